@@ -1,6 +1,6 @@
 /** What it costs to read a caller's JSON: to scan it, and all of it, beside the parser alone. */
 import { CreateChatCompletionRequestSchema as chat } from "../../gen/modelgateway/v1/chat_pb.ts";
-import { scanned } from "../../src/wire/json.ts";
+import { checkSyntax } from "../../src/wire/json.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { chatRequest } from "../payloads.ts";
 import { measure } from "./measure.ts";
@@ -39,7 +39,7 @@ export async function measureScan(): Promise<void> {
   for (const [name, text] of bodies) {
     const bytes = Buffer.from(text);
     await measure(`${name} (${bytes.length} bytes): the parser alone`, () => JSON.parse(bytes.toString()));
-    await measure(`${name}: scanned`, () => scanned(bytes));
+    await measure(`${name}: scanned`, () => checkSyntax(bytes));
     await measure(`${name}: read, as a request's outline`, () => Wire.ofBytes(chat, bytes).outline());
   }
 }

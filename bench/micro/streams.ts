@@ -2,7 +2,7 @@
 import type { Answer, Frames } from "../../src/call/call.ts";
 import { operations } from "../../src/call/operations.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
-import { type AlikeChunk, createAlikeReader } from "../../src/providers/openai/delta-template.ts";
+import { createTemplateReader, type TemplateChunk } from "../../src/providers/openai/delta-template.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { dataFrame, SseReader } from "../../src/wire/sse.ts";
@@ -47,11 +47,11 @@ async function translateStream(isAlike: boolean): Promise<number> {
 
 /** Where they are alike, they are read as the provider reads them. */
 async function* chunks(isAlike: boolean): Frames<typeof stream> {
-  const alike = createAlikeReader();
+  const alike = createTemplateReader();
   alike.learn(JSON.parse(payload.toString()), payload, payload);
   for (let i = 1; i < chunksPerStream; i++) {
     const chunk = Wire.ofBytes(stream, payload, true);
-    if (isAlike) chunk.differingIn((alike.read(payload) as AlikeChunk).plainText);
+    if (isAlike) chunk.withPlainText((alike.read(payload) as TemplateChunk).plainText);
     yield [chunk];
   }
   yield [Wire.ofBytes(stream, Buffer.from(finish), true)];

@@ -3,7 +3,7 @@
  *
  * A message tells the caller what to do. It never holds a secret, a prompt, an answer, or text of an upstream that is not meant
  * for the caller. Doors write a refusal in the shape of the caller's family
- * (`doors/rest/problems.ts`, `doors/rpc/rpc.ts`); nothing else makes errors for callers.
+ * (`doors/rest/refusal-answers.ts`, `doors/rpc/rpc.ts`); nothing else makes errors for callers.
  */
 import { Code } from "@connectrpc/connect";
 import { Reason } from "../../gen/modelgateway/v1/errors_pb.ts";

@@ -80,7 +80,7 @@ export function createDoors(
     guessed,
   );
   const admit = createAdmit({ authenticate, limit: limit.limit, guessed });
-  const way = observe({ admit, handle }, { observers, clock });
+  const gateway = observe({ admit, handle }, { observers, clock });
   const names = descriptors.map(({ typeName }) => typeName);
   const health = healthService(readiness, names);
   const body = { maxBytes: config.maxBodyBytes, timeoutMs: config.bodyTimeoutMs };
@@ -90,7 +90,7 @@ export function createDoors(
   const inflate = createInflate();
   const newRequestId = () => newId("req", clock());
   const sockets = {
-    ...{ way, body, bodies, memories: shared.memories, peerOf, newRequestId },
+    ...{ gateway, body, bodies, memories: shared.memories, peerOf, newRequestId },
     method: InferenceService.method.streamResponse,
     idleMs: config.responsesSocket.idleMs,
     pingMs: config.keepAliveMs,
@@ -99,9 +99,9 @@ export function createDoors(
   return createDispatch({
     upgrades: config.responsesSocket.enabled ? createResponsesSockets(sockets) : undefined,
     routes: compileRoutes(descriptors),
-    rest: createRestDoor({ way, body, bodies, inflate, keepAliveMs: config.keepAliveMs, peerOf }),
+    rest: createRestDoor({ gateway, body, bodies, inflate, keepAliveMs: config.keepAliveMs, peerOf }),
     rpc: createRpcDoor({
-      way,
+      gateway,
       services: descriptors,
       open: [health, ...reflectionServices([...descriptors, health.service])],
       maxBytes: config.maxBodyBytes,

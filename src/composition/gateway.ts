@@ -5,7 +5,7 @@ import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { httpNotUnderstood, methodNotAllowed, type Refusal } from "../call/refusals.ts";
 import { type ConnectionCounts, nothingOpen } from "../doors/listener/connections.ts";
 import { type Listener, listen } from "../doors/listener/listen.ts";
-import { problem } from "../doors/rest/problems.ts";
+import { refusalAnswer } from "../doors/rest/refusal-answers.ts";
 import { createReadiness } from "../doors/rpc/health.ts";
 import { readClock } from "../runtime/clock.ts";
 import type { Catalog } from "../targets/catalog.ts";
@@ -76,10 +76,11 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const seeing = await createSeeing(parts, shared, open);
   const doors = createDoors(parts, shared, seeing.observers, readiness);
   const handlePlain = accelerators.servesPlainPosts ? doors.handlePlain : undefined;
-  const rejectionBody = (status: number) => problem(Family.OPENAI, rejectionOf(status), "").body;
+  const plainOptions = { remembersHeads: accelerators.remembersHeads };
+  const rejectionBody = (status: number) => refusalAnswer(Family.OPENAI, rejectionOf(status), "").body;
   const { host, port, idleMs, stalledReaderMs: stalledMs, maxConnections } = config;
   const bounds = { idleMs, stalledMs, maxConnections };
-  const listening = await listen({ host, port, ...bounds, ...doors, handlePlain, rejectionBody }).catch(
+  const listening = await listen({ host, port, ...bounds, ...doors, handlePlain, plainOptions, rejectionBody }).catch(
     async (error: unknown) => {
       await seeing.close();
       throw error;
@@ -131,7 +132,7 @@ function bytesAt({ bodies, memories }: Shared) {
 function runningAt({ config, storage }: Parts, { health, queues, drains, background }: Shared) {
   const names = config.upstreams.map(({ name }) => name);
   return {
-    upstreamRunning: names.reduce((sum, name) => sum + health.fared(name).running, 0),
+    upstreamRunning: names.reduce((sum, name) => sum + health.of(name).running, 0),
     upstreamQueued: names.reduce((sum, name) => sum + queues.queued(name), 0),
     drains: drains.count(),
     background: background.count,

@@ -56,7 +56,7 @@ function gaugeParts(
     version: version(),
     upstreams: [...names].map((name) => ({
       name,
-      running: () => health.fared(name).running,
+      running: () => health.of(name).running,
       queue: queueOf(name, queues),
       isUp: () => targets.passesChecks(name),
     })),

@@ -75,7 +75,7 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
   const queues = createQueues(config.upstreams);
   const providers = [...createProviders(config.upstreams, clock, accelerators)];
   // Who waits for a place is no attempt yet.
-  const watched = (name: string, provider: Provider) => queues.before(name, health.watch(name, provider));
+  const watched = (name: string, provider: Provider) => queues.wrap(name, health.watch(name, provider));
   const catalog = createModelTable(withEmbedded(config), {
     unpriced: config.unpriced.price,
     regional: new Set(config.upstreams.filter(({ regional }) => regional).map(({ name }) => name)),

@@ -9,12 +9,12 @@ import { createAnthropicProvider } from "../providers/anthropic/dialect.ts";
 import type { Provider } from "../providers/contract.ts";
 import { createOpenAiProvider } from "../providers/openai/dialect.ts";
 import { createProfile } from "../providers/profile/profile.ts";
-import { inRotation } from "../providers/upstream/rotation.ts";
+import { rotateKeys } from "../providers/upstream/rotation.ts";
 import { defaultTimeouts, type Timeouts } from "../providers/upstream/timeouts.ts";
 import type { Accelerators } from "./accelerators.ts";
 
 /** What of the accelerators providers are made with. */
-type Faster = Pick<Accelerators, "createClient" | "createAlikeReader">;
+type Faster = Pick<Accelerators, "createClient" | "createTemplateReader">;
 
 type CreateProvider = (config: UpstreamConfig, apiKey: string | undefined, faster: Faster) => Provider;
 
@@ -74,14 +74,14 @@ function embedded(model: Pick<ModelConfig, "id" | "kind" | "context_window" | "m
 export function createProviders(
   upstreams: readonly UpstreamConfig[],
   clock: () => number,
-  { createClient, createAlikeReader }: Faster,
+  { createClient, createTemplateReader }: Faster,
 ): ReadonlyMap<string, Provider> {
   const providers = new Map<string, Provider>([[embeddedUpstream, createEmbeddedProvider({ clock })]]);
   for (const upstream of upstreams) {
     const [first = upstream.api_key, ...others] = upstream.api_keys ?? [];
     const byKey = (apiKey: string | undefined) =>
-      kinds[upstream.kind](upstream, apiKey, { createClient, createAlikeReader });
-    providers.set(upstream.name, inRotation([byKey(first), ...others.map(byKey)], clock));
+      kinds[upstream.kind](upstream, apiKey, { createClient, createTemplateReader });
+    providers.set(upstream.name, rotateKeys([byKey(first), ...others.map(byKey)], clock));
   }
   return providers;
 }

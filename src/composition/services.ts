@@ -105,7 +105,7 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
 
 function upstreamsOf({ config }: Parts, { catalog, health, targets, queues }: Shared) {
   const embedded = { name: embeddedUpstream, kind: "embedded", base_url: "" };
-  const seen = { ...targets, ...queues, fared: health.fared };
+  const seen = { ...targets, ...queues, fared: health.of };
   return upstreamStates([...config.upstreams, embedded], catalog, seen).filter(
     // The configuration may serve nothing embedded, and does not name it.
     ({ name, models }) => name !== embeddedUpstream || models.length > 0,

@@ -1,21 +1,20 @@
 /**
- * Finds what a request is for: a REST route, an RPC, a probe, the addresses, the dashboard, or nothing.
+ * Dispatches requests: to a REST route, an RPC, a probe, the addresses, the dashboard, or a refusal.
  *
- * Every answer carries `x-request-id`, and `request-id`, which Anthropic's clients read: also those of paths that nobody
- * serves.
+ * Every answer has `x-request-id`, and `request-id`, which Anthropic's clients read, also at paths where nothing is served.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { methodNotAllowed, responsesSocketNotServed, unknownPath } from "../call/refusals.ts";
 import type { HttpAnswer, PlainAnswer, PlainRequest } from "../http1/server/index.ts";
-import { catchError } from "../runtime/maybe-promise.ts";
+import { catchError, type MaybePromise } from "../runtime/maybe-promise.ts";
 import { discard, type HttpRequest } from "./body/body.ts";
 import { pathOf, plainPath } from "./request-path.ts";
-import { type Outlet, setHead, writeProblem } from "./rest/answers.ts";
+import { type Outlet, setHead, writeRefusal } from "./rest/answers.ts";
 import type { Cors } from "./rest/cors.ts";
 import type { RestDoor } from "./rest/rest.ts";
-import type { Found, Routes } from "./rest/routes.ts";
+import type { Found, Match, Routes } from "./rest/routes.ts";
 import type { Readiness } from "./rpc/health.ts";
 import type { RpcDoor } from "./rpc/rpc.ts";
 import type { Addresses } from "./site/addresses.ts";
@@ -37,29 +36,42 @@ export interface DispatchOptions {
 }
 
 export interface Dispatch {
-  /** Takes connections over for responses; undefined where that is not served. */
+  /** Upgrades connections to WebSockets for responses; undefined where that is not served. */
   readonly upgrades: Upgrades | undefined;
   readonly handle: (req: IncomingMessage, res: ServerResponse) => void;
   /** Returns what answers a plain request for a REST route; undefined for all others. */
   readonly handlePlain: (req: PlainRequest) => ((res: PlainAnswer) => void) | undefined;
 }
 
+/** A request that is not for a REST route. */
+interface OtherRequest {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly id: string;
+  /** The path as it was sent. */
+  readonly sentPath: string;
+  /** The normalised path. */
+  readonly path: string;
+  readonly match: Exclude<Match, Found>;
+}
+
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { routes, rest, rpc, readiness, addresses, assets, cors, newRequestId, log } = options;
+  const { routes, rest, readiness, cors, newRequestId, log } = options;
+  const answerOther = createAnswerOther(options);
   const headOf = (id: string, httpVersionMajor: number): Record<string, string> => {
     const head: Record<string, string> = { "x-request-id": id, "request-id": id };
-    // A client that keeps its connection would hold up the end of a draining process.
+    // A client that keeps its connection would delay the end of a draining process.
     if (readiness.isDraining() && httpVersionMajor === 1) head.connection = "close";
     return head;
   };
-  const failing = (res: Pick<HttpAnswer, "destroy">, id: string) => (error: unknown) => {
+  const onFailure = (res: Pick<HttpAnswer, "destroy">, id: string) => (error: unknown) => {
     log.error({ err: error, request_id: id }, "a door failed");
     res.destroy();
   };
-  const visit = (req: HttpRequest, res: HttpAnswer, id: string, head: Record<string, string>, found: Found) =>
+  const serveRoute = (req: HttpRequest, res: HttpAnswer, id: string, head: Record<string, string>, found: Found) =>
     void catchError(
       () => rest(req, res, { id, head, route: found.route, variables: found.variables }),
-      failing(res, id),
+      onFailure(res, id),
     );
   const handlePlain: Dispatch["handlePlain"] = (req) => {
     if (req.headers.origin !== undefined) return undefined;
@@ -67,46 +79,56 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     if (match.kind !== "found") return undefined;
     return (res) => {
       const id = newRequestId();
-      visit(req, res, id, headOf(id, req.httpVersionMajor), match);
+      serveRoute(req, res, id, headOf(id, req.httpVersionMajor), match);
     };
   };
   const handle: Dispatch["handle"] = (req, res) => {
     const id = newRequestId();
     const head = headOf(id, req.httpVersionMajor);
-    const httpMethod = req.method ?? "";
-    const came = pathOf(req.url ?? "");
-    const path = plainPath(came);
-    const failed = failing(res, id);
+    const sentPath = pathOf(req.url ?? "");
+    const path = plainPath(sentPath);
     if (req.headers.origin !== undefined && cors.mark(req, head)) return void res.writeHead(204, head).end();
-    const match = routes.find(httpMethod, path);
-    if (match.kind === "found") return void visit(req, res, id, head, match);
+    const match = routes.find(req.method ?? "", path);
+    if (match.kind === "found") return void serveRoute(req, res, id, head, match);
     setHead(res, head);
-    const familyNear = () => routes.familyNear(path, req.headers["anthropic-version"] !== undefined);
-    if (asksForResponsesSocket(req, path)) refuse(req, { res, id, family: familyNear() }, responsesSocketNotServed());
-    else if (rpc.serves(path)) rpc.handle(req, res, id, path).catch(failed);
-    else if (path === "/" && isBrowser(req)) res.writeHead(302, { location: "/dashboard/" }).end();
-    else if (path === "/") tell(req, { res, id, family: Family.OPENAI }, 200, addresses.describe(req));
-    else if (assets.serves(came)) showAsset(req, { res, id, family: Family.OPENAI }, assets, came).catch(failed);
-    else if (path === "/healthz") tell(req, { res, id, family: Family.OPENAI }, 200, { status: "ok" });
-    else if (path === "/readyz") {
-      const standing = readiness.standing();
-      tell(req, { res, id, family: Family.OPENAI }, standing.status === "ok" ? 200 : 503, standing);
-    } else if (match.kind === "method")
-      refuse(req, { res, id, family: familyNear() }, methodNotAllowed(httpMethod, match.allowed));
-    else refuse(req, { res, id, family: familyNear() }, unknownPath(httpMethod, came));
+    void catchError(() => answerOther({ req, res, id, sentPath, path, match }), onFailure(res, id));
   };
   return { handle, handlePlain, upgrades: options.upgrades };
 }
 
-/** Who opens the address in a browser wants the dashboard; every other client is told the addresses. */
+/** Returns what answers requests that are not for a REST route. */
+function createAnswerOther({ routes, rpc, readiness, addresses, assets }: DispatchOptions) {
+  return ({ req, res, id, sentPath, path, match }: OtherRequest): MaybePromise<void> => {
+    const httpMethod = req.method ?? "";
+    const outlet = { res, id, family: Family.OPENAI };
+    const refuseNear = (refusal: Error) => {
+      const family = routes.familyNear(path, req.headers["anthropic-version"] !== undefined);
+      refuse(req, { res, id, family }, refusal);
+    };
+    if (asksForResponsesSocket(req, path)) return refuseNear(responsesSocketNotServed());
+    if (rpc.serves(path)) return rpc.handle(req, res, id, path);
+    if (path === "/" && isBrowser(req)) return void res.writeHead(302, { location: "/dashboard/" }).end();
+    if (path === "/") return answerJson(req, outlet, 200, addresses.describe(req));
+    if (assets.serves(sentPath)) return answerAsset(req, outlet, assets, sentPath);
+    if (path === "/healthz") return answerJson(req, outlet, 200, { status: "ok" });
+    if (path === "/readyz") {
+      const status = readiness.status();
+      return answerJson(req, outlet, status.status === "ok" ? 200 : 503, status);
+    }
+    if (match.kind === "method") return refuseNear(methodNotAllowed(httpMethod, match.allowed));
+    refuseNear(unknownPath(httpMethod, sentPath));
+  };
+}
+
+/** Reports whether a browser opens the page: it is sent to the dashboard, and other clients get the addresses. */
 function isBrowser(req: IncomingMessage): boolean {
   return (req.method === "GET" || req.method === "HEAD") && /\btext\/html\b/.test(req.headers.accept ?? "");
 }
 
-/** Where Node's own answer goes. */
+/** An outlet by Node's own server. */
 type NodeOutlet = Outlet & { readonly res: ServerResponse };
 
-async function showAsset(req: IncomingMessage, outlet: NodeOutlet, assets: Assets, path: string): Promise<void> {
+async function answerAsset(req: IncomingMessage, outlet: NodeOutlet, assets: Assets, path: string): Promise<void> {
   const httpMethod = req.method ?? "";
   if (httpMethod !== "GET" && httpMethod !== "HEAD") {
     refuse(req, outlet, methodNotAllowed(httpMethod, ["GET", "HEAD"]));
@@ -115,8 +137,8 @@ async function showAsset(req: IncomingMessage, outlet: NodeOutlet, assets: Asset
   }
 }
 
-/** Answers what needs no key, to GET and HEAD. */
-function tell(req: IncomingMessage, outlet: NodeOutlet, status: number, json: object): void {
+/** Answers GET and HEAD without a key. */
+function answerJson(req: IncomingMessage, outlet: NodeOutlet, status: number, json: object): void {
   const { res } = outlet;
   if (req.method !== "GET" && req.method !== "HEAD") {
     refuse(req, outlet, methodNotAllowed(req.method ?? "", ["GET", "HEAD"]));
@@ -128,5 +150,5 @@ function tell(req: IncomingMessage, outlet: NodeOutlet, status: number, json: ob
 
 function refuse(req: IncomingMessage, outlet: Outlet, refusal: Error): void {
   discard(req);
-  writeProblem(outlet, refusal);
+  writeRefusal(outlet, refusal);
 }

@@ -1,11 +1,11 @@
 /**
- * The path of a request, and what it is read as.
+ * The path of a request, as sent and normalised.
  *
- * People put base addresses together with a slash too many at either end, and give clients that add `/v1` one that has it: both
- * are read as they were meant. Percent-encoded slashes are part of a name and stay.
+ * People compose base URLs with a slash too many, and give clients that add `/v1` a base URL that has it already. Both are
+ * understood. Percent-encoded slashes are part of a name and stay.
  */
 
-/** Returns the path as it came, without the query. A proxy's request may name the whole address. */
+/** Returns the path as it was sent, without the query. A proxy may send the whole URL. */
 export function pathOf(url: string): string {
   if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url).pathname : url;
   const query = url.indexOf("?");
@@ -15,9 +15,9 @@ export function pathOf(url: string): string {
 const slashes = /\/{2,}/g;
 const versions = /^\/v1(?:\/v1)+(?=\/)/;
 
-/** Returns the path with slashes merged, none at its end, and one `/v1` at its beginning instead of several. */
+/** Normalises a path: merges slashes, drops one at the end, and merges several `/v1` at the beginning. */
 export function plainPath(path: string): string {
   const merged = path.includes("//") ? path.replace(slashes, "/") : path;
-  const ended = merged.length > 1 && merged.endsWith("/") ? merged.slice(0, -1) : merged;
-  return ended.startsWith("/v1/v1/") ? ended.replace(versions, "/v1") : ended;
+  const trimmed = merged.length > 1 && merged.endsWith("/") ? merged.slice(0, -1) : merged;
+  return trimmed.startsWith("/v1/v1/") ? trimmed.replace(versions, "/v1") : trimmed;
 }

@@ -1,29 +1,33 @@
 /**
- * Gemini's signature of a call ↔ the call's id, as its caller knows it; and of a text ↔ what stands beside the text.
+ * Gemini's signature of a call ↔ the call's id as the caller knows it; and of a text ↔ a member beside the text.
  *
- * Gemini refuses the next turn without the signature that it put beside a call. Only chat has a place for it, and of a call the
- * clients of other families send back the id, unread: so the signature travels at its end. It is the model's that made it: any
- * other is told the id alone. To calls that another model made, Gemini is told the word by which its vendor has it look away.
+ * Gemini refuses the next turn without the signature that it put beside a call. Only chat has a member for it.
+ * Clients of other families send a call's id back unread, so the signature travels at the end of the id. It is valid
+ * for the model that made it: any other model gets the bare id. For calls of another model Gemini gets its vendor's
+ * word for skipping the check.
  */
 import { createHash } from "node:crypto";
 import { sealMark } from "../providers/profile/sealed-signature.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 
 const mark = "-sig-";
-const notMine = "skip_thought_signature_validator";
+const skipValidation = "skip_thought_signature_validator";
 
-/** Returns the id as the caller gets it. `model` is the model's name at its upstream. */
+/** Returns the id for the caller. `model` is the model's name at its upstream. */
 export function signedId(id: string, signature: string, model: string | undefined): string {
   return signature === "" ? id : `${id}${mark}${encoded(signature, model)}`;
 }
 
-/** Returns a text's signature as its caller gets it. `model` is the model's name at its upstream. */
+/** Returns a text's signature for the caller. `model` is the model's name at its upstream. */
 export function sealedSignature(signature: string, model: string | undefined): string {
   return `${sealMark}${encoded(signature, model)}`;
 }
 
-/** Returns what a text in the history has beside it, by its sealed signature: nothing where another model made it. */
-export function signatureBesideText(sealed: string, model: string | undefined): JsonObject {
+/**
+ * Returns the members that go beside a text of the history, from its sealed signature; none where another model made
+ * it.
+ */
+export function signatureForText(sealed: string, model: string | undefined): JsonObject {
   const [, form, maker, text = ""] = pattern.exec(`-${sealed}`) ?? [];
   return maker !== undefined && maker === makerOf(model) ? beside(decoded(form, text)) : {};
 }
@@ -40,22 +44,25 @@ function decoded(form: string | undefined, text: string): string {
 }
 
 /** Returns the id as its upstream knows it. */
-export function ownId(id: string): string {
+export function unsignedId(id: string): string {
   const at = id.indexOf(mark);
   return at !== -1 && pattern.test(id.slice(at)) ? id.slice(0, at) : id;
 }
 
-/** Returns what a call in the history has beside it, by its signed id. `isFirst` of its turn: parallel calls share a signature. */
-export function signatureBeside(id: string, isFirst: boolean, model: string | undefined): JsonObject {
+/**
+ * Returns the members that go beside a call of the history, from its signed id. `isFirst` of its turn: parallel calls
+ * share a signature.
+ */
+export function signatureForCall(id: string, isFirst: boolean, model: string | undefined): JsonObject {
   const at = id.indexOf(mark);
   const [, form, maker, text = ""] = (at === -1 ? undefined : pattern.exec(id.slice(at))) ?? [];
   if (maker !== undefined && maker === makerOf(model)) {
     return beside(decoded(form, text));
   }
-  return isFirst && model !== undefined && demandsSignatures.test(model) ? beside(notMine) : {};
+  return isFirst && model !== undefined && demandsSignatures.test(model) ? beside(skipValidation) : {};
 }
 
-/** Returns the signature beside a call of an answer, or a text; empty where there is none. */
+/** Returns the signature beside a call or a text of an answer; empty without one. */
 export function signatureOf(extra: JsonObject | undefined): string {
   const google = (extra?.extra_content as JsonObject | null | undefined)?.google as JsonObject | null | undefined;
   const signature: JsonValue | undefined = google?.thought_signature;
@@ -73,7 +80,7 @@ function makerOf(model = ""): string {
   return createHash("sha256").update(model).digest("hex").slice(0, 8);
 }
 
-/** Signatures are base64, of which ids take one kind only. */
+/** Signatures are base64, and ids take base64url only. */
 function shortOf(base64: string): string {
   return base64
     .replaceAll("+", "-")

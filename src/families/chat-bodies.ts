@@ -1,80 +1,86 @@
 /**
- * Bodies of other APIs that clients send as chat, put into the words of chat: what Cursor sends to an address of one's own.
+ * Reads bodies of other APIs that clients send as chat, as Cursor does to custom addresses.
  *
- * A body with `input` and no `messages` is a request for a response; it becomes the chat request that this comes to, with what
- * it says in chat's own words. Tools that are described flat, as responses and the Messages API have them, are nested; so is
- * the choice of one. Everything else is chat already and stays as it came.
+ * A body with `input` and no `messages` is a request for a response: it becomes the equivalent chat request, with its
+ * members that are chat's own. Flat tools, as in responses and the Messages API, become nested ones, and so does a
+ * flat choice. Any other body is chat already and stays as it came.
  */
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
-import { withInstructions } from "../providers/profile/instructions.ts";
+import { placeInstructions } from "../providers/profile/instructions.ts";
 import type { CooperativeTask } from "../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
-import { fieldsSet } from "./messages-to-chat/fields.ts";
+import { definedFields } from "./fields.ts";
 import { responsesToChat } from "./responses-to-chat/index.ts";
 
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
-export interface Meant {
+export interface ChatBody {
   readonly request: ChatRequest;
   /** The public paths of what was left out. */
   readonly dropped: readonly string[];
 }
 
-/** Returns undefined for a body that is chat as it is. Its work throws a Refusal, or the WireFault of JSON that does not fit. */
-export function meantAsChat(request: ChatRequest): CooperativeTask<Meant> | undefined {
+/**
+ * Returns undefined for a body that is chat already. The task throws a Refusal, or the WireFault of JSON that does
+ * not fit.
+ */
+export function readForeignBody(request: ChatRequest): CooperativeTask<ChatBody> | undefined {
   const { messages, input, tools, tool_choice: choice } = request.outline();
   if ((messages ?? null) === null && (input ?? null) !== null) return chatOfResponse(request);
-  const isFlat = Array.isArray(tools) && tools.some((tool) => nested(tool) !== tool);
+  const isFlat = Array.isArray(tools) && tools.some((tool) => nestedTool(tool) !== tool);
   const isFlatChoice = choice !== undefined && nestedChoice(choice) !== choice;
   return isFlat || isFlatChoice ? withNestedTools(request, isFlat) : undefined;
 }
 
 // biome-ignore lint/correctness/useYield: a caller's tools are few enough to nest at once.
-function* withNestedTools(request: ChatRequest, isFlat: boolean): CooperativeTask<Meant> {
+function* withNestedTools(request: ChatRequest, isFlat: boolean): CooperativeTask<ChatBody> {
   const { tools, tool_choice: choice } = request.json();
   const changes: Record<string, JsonValue> = {};
-  if (isFlat) changes.tools = (tools as JsonValue[]).map(nested);
+  if (isFlat) changes.tools = (tools as JsonValue[]).map(nestedTool);
   if (choice !== undefined) changes.tool_choice = nestedChoice(choice);
   return { request: request.with(changes), dropped: [] };
 }
 
-/** The server is not chosen yet, so instructions are written as every server takes them. Custom tools stay as they came. */
+/**
+ * The server is not chosen yet, so instructions are placed as every server takes them. Custom tools stay as they
+ * came.
+ */
 const customTools = true;
-const everywhere = { developer: "system", system: "first" } as const;
+const conservative = { developer: "system", system: "first" } as const;
 const ofResponses = new Set(CreateResponseRequestSchema.members.map(({ name }) => name));
 const ofChat = new Set(CreateChatCompletionRequestSchema.members.map(({ name }) => name));
 
-function* chatOfResponse(request: ChatRequest): CooperativeTask<Meant> {
+function* chatOfResponse(request: ChatRequest): CooperativeTask<ChatBody> {
   const { messages: _, stream_options: options, ...asked } = request.json();
   const own = Object.entries(asked).filter(([key]) => ofChat.has(key) && !ofResponses.has(key));
   const ofResponse = Object.entries(asked).filter(([key]) => ofResponses.has(key) || !ofChat.has(key));
   const response = Wire.ofJson(CreateResponseRequestSchema, Object.fromEntries(ofResponse));
   const context = { form: "whole", maxOutputTokens: undefined, customTools, answerId: "", now: 0 } as const;
   const translated = yield* responsesToChat.translate(response, { ...context, estimateTokens: () => 0 });
-  const kept = fieldsSet({ stream: asked.stream, stream_options: options, models: asked.models });
-  const said = translated.request.json();
-  const messages = [...withInstructions(said.messages as JsonObject[], everywhere)];
-  const chat = { ...said, messages, ...Object.fromEntries(own), ...kept };
+  const kept = definedFields({ stream: asked.stream, stream_options: options, models: asked.models });
+  const chatRequest = translated.request.json();
+  const messages = [...placeInstructions(chatRequest.messages as JsonObject[], conservative)];
+  const chat = { ...chatRequest, messages, ...Object.fromEntries(own), ...kept };
   return { request: Wire.ofJson(CreateChatCompletionRequestSchema, chat), dropped: translated.dropped };
 }
 
-/** Returns the very tool where it is described as chat has it, or by nobody's rule. */
-function nested(tool: JsonValue): JsonValue {
+/** Returns the same tool where it is nested already, or of an unknown shape. */
+function nestedTool(tool: JsonValue): JsonValue {
   if (!isObject(tool) || isObject(tool.function) || isObject(tool.custom) || typeof tool.name !== "string") return tool;
   const { type = null, name, description, parameters, input_schema: schema, strict, format, ...rest } = tool;
-  const described = fieldsSet({ name, description: description ?? undefined });
+  const described = definedFields({ name, description: description ?? undefined });
   if (type === "function" || ((type === null || type === "custom") && isObject(schema))) {
-    const told = parameters ?? schema ?? undefined;
+    const schemaJson = parameters ?? schema ?? undefined;
     return {
       ...rest,
       type: "function",
-      function: fieldsSet({ ...described, parameters: told, strict: strict ?? undefined }),
+      function: definedFields({ ...described, parameters: schemaJson, strict: strict ?? undefined }),
     };
   }
   if (type !== "custom") return tool;
-  return { ...rest, type, custom: fieldsSet({ ...described, format: format ? nestedFormat(format) : undefined }) };
+  return { ...rest, type, custom: definedFields({ ...described, format: format ? nestedFormat(format) : undefined }) };
 }
 
 function nestedFormat(format: JsonValue): JsonValue {

@@ -1,10 +1,9 @@
 /**
- * How the vectors of an embeddings answer are written: as lists of numbers, or as base64 of 32-bit floats, the least
- * significant byte first.
+ * The encoding of vectors: lists of numbers, or base64 of 32-bit floats, least significant byte first.
  *
- * Upstreams answer in the form that they can, callers get the form that they asked for, and clients take vectors by
- * their position, so these are brought into the order of the inputs. An answer that is already as it should be is passed
- * on untouched. One whose vectors cannot be read is the upstream's failure.
+ * Upstreams answer in the encoding they support, and callers get the one they asked for. Clients take vectors by
+ * position, so they are sorted into the order of the inputs. An answer that needs no change passes through.
+ * Unreadable vectors are the upstream's failure.
  */
 import type { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import { upstreamFailed } from "../call/refusals.ts";
@@ -13,17 +12,17 @@ import type { Wire } from "../wire/wire.ts";
 
 export type VectorFormat = "float" | "base64";
 
-/** Returns the form that the caller asked for, in a request that has been held to the contract. */
+/** Returns the encoding that a valid request asks for. */
 export function formatAskedFor(request: Wire<typeof CreateEmbeddingsRequestSchema>): VectorFormat {
   return request.outline().encoding_format === "base64" ? "base64" : "float";
 }
 
-/** Throws a Refusal. */
+/** Throws a Refusal for unreadable vectors. */
 export function encodeVectors(
   answer: Wire<typeof EmbeddingListSchema>,
   format: VectorFormat,
 ): Wire<typeof EmbeddingListSchema> {
-  // Numbers need not be read to see that they stay as they are.
+  // An outline suffices to see that numbers stay as they are.
   if (!changedItems(answer.outline(), format)) return answer;
   const changed = changedItems(answer.json(), format);
   return changed ? answer.with({ data: changed }) : answer;
@@ -48,7 +47,7 @@ function encodedItem(item: JsonValue, format: VectorFormat): JsonValue {
   return format === "base64" ? item : { ...(item as JsonObject), embedding: [...floats] };
 }
 
-/** Items without an index stay where they are. */
+/** Items without an index keep their position. */
 function inOrder(items: readonly JsonValue[]): JsonValue[] {
   const indexOf = (item: JsonValue, position: number) => {
     const index = (item as JsonObject | null)?.index;
@@ -65,7 +64,7 @@ function checkNumbers(vector: readonly JsonValue[]): asserts vector is readonly 
 function toBase64(vector: readonly number[]): string {
   const bytes = Buffer.allocUnsafe(4 * vector.length);
   for (const [i, value] of vector.entries()) {
-    // What is too large for 32 bits would become infinity.
+    // A number too large for 32 bits would become infinity.
     if (!Number.isFinite(Math.fround(value))) throw unreadable();
     bytes.writeFloatLE(value, 4 * i);
   }
@@ -74,12 +73,12 @@ function toBase64(vector: readonly number[]): string {
 
 function toFloats(base64: string): Float32Array {
   const bytes = Buffer.from(base64, "base64");
-  // The decoder leaves out what it does not know, and stops at the first `=`.
+  // The decoder ignores unknown characters, and stops at the first `=`.
   const whole = Math.floor((base64.replace(/={1,2}$/, "").length * 3) / 4);
   if (bytes.length !== whole || bytes.length % 4 !== 0) throw unreadable();
   const vector = new Float32Array(bytes.length / 4);
   for (let i = 0; i < vector.length; i++) vector[i] = bytes.readFloatLE(4 * i);
-  // JSON has no other numbers.
+  // JSON has finite numbers only.
   if (!vector.every(Number.isFinite)) throw unreadable();
   return vector;
 }

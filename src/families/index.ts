@@ -1,5 +1,6 @@
 /**
- * All translations, and the way from what a caller asks to what an upstream speaks: through one, or through several.
+ * All translations, and the route from the caller's operation to one that the upstream speaks, through one
+ * translation or several.
  */
 import type { Operation } from "../call/operations.ts";
 import type { CooperativeTask } from "../runtime/cooperative.ts";
@@ -10,7 +11,7 @@ import { messagesToChat } from "./messages-to-chat/index.ts";
 import { responsesToChat } from "./responses-to-chat/index.ts";
 import type { Translated, Translation, TranslationContext } from "./translation.ts";
 
-/** Their types differ in the operations between which they stand, which the look-up below keeps right. */
+/** The list's types differ in their operations. The lookup below matches them. */
 const translations = [
   chatToMessages,
   messagesToChat,
@@ -19,14 +20,14 @@ const translations = [
   chatToResponses,
 ] as unknown as readonly Translation[];
 
-/** From responses to responses, for what chat says in other words. */
+/** From responses to responses by way of chat, for requests that the upstream's own responses cannot express. */
 export const throughChat = [responsesToChat, chatToResponses] as unknown as readonly Translation[];
 
 /**
- * Returns the translations to apply, in turn, from this operation to one that is spoken: none where it is spoken
- * itself, undefined where there is no way. The shortest way is taken.
+ * Returns the shortest list of translations from this operation to one that is spoken: empty where it is spoken
+ * itself, undefined without a route.
  */
-export function wayTo(
+export function findTranslations(
   from: Operation,
   isSpoken: (operation: Operation) => boolean,
 ): readonly Translation[] | undefined {
@@ -44,15 +45,15 @@ export function wayTo(
   return undefined;
 }
 
-/** Returns a path of what comes of these translations as the caller knows it; undefined where it has no such path. */
+/** Translates a path of the result back to the caller's request; undefined where the caller has no such path. */
 export function callersPath(path: string, way: readonly Translation[]): string | undefined {
   let known: string | undefined = path;
   for (const translation of way.toReversed()) known = known === undefined ? undefined : translation.callersPath(known);
   return known;
 }
 
-/** Applies translations in turn; the answer comes back through them in the other order. Throws a Refusal. */
-export function* translateAlong(
+/** Applies translations in order; the answer passes through them in reverse. Throws a Refusal. */
+export function* translateAll(
   way: readonly Translation[],
   request: Translated<Operation, Operation>["request"],
   context: TranslationContext,
@@ -61,7 +62,7 @@ export function* translateAlong(
   const dropped: string[] = [];
   let current = request;
   for (const [i, translation] of way.entries()) {
-    yield* current.understand();
+    yield* current.readLongMessage();
     const step = yield* translation.translate(current, context);
     for (const path of step.dropped) dropped.push(callersPath(path, way.slice(0, i)) ?? path);
     steps.unshift(step);

@@ -1,20 +1,18 @@
 /**
- * The id of an item as its upstream has it ↔ as its caller has it: with what finds it again among the gateway's kept responses, and
- * with whose it is.
+ * An item's id at its upstream ↔ the id for its caller, which also names the upstream and the stored response.
  *
- * `rs_68a…` of the first item is `rs_68a…_5e884898_01k…_0`: the upstream by a hash, the response, the place. The upstream gets its
- * own id back, for some vendors hold an item's encrypted content to it.
+ * `rs_68a…` of the first item becomes `rs_68a…_5e884898_01k…_0`: the upstream's hash, the response, the index. The upstream gets its own id back, because some vendors tie an item's encrypted content to it.
  */
 
 export interface RelayedId {
   readonly own: string;
-  /** Whose it is (`providers/profile/reasoning-seal.ts`). */
+  /** The upstream's hash (`providers/profile/reasoning-seal.ts`). */
   readonly maker: string;
 }
 
 const pattern = /^(.+)_([0-9a-f]{8})_([0-9a-z]+)_\d+$/;
-/** Of an item that a translation has made: `msg_<response>_<place>`; of one of its input: `msg_<response>_in<place>`. */
-const made = /^[a-z]+_([0-9a-z]+)_(?:in)?\d+$/;
+/** Ids that translations make: `msg_<response>_<index>`, and `msg_<response>_in<index>` for items of the input. */
+const madeHere = /^[a-z]+_([0-9a-z]+)_(?:in)?\d+$/;
 
 export function relayedId(own: string, maker: string, answerId: string, index: number): string {
   return `${own}_${maker}_${answerId}_${index}`;
@@ -26,12 +24,12 @@ export function relayedFrom(id: string): RelayedId | undefined {
   return own === undefined || maker === undefined ? undefined : { own, maker };
 }
 
-/** Whether a translation has made the item of this id: no upstream knows it. */
+/** Reports whether a translation made this id, so that no upstream knows it. */
 export function isMadeId(id: string): boolean {
-  return made.test(id);
+  return madeHere.test(id);
 }
 
-/** Returns what the id of its response ends with; empty where it is no item of the gateway's. */
+/** Returns the response part of an item's id; empty for a foreign id. */
 export function answerIdOf(itemId: string): string {
-  return pattern.exec(itemId)?.[3] ?? made.exec(itemId)?.[1] ?? "";
+  return pattern.exec(itemId)?.[3] ?? madeHere.exec(itemId)?.[1] ?? "";
 }

@@ -1,60 +1,61 @@
 /**
- * Translates chunks of a stream that differ from one another in their text alone, most of them without reading them: they are
- * read until one becomes a single frame that tells its text, and what that became is written again around the texts that
- * follow at once.
+ * Translates stream chunks that differ in their text alone without reading most of them. A chunk is translated until
+ * it becomes a single frame that contains its text once; that frame is then reused around the texts that follow.
  *
- * It is for translations in which such a text leaves no trace: told once more, it becomes once more what it became. An
- * empty one becomes nothing.
+ * It serves translations in which such a text changes no state: the same chunk always becomes the same frame. An
+ * empty text becomes nothing.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
-import { type Around, aroundText, type PlainText } from "../wire/scan/delta-template.ts";
+import { type DeltaTemplate, findTemplate, type PlainText } from "../wire/scan/delta-template.ts";
 import { Wire } from "../wire/wire.ts";
 
 type Translate<I extends DescMessage, O extends DescMessage> = (chunk: Wire<I>) => readonly Wire<O>[];
 
-/** What chunks that are alike become. */
-interface Run<O extends DescMessage> {
-  /** What they have in common. */
-  readonly around: Around;
+/** TemplateRun is a run of chunks that match one template. */
+interface TemplateRun<O extends DescMessage> {
+  /** The template of the chunks. */
+  readonly input: DeltaTemplate;
   readonly desc: O;
-  /** What stands around the text in the frame of what they become. */
-  readonly told: Around;
+  /** The template of the translated frames. */
+  readonly output: DeltaTemplate;
 }
 
-/** `keys` are those under which what comes of a chunk may tell its text, and `write` frames it as the caller's door does. */
-export function alike<I extends DescMessage, O extends DescMessage>(
+/**
+ * `keys` are the members that may hold the text in the translation, and `write` frames it as the caller's door does.
+ */
+export function translateByTemplate<I extends DescMessage, O extends DescMessage>(
   translate: Translate<I, O>,
   keys: readonly string[],
-  write: (made: Wire<O>) => Buffer,
+  write: (translated: Wire<O>) => Buffer,
 ): Translate<I, O> {
-  let run: Run<O> | undefined;
+  let run: TemplateRun<O> | undefined;
   return (chunk) => {
     const { plainText } = chunk;
-    if (plainText && plainText.around === run?.around) return again(run, plainText.bytes);
-    const made = translate(chunk);
-    run = plainText && runOf(plainText, made, keys, write);
-    return made;
+    if (plainText && plainText.template === run?.input) return repeat(run, plainText.bytes);
+    const translated = translate(chunk);
+    run = plainText && runOf(plainText, translated, keys, write);
+    return translated;
   };
 }
 
-function again<O extends DescMessage>({ desc, told }: Run<O>, text: Buffer): readonly Wire<O>[] {
-  return text.length === 0 ? [] : [Wire.ofFrame(desc, Buffer.concat([told.before, text, told.after]))];
+function repeat<O extends DescMessage>({ desc, output }: TemplateRun<O>, text: Buffer): readonly Wire<O>[] {
+  return text.length === 0 ? [] : [Wire.ofFrame(desc, Buffer.concat([output.before, text, output.after]))];
 }
 
-/** Returns undefined where a chunk became anything else than one frame that tells its text, and that only once. */
+/** Returns undefined where a chunk became anything but one frame with its text in it once. */
 function runOf<O extends DescMessage>(
-  { around, bytes }: PlainText,
-  made: readonly Wire<O>[],
+  { template, bytes }: PlainText,
+  translated: readonly Wire<O>[],
   keys: readonly string[],
-  write: (made: Wire<O>) => Buffer,
-): Run<O> | undefined {
-  const [only] = made;
-  if (!only || made.length > 1) return undefined;
+  write: (translated: Wire<O>) => Buffer,
+): TemplateRun<O> | undefined {
+  const [only] = translated;
+  if (!only || translated.length > 1) return undefined;
   const frame = write(only);
   const text = bytes.toString();
   for (const key of keys) {
-    const told = aroundText(key, text, frame);
-    if (told) return { around, desc: only.desc, told };
+    const told = findTemplate(key, text, frame);
+    if (told) return { input: template, desc: only.desc, output: told };
   }
   return undefined;
 }

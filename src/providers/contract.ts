@@ -1,8 +1,8 @@
 /**
- * What the gateway asks of anything that answers in a model's place.
+ * Provider is the contract of anything that answers in a model's place.
  *
- * A provider speaks some operations and leaves out the others: what a vendor lacks is absent, not stubbed. It
- * answers or throws a Refusal; it never retries, and it keeps nothing between calls that a caller could notice.
+ * A provider speaks some operations and leaves out the others: what a vendor lacks is absent, not stubbed. It answers
+ * or throws a Refusal, never retries, and keeps nothing between calls that a caller could notice.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, Arrival } from "../call/call.ts";
@@ -15,104 +15,113 @@ import type { Wire } from "../wire/wire.ts";
 
 import type { Timeouts } from "./upstream/timeouts.ts";
 
-/** What a provider tells of an attempt while it answers. It is read below any translation, where nothing is lost yet. */
+/**
+ * Meter receives what a provider learns of an attempt while it answers. It sits below any translation, where nothing
+ * is lost yet.
+ */
 export interface Meter {
-  /** Takes what the upstream told: counts of the whole attempt so far. What is not named stays as it was told before. */
-  told(usage: ToldUsage): void;
   /**
-   * Takes text that the model put out, reasoning and arguments of tools too: it is counted where no usage is told. Of output that
-   * is no text it is told an empty one: sound, pictures, thoughts that are encrypted.
+   * Takes usage as the upstream reported it: the counts of the whole attempt so far. Counts that are left out keep
+   * their last value.
    */
-  wrote(text: string): void;
-  /** Says that the model gave up: it finished by an error or a filter. */
-  gaveUp(): void;
-  /** Says that the end of the answer has been seen, before the batch that holds it is handed over. */
-  ended(): void;
+  reportUsage(usage: ToldUsage): void;
+  /**
+   * Takes text of the model's output, with reasoning and tool arguments: it is counted where no usage is reported.
+   * Output that is no text (audio, images, encrypted reasoning) is reported as an empty text.
+   */
+  countText(text: string): void;
+  /** Reports that the model gave up: it finished by an error or a filter. */
+  reportGivenUp(): void;
+  /** Reports that the end of the answer was seen, before the batch that holds it is handed over. */
+  reportEnd(): void;
 }
 
-/** One try at one target. */
+/** Attempt is one try at one target. */
 export interface Attempt<O extends Operation = Operation, F extends Form = Form> {
-  /** The request id, told to the upstream as `x-request-id`. */
+  /** The request id, sent to the upstream as `x-request-id`. */
   readonly id: string;
   readonly operation: O;
   /** The form of the answer, whatever the request's own `stream` says. */
   readonly form: F;
-  /** The request; its `model` is still the caller's word. */
+  /** The request. Its `model` is still the caller's name of the model. */
   readonly request: Wire<Input<O>>;
   /** The model's name at the upstream. */
   readonly model: string;
-  /** The caller's headers, for those that its family passes on. */
+  /** Reads the caller's headers, for those that the family passes on. */
   readonly header: Arrival["header"];
-  /** Headers that tell the upstream where the attempt belongs among traces. */
+  /** Trace headers to send to the upstream. */
   readonly traceHeaders: AnswerHeaders;
-  /** Aborted when nobody waits for the answer any more. The provider stops at once. */
+  /** Aborted when the answer is not needed any more. The provider stops at once. */
   readonly signal: Signal;
   /**
-   * Told when a bound that the caller set has passed, and with what the answer would fail. Returns whether the answer is read on
-   * all the same, until the signal fires.
+   * Called with the failure when a bound that the caller set has passed. Returns true where the answer is read on
+   * nevertheless, until the signal fires.
    */
-  readonly late?: ((why: Error) => boolean) | undefined;
-  /** Bounds that the caller set: of these and the upstream's own the shorter one holds. */
+  readonly onLate?: ((why: Error) => boolean) | undefined;
+  /** Bounds that the caller set. Of these and the upstream's own the shorter holds. */
   readonly timeouts: Partial<Timeouts>;
-  /** Who goes first where calls wait for a place at the upstream: 0 (first) to 9. */
+  /** The place in an upstream's queue: 0 goes first, 9 last. */
   readonly priority: number;
   readonly meter: Meter;
-  /** Takes how long it was waited for the upstream. */
+  /** Receives the times of the attempt. */
   readonly record: AttemptRecord;
 }
 
 /**
- * Answers in the form that the attempt asks for. What fails before the first frame is thrown here, now or later, or by the
- * first step of the frames; a stream that ends without throwing is complete.
+ * Speak answers in the form that the attempt asks for. A failure before the first frame is thrown here, now or later,
+ * or by the first step of the frames. A stream that ends without throwing is complete.
  */
 export type Speak<O extends Operation> = <F extends Form>(attempt: Attempt<O, F>) => MaybePromise<Answer<Output<O, F>>>;
 
-/** A request as an upstream takes it. */
-export interface Fitted<W extends Wire = Wire> {
+/** FittedRequest is a request as an upstream takes it. */
+export interface FittedRequest<W extends Wire = Wire> {
   readonly request: W;
-  /** The paths of what was left out, in the words of the request's operation. */
+  /** The paths of what was left out, named as in the request's operation. */
   readonly dropped: readonly string[];
 }
 
-/** What an upstream takes of requests to one of its models. */
-export interface Fitting {
-  /** The name by which a chat request bounds its output. */
+/** RequestFitter says what an upstream takes of requests to one of its models. */
+export interface RequestFitter {
+  /** The name of the output bound in chat requests. */
   readonly outputBound: "max_tokens" | "max_completion_tokens";
-  /** Whether chat requests may have custom tools, which take free text. */
+  /** Whether chat requests may have custom tools, whose input is free text. */
   readonly customTools: boolean;
-  /** Which calls go to the upstream's `/responses`, where it speaks that (`config/schema-profile.ts`). */
+  /** Which calls go to the upstream's `/responses`, where it has that (`config/schema-profile.ts`). */
   readonly responses: "when_asked" | "tools" | "always" | "never";
-  /** Whether requests for responses may have all that agents send, or functions only. */
+  /** Whether requests for responses may have the items that agents send, or functions only. */
   readonly takesAnyItem: boolean;
-  /** Whether answers to them are asked to tell reasoning encrypted, and which is taken back. */
+  /** Whether encrypted reasoning is requested, and which reasoning is accepted back. */
   readonly reasoningItems: { readonly areAskedFor: boolean; readonly taken: "encrypted" | "plain" | "either" };
-  /** Whether the model reasons where it is asked for so much: a word of effort, or nothing. */
+  /** Reports whether the model reasons at this effort, or without one. */
   reasonsBy(effort: JsonValue | undefined): boolean;
-  /** Returns the request as the upstream takes it. `isOwn` says that its caller wrote it in the words of this operation. */
-  fit<W extends Wire>(operation: Operation, request: W, isOwn: boolean): Fitted<W>;
+  /** Returns the request as the upstream takes it. `isOwn` says that the caller wrote it for this operation. */
+  fit<W extends Wire>(operation: Operation, request: W, isOwn: boolean): FittedRequest<W>;
 }
 
 export interface Provider {
   /** The API that it speaks: openai, anthropic, embedded. */
   readonly kind: string;
-  /** `reasons` says whether the model reasons, where that is known. Absent: what is asked goes as it is. */
-  fitting?(model: string, reasons: boolean | undefined): Fitting;
+  /**
+   * Returns the fitter of a model. `reasons` says whether the model reasons, where that is known. Absent: requests
+   * are sent as they are.
+   */
+  fitter?(model: string, reasons: boolean | undefined): RequestFitter;
   readonly speaks: { readonly [O in Operation]?: Speak<O> };
-  /** Whether calls may have to wait for one another there. */
+  /** Whether calls may wait in a queue. */
   readonly hasQueue?: boolean;
   /**
-   * Loads what the first calls of these models, by their names at the upstream, would wait for. Resolves when nothing
-   * is left to load. What fails is left to those calls.
+   * Loads what the first calls of these models would wait for. `models` are names at the upstream. Resolves when
+   * nothing is left to load. What fails is left to those calls.
    */
   warm?(models: readonly string[]): Promise<void>;
-  /** Asks the upstream for this path, to see whether it is well. Throws a Refusal where it is not. */
+  /** Requests this path of the upstream, to see whether it is healthy. Throws a Refusal where it is not. */
   check?(path: string, signal: AbortSignal): Promise<void>;
-  /** Waits for what runs, then lets go of every connection. */
+  /** Waits for running calls, then closes every connection. */
   close(): Promise<void>;
 }
 
-/** Returns the provider with something around each operation that it speaks. */
-export function withEverySpeak(provider: Provider, around: (speak: Speak<Operation>) => Speak<Operation>): Provider {
+/** Returns the provider with `wrap` applied to each operation that it speaks. */
+export function wrapEverySpeak(provider: Provider, around: (speak: Speak<Operation>) => Speak<Operation>): Provider {
   const speaks = Object.entries(provider.speaks).map(([operation, speak]) => [
     operation,
     around(speak as Speak<Operation>),

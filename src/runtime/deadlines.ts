@@ -1,13 +1,14 @@
 /**
- * One timer for all that may be late: it looks twice a second, so that to wait for something costs a sum and no timer.
+ * One timer for many deadlines. It looks twice a second, so that waiting for something costs an addition and no timer.
  *
- * What is late is told half a second too late at most where the process is not busy, and never too early.
+ * A deadline is noticed at most half a second late, unless the process is busy, and never early.
  */
 
-/** What may be late. */
+/** Something with a deadline. */
 export interface Timed {
-  /** By `performance.now()`. */
+  /** By `performance.now()`; may change at any time. */
   readonly deadline: number;
+  /** Called when the deadline has passed, at each look until it is moved or forgotten. */
   onDeadline(): void;
 }
 
@@ -19,7 +20,7 @@ export interface Deadlines {
 const lookMs = 500;
 const busyMs = 2 * lookMs;
 
-/** The timer runs while there is anything to watch, and keeps no process alive. */
+/** Creates the timer. It runs while something is watched, and does not keep the process alive. */
 export function createDeadlines(): Deadlines {
   const watched = new Set<Timed>();
   let timer: NodeJS.Timeout | undefined;
@@ -30,7 +31,7 @@ export function createDeadlines(): Deadlines {
   const look = () => {
     const isBusy = performance.now() - lookedAt > busyMs;
     lookedAt = performance.now();
-    // After a while in which the process was busy timers fire first: what has come meanwhile is read before.
+    // After the process was busy, timers fire before sockets are read: what has come meanwhile is read first.
     if (isBusy) setImmediate(tell);
     else tell();
   };

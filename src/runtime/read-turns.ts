@@ -1,21 +1,21 @@
 /**
- * Long bodies are read in turns: of all that come at once no more is taken in a turn of the event loop than a bound. To put bytes
- * into memory that nobody has touched yet costs far more than to copy them, and with many bodies nobody else would have a turn.
+ * Bounds what is read of long bodies in one turn of the event loop, over all bodies together. Writing to memory for the first time
+ * costs far more than copying; with many long bodies nothing else would run.
  */
 
-/** What brings a long body. */
+/** Where a long body comes from. */
 export interface Source {
   pause(): unknown;
 }
 
-/** In bytes: some milliseconds of work. */
+/** Some milliseconds of work, in bytes. */
 const bytesATurn = 2 ** 21;
 
 let taken = 0;
 let isTurnEndAwaited = false;
 let waiting: (() => void)[] = [];
 
-/** Counts what was taken, and stops the source where that is enough for this turn. Calls `goOn` in the next one then. */
+/** Counts bytes that were read. Pauses the source if the turn has read enough, and then calls `goOn` in the next turn. */
 export function readInTurns(source: Source, bytes: number, goOn: () => void): void {
   taken += bytes;
   if (!isTurnEndAwaited) {

@@ -1,16 +1,14 @@
-/**
- * What a chat message holds: its text, and what is attached. Whatever it lacks reads as empty.
- */
+/** Reads the text and the attachments of a chat message. Missing members read as empty. */
 import { type ChatMessage, type ContentPart, ContentPartType } from "../../gen/modelgateway/v1/chat_pb.ts";
 
-/** What a message holds besides text. */
+/** Attachments counts what a message holds besides text. */
 export interface Attachments {
   readonly images: number;
   readonly sounds: number;
   readonly files: number;
 }
 
-/** Returns the text of a message; its text parts by lines. */
+/** Returns the text of a message, its text parts joined by line breaks. */
 export function textOf(message: ChatMessage | undefined): string {
   if (message?.content.case === "text") return message.content.value;
   return partsOf(message)

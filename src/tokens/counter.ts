@@ -1,10 +1,10 @@
 /**
- * Counts texts in a thread of its own: the tokenizer takes a sixth of a second before it counts its first word, and half a
- * millisecond for a thousand characters, in which nobody else would be answered.
+ * Counts tokens in a thread of its own: the tokenizer takes a sixth of a second to start, and half a millisecond per
+ * thousand characters, during which no other request would be served.
  *
- * The thread is started when the first texts come, and kept. Where it dies, what it had to count is refused, and what comes
- * next has another. It keeps the process alive only while it counts. This file is both sides: as the thread's program, it
- * counts, all that it is asked in turns.
+ * The thread is started with the first texts and kept. Where it dies, its counts are rejected, and the next texts
+ * start another. It keeps the process alive only while it counts. This file is both sides: as the thread's program it
+ * counts all requests in turns.
  */
 import { isMainThread, type MessagePort, parentPort, Worker, workerData } from "node:worker_threads";
 import { cancelled } from "../call/refusals.ts";
@@ -12,14 +12,14 @@ import type { Signal } from "../runtime/caller-abort.ts";
 import { putBehind } from "../runtime/thread-priority.ts";
 import { loadTokenizer, type TextCounter } from "./tokenizer.ts";
 
-/** What the thread is asked: to count texts; without any, to leave what it was asked before. */
-interface Asked {
+/** CountRequest asks the thread to count texts; without texts, to drop an earlier request. */
+interface CountRequest {
   readonly id: number;
   readonly texts?: readonly string[];
 }
 
-/** What it says; without tokens it could not count. */
-interface Counted {
+/** CountReply is the result; without tokens the count failed. */
+interface CountReply {
   readonly id: number;
   readonly tokens?: number;
 }
@@ -29,12 +29,12 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Whose data says so is such a thread: tests run in threads of their own. */
-const ours = { counts: true };
+/** Marks a counting thread: tests run in threads of their own. */
+const counterData = { counts: true };
 
 export function startThread(): Worker {
-  // Without the options of this process, which may be none for a thread.
-  return new Worker(new URL(import.meta.url), { name: "counter", workerData: ours, execArgv: [] });
+  // Without this process's options, some of which threads do not accept.
+  return new Worker(new URL(import.meta.url), { name: "counter", workerData: counterData, execArgv: [] });
 }
 
 export function createCounter(start: () => Worker = startThread): TextCounter {
@@ -50,7 +50,7 @@ export function createCounter(start: () => Worker = startThread): TextCounter {
     return thread;
   }
 
-  function settle({ id, tokens }: Counted): void {
+  function settle({ id, tokens }: CountReply): void {
     const asked = waiting.get(id);
     if (tokens === undefined) asked?.reject(new Error("the tokenizer failed"));
     else asked?.resolve(tokens);
@@ -68,14 +68,14 @@ export function createCounter(start: () => Worker = startThread): TextCounter {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const id = ++lastId;
     const leave = () => {
-      asked.postMessage({ id } satisfies Asked);
+      asked.postMessage({ id } satisfies CountRequest);
       reject(cancelled());
     };
     waiting.set(id, { resolve, reject });
     signal.addEventListener("abort", leave, { once: true });
     try {
       asked.ref();
-      asked.postMessage({ id, texts } satisfies Asked);
+      asked.postMessage({ id, texts } satisfies CountRequest);
       return await promise;
     } finally {
       signal.removeEventListener("abort", leave);
@@ -87,13 +87,13 @@ export function createCounter(start: () => Worker = startThread): TextCounter {
   return { countAll };
 }
 
-/** Of the process. */
+/** The counter of the process. */
 export const counter = createCounter();
 
 function serve(port: MessagePort): void {
   putBehind();
   const counts = new Map<number, AbortController>();
-  port.on("message", ({ id, texts }: Asked) => {
+  port.on("message", ({ id, texts }: CountRequest) => {
     if (texts) void count(id, texts);
     else counts.get(id)?.abort();
   });
@@ -103,13 +103,13 @@ function serve(port: MessagePort): void {
     counts.set(id, leaving);
     try {
       const tokens = await (await loadTokenizer()).countAll(texts, leaving.signal);
-      port.postMessage({ id, tokens } satisfies Counted);
+      port.postMessage({ id, tokens } satisfies CountReply);
     } catch {
-      port.postMessage({ id } satisfies Counted);
+      port.postMessage({ id } satisfies CountReply);
     } finally {
       counts.delete(id);
     }
   }
 }
 
-if (!isMainThread && (workerData as Partial<typeof ours> | null)?.counts && parentPort) serve(parentPort);
+if (!isMainThread && (workerData as Partial<typeof counterData> | null)?.counts && parentPort) serve(parentPort);

@@ -1,9 +1,9 @@
 /**
- * Counts the tokens of a request the way chat models do: 3 a message, its role, text and calls, 3 to prime the
- * answer, and the tools as their JSON text. What is attached is not looked into: each image, sound or file counts 85.
+ * Counts the tokens of a request as chat models do: 3 per message, its role, text and calls, 3 to prime the answer,
+ * and the tools as their JSON text. Each image, sound or file counts 85, unread.
  *
- * By a tokenizer, or by an estimate where nobody may wait: the tokenizer takes half a millisecond and more for a
- * thousand characters, and a sixth of a second before the first of them.
+ * A tokenizer counts exactly. An estimate serves where nothing may wait: the tokenizer takes half a millisecond per
+ * thousand characters, and a sixth of a second before the first.
  */
 import type { ChatMessage, CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import type { Signal } from "../runtime/caller-abort.ts";
@@ -15,29 +15,29 @@ const perMessage = 3;
 const perName = 1;
 const perAttachment = 85;
 const priming = 3;
-/** UTF-8 bytes of text to a token: 3.5 to 4.6 in English, code, JSON, Chinese and Japanese; 5 to 8 in other scripts. */
+/** UTF-8 bytes per token: 3.5 to 4.6 in English, code, JSON, Chinese and Japanese; 5 to 8 in other scripts. */
 const bytesPerToken = 4;
 
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
-/** Throws a Refusal when the caller leaves. */
+/** Throws a Refusal when the caller disconnects. */
 export async function promptTokens(request: ChatRequest, counter: TextCounter, signal: Signal): Promise<number> {
   return frameTokens(request) + (await counter.countAll(textsOf(request), signal));
 }
 
-/** Returns about as many, from the length of the texts alone. */
+/** Estimates the tokens from the length of the texts. */
 export function estimatePromptTokens(request: ChatRequest): number {
   let bytes = 0;
   for (const text of textsOf(request)) bytes += Buffer.byteLength(text);
   return frameTokens(request) + Math.ceil(bytes / bytesPerToken);
 }
 
-/** Counts what is around the texts. */
+/** Counts what surrounds the texts. */
 function frameTokens(request: ChatRequest): number {
   const { messages } = request.message();
   const { images, sounds, files } = attachmentsOf(messages);
   let total = perAttachment * (images + sounds + files) + priming;
-  // Every role is a word of one token.
+  // Every role is one token.
   for (const message of messages) total += perMessage + 1 + (message.name ? perName : 0);
   return total;
 }

@@ -1,14 +1,14 @@
 /**
  * Counts and cuts text by a real tokenizer, o200k_base.
  *
- * The time is in proportion to the text, whatever the text: runs of one kind of character are cut every
- * `longestRun`, because the tokenizer takes the square of their length. Real words are shorter.
+ * Time is proportional to the text, whatever the text: runs of one kind of character are cut every `longestRun`,
+ * because the tokenizer takes quadratic time for them. Real words are shorter.
  */
 import { setImmediate } from "node:timers/promises";
 import { cancelled } from "../call/refusals.ts";
 import type { Signal } from "../runtime/caller-abort.ts";
 
-/** A token, or the few that make up one character: never a part of a character. */
+/** Piece is a token, or the few tokens of one character; never a part of a character. */
 export interface Piece {
   readonly text: string;
   readonly tokens: number;
@@ -17,12 +17,12 @@ export interface Piece {
 export interface Cut {
   readonly pieces: readonly Piece[];
   readonly tokens: number;
-  /** Whether the text ended before the limit did. */
+  /** Whether the text ended before the limit. */
   readonly whole: boolean;
 }
 
 export interface TextCounter {
-  /** Counts texts of any length, letting other work have its turn. Throws a Refusal when the caller leaves. */
+  /** Counts texts of any length, yielding to other work. Throws a Refusal when the caller disconnects. */
   countAll(texts: readonly string[], signal: Signal): Promise<number>;
 }
 
@@ -35,23 +35,26 @@ export interface Tokenizer extends TextCounter {
 
 const longestRun = 128;
 
-/** After how many characters of a long text other work has its turn. */
-const breathAfter = 32_768;
+/** Characters of a long text between two yields. */
+const charactersPerSlice = 32_768;
 
-let breaths = Promise.resolve();
+let turns = Promise.resolve();
 
-/** Lets other work have its turn. Of several long texts one goes on in each: a short one that comes waits for no more. */
-function breath(): Promise<void> {
-  breaths = breaths.then(() => setImmediate());
-  return breaths;
+/** Yields to other work. Only one of several long texts goes on per turn, so that a short text waits no longer. */
+function nextTurnOfMany(): Promise<void> {
+  turns = turns.then(() => setImmediate());
+  return turns;
 }
 
-/** Text that looks like a special token is text all the same. */
+/** Text that looks like a special token is counted as text. */
 const asText = { disallowedSpecial: new Set<string>() };
 
 let loaded: Promise<Tokenizer> | undefined;
 
-/** Loads the tokenizer at the first call, for a sixth of a second: its ranks are megabytes that other providers do without. */
+/**
+ * Loads the tokenizer at the first call, in a sixth of a second: its ranks are megabytes that other providers do not
+ * need.
+ */
 export function loadTokenizer(): Promise<Tokenizer> {
   loaded ??= load();
   return loaded;
@@ -82,9 +85,9 @@ async function load(): Promise<Tokenizer> {
       for (const slice of slices(text)) {
         total += encoding.countTokens(slice, asText);
         since += slice.length;
-        if (since < breathAfter) continue;
+        if (since < charactersPerSlice) continue;
         since = 0;
-        await breath();
+        await nextTurnOfMany();
         if (signal.aborted) throw cancelled();
       }
     }
@@ -114,7 +117,7 @@ async function load(): Promise<Tokenizer> {
 
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Returns the bytes as text, or undefined while a character is incomplete. */
+/** Returns the bytes as text; undefined while a character is incomplete. */
 function wholeText(parts: readonly Buffer[]): string | undefined {
   try {
     return strict.decode(Buffer.concat(parts));
@@ -129,14 +132,16 @@ const runs = new RegExp(
   "gu",
 );
 
-/** Yields the text in slices: they end where a run has reached its longest and, in long texts, before a space, if one
- *  comes in time. */
+/**
+ * Yields the text in slices, which end where a run reaches its maximum and, in long texts, before a space where one
+ * comes in time.
+ */
 function* slices(text: string): Generator<string> {
   let from = 0;
   for (const { 0: run, index } of text.matchAll(runs)) {
     const isLong = run.length >= longestRun;
-    const isLate = index - from >= 2 * breathAfter;
-    if (!isLong && !isLate && (index - from < breathAfter || run[0] !== " ")) continue;
+    const isLate = index - from >= 2 * charactersPerSlice;
+    if (!isLong && !isLate && (index - from < charactersPerSlice || run[0] !== " ")) continue;
     const to = isLong ? index + run.length : index;
     yield text.slice(from, to);
     from = to;

@@ -1,6 +1,6 @@
 /**
- * What a message says, as one text: however it was written, and through whichever door it came, the same message has the
- * same text.
+ * The canonical JSON text of a message. Equal messages have the same text, however they were written and through
+ * whichever door they came.
  */
 import type { DescMessage, JsonObject, MessageShape } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../runtime/cooperative.ts";
@@ -8,7 +8,7 @@ import type { JsonValue } from "./json.ts";
 import { type TakeText, writeJson } from "./long/write-json.ts";
 import { Wire } from "./wire.ts";
 
-/** Reads the message, not the bytes. `without` names members that do not count. */
+/** Returns the canonical text. `without` names top-level members to leave out. */
 export function canonicalText<D extends DescMessage>(
   desc: D,
   message: MessageShape<D>,
@@ -17,8 +17,8 @@ export function canonicalText<D extends DescMessage>(
   return JSON.stringify(sorted(jsonOf(desc, message, without)));
 }
 
-/** Tells the same text part by part, in turns: it is for what is long. */
-export function* canonicalParts<D extends DescMessage>(
+/** Writes the same text part by part, in time slices, for long messages. */
+export function* writeCanonical<D extends DescMessage>(
   desc: D,
   message: MessageShape<D>,
   without: readonly string[],

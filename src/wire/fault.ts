@@ -1,11 +1,12 @@
 /**
- * What is wrong with a JSON document, and where. It never quotes the document, but for a number that is out of bounds.
+ * WireFault says what is wrong with a JSON document, and where. It never quotes the document, except a number that is
+ * out of bounds.
  */
 export class WireFault extends Error {
   override readonly name = "WireFault";
-  /** `value` is one of the right type that is not among those allowed. */
+  /** `value` means the right type, but not an allowed value. */
   readonly kind: "malformed" | "type" | "value";
-  /** Public path of the value at fault, as `messages[0].role`; empty for the document itself. */
+  /** Public path of the faulty value, such as `messages[0].role`; empty for the document itself. */
   path = "";
 
   constructor(kind: WireFault["kind"], message: string) {
@@ -13,7 +14,7 @@ export class WireFault extends Error {
     this.kind = kind;
   }
 
-  /** Says that the fault lies under this key or index. Called by each container on the way out. */
+  /** Prepends a key or an index to the path. Each container calls it as the fault passes. */
   under(segment: string | number): this {
     const tail = this.path === "" || this.path.startsWith("[") ? this.path : `.${this.path}`;
     this.path = (typeof segment === "number" ? `[${segment}]` : shown(segment)) + tail;
@@ -21,11 +22,11 @@ export class WireFault extends Error {
   }
 }
 
-/** How much of a key is told, in characters. */
+/** The longest key in a path, in characters. */
 const mostShown = 128;
 
-/** A key may be the fault itself; the path goes into answers, which are Unicode, and short. */
+/** Shortens a key. The key may be the fault itself, and paths go into answers, which must be valid Unicode. */
 function shown(key: string): string {
-  const told = key.length > mostShown ? `${key.slice(0, mostShown)}...` : key;
-  return told.toWellFormed();
+  const short = key.length > mostShown ? `${key.slice(0, mostShown)}...` : key;
+  return short.toWellFormed();
 }

@@ -1,14 +1,14 @@
-/** Messages as frames of a stream: each as it came, where it came so. */
+/** Messages as frames of a stream. A frame that came in the wanted form is passed on as it came. */
 import { dataFrame, eventFrame, isEvent } from "./sse.ts";
 import type { Wire } from "./wire.ts";
 
-/** Returns the frame of data alone. */
+/** Returns the message as a `data:` frame. */
 export function asData(message: Wire): Buffer {
   const frame = message.frame();
   return frame && !isEvent(frame) ? frame : dataFrame(message.bytes());
 }
 
-/** Returns the frame of an event that is named by the message's type; of one whose type is no text, the frame of data alone. */
+/** Returns the message as an event named by its `type`; as a `data:` frame where `type` is no string. */
 export function asEvent(message: Wire): Buffer {
   const frame = message.frame();
   if (frame && isEvent(frame)) return frame;

@@ -1,8 +1,8 @@
 /**
- * Compiles a message descriptor, once, into the plan that `read.ts` and `write.ts` follow.
+ * Compiles a message descriptor once into the plan that `read.ts` and `write.ts` follow.
  *
- * A descriptor that could not give back the JSON it was read from is refused here, when the gateway starts:
- * the rules are those of `proto/modelgateway/v1/wire.proto`.
+ * A descriptor whose JSON could not be restored after reading stops the start of the gateway. The rules are those of
+ * `proto/modelgateway/v1/wire.proto`.
  */
 import {
   create,
@@ -16,7 +16,10 @@ import {
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { type FieldWire, transparent, untagged, wire, word } from "../../gen/modelgateway/v1/wire_pb.ts";
 
-/** What a single JSON value becomes. `raw` is a google.protobuf.Struct, which protobuf-es keeps as plain JSON. */
+/**
+ * ValuePlan says what a single JSON value becomes. `raw` is a google.protobuf.Struct, which protobuf-es keeps as
+ * plain JSON.
+ */
 export type ValuePlan =
   | { readonly kind: "string" }
   | { readonly kind: "boolean" }
@@ -33,7 +36,7 @@ export type ValuePlan =
   | { readonly kind: "message"; readonly plan: MessagePlan }
   | { readonly kind: "raw" };
 
-/** A public key that one field stands behind. */
+/** FieldPlan is a public key backed by one field. */
 export interface FieldPlan {
   readonly kind: "field";
   readonly key: string;
@@ -41,35 +44,38 @@ export interface FieldPlan {
   readonly name: string;
   readonly shape: "one" | "list" | "map";
   readonly value: ValuePlan;
-  /** Written even when it holds its zero value. */
+  /** Whether the field is written even at its zero value. */
   readonly always: boolean;
-  /** Keeps unknown enum words in `extra` instead of refusing them. */
+  /** Whether unknown enum words are kept in `extra` instead of being refused. */
   readonly open: boolean;
 }
 
-/** A public key whose JSON type chooses among the members of a oneof. */
+/** UnionPlan is a public key whose JSON type chooses among the members of a oneof. */
 export interface UnionPlan {
   readonly kind: "union";
   readonly key: string;
   readonly name: string;
   readonly byType: ReadonlyMap<string, UnionCase>;
-  /** Reads a list of numbers; the list of `byType` may be another. */
-  readonly numbers: UnionCase | undefined;
+  /** The case for a list of numbers. The list of `byType` may be another case. */
+  readonly numberList: UnionCase | undefined;
   readonly byCase: ReadonlyMap<string, UnionCase>;
 }
 
 export interface UnionCase {
   readonly case: string;
   readonly value: ValuePlan;
-  /** Keeps unknown enum words in `extra` instead of refusing them. */
+  /** Whether unknown enum words are kept in `extra` instead of being refused. */
   readonly open: boolean;
 }
 
 export interface MessagePlan {
   readonly desc: DescMessage;
-  /** Set on a transparent message: the member whose bare value it is. */
+  /** Set on a transparent message: the member that stands in its place. */
   bare: FieldPlan | UnionPlan | undefined;
-  /** Whether the empty text and null are the message without its field: it is transparent around one with presence. */
+  /**
+   * Whether an empty string and null read as the message without its field: true for a transparent message around a
+   * field with presence.
+   */
   mayBeEmpty: boolean;
   readonly members: (FieldPlan | UnionPlan)[];
   readonly byKey: Map<string, FieldPlan | UnionPlan>;
@@ -77,13 +83,15 @@ export interface MessagePlan {
   extra: string | undefined;
   /** The known keys by their lower-case spelling. */
   readonly byLowerKey: Map<string, string>;
-  /** What a message is before anything is read into a copy of it. All copies share its empty lists, which are frozen. */
+  /**
+   * The message before anything is read; each reading copies it. All copies share its empty lists, which are frozen.
+   */
   readonly zero: Readonly<Record<string, unknown>>;
 }
 
 const plans = new Map<DescMessage, MessagePlan>();
 
-/** Returns the plan of a message type, compiling it at the first call. */
+/** Returns the plan of a message type. It is compiled at the first call. */
 export function planOf(desc: DescMessage): MessagePlan {
   const known = plans.get(desc);
   if (known) return known;
@@ -93,11 +101,11 @@ export function planOf(desc: DescMessage): MessagePlan {
     byLowerKey: new Map<string, string>(),
     zero: zeroOf(desc),
   };
-  plans.set(desc, plan); // Before its fields are read: message types may be recursive.
+  plans.set(desc, plan); // Before its fields are compiled: message types may be recursive.
   try {
     compile(plan);
   } catch (error) {
-    plans.delete(desc); // A plan that is cut short would let fields through as unknown keys.
+    plans.delete(desc); // An incomplete plan would let fields through as unknown keys.
     throw error;
   }
   return plan;
@@ -168,9 +176,9 @@ function unionPlan(oneof: DescOneof): UnionPlan {
   }
   const numbers = byType.get(numberList);
   byType.delete(numberList);
-  // Where it is the only list it reads any: what is wrong in it has a path of its own.
+  // As the only list of the union it reads any list, so that a wrong item is reported with its own path.
   if (numbers && !byType.has("list")) byType.set("list", numbers);
-  return { kind: "union", key: oneof.name, name: oneof.localName, byType, numbers, byCase };
+  return { kind: "union", key: oneof.name, name: oneof.localName, byType, numberList: numbers, byCase };
 }
 
 const numberList = "list of numbers";
@@ -178,7 +186,7 @@ const numberList = "list of numbers";
 function valuePlan(field: DescField, { number, decimals }: FieldWire): ValuePlan {
   if (decimals !== 0) {
     if (field.scalar !== ScalarType.INT64 || number) throw broken(field, "`decimals` is for int64, without `number`");
-    // Two places are always written, and have to be read again.
+    // Two places are always written and must be readable again.
     if (decimals < 2 || decimals > 9) throw broken(field, "`decimals` is 2 to 9");
     return { kind: "decimal", places: decimals };
   }
@@ -217,7 +225,7 @@ function enumPlan(desc: DescEnum): ValuePlan {
   return { kind: "enum", numbers, words };
 }
 
-/** Reads the descriptor, not the plan, which is not finished yet where a message type holds itself. */
+/** Reads the descriptor, because the plan of a recursive type is not finished yet. */
 function jsonTypeOf(field: DescField): string {
   if (field.fieldKind === "list") return field.listKind === "scalar" && isNumber(field.scalar) ? numberList : "list";
   if (field.message && getOption(field.message, transparent)) return jsonTypeOf(field.message.fields[0] as DescField);

@@ -1,9 +1,9 @@
 /**
  * Public JSON → message, by the message's plan.
  *
- * Strict, as requests are read: a value of the wrong type is a WireFault with its path. Lenient, as an upstream's
- * answers are read, for a vendor's oddity must not cost the caller its answer: such a value is kept in `extra`, what
- * cannot be kept even there (see `json.ts`) is left out, and a lone surrogate in a text becomes U+FFFD.
+ * Strict reading is for requests: a value of the wrong type is a WireFault with its path. Lenient reading is for
+ * upstreams' answers, where a vendor's oddity must not cost the caller the answer: such a value is kept in `extra`,
+ * what cannot be kept there (see `json.ts`) is left out, and a lone surrogate becomes U+FFFD.
  */
 import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
 import { decimalText, parseDecimal } from "../runtime/decimal.ts";
@@ -16,12 +16,14 @@ interface ReadOptions {
   readonly lenient: boolean;
 }
 
-/** Reads a JSON value as a message. Throws a WireFault; a lenient reader only where the value is no object at all. */
+/**
+ * Reads a JSON value as a message. Throws a WireFault; a lenient reader throws only where the value is not an object.
+ */
 export function readMessage<D extends DescMessage>(desc: D, json: JsonValue, options: ReadOptions): MessageShape<D> {
   return readPlanned(planOf(desc), json, 1, options) as MessageShape<D>;
 }
 
-/** Reads an item of a request's own list. Throws a WireFault. */
+/** Reads an item of a top-level list of a request. Throws a WireFault. */
 export function readItem(plan: ValuePlan, item: JsonValue): unknown {
   return readValue(plan, item, 2, { lenient: false });
 }
@@ -33,7 +35,7 @@ function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options:
   const target: Target = { ...plan.zero };
   if (plan.bare) {
     if (plan.mayBeEmpty && (json === null || json === "")) return target;
-    // The message is no level of the JSON: its field stands in its place.
+    // A transparent message is no level of the JSON: its field stands in its place.
     if (plan.bare.kind === "union") readUnion(plan.bare, target, json, depth - 1, options);
     else target[plan.bare.name] = readShape(plan.bare, json, depth - 1, options);
     return target;
@@ -61,16 +63,16 @@ function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options:
   return target;
 }
 
-/** Throws unless a request's message at this depth may keep a value under a key that none of its members reads. */
+/** Throws a WireFault unless a request may keep this value under a key that no member reads. */
 export function checkUnnamed(plan: MessagePlan, key: string, value: JsonValue, depth: number): void {
   checkSpelling(plan, key);
   checkRaw(value, depth + 1);
 }
 
-/** Throws unless a request's message may keep anything under a key that none of its members reads. */
+/** Throws a WireFault unless a request may have this key, which no member reads. */
 export function checkSpelling({ byKey, byLowerKey }: MessagePlan, key: string): void {
   checkKey(key);
-  // Some upstreams read keys in any case: what is not held to the contract here would be obeyed there.
+  // Some upstreams match keys case-insensitively. They would obey a member that was not checked here.
   const known = byKey.has(key) ? undefined : byLowerKey.get(key.toLowerCase());
   if (known !== undefined) throw new WireFault("value", `expected the spelling ${known}`);
 }
@@ -89,7 +91,7 @@ function isKeepable(key: string, value: JsonValue, depth: number): boolean {
   }
 }
 
-/** Reads one key into the message. Returns false when the value has to be kept in `extra`. */
+/** Reads one key into the message. Returns false where the value has to be kept in `extra`. */
 function readMember(
   member: FieldPlan | UnionPlan | undefined,
   target: Target,
@@ -107,7 +109,7 @@ function readMember(
   return true;
 }
 
-/** Reads null into a transparent message that says by it that there is nothing. Returns false for any other field. */
+/** Reads null into a transparent message for which it means empty. Returns false for any other field. */
 function readNull(member: FieldPlan | UnionPlan, target: Target): boolean {
   if (member.kind === "union" || member.shape !== "one" || member.value.kind !== "message") return false;
   const { plan } = member.value;
@@ -118,19 +120,19 @@ function readNull(member: FieldPlan | UnionPlan, target: Target): boolean {
 }
 
 function readUnion(union: UnionPlan, target: Target, value: JsonValue, depth: number, options: ReadOptions): boolean {
-  const found = (isNumberList(value) && union.numbers) || union.byType.get(jsonType(value));
+  const found = (isNumberList(value) && union.numberList) || union.byType.get(jsonType(value));
   if (!found) throw expected([...union.byType.keys()].map(article).join(" or "), value);
   if (isFutureWord(found, value)) return false;
   target[union.name] = { case: found.case, value: readValue(found.value, value, depth, options) };
   return true;
 }
 
-/** Whether it means to be a list of numbers: another item in it is its fault. */
+/** Reports whether a list is meant as numbers. Another item in it is then the fault. */
 function isNumberList(value: JsonValue): boolean {
   return Array.isArray(value) && typeof value[0] === "number";
 }
 
-/** Whether it is a word that an open enum does not know yet, or an object in the place of an open text. */
+/** Reports whether a value is an unknown word of an open enum, or an object in place of an open string. */
 function isFutureWord({ open, value: plan }: { open: boolean; value: ValuePlan }, value: JsonValue): boolean {
   if (!open) return false;
   if (plan.kind === "string") return jsonType(value) === "object";
@@ -177,7 +179,7 @@ function readValue(plan: ValuePlan, value: JsonValue, depth: number, options: Re
   switch (plan.kind) {
     case "string":
       if (typeof value !== "string") throw expected("a string", value);
-      // Some vendors cut a stream inside a character: better half of it lost than the text around it.
+      // Some vendors cut a stream inside a character. Half a character is lost, not the text.
       if (options.lenient) return value.toWellFormed();
       checkText(value);
       return value;
@@ -242,7 +244,7 @@ function expected(what: string, got: JsonValue): WireFault {
   return new WireFault("type", `expected ${what}, got ${type === "null" ? type : article(type)}`);
 }
 
-/** A number is of the right type, and told as it is: none is private. */
+/** Numbers are shown in faults: none is private. */
 function expectedInteger(what: string, got: JsonValue): WireFault {
   if (typeof got !== "number") return expected(what, got);
   checkNumber(got);

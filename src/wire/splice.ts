@@ -1,33 +1,36 @@
 /**
- * Replaces top-level members of a JSON object in its text, and leaves every other byte as it came: numbers of any
- * length, key order, white space and signatures over the text survive. And takes one out, as it came.
+ * Replaces, removes or extracts top-level members in the text of a JSON object. All other bytes stay as they came, so
+ * numbers of any length, key order, white space and signatures over the text survive.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./scan/signs.ts";
+import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./scan/punctuation.ts";
 import type { Steps } from "./scan/steps.ts";
 import { endOfText, TextEnds } from "./scan/text-ends.ts";
 
-/** Values of members, by their names; undefined leaves one out. */
+/** Changes maps member names to their new values; undefined removes a member. */
 export type Changes = Readonly<Record<string, JsonValue | undefined>>;
 
 /**
- * Returns the text with these members set; a member of value undefined is left out. The bytes must be a valid JSON
- * object. Returns undefined where a key is written twice or with escapes: the caller then rebuilds the text from
- * the parsed value, so that no reader downstream can see another member than we saw.
+ * Returns the text with these members set; undefined removes a member. The bytes must be a valid JSON object. Returns
+ * undefined where a key is duplicated or escaped: the caller then rebuilds the text from the parsed value, so that no
+ * reader downstream sees another member than the gateway saw.
  */
 export function spliceMembers(bytes: Buffer, changes: Changes, steps?: Steps): Buffer | undefined {
   const written = membersOf(bytes, steps);
   return written && Buffer.concat(splice(bytes, changes, written));
 }
 
-/** As `spliceMembers`, of a text whose members are known. Returns the text in pieces, which are parts of it or new. */
+/**
+ * Does the work of `spliceMembers` where the members are known. Returns the text in pieces, which are slices of it or
+ * new.
+ */
 export function splice(bytes: Buffer, changes: Changes, written: Members): Buffer[] {
   const pieces: Buffer[] = [];
-  /** From here on the bytes stay as they are, up to the `end` of the last member that was looked at. */
+  /** Bytes from `kept` to `end`, the end of the last member seen, are still to be copied. */
   let kept = 0;
   let end = bytes.indexOf(openBrace) + 1;
   let isFirst = true;
-  for (const [key, { valueStart, valueEnd, to }] of written) {
+  for (const [key, { valueStart, valueEnd, end: to }] of written) {
     if (!Object.hasOwn(changes, key)) {
       isFirst = false;
     } else if (changes[key] !== undefined) {
@@ -36,7 +39,7 @@ export function splice(bytes: Buffer, changes: Changes, written: Members): Buffe
       isFirst = false;
     } else {
       if (kept < end) pieces.push(bytes.subarray(kept, end));
-      // What follows brings its comma along, unless it becomes the first.
+      // The next member keeps its comma unless it becomes the first.
       kept = isFirst ? to + 1 : to;
     }
     end = to;
@@ -52,7 +55,7 @@ export function splice(bytes: Buffer, changes: Changes, written: Members): Buffe
   return pieces;
 }
 
-/** Returns a copy of the parsed object with these members set; a member of value undefined is left out. */
+/** Returns a copy of the object with these members set; undefined removes a member. */
 export function withMembers(json: JsonObject, changes: Changes): JsonObject {
   const copy: JsonObject = { ...json };
   for (const [key, value] of Object.entries(changes)) {
@@ -63,44 +66,46 @@ export function withMembers(json: JsonObject, changes: Changes): JsonObject {
 }
 
 /**
- * Returns the text of one member's value as it came. The bytes must be a valid JSON object. Returns undefined where there is
- * no such member, or a key is written twice or with escapes.
+ * Returns the text of one member's value as it came. The bytes must be a valid JSON object. Returns undefined where
+ * the member is missing, or a key is duplicated or escaped.
  */
-export function valueText(bytes: Buffer, wanted: string): Buffer | undefined {
-  const found = membersOf(bytes)?.get(wanted);
+export function valueText(bytes: Buffer, name: string): Buffer | undefined {
+  const found = membersOf(bytes)?.get(name);
   return found && bytes.subarray(found.valueStart, found.valueEnd);
 }
 
-/** The members of an object by their names, in the order in which they stand in its text. */
+/** Members maps names to positions, in the order of the text. */
 export type Members = ReadonlyMap<string, Member>;
 
-/** A text of which it is known where its members stand, and what they are to be now. */
-export interface Changed {
+/** SpliceSource is a text, the positions of its members, and the changes to make. */
+export interface SpliceSource {
   readonly bytes: Buffer;
   readonly members: Members;
   readonly changes: Changes;
 }
 
-/** Returns undefined where it is not known. */
-export function changedNowhere(bytes: Buffer, members: Members | undefined): Changed | undefined {
+/** Returns undefined where the members are not known. */
+export function spliceSourceOf(bytes: Buffer, members: Members | undefined): SpliceSource | undefined {
   return members && { bytes, members, changes: {} };
 }
 
-/** Where a member's value stands, and where the member ends: before the next comma, white space included. */
+/**
+ * Member is the position of a member's value, and of the member's end: before the next comma, white space included.
+ */
 export interface Member {
   readonly valueStart: number;
   readonly valueEnd: number;
-  readonly to: number;
+  readonly end: number;
 }
 
-/** Returns the members by their keys, in their order; undefined where a key is written twice or with escapes. */
+/** Returns the members in their order; undefined where a key is duplicated or escaped. */
 function membersOf(bytes: Buffer, steps: Steps = { count: 0 }): Map<string, Member> | undefined {
   const members = new Map<string, Member>();
   const ends = new TextEnds();
   ends.begin(bytes);
   let from = bytes.indexOf(openBrace) + 1;
   for (let at = skipSpace(bytes, from); bytes[at] !== closeBrace; at = skipSpace(bytes, from)) {
-    // What is no JSON object after all ends somewhere, too.
+    // Invalid JSON must end the loop, too.
     if (at >= bytes.length) return undefined;
     const keyEnd = endOfText(bytes, at, ends);
     const key = bytes.toString("utf8", at + 1, keyEnd - 1);
@@ -108,7 +113,7 @@ function membersOf(bytes: Buffer, steps: Steps = { count: 0 }): Map<string, Memb
     const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
     const valueEnd = endOfValue(bytes, valueStart, ends);
     const to = skipSpace(bytes, valueEnd);
-    members.set(key, { valueStart, valueEnd, to });
+    members.set(key, { valueStart, valueEnd, end: to });
     from = bytes[to] === comma ? to + 1 : to;
   }
   steps.count += from + ends.steps;
@@ -119,7 +124,7 @@ function json(value: JsonValue): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** Returns the index of the first byte from here on that is no white space. */
+/** Returns the index of the next byte that is not white space. */
 export function skipSpace(bytes: Buffer, from: number): number {
   let at = from;
   while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
@@ -140,7 +145,7 @@ function endOfValue(bytes: Buffer, from: number, ends: TextEnds): number {
         break;
       case closeBrace:
       case closeBracket:
-        if (depth === 0) return at; // The end of the object around a bare number or word.
+        if (depth === 0) return at; // The end of the object after a bare number or word.
         if (--depth === 0) return at + 1;
         break;
       case comma:

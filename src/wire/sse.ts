@@ -1,10 +1,10 @@
 /**
- * Server-sent events: reading an upstream's frames from bytes cut anywhere, and writing ours.
+ * Server-sent events: reads an upstream's frames from bytes cut anywhere, and writes ours.
  *
- * Reads what the HTML standard's event stream format allows, and what upstreams do besides: LF, CRLF and CR, a byte
- * order mark at the start, `data:` with and without the space, several data lines, comments, event-only frames, a last
- * frame without its blank line. A frame's bytes are handed on as they came, without a copy where the upstream writes
- * LF and does not cut the frame.
+ * The reader accepts the HTML standard's event stream format and what upstreams send besides: LF, CRLF and CR, a
+ * leading byte order mark, `data:` with and without the space, several data lines, comments, frames of an event
+ * alone, a last frame without its blank line. Frames are passed on without a copy where the upstream writes LF and
+ * the frame is not cut.
  */
 import type { Steps } from "./scan/steps.ts";
 
@@ -19,22 +19,22 @@ const eventName = Buffer.from("event");
 const dataPrefix = Buffer.from("data: ");
 const frameEnd = Buffer.from("\n\n");
 
-/** The largest frame that is read, in bytes of its data. */
+/** The largest frame, in bytes of its data. */
 export const maxFrameBytes = 16 * 1024 * 1024;
-/** The most lines of data of a frame: each costs far more than its bytes while the frame lasts. */
+/** The most data lines of a frame. Each costs far more than its bytes while the frame lasts. */
 export const maxDataLines = 65_536;
 
 export interface SseFrame {
   /** The `event:` line, or undefined. */
   readonly event: string | undefined;
-  /** The data lines, joined by LF; never empty. */
+  /** The data lines joined by LF; never empty. */
   readonly data: Buffer;
-  /** All of it, where it is one line of data as we write frames. */
-  readonly whole: Buffer | undefined;
+  /** The whole frame, where it is a single data line as we write frames. */
+  readonly raw: Buffer | undefined;
 }
 
 export class SseReader {
-  /** The bytes of a line whose end has not come yet: the first `#held` of the buffer. */
+  /** The bytes of an unfinished line: the first `#held` of the buffer. */
   #buffer: Buffer = empty;
   #held = 0;
   #first = true;
@@ -49,15 +49,18 @@ export class SseReader {
     this.#steps = steps;
   }
 
-  /** Whether anything of a frame's data has come since this was asked last: comments, and events without data, are none. */
-  saidData(): boolean {
+  /** Reports whether any data came since the last call. Comments and events without data do not count. */
+  takeSawData(): boolean {
     const isInData = this.#held > 0 && this.#buffer[0] === dataName[0];
     const said = this.#saysData || isInData;
     this.#saysData = false;
     return said;
   }
 
-  /** Takes the next bytes and returns the frames that they complete. Throws RangeError over `maxFrameBytes` and `maxDataLines`. */
+  /**
+   * Takes the next bytes and returns the frames that they complete. Throws RangeError over `maxFrameBytes` and
+   * `maxDataLines`.
+   */
   push(chunk: Buffer): SseFrame[] {
     const bytes = this.#withoutCr(chunk);
     const frames: SseFrame[] = [];
@@ -68,7 +71,7 @@ export class SseReader {
         this.#checkSize(to - from);
         const end = to + frameEnd.length;
         const data = bytes.subarray(from + dataPrefix.length, to);
-        frames.push({ event: undefined, data, whole: bytes.subarray(from, end) });
+        frames.push({ event: undefined, data, raw: bytes.subarray(from, end) });
         this.#saysData = true;
         from = end;
         continue;
@@ -82,7 +85,7 @@ export class SseReader {
     return frames;
   }
 
-  /** Returns the frame that the stream's end completes, if any. */
+  /** Returns the frame that the end of the stream completes, if any. */
   end(): SseFrame[] {
     const frames: SseFrame[] = [];
     if (this.#held > 0) this.#wholeLine(this.#release(empty), frames);
@@ -90,13 +93,15 @@ export class SseReader {
     return frames;
   }
 
-  /** Whether the line is all of a frame: most are written so. */
+  /** Reports whether a line is a whole frame, as most are. */
   #isFrame(bytes: Buffer, from: number, to: number): boolean {
     const isBetween = this.#held === 0 && this.#data.length === 0 && this.#event === undefined && !this.#first;
     return isBetween && bytes[to + 1] === lf && to - from > dataPrefix.length && holdsAt(bytes, from, to, dataPrefix);
   }
 
-  /** The buffer doubles, so that a long line in many small chunks is copied a few times in all, not at each chunk. */
+  /**
+   * Appends to the unfinished line. The buffer doubles, so a line in many small chunks is copied a few times in all.
+   */
   #hold(piece: Buffer): void {
     const length = this.#held + piece.length;
     if (this.#steps) this.#steps.count += 2 * piece.length;
@@ -110,7 +115,7 @@ export class SseReader {
     this.#held = length;
   }
 
-  /** Returns the held bytes with the last of their line. They are the frame's now: the next line starts anew. */
+  /** Returns the finished line. Its memory belongs to the frame from now on. */
   #release(last: Buffer): Buffer {
     this.#hold(last);
     const line = this.#buffer.subarray(0, this.#held);
@@ -140,7 +145,7 @@ export class SseReader {
     this.#line(line, 0, line.length, frames);
   }
 
-  /** Reads the line between two places. */
+  /** Reads the line between two positions. */
   #line(bytes: Buffer, from: number, to: number, frames: SseFrame[]): void {
     const start = this.#first && holdsAt(bytes, from, to, byteOrderMark) ? from + byteOrderMark.length : from;
     this.#first = false;
@@ -167,14 +172,14 @@ export class SseReader {
   #endFrame(frames: SseFrame[]): void {
     if (this.#steps) this.#steps.count += 2 * this.#dataBytes;
     const data = this.#data.length === 1 ? (this.#data[0] as Buffer) : joinLines(this.#data);
-    if (data.length > 0) frames.push({ event: this.#event, data, whole: undefined });
+    if (data.length > 0) frames.push({ event: this.#event, data, raw: undefined });
     this.#event = undefined;
     this.#data = [];
     this.#dataBytes = 0;
   }
 }
 
-/** Whether these bytes stand at a place, and end before another. */
+/** Reports whether `wanted` stands at `from` and ends by `to`. */
 function holdsAt(bytes: Buffer, from: number, to: number, wanted: Buffer): boolean {
   if (from + wanted.length > to) return false;
   for (let i = 0; i < wanted.length; i++) if (bytes[from + i] !== wanted[i]) return false;
@@ -185,8 +190,8 @@ function joinLines(lines: readonly Buffer[]): Buffer {
   return Buffer.from(lines.map((line) => line.toString("latin1")).join("\n"), "latin1");
 }
 
-/** Writes a frame of data that are made of pieces without line ends. */
-export function frameAround(before: Buffer, piece: Buffer, after: Buffer): Buffer {
+/** Writes a data frame from parts that contain no line ends. */
+export function frameFromTemplate(before: Buffer, piece: Buffer, after: Buffer): Buffer {
   const start = dataPrefix.length;
   const length = before.length + piece.length + after.length;
   const frame = Buffer.allocUnsafe(start + length + frameEnd.length);
@@ -198,28 +203,28 @@ export function frameAround(before: Buffer, piece: Buffer, after: Buffer): Buffe
   return frame;
 }
 
-/** Writes a frame of data alone. */
+/** Writes a data frame. */
 export function dataFrame(payload: Buffer): Buffer {
   return Buffer.concat([dataPrefix, onOneLine(payload), frameEnd]);
 }
 
-/** Writes a frame with its event's name. */
+/** Writes an event frame. */
 export function eventFrame(name: string, payload: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`event: ${name.replace(/[\r\n]/g, " ")}\ndata: `), onOneLine(payload), frameEnd]);
 }
 
-/** Whether a frame of ours has its event's name. */
+/** Reports whether a frame that we wrote is an event. */
 export function isEvent(frame: Buffer): boolean {
   return frame[0] === eventName[0];
 }
 
-/** Returns the data of a frame of ours, in the same memory. */
+/** Returns the data of a frame that we wrote, without a copy. */
 export function dataOf(frame: Buffer): Buffer {
   const line = isEvent(frame) ? frame.indexOf(lf) + 1 : 0;
   return frame.subarray(line + dataPrefix.length, -frameEnd.length);
 }
 
-/** JSON may hold line breaks between its tokens; a frame may not. */
+/** Replaces line breaks. JSON may have them between tokens; a data line may not. */
 function onOneLine(payload: Buffer): Buffer {
   if (!payload.includes(lf) && !payload.includes(cr)) return payload;
   return payload.map((byte) => (byte === lf || byte === cr ? space : byte)) as Buffer;

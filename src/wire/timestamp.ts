@@ -1,30 +1,30 @@
 /**
- * RFC 3339 texts ↔ google.protobuf.Timestamp, to the millisecond: what is finer is cut off.
+ * RFC 3339 texts ↔ google.protobuf.Timestamp, truncated to milliseconds.
  *
- * A text must say its offset from UTC, for nobody could know it otherwise. Written is UTC, with its `Z`.
+ * A text must have its UTC offset. UTC with `Z` is written.
  */
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 
 const form = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
-/** The moments that a Timestamp may hold. */
+/** The range of a Timestamp, in milliseconds since 1970. */
 const first = Date.parse("0001-01-01T00:00:00.000Z");
 const last = Date.parse("9999-12-31T23:59:59.999Z");
 
-/** Returns undefined where the text is no moment: of another form, without offset, or a day that no calendar has. */
+/** Returns undefined for another format, a missing offset and a day that does not exist. */
 export function readTimestamp(text: string): Timestamp | undefined {
   const [, day, time, fraction = "", sign, hours = "0", minutes = "0"] = form.exec(text) ?? [];
   if (day === undefined) return undefined;
   const local = `${day}T${time}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;
   const localMs = Date.parse(local);
-  // The parser takes 30 February for a day in March, and 24:00 for the next day.
+  // `Date.parse` accepts 30 February and 24:00 and rolls them over.
   if (Number.isNaN(localMs) || new Date(localMs).toISOString() !== local) return undefined;
   const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000;
   const ms = sign === "-" ? localMs + offsetMs : localMs - offsetMs;
   return isMoment(ms) ? timestampFromMs(ms) : undefined;
 }
 
-/** Returns undefined where the Timestamp, which an RPC may bring, is none that a text could say. */
+/** Returns undefined for a Timestamp out of range, which an RPC may send. */
 export function writeTimestamp({ seconds, nanos }: Timestamp): string | undefined {
   const ms = Number(seconds) * 1000 + Math.floor(nanos / 1_000_000);
   return isMoment(ms) ? new Date(ms).toISOString() : undefined;

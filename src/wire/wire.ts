@@ -1,22 +1,22 @@
 /**
- * One payload in up to three forms: JSON text as on the public wire, perhaps in a frame of a stream, the parsed JSON, and a
- * protobuf message.
+ * Wire is one payload in up to three forms: public JSON text (perhaps in a stream frame), parsed JSON, and a protobuf
+ * message.
  *
- * It keeps the form it was born with and makes the others when they are first asked for. So a call that comes in
- * as JSON and goes on as JSON is never rebuilt, and an RPC call pays for JSON only if its upstream speaks it.
- * What a Wire says is never changed: `with` makes another.
+ * It keeps the form it came in and makes the others on demand. So a call that comes and goes as JSON is never
+ * rebuilt, and an RPC pays for JSON only if its upstream speaks it. A Wire does not change its content: `with` makes
+ * another.
  */
 import type { DescMessage, JsonObject, MessageShape } from "@bufbuild/protobuf";
 import { type CooperativeTask, runInSlices, runNow } from "../runtime/cooperative.ts";
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
-import { asObject, findMembers, longJson, parseJson, readAnswer, readMembers } from "./json.ts";
+import { expectObject, findMembers, longJson, parseJson, readLongAnswer, readMembers } from "./json.ts";
 import { readLongMessage } from "./long/read-long.ts";
 import { jsonBytes } from "./long/write-json.ts";
 import { readMessage } from "./read.ts";
-import { type LeftOut, putIn } from "./scan/build.ts";
+import { type OmittedText, restoreOmitted } from "./scan/build.ts";
 import type { PlainText } from "./scan/delta-template.ts";
 import { readOutline } from "./scan/outline.ts";
-import { type Changed, type Changes, changedNowhere, splice, spliceMembers, withMembers } from "./splice.ts";
+import { type Changes, type SpliceSource, splice, spliceMembers, spliceSourceOf, withMembers } from "./splice.ts";
 import { dataOf } from "./sse.ts";
 import { writeMessage } from "./write.ts";
 
@@ -24,21 +24,21 @@ export class Wire<D extends DescMessage = DescMessage> {
   readonly desc: D;
   readonly #lenient: boolean;
   #bytes: Buffer | undefined;
-  /** The frame of a stream that it was born in. */
+  /** The stream frame that it came in. */
   #frame: Buffer | undefined;
   #json: JsonObject | undefined;
   #message: MessageShape<D> | undefined;
-  /** Why it is no message, where that has been found out. */
+  /** The error of an earlier attempt to read it as a message. */
   #misfit: unknown;
-  /** As `outline` returns it, where that is not all. */
+  /** What `outline` returns where that is not the whole JSON. */
   #outline: JsonObject | undefined;
-  /** What a request's outline lacks, and the text that has it. */
-  #leftOut: readonly LeftOut[] = [];
+  /** The strings that a request's outline lacks, and the text that holds them. */
+  #leftOut: readonly OmittedText[] = [];
   #leftOutOf: Buffer | undefined;
-  /** A long request's text, and what has been changed in it since: it is put together only where it has to be one piece. */
-  #changed: Changed | undefined;
+  /** A long request's text and the changes made to it since. They are joined only where one buffer is needed. */
+  #changed: SpliceSource | undefined;
   #pieces: readonly Buffer[] | undefined;
-  /** The text by which alone it differs from others of its stream, where whoever reads the stream has found that out. */
+  /** The only text in which it differs from other chunks of its stream, where the stream's reader found that out. */
   plainText: PlainText | undefined;
 
   private constructor(desc: D, lenient: boolean) {
@@ -46,21 +46,21 @@ export class Wire<D extends DescMessage = DescMessage> {
     this.#lenient = lenient;
   }
 
-  /** Takes JSON text. `lenient` is for what upstreams say: oddities are kept instead of refused. */
+  /** Creates a Wire of JSON text. `lenient` is for upstreams' answers, whose oddities are kept instead of refused. */
   static ofBytes<D extends DescMessage>(desc: D, bytes: Buffer, lenient = false): Wire<D> {
     const wire = new Wire(desc, lenient);
     wire.#bytes = bytes;
     return wire;
   }
 
-  /** Takes a parsed JSON object. */
+  /** Creates a Wire of a parsed JSON object. */
   static ofJson<D extends DescMessage>(desc: D, json: JsonObject, lenient = false): Wire<D> {
     const wire = new Wire(desc, lenient);
     wire.#json = json;
     return wire;
   }
 
-  /** Takes a long request's JSON and writes it, in turns. `count` is told how many bytes it has, as they come to be. */
+  /** Creates a Wire of a long request's JSON and writes the text in time slices. `count` receives the bytes so far. */
   static *ofLong<D extends DescMessage>(
     desc: D,
     json: JsonObject,
@@ -71,14 +71,14 @@ export class Wire<D extends DescMessage = DescMessage> {
     return wire;
   }
 
-  /** Takes a protobuf message. */
+  /** Creates a Wire of a protobuf message. */
   static ofMessage<D extends DescMessage>(desc: D, message: MessageShape<D>): Wire<D> {
     const wire = new Wire(desc, false);
     wire.#message = message;
     return wire;
   }
 
-  /** Takes an answer's JSON text in a frame of a stream as we write them: of data alone, or an event. `bytes` is that text. */
+  /** Creates a Wire of an answer in a frame that we wrote. `bytes` is the frame's JSON text. */
   static ofFrame<D extends DescMessage>(desc: D, frame: Buffer, bytes?: Buffer): Wire<D> {
     const wire = new Wire(desc, true);
     wire.#frame = frame;
@@ -86,8 +86,8 @@ export class Wire<D extends DescMessage = DescMessage> {
     return wire;
   }
 
-  /** Says by which text alone it differs. */
-  differingIn(plainText: PlainText): this {
+  /** Sets the only text in which it differs from other chunks. */
+  withPlainText(plainText: PlainText): this {
     this.plainText = plainText;
     return this;
   }
@@ -98,7 +98,7 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#bytes;
   }
 
-  /** Returns the JSON text; of a long one that has been changed, the pieces of which it consists. */
+  /** Returns the JSON text; for a long, changed one, its pieces. */
   sendable(): Buffer | readonly Buffer[] {
     if (!this.#changed || this.#bytes) return this.bytes();
     const { bytes, members, changes } = this.#changed;
@@ -106,7 +106,7 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#pieces;
   }
 
-  /** How long the JSON text is, in bytes. */
+  /** Length of the JSON text, in bytes. */
   get byteLength(): number {
     const text = this.sendable();
     return Buffer.isBuffer(text) ? text.length : text.reduce((sum, { length }) => sum + length, 0);
@@ -119,8 +119,8 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#bytes;
   }
 
-  /** Writes the JSON text in turns, where it is not there: it is for what is known to be long. */
-  written(): MaybePromise<this> {
+  /** Writes the JSON text in time slices unless it exists. Use it for what is known to be long. */
+  writeInSlices(): MaybePromise<this> {
     if (this.#text() !== undefined) return this;
     return runInSlices(this.#write()).then(() => this);
   }
@@ -128,48 +128,48 @@ export class Wire<D extends DescMessage = DescMessage> {
   *#write(count?: (bytes: number) => void): CooperativeTask<void> {
     const bytes = yield* jsonBytes(this.json(), count);
     this.#bytes = bytes;
-    if (!this.#lenient && bytes.length >= longJson) this.#changed = changedNowhere(bytes, yield* findMembers(bytes));
+    if (!this.#lenient && bytes.length >= longJson) this.#changed = spliceSourceOf(bytes, yield* findMembers(bytes));
   }
 
-  /** Whether so much came, or was written, that it is worked on in turns. */
+  /** Whether the text is long enough to be worked on in time slices. */
   get isLong(): boolean {
     return (this.#changed ? this.byteLength : (this.#text()?.length ?? 0)) >= longJson;
   }
 
-  /** Lets go of the JSON text where it is kept parsed as well. Who still asks for it gets it written anew, not as it came. */
-  letGoOfText(): void {
+  /** Drops the JSON text where the parsed JSON exists. A later `bytes` writes it anew, not as it came. */
+  dropText(): void {
     if (!this.#json) return;
     this.#bytes = this.#changed = this.#pieces = undefined;
     this.#frame = undefined;
   }
 
-  /** Returns the frame of a stream that it was born in, if it was: of data alone, or an event. */
+  /** Returns the stream frame that it came in, if any: a data frame or an event. */
   frame(): Buffer | undefined {
     return this.#frame;
   }
 
-  /** Returns the JSON object; not to be changed. Throws a WireFault where the bytes are none. */
+  /** Returns the JSON object, which must not be changed. Throws a WireFault where the bytes are not one. */
   json(): JsonObject {
     if (this.#json) return this.#json;
     const text = this.#text();
     if (this.#outline && this.#leftOutOf) return this.#fillIn(this.#outline, this.#leftOutOf);
     const json = text ? parseJson(text, this.#lenient) : writeMessage(this.desc, this.#message as MessageShape<D>);
-    this.#json = asObject(json);
+    this.#json = expectObject(json);
     return this.#json;
   }
 
   #fillIn(outline: JsonObject, text: Buffer): JsonObject {
-    putIn(text, this.#leftOut);
+    restoreOmitted(text, this.#leftOut);
     this.#json = outline;
     this.#outline = this.#leftOutOf = undefined;
     return outline;
   }
 
   /**
-   * Reads a long text in turns, so that nobody waits for it; of an answer only what `outline` returns, where that is asked for.
-   * Throws as `json` does, now or later.
+   * Parses a long text in time slices. With `isOutlined` an answer is parsed only as far as `outline` needs. Throws like
+   * `json`, now or later.
    */
-  prepared(isOutlined = false): MaybePromise<this> {
+  parseInSlices(isOutlined = false): MaybePromise<this> {
     const text = this.#text();
     if (this.#json || this.#outline || !text || text.length < longJson) return this;
     return runInSlices(this.#lenient ? this.#readAnswer(text, isOutlined) : this.#read(text)).then(() => this);
@@ -177,15 +177,15 @@ export class Wire<D extends DescMessage = DescMessage> {
 
   *#readAnswer(text: Buffer, isOutlined: boolean): CooperativeTask<void> {
     const outline = isOutlined ? yield* readOutline(text) : undefined;
-    if (outline !== undefined) this.#outline = asObject(outline);
-    else this.#json = asObject(yield* readAnswer(text));
+    if (outline !== undefined) this.#outline = expectObject(outline);
+    else this.#json = expectObject(yield* readLongAnswer(text));
   }
 
   *#read(text: Buffer): CooperativeTask<void> {
-    const leftOut: LeftOut[] = [];
+    const leftOut: OmittedText[] = [];
     const { value, members } = yield* readMembers(text, leftOut);
-    const read = asObject(value);
-    this.#changed = changedNowhere(text, members);
+    const read = expectObject(value);
+    this.#changed = spliceSourceOf(text, members);
     if (leftOut.length === 0) this.#json = read;
     else {
       this.#outline = read;
@@ -195,32 +195,32 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /**
-   * Returns the JSON object for who does not look into what is long; not to be changed. In an answer the lists of vectors may
-   * stand empty, and in a request other texts of their length instead of long ones. Throws as `json` does.
+   * Returns the JSON object for readers that ignore long values; it must not be changed. In an answer the vectors may
+   * be empty, and in a request long strings may be fillers of the same length. Throws like `json`.
    */
   outline(): JsonObject {
     if (this.#json) return this.#json;
     const text = this.#outline ? undefined : this.#text();
     if (text && !this.#lenient && text.length >= longJson) runNow(this.#read(text));
     const outline = text && this.#lenient ? runNow(readOutline(text)) : undefined;
-    if (outline !== undefined) this.#outline = asObject(outline);
+    if (outline !== undefined) this.#outline = expectObject(outline);
     return this.#outline ?? this.json();
   }
 
-  /** Whether it is a message that nobody has asked for its JSON. */
-  isMessage(): boolean {
+  /** Reports whether only the message exists, and no JSON. */
+  isMessageOnly(): boolean {
     return this.#message !== undefined && this.#json === undefined && this.#text() === undefined;
   }
 
-  /** Returns the message; not to be changed. Throws a WireFault where the JSON does not fit it. */
+  /** Returns the message, which must not be changed. Throws a WireFault where the JSON does not fit. */
   message(): MessageShape<D> {
     if (this.#misfit) throw this.#misfit;
     this.#message ??= readMessage(this.desc, this.json(), { lenient: this.#lenient });
     return this.#message;
   }
 
-  /** Reads a long request's message in turns. What does not fit is for `message` to say. */
-  *understand(): CooperativeTask<void> {
+  /** Reads a long request's message in time slices. `message` throws what does not fit. */
+  *readLongMessage(): CooperativeTask<void> {
     if (this.#message || this.#misfit || this.#lenient) return;
     try {
       this.#message = yield* readLongMessage(this.desc, this.json());
@@ -230,12 +230,12 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /**
-   * Returns a copy with these top-level members set, or left out where undefined. What is taken out of an outline, and can be
-   * long, is no value for them. Throws a WireFault where the bytes are no JSON object.
+   * Returns a copy with these top-level members set; undefined removes a member. Values must not come from an outline
+   * where they can be long. Throws a WireFault where the bytes are not a JSON object.
    */
   with(changes: Changes): Wire<D> {
     const copy = new Wire(this.desc, this.#lenient);
-    // Read first: only what is known to be an object can be spliced.
+    // Read first: only a known object can be spliced.
     const outline = this.outline();
     if (this.#changed) copy.#changed = { ...this.#changed, changes: { ...this.#changed.changes, ...changes } };
     else copy.#bytes = this.#bytes && spliceMembers(this.#bytes, changes);
@@ -244,7 +244,7 @@ export class Wire<D extends DescMessage = DescMessage> {
     return copy;
   }
 
-  /** As `with`, of what is or becomes long: its text is left to be written in turns (`written`). */
+  /** Returns a copy like `with`, for long values: call `writeInTurns` for its text. */
   rebuiltWith(changes: Changes): Wire<D> {
     return Wire.ofJson(this.desc, withMembers(this.json(), changes), this.#lenient);
   }

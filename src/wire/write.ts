@@ -1,13 +1,11 @@
-/**
- * Message → public JSON, by the message's plan: the inverse of `read.ts`.
- */
+/** Message → public JSON, by the message's plan: the inverse of `read.ts`. */
 import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "./plan.ts";
 import { writeTimestamp } from "./timestamp.ts";
 
-/** Writes a message as the JSON value that clients see. */
+/** Writes a message as its public JSON value. */
 export function writeMessage<D extends DescMessage>(desc: D, message: MessageShape<D>): JsonValue {
   return writePlanned(planOf(desc), message as unknown as Source);
 }
@@ -46,7 +44,7 @@ function writeUnion(union: UnionPlan, source: Source): JsonValue | undefined {
 function writeField(field: FieldPlan, source: Source, extra: JsonObject | undefined): JsonValue | undefined {
   const value = source[field.name];
   if (value === undefined) return undefined;
-  // An empty list is written only where it must be; and what was read in the place of a zero is in `extra`, and stands.
+  // An empty list is written only where it must be. A value that was read in place of a zero is in `extra` and stays.
   const maybeAbsent = field.always ? extra && Object.hasOwn(extra, field.key) : field.shape !== "one";
   return maybeAbsent && isZero(value) ? undefined : writeShape(field, value);
 }
@@ -58,7 +56,7 @@ function isZero(value: unknown): boolean {
 
 function writeShape(field: FieldPlan, value: unknown): JsonValue | undefined {
   if (field.shape === "one") return writeValue(field.value, value);
-  // Nothing changes what a message holds, and a long list of numbers need not be there twice.
+  // Messages are not changed, so a long list of numbers need not be copied.
   if (field.shape === "list" && isWrittenAsItIs(field.value)) return value as JsonValue[];
   if (field.shape === "list") return (value as unknown[]).map((item) => writeItem(field.value, item));
   const map: JsonObject = {};
@@ -70,12 +68,14 @@ function isWrittenAsItIs(plan: ValuePlan): boolean {
   return plan.kind === "string" || plan.kind === "double" || (plan.kind === "integer" && !plan.big);
 }
 
-/** Sets a key of the caller's choice. `__proto__`, which an RPC may bring, is left out: it would set the prototype. */
+/**
+ * Sets a member under the caller's key. `__proto__`, which an RPC may send, is left out: it would set the prototype.
+ */
 function put(json: JsonObject, key: string, value: JsonValue): void {
   if (key !== "__proto__") json[key] = value;
 }
 
-/** Returns undefined for what has no public form and is not written: an enum value without a word, no real moment. */
+/** Returns undefined for a value without a public form: an enum value without a word, a Timestamp out of range. */
 function writeValue(plan: ValuePlan, value: unknown): JsonValue | undefined {
   switch (plan.kind) {
     case "string":

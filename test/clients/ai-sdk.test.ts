@@ -21,8 +21,8 @@ import {
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { Config } from "../../src/config/config.ts";
+import { nearAndFar } from "../support/clients/near-and-far.ts";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
-import { nearAndFar } from "../support/near-and-far.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
 /** The SDK warns of every model whose name it does not know. */

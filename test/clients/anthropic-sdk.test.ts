@@ -32,8 +32,8 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { nearAndFar } from "../support/clients/near-and-far.ts";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
-import { nearAndFar } from "../support/near-and-far.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
 const gateways = nearAndFar();

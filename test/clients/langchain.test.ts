@@ -8,8 +8,8 @@ import { tool } from "@langchain/core/tools";
 import { ChatOpenAI, OpenAI, OpenAIEmbeddings } from "@langchain/openai";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { nearAndFar } from "../support/clients/near-and-far.ts";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
-import { nearAndFar } from "../support/near-and-far.ts";
 import { eventStream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { helloChunks, usageChunk } from "../support/vendors.ts";
 

@@ -31,8 +31,8 @@ import type {
 } from "openai/resources/chat/completions";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { nearAndFar } from "../support/clients/near-and-far.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
-import { nearAndFar } from "../support/near-and-far.ts";
 
 const gateways = nearAndFar();
 /** Responses know neither stop texts nor several choices, and have an id of their own each time. */

@@ -14,11 +14,13 @@ import { hashKeySecret } from "../../src/runtime/secrets.ts";
 import { openStorage } from "../../src/storage/storage.ts";
 import {
   bin,
+  type Commands,
   chatStatus,
   modelGateway,
   Running,
   root,
   run,
+  startCommands,
   startServer,
   systemNode,
   temporaryFolder,
@@ -26,13 +28,19 @@ import {
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let env: { DATA_DIR: string };
+/** For tables of commands; the others are processes of their own, as when a person runs them. */
+let commands: Commands;
 
 beforeAll(async () => {
   folder = await temporaryFolder();
+  commands = startCommands();
   env = { DATA_DIR: join(folder.path, "data") };
 });
 
-afterAll(() => folder.remove());
+afterAll(async () => {
+  await commands.close();
+  await folder.remove();
+});
 
 describe("accounts and keys", () => {
   test("are made, listed and revoked, with nothing but the result on standard output", async () => {
@@ -99,7 +107,7 @@ describe("money", () => {
   const own = () => ({ DATA_DIR: join(folder.path, "money") });
 
   test("comes by recharge, goes by refund, and is proved", async () => {
-    const account = (await modelGateway(["accounts", "create", "--name", "m", "--grant", "5"], own())).stdout.trim();
+    const account = (await commands.run(["accounts", "create", "--name", "m", "--grant", "5"], own())).stdout.trim();
     const recharge = [
       "recharge",
       "--account",
@@ -111,37 +119,37 @@ describe("money", () => {
       "--idempotency-key",
       "i1",
     ];
-    const first = await modelGateway(recharge, own());
+    const first = await commands.run(recharge, own());
     expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^led_[0-9a-z]{25}\n$/) });
     expect(first.stderr).toBe(
       `Recorded the recharge of 20.50 JPY for m (${account}). Its balance is 25.50, its tier VIP.\n`,
     );
-    const again = await modelGateway(recharge, own());
+    const again = await commands.run(recharge, own());
     expect(again).toMatchObject({ code: 0, stdout: first.stdout });
     expect(again.stderr).toMatch(
       /^Nothing was moved: the recharge of 20\.50 JPY for m \(acc_\w+\) was recorded under this key at \S+Z\. Its balance is 25\.50, its tier VIP\.\n$/,
     );
-    const other = await modelGateway([...recharge, "--amount", "21"], own());
+    const other = await commands.run([...recharge, "--amount", "21"], own());
     expect(other).toMatchObject({
       code: 2,
       stdout: "",
       stderr: expect.stringContaining("This `--idempotency-key` was used"),
     });
-    const refund = await modelGateway(["refund", "--account", account, "--amount", "0.500001"], own());
+    const refund = await commands.run(["refund", "--account", account, "--amount", "0.500001"], own());
     expect(refund.stderr).toContain("Recorded the refund of 0.500001 JPY for m ");
     expect(refund.stderr).toContain("Its balance is 24.999999, its tier Free.");
-    const proof = await modelGateway(["reconcile"], own());
+    const proof = await commands.run(["reconcile"], own());
     expect(proof).toMatchObject({ code: 0, stderr: "" });
     expect(proof.stdout).toBe("The sums hold: 1 accounts, 0 keys, 3 ledger entries, 0 calls.\n");
   });
 
   test("that does not add up is named, with exit code 1", async () => {
     const env = { DATA_DIR: join(folder.path, "tampered") };
-    const id = (await modelGateway(["accounts", "create", "--name", "m", "--grant", "5"], env)).stdout.trim();
+    const id = (await commands.run(["accounts", "create", "--name", "m", "--grant", "5"], env)).stdout.trim();
     const sqlite = new Sqlite(join(env.DATA_DIR, "gateway.db"));
     sqlite.exec("UPDATE accounts SET balance = balance + 1");
     sqlite.close();
-    expect(await modelGateway(["reconcile"], env)).toMatchObject({
+    expect(await commands.run(["reconcile"], env)).toMatchObject({
       code: 1,
       stdout: `balance of ${id}: 5.000001 is written, 5.00 follows\n`,
       stderr: expect.stringContaining("1 differences"),
@@ -150,43 +158,43 @@ describe("money", () => {
 
   test("on paper is written once, listed masked, and taken back", async () => {
     const env = { DATA_DIR: join(folder.path, "codes") };
-    await modelGateway(["accounts", "create", "--name", "first"], env);
-    const made = await modelGateway(["codes", "create", "--amount", "5", "--count", "3"], env);
+    await commands.run(["accounts", "create", "--name", "first"], env);
+    const made = await commands.run(["codes", "create", "--amount", "5", "--count", "3"], env);
     const codes = made.stdout.trimEnd().split("\n");
     expect(codes).toHaveLength(3);
     for (const code of codes) expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{5}-){3}[0-9A-HJKMNP-TV-Z]{5}$/);
     const [batch = ""] = /bat_\w+/.exec(made.stderr) ?? [];
-    expect((await modelGateway(["codes", "revoke", batch], env)).stderr).toBe(
+    expect((await commands.run(["codes", "revoke", batch], env)).stderr).toBe(
       `Took back 3 of the codes of ${batch}.\n`,
     );
-    const list = (await modelGateway(["codes", "list", "--batch", batch], env)).stdout;
+    const list = (await commands.run(["codes", "list", "--batch", batch], env)).stdout;
     expect(list.match(/ 5\.00 +revoked /g)).toHaveLength(3);
     for (const code of codes) expect(list).not.toContain(code);
-    expect((await modelGateway(["codes", "revoke", "bat_none"], env)).code).toBe(2);
+    expect((await commands.run(["codes", "revoke", "bat_none"], env)).code).toBe(2);
   });
 
   test("is bounded by a key, which can be switched off and on", async () => {
-    await modelGateway(["accounts", "create", "--name", "bounded"], env);
+    await commands.run(["accounts", "create", "--name", "bounded"], env);
     const limits = ["--credit-limit", "2.50", "--model", "family:embedded", "--model", "tts-1"];
     const expiry = ["--expires", "2090-01-01T00:00:00+09:00"];
-    const made = await modelGateway(
+    const made = await commands.run(
       ["keys", "create", "--account", "bounded", "--name", "k", ...limits, ...expiry],
       env,
     );
     expect(made.code, made.stderr).toBe(0);
     const [id = ""] = /key_\w+/.exec(made.stderr) ?? [];
-    const list = async () => (await modelGateway(["keys", "list", "--account", "bounded"], env)).stdout;
+    const list = async () => (await commands.run(["keys", "list", "--account", "bounded"], env)).stdout;
     expect(await list()).toMatch(/ active .* 2089-12-31T15:00:00\.000Z +0\.00 +2\.50 +family:embedded, tts-1 +k\n/);
     const models = ["embedded-chat", "embedded-embedding", "tts-1", "family:embedded"];
     const many = models.flatMap((model) => ["--model", model]);
-    const of = await modelGateway(["keys", "create", "--account", "bounded", "--name", "many", ...many], env);
+    const of = await commands.run(["keys", "create", "--account", "bounded", "--name", "many", ...many], env);
     expect(of.code, of.stderr).toBe(0);
     expect(await list()).toMatch(/Z +- +0\.00 +- +embedded-chat, embedded-embedding, tts-1, and 1 more +many\n$/);
-    expect((await modelGateway(["keys", "disable", id], env)).stderr).toBe(
+    expect((await commands.run(["keys", "disable", id], env)).stderr).toBe(
       `Disabled ${id}. It is refused from now on.\n`,
     );
     expect(await list()).toContain(" disabled ");
-    expect((await modelGateway(["keys", "enable", id], env)).code).toBe(0);
+    expect((await commands.run(["keys", "enable", id], env)).code).toBe(0);
     expect(await list()).toContain(" active ");
     const storage = await openStorage(join(env.DATA_DIR, "gateway.db"));
     const expires_at = Date.UTC(2089, 11, 31, 15);
@@ -206,17 +214,17 @@ describe("money", () => {
   });
 
   test("is no matter while an account is suspended", async () => {
-    await modelGateway(["accounts", "create", "--name", "late"], env);
-    const suspended = await modelGateway(["accounts", "suspend", "late"], env);
+    await commands.run(["accounts", "create", "--name", "late"], env);
+    const suspended = await commands.run(["accounts", "suspend", "late"], env);
     expect(suspended).toMatchObject({ code: 0, stdout: "" });
     expect(suspended.stderr).toMatch(
       /^Suspended late \(acc_\w+\)\. Its calls are refused from now on, and its users are signed out\.\n$/,
     );
-    expect((await modelGateway(["accounts", "list"], env)).stdout).toMatch(/ suspended +late\n/);
-    const reinstated = await modelGateway(["accounts", "reinstate", "late"], env);
+    expect((await commands.run(["accounts", "list"], env)).stdout).toMatch(/ suspended +late\n/);
+    const reinstated = await commands.run(["accounts", "reinstate", "late"], env);
     expect(reinstated).toMatchObject({ code: 0, stdout: "" });
     expect(reinstated.stderr).toContain("Its calls are answered from now on; its users sign in anew.");
-    expect((await modelGateway(["accounts", "list"], env)).stdout).toMatch(/ prepaid +late\n/);
+    expect((await commands.run(["accounts", "list"], env)).stdout).toMatch(/ prepaid +late\n/);
   });
 });
 
@@ -252,39 +260,39 @@ describe("users", () => {
     const [, printed = ""] = await first.server.shows(/^Nobody operates this gateway yet\. .*:\n(.*\n)/m);
     const superseded = secretOf(printed, "set-up");
     expect(first.server.stderr).not.toContain(superseded);
-    const made = await modelGateway(["users", "set-up"], own);
+    const made = await commands.run(["users", "set-up"], own);
     expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining("within 24 hours") });
     const user = { email: "ann@example.com", password };
     expect(await ask(first.rootUrl, "SetUp", { link: superseded, ...user })).toBe(404);
     expect(await ask(first.rootUrl, "SetUp", { link: secretOf(made.stdout, "set-up"), ...user })).toBe(200);
-    await modelGateway(["accounts", "create", "--name", "acme"], own);
-    const invitation = await modelGateway(["users", "invite", "--account", "acme", "--email", "Bob@example.com"], own);
+    await commands.run(["accounts", "create", "--name", "acme"], own);
+    const invitation = await commands.run(["users", "invite", "--account", "acme", "--email", "Bob@example.com"], own);
     expect(invitation.stderr).toBe("Whoever opens this address within 3 days may register as Bob@example.com.\n");
     const link = secretOf(invitation.stdout, "register");
     expect(await ask(first.rootUrl, "Register", { link, email: "bob@example.com", password })).toBe(200);
-    const list = await modelGateway(["users", "list"], own);
+    const list = await commands.run(["users", "list"], own);
     expect(list.stdout.trimEnd().split("\n")).toEqual([
       expect.stringMatching(/^ID +CREATED +OPERATOR +SECOND FACTOR +LAST SEEN +EMAIL +ACCOUNT$/),
       expect.stringMatching(/^usr_\w{25} +\S+Z +yes +no +\S+Z +ann@example\.com +ann@example\.com$/),
       expect.stringMatching(/^usr_\w{25} +\S+Z +no +no +\S+Z +bob@example\.com +acme$/),
     ]);
-    expect(await modelGateway(["users", "set-up"], own)).toMatchObject({
+    expect(await commands.run(["users", "set-up"], own)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("somebody operates the gateway already"),
     });
-    const last = await modelGateway(["users", "no-operator", "ann@example.com"], own);
+    const last = await commands.run(["users", "no-operator", "ann@example.com"], own);
     expect(last).toMatchObject({ code: 2, stderr: expect.stringContaining("Nobody else operates the gateway") });
-    expect((await modelGateway(["users", "operator", "BOB@example.com"], own)).code).toBe(0);
-    expect(await modelGateway(["users", "no-second-factor", "bob@example.com"], own)).toMatchObject({
+    expect((await commands.run(["users", "operator", "BOB@example.com"], own)).code).toBe(0);
+    expect(await commands.run(["users", "no-second-factor", "bob@example.com"], own)).toMatchObject({
       code: 0,
       stderr: "bob@example.com signs in by the password alone from now on.\n",
     });
-    const ends = await modelGateway(["users", "no-operator", "ann@example.com"], own);
+    const ends = await commands.run(["users", "no-operator", "ann@example.com"], own);
     expect(ends).toMatchObject({ code: 0, stderr: "ann@example.com does not operate the gateway from now on.\n" });
     expect((await first.server.stop()).code).toBe(0);
 
     const second = await startServer([], own);
-    const reset = await modelGateway(["users", "reset-password", "ann@example.com"], own);
+    const reset = await commands.run(["users", "reset-password", "ann@example.com"], own);
     const body = { link: secretOf(reset.stdout, "reset-password"), password: "another password" };
     expect(await ask(second.rootUrl, "ResetPassword", body)).toBe(200);
     expect(await ask(second.rootUrl, "SignIn", user)).toBe(401);
@@ -297,11 +305,11 @@ describe("users", () => {
   test("cannot register by an invitation while registration is closed, and that is said", async () => {
     const file = join(folder.path, "closed.yaml");
     await writeFile(file, "registration: closed\nport: 8123\n");
-    const { code, stdout, stderr } = await modelGateway(["users", "invite", "--config", file], env);
+    const { code, stdout, stderr } = await commands.run(["users", "invite", "--config", file], env);
     expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:8123\/dashboard\/register#\S+\n$/);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("registration is closed") });
     const elsewhere = { ...env, HOST: "192.0.2.1", PORT: "8124" };
-    const led = await modelGateway(["users", "invite", "--config", file], elsewhere);
+    const led = await commands.run(["users", "invite", "--config", file], elsewhere);
     expect(led.stdout).toMatch(/^http:\/\/192\.0\.2\.1:8124\/dashboard\/register#\S+\n$/);
   });
 });
@@ -409,8 +417,8 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
   });
 
   for (const [name, [args, words]] of Object.entries(mistakes)) {
-    test.concurrent(name, async () => {
-      const { code, stdout, stderr } = await modelGateway(args, env);
+    test(name, async () => {
+      const { code, stdout, stderr } = await commands.run(args, env);
       expect(stderr).toContain(words);
       expect(stderr).toMatch(/^model-gateway: .*\n$/);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -427,7 +435,7 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
   test("and makes no database on the way", async () => {
     const DATA_DIR = join(folder.path, "untouched");
     for (const args of [["keys"], ["keys", "revoke", "sk-x"], ["accounts", "create"], ["serve", "x"], ["help"]]) {
-      await modelGateway(args, { DATA_DIR });
+      await commands.run(args, { DATA_DIR });
     }
     expect(existsSync(DATA_DIR)).toBe(false);
   });
@@ -457,9 +465,9 @@ describe("where there is no database", () => {
   ];
 
   for (const args of looking) {
-    test.concurrent(`\`${args.join(" ")}\` names where it looked, and makes none`, async () => {
+    test(`\`${args.join(" ")}\` names where it looked, and makes none`, async () => {
       const DATA_DIR = join(folder.path, `no ${args.join(" ")}`);
-      const { code, stdout, stderr } = await modelGateway(args, { DATA_DIR });
+      const { code, stdout, stderr } = await commands.run(args, { DATA_DIR });
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       const words = `there is no database ${join(DATA_DIR, "gateway.db")}. Set DATA_DIR, or data_dir of the configuration file`;
       expect(stderr).toMatch(/^model-gateway: .*\n$/);
@@ -493,7 +501,7 @@ describe("where there is no database", () => {
 describe("help and version", () => {
   for (const args of [["help"], ["--help"], ["-h"], ["keys", "--help"], ["serve", "-h"]]) {
     test(`are written for ${args.join(" ")}, with every command`, async () => {
-      const { code, stdout, stderr } = await modelGateway(args, env);
+      const { code, stdout, stderr } = await commands.run(args, env);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       const words = ["serve", "demo", "accounts create", "accounts list", "keys create", "keys list", "keys revoke"];
       words.push("recharge", "refund", "grant", "codes create", "codes list", "codes revoke", "reconcile");
@@ -505,7 +513,7 @@ describe("help and version", () => {
 
   for (const word of ["version", "--version", "-v"]) {
     test(`are written for ${word}`, async () => {
-      expect(await modelGateway([word], env)).toMatchObject({
+      expect(await commands.run([word], env)).toMatchObject({
         code: 0,
         stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
       });

@@ -13,7 +13,15 @@ import { loadConfig, type ModelConfig } from "../../src/config/config.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage } from "../../src/storage/storage.ts";
 import { hear } from "../support/clients/hear.ts";
-import { modelGateway, type Running, root, startServer, temporaryFolder, type Variables } from "../support/command.ts";
+import {
+  type Commands,
+  type Running,
+  root,
+  startCommands,
+  startServer,
+  temporaryFolder,
+  type Variables,
+} from "../support/command.ts";
 import { askRpc, bearer, signIn } from "../support/dashboard/session.ts";
 import { eventually } from "../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
@@ -24,8 +32,10 @@ let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let local: ScriptedUpstream;
 let server: Running | undefined;
 let rootUrl: string;
+let commands: Commands;
 
 beforeAll(async () => {
+  commands = startCommands();
   local = await startScriptedUpstream((exchange) => {
     const data = ["llama3.2:3b", "gpt-4o-mini"].map((id) => ({ id }));
     if (exchange.path.endsWith("/models")) return exchange.json(200, { object: "list", data });
@@ -36,7 +46,7 @@ beforeAll(async () => {
   });
 });
 
-afterAll(() => local.close());
+afterAll(() => Promise.all([commands.close(), local.close()]));
 
 beforeEach(async () => {
   folder = await temporaryFolder();
@@ -55,8 +65,8 @@ async function start(env: Variables = { OPENAI_BASE_URL: local.baseUrl }): Promi
 /** Makes an account and a key of it at the command line, and returns the secret. */
 async function keyOf(account: string): Promise<string> {
   const env = { DATA_DIR: folder.path };
-  await modelGateway(["accounts", "create", "--name", account], env);
-  return (await modelGateway(["keys", "create", "--account", account, "--name", "k"], env)).stdout.trim();
+  await commands.run(["accounts", "create", "--name", account], env);
+  return (await commands.run(["keys", "create", "--account", account, "--name", "k"], env)).stdout.trim();
 }
 
 async function say(apiKey: string, model = "llama3.2:3b") {
@@ -179,7 +189,7 @@ upstreams: [{name: local, kind: openai, base_url: "${local.baseUrl}", discover: 
     await startWith('unpriced_models: {price: {input: "100", output: "200"}}');
     const own = await keyOf("mine");
     expect((await say(own)).status).toBe(402);
-    await modelGateway(["grant", "--account", "mine", "--amount", "10"], { DATA_DIR: folder.path });
+    await commands.run(["grant", "--account", "mine", "--amount", "10"], { DATA_DIR: folder.path });
     expect(await say(own)).toMatchObject({ status: 200, cost: "0.002" });
   });
 

@@ -1,6 +1,5 @@
 /**
- * That a refusal tells its reader what to do, in words that the reader knows: those of the public wire, and no advice that
- * would not help.
+ * A refusal says what to do, by the names of the public wire, and gives no advice that would not help.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
@@ -38,7 +37,7 @@ async function send(
   return { status: response.status, ...error };
 }
 
-describe("a request is told what is wrong with it:", () => {
+describe("a refusal says what is wrong with the request:", () => {
   let gateway: TestGateway;
 
   beforeAll(async () => {
@@ -146,7 +145,7 @@ describe("a request is told what is wrong with it:", () => {
     test(name, async () => expect(await send(gateway, path, body)).toMatchObject(told));
   }
 
-  test("a file in a form, which takes no header to mend", async () => {
+  test("a file in a form, which no header would mend", async () => {
     const form = new FormData();
     form.set("model", "embedded-embedding");
     form.set("input", new Blob(["x"]), "x.txt");
@@ -156,7 +155,7 @@ describe("a request is told what is wrong with it:", () => {
   });
 });
 
-test("what would be dropped is told in the right number", async () => {
+test("fields that would be dropped are named in singular or plural", async () => {
   const upstream = await startScriptedUpstream();
   const gateway = await startTestGateway(anthropicUpstreamAt(upstream.baseUrl));
   const strict = { "x-gateway-strict": "true" };
@@ -169,7 +168,7 @@ test("what would be dropped is told in the right number", async () => {
   await upstream.close();
 });
 
-describe("what only the operator can mend is no fault of the caller's, and not to be tried again:", () => {
+describe("a fault that only the operator can mend is not the caller's, and not to be retried:", () => {
   const upstreams: ScriptedUpstream[] = [];
   const gateways: TestGateway[] = [];
   let openai: TestGateway;
@@ -225,7 +224,7 @@ describe("what only the operator can mend is no fault of the caller's, and not t
     }
   }
 
-  test("but a 404 about anything else is the caller's, in the upstream's words", async () => {
+  test("but any other 404 is the caller's, in the upstream's words", async () => {
     const words = "No file has this id.";
     answer((exchange) => exchange.json(404, openaiError("invalid_request_error", words)));
     expect(await send(openai, "/v1/messages", chat)).toMatchObject({ status: 404, message: words });

@@ -1,6 +1,5 @@
 /**
- * What the gateway refuses, in which words, and that a refusal harms nobody: nothing of what was sent is logged,
- * and the next call is answered.
+ * What the gateway refuses and how. Nothing that was sent is logged, and the next call is answered.
  */
 import { once } from "node:events";
 import { Agent, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
@@ -206,7 +205,7 @@ describe("REST", () => {
     expectRefusal(await send(gateway, { headers: { authorization: `Basic ${basic}` }, body: chat() }), noKey);
   });
 
-  test("refuses a key from the call after its revocation on", async () => {
+  test("refuses a key from the first call after its revocation", async () => {
     const { storage, accountId } = gateway;
     const { key, secret } = await issueKey(storage.keys, { accountId, name: "short-lived", admin: false, now });
     const headers = { ...json, authorization: `Bearer ${secret}` };
@@ -217,7 +216,7 @@ describe("REST", () => {
     await expectUnharmed(gateway);
   });
 
-  test("says who calls before it reads the body", async () => {
+  test("authenticates before it reads the body", async () => {
     const req = open(gateway, { headers: { authorization: "Bearer sk-unknown", "content-length": "1000" } });
     req.flushHeaders(); // The body never comes.
     expectRefusal(await answerOf(req), noKey);
@@ -283,7 +282,7 @@ describe("REST", () => {
     });
   }
 
-  test("ignores queries that it does not know", async () => {
+  test("ignores unknown queries", async () => {
     expect((await send(gateway, { path: `${chatPath}?beta=true&x=%ff`, body: chat() })).status).toBe(200);
     expect(
       (await send(gateway, { method: "GET", path: "/readyz?verbose", headers: { authorization: "" } })).status,
@@ -320,7 +319,7 @@ describe("REST", () => {
     session.destroy();
   });
 
-  test("does not wait for the body that it refuses by its announced length", async () => {
+  test("does not wait for a body that it refuses by its announced length", async () => {
     const req = open(gateway, { headers: { "content-length": String(wide) } });
     req.flushHeaders();
     expectRefusal(await answerOf(req), { status: 413, code: "request_too_large" });
@@ -358,14 +357,14 @@ describe("limits", () => {
     return { status: Number(status), headers: Object.fromEntries(pairs), body, reused: false };
   }
 
-  test("refuses a body that does not arrive in time, and lets go of its connection", async () => {
+  test("refuses a body that does not arrive in time, and closes its connection", async () => {
     gateway = await startTestGateway({ bodyTimeoutMs: 50 });
     const head = [`authorization: Bearer ${gateway.apiKey}`, "content-length: 1000"];
     expectRefusal(await unfinished(head, `{"x":"${marker}`), { status: 408, code: "timeout" });
     await expectUnharmed(gateway);
   });
 
-  test("does not wait for ever for the rest of a body that it has refused", async () => {
+  test("does not wait for ever for the rest of a refused body", async () => {
     gateway = await startTestGateway({ bodyTimeoutMs: 50 });
     const key = `authorization: Bearer ${gateway.apiKey}`;
     expectRefusal(await unfinished(["content-length: 9"]), noKey);

@@ -86,7 +86,7 @@ for (const [place, gateway] of [
       }
     });
 
-    test("a whole answer over RPC is one file", async () => {
+    test("a unary answer over RPC is one file", async () => {
       for (const transportTo of Object.values(transports)) {
         const client = createClient(InferenceService, transportTo(gateway()));
         const { contentType, audio } = await client.createSpeech(message("nova"), optionsOf(gateway()));

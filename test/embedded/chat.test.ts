@@ -42,7 +42,7 @@ async function chunks(json: JsonObject): Promise<Chunk[]> {
   return all;
 }
 
-/** Puts a stream together the way clients do. */
+/** Joins a stream as clients do. */
 function joined(all: readonly Chunk[], index: number) {
   const message = { content: null as string | null, calls: [] as string[], legacy: "", finish: "" };
   for (const { delta, finish_reason } of all.flatMap((chunk) =>
@@ -92,7 +92,7 @@ const shell = { type: "custom", custom: { name: "shell" } };
 const tools = [weather, time, shell];
 
 describe("the embedded chat model", () => {
-  it("says that it is a simulator, and what it was told", async () => {
+  it("says that it is a simulator, and what it received", async () => {
     const answer = await whole({
       messages: [
         { role: "system", content: "Be kind." },
@@ -144,11 +144,11 @@ describe("the embedded chat model", () => {
     ["say hello there", "hello there"],
     ["Echo: one\ntwo", "one\ntwo"],
     ["  echo a say b", "a say b"],
-  ])("after %j says just that", async (order, text) => {
+  ])("after %j repeats just that", async (order, text) => {
     expect(await said(user(order))).toBe(text);
   });
 
-  it("takes words that only start like an order as words", async () => {
+  it("treats text that only starts like a command as text", async () => {
     expect(await said(user("saying things"))).toContain('"saying things"');
     expect(await said(user("say "))).toContain('"say "');
   });
@@ -181,7 +181,7 @@ describe("the embedded chat model", () => {
     }
   });
 
-  it("gives as many answers as asked for, each another", async () => {
+  it("gives as many different answers as requested", async () => {
     const { choices, usage } = await whole(user("echo hi", { n: 3 }));
     expect(choices.map((choice) => choice.index)).toEqual([0, 1, 2]);
     expect(choices.map((choice) => choice.message.content)).toEqual(["hi", "hi (choice 2)", "hi (choice 3)"]);
@@ -196,14 +196,14 @@ describe("the embedded chat model", () => {
     expect(await said(user("say one two", { stop: "" }))).toBe("one two");
   });
 
-  it("says no more than the bound, in tokens", async () => {
+  it("keeps the output bound, in tokens", async () => {
     const answer = await whole(user("say one two three four", { max_completion_tokens: 2, max_tokens: 3 }));
     expect(answer.choices[0]).toMatchObject({ message: { content: "one two" }, finish_reason: "length" });
     expect(answer.usage?.completion_tokens).toBe(2);
     expect((await whole(user("say one two", { max_tokens: 2 }))).choices[0]?.finish_reason).toBe("stop");
   });
 
-  it("counts the tools into the prompt", async () => {
+  it("counts the tools as part of the prompt", async () => {
     const bare = (await whole(user("hi"))).usage?.prompt_tokens as number;
     const tooled = (await whole(user("hi", { tools }))).usage?.prompt_tokens as number;
     expect(tooled - bare).toBe(encode(JSON.stringify(tools)).length);
@@ -220,7 +220,7 @@ describe("the embedded chat model", () => {
     expect(JSON.parse(filled)).toEqual({ city: "Oslo", days: 3 });
   });
 
-  it("refuses a schema that nothing fits, by its path", async () => {
+  it("refuses an unsatisfiable schema, with its path", async () => {
     const json_schema = { name: "x", schema: { not: {} } };
     const error = await refusal(user("hi", { response_format: { type: "json_schema", json_schema } }));
     expect(error).toMatchObject({ status: 400, param: "response_format.json_schema.schema" });
@@ -228,7 +228,7 @@ describe("the embedded chat model", () => {
 });
 
 describe("a tool", () => {
-  it("is called when the user names it, with arguments that fit", async () => {
+  it("is called when the user names it, with valid arguments", async () => {
     const { choices } = await whole(user("How warm is it in Oslo? Use get_weather.", { tools }));
     expect(choices[0]).toMatchObject({ finish_reason: "tool_calls", message: { content: null, refusal: null } });
     expect(choices[0]?.message.tool_calls).toEqual([
@@ -245,7 +245,7 @@ describe("a tool", () => {
     expect(await said(user("get_weather", { tools, tool_choice: "none" }))).toContain("simulator");
   });
 
-  it("is called with others in the order named, or alone", async () => {
+  it("is called with others in the order of their names, or alone", async () => {
     const names = async (more: JsonObject) =>
       (
         await whole(user("use shell, get-time and get_weather", { tools, ...more }))
@@ -280,7 +280,7 @@ describe("a tool", () => {
     ]);
   });
 
-  it("is called in the oldest form, too", async () => {
+  it("is called in the legacy form, too", async () => {
     const functions = [weather.function];
     const { choices } = await whole(user("get_weather in Oslo", { functions }));
     expect(choices[0]).toMatchObject({
@@ -292,7 +292,7 @@ describe("a tool", () => {
     expect(named.choices[0]?.finish_reason).toBe("function_call");
   });
 
-  it("has its results read out instead of being called again, unless it must be", async () => {
+  it("has its results quoted instead of being called again, unless it must be", async () => {
     const messages = [
       { role: "user", content: "get_weather and get-time" },
       {
@@ -313,7 +313,7 @@ describe("a tool", () => {
     expect(again.choices[0]?.finish_reason).toBe("tool_calls");
   });
 
-  it("is cut with its arguments where the bound falls", async () => {
+  it("is cut inside its arguments at the output bound", async () => {
     const cut = async (max_tokens: number) =>
       (await whole(user("get_weather in Oslo", { tools, max_tokens }))).choices[0];
     const name = encode("get_weather").length;
@@ -324,7 +324,7 @@ describe("a tool", () => {
     expect(await cut(1)).toMatchObject({ message: { content: null }, finish_reason: "length" });
   });
 
-  it("that is not given is refused when it is asked for", async () => {
+  it("that is not given is refused when it is required", async () => {
     const tool_choice = { type: "function", function: { name: "other" } };
     expect(await refusal(user("hi", { tools, tool_choice }))).toMatchObject({ status: 400, param: "tool_choice" });
     expect(await refusal(user("hi", { tool_choice: "required" }))).toMatchObject({ status: 400, param: "tool_choice" });
@@ -345,7 +345,7 @@ describe("a stream", () => {
     nothing: user("say abc", { stop: "a" }),
   };
   for (const [name, request] of Object.entries(requests)) {
-    it(`put together is the whole answer: ${name}`, async () => {
+    it(`joined is the unary answer: ${name}`, async () => {
       const all = await chunks({ ...request, stream: true, stream_options: { include_usage: true } });
       const answer = await whole(request);
       for (const choice of answer.choices) {
@@ -365,7 +365,7 @@ describe("a stream", () => {
     });
   }
 
-  it("comes a token at a time, role first and reason last", async () => {
+  it("comes a token at a time, role first and finish reason last", async () => {
     const all = await chunks(user("say one two three"));
     expect(all.map((chunk) => chunk.choices[0])).toEqual([
       { index: 0, delta: { role: "assistant", content: "" }, logprobs: null, finish_reason: null },
@@ -376,7 +376,7 @@ describe("a stream", () => {
     ]);
   });
 
-  it("names a tool in its first piece only", async () => {
+  it("names a tool in its first delta only", async () => {
     const all = await chunks(user("get_weather in Oslo", { tools }));
     const deltas = all.flatMap((chunk) => chunk.choices.map((choice) => choice.delta));
     expect(deltas[0]).toEqual({ role: "assistant", content: null });
@@ -388,7 +388,7 @@ describe("a stream", () => {
     expect(deltas[2]).toEqual({ tool_calls: [{ index: 0, function: { arguments: '{"' } }] });
   });
 
-  it("tells usage only when asked, and then as null in all chunks but the last", async () => {
+  it("has usage only when requested, and then null in all chunks but the last", async () => {
     const silent = await chunks(user("say hi"));
     expect(silent.some((chunk) => "usage" in chunk)).toBe(false);
     expect(silent.every((chunk) => chunk.choices.length === 1)).toBe(true);
@@ -416,11 +416,11 @@ describe("the count of tokens", () => {
     );
   });
 
-  it("takes words that look like special tokens as text", async () => {
+  it("treats special tokens in a text as text", async () => {
     expect(await said(user("say <|endoftext|><|im_start|>"))).toBe("<|endoftext|><|im_start|>");
   });
 
-  it("takes a time in proportion to the text, and lets other work have its turn", async () => {
+  it("takes time proportional to the text, and yields to other work", async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 5);
     const begun = performance.now();

@@ -1,7 +1,4 @@
-/**
- * The embedded embedding model answers with vectors that are good for something, and vectors are written as the
- * caller asked.
- */
+/** The embedded embedding model answers with useful vectors, in the encoding that the caller asked for. */
 import { setImmediate } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import fc from "fast-check";
@@ -127,11 +124,11 @@ describe("a vector", () => {
     );
   });
 
-  test("has 512 numbers unless others are asked for", async () => {
+  test("has 512 numbers by default", async () => {
     expect((await vectors("x"))[0]).toHaveLength(512);
   });
 
-  test("of no text at all is valid, and the same however it is left out", async () => {
+  test("of a missing text is valid, and the same however it is missing", async () => {
     const expected = await vectors("");
     expect(length(expected[0] as number[])).toBe(1);
     for (const request of [{}, { input: null }, { input: [""] }, { input: [[]] }, { input: "  \n" }]) {
@@ -167,7 +164,7 @@ describe("a vector", () => {
 });
 
 describe("an answer", () => {
-  test("lists one vector an input, in their order, with the usage", async () => {
+  test("has one vector per input, in order, with the usage", async () => {
     const { count } = await loadTokenizer();
     const json = await list({ model: "m", input: ["one", "two words", "three"], encoding_format: "base64" });
     expect(json).toMatchObject({ object: "list", model: "embedded-embedding" });
@@ -178,11 +175,11 @@ describe("an answer", () => {
     ]);
     const tokens = count("one") + count("two words") + count("three");
     expect(json.usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens });
-    // How vectors are written is settled at the edge.
+    // The door chooses the encoding of vectors.
     expect(json.data[0]?.embedding).toBeInstanceOf(Array);
   });
 
-  test("reads every shape of input", async () => {
+  test("accepts every form of input", async () => {
     const shapes: readonly (readonly [input: JsonObject[string], vectors: number, tokens: number])[] = [
       ["one", 1, 1],
       [["one", "one"], 2, 2],
@@ -217,7 +214,7 @@ describe("an answer", () => {
     });
   }
 
-  test("lets other work have its turn, and stops when the caller leaves", async () => {
+  test("yields to other work, and stops when the caller disconnects", async () => {
     const leaving = new AbortController();
     const answering = answer({ input: "a long text, ".repeat(400_000) }, leaving.signal);
     let turns = 0;
@@ -231,12 +228,12 @@ describe("an answer", () => {
     expect(performance.now() - left).toBeLessThan(250);
   });
 
-  test("is not begun for a caller who has left", async () => {
+  test("is not begun for a caller that has disconnected", async () => {
     await expect(answer({ input: "x" }, AbortSignal.abort())).rejects.toBeInstanceOf(Refusal);
   });
 });
 
-describe("at the edge", () => {
+describe("at the door", () => {
   const asList = (data: JsonObject[]) =>
     Wire.ofJson(EmbeddingListSchema, {
       object: "list",
@@ -287,7 +284,7 @@ describe("at the edge", () => {
     expect(encoded(answered, "base64").map(({ index }) => index)).toEqual([0, 1, 2]);
   });
 
-  test("an answer that is as it should be is passed on untouched", () => {
+  test("an answer that needs no change passes through", () => {
     const bytes = Buffer.from(
       '{ "object":"list", "vendor": 1.0, "data":[{"index":0,"embedding":[1.0, 2e0]},{"index":1,"embedding":[]}] }',
     );
@@ -320,20 +317,20 @@ describe("at the edge", () => {
     ["no vector", null, "float"],
     ["an object", {}, "base64"],
   ] as const) {
-    test(`the upstream has failed that answers with ${name}`, () => {
+    test(`an upstream that answers with ${name} has failed`, () => {
       const answered = asList([item(0, embedding as never)]);
       expect(() => encodeVectors(answered, format)).toThrow(expect.objectContaining({ status: 502 }));
     });
   }
 
-  test("the upstream has failed that answers without a list", () => {
+  test("an upstream that answers without a list has failed", () => {
     for (const json of [{}, { error: "none" }, { data: null }, { data: {} }, { data: [null] }]) {
       const answered = Wire.ofJson(EmbeddingListSchema, json as JsonObject, true);
       expect(() => encodeVectors(answered, "float")).toThrow(expect.objectContaining({ status: 502 }));
     }
   });
 
-  test("floats are written unless base64 is asked for", () => {
+  test("floats are written unless base64 is requested", () => {
     const asked = (json: JsonObject) => formatAskedFor(Wire.ofJson(CreateEmbeddingsRequestSchema, json));
     expect(asked({})).toBe("float");
     expect(asked({ encoding_format: null })).toBe("float");

@@ -44,7 +44,7 @@ async function outcome(how: Told): Promise<{ chunks: string[]; error: Refusal | 
 
 const forms: Form[] = ["whole", "stream"];
 
-describe.each(forms)("told in the metadata, a %s answer", (form) => {
+describe.each(forms)("as its metadata says, a %s answer", (form) => {
   it("refuses with a status, in the shape of an upstream", async () => {
     for (const [status, retry] of [
       [429, "1"],
@@ -68,7 +68,7 @@ describe.each(forms)("told in the metadata, a %s answer", (form) => {
     expect(performance.now() - begun).toBeGreaterThanOrEqual(55);
   });
 
-  it("stays silent until the caller leaves", async () => {
+  it("stays silent until the caller disconnects", async () => {
     const leaving = new AbortController();
     const waiting = outcome({ metadata: { simulate_silence: "true" }, form, signal: leaving.signal });
     const first = await Promise.race([waiting, new Promise((resolve) => setTimeout(resolve, 30, "silence"))]);
@@ -77,7 +77,7 @@ describe.each(forms)("told in the metadata, a %s answer", (form) => {
     expect((await waiting).error?.reason).toBe(Reason.CANCELLED);
   });
 
-  it("is not begun for a caller who has left", async () => {
+  it("is not begun for a caller that has disconnected", async () => {
     const { chunks, error } = await outcome({ metadata: {}, form, signal: AbortSignal.abort() });
     expect(chunks).toEqual([]);
     expect(error?.reason).toBe(Reason.CANCELLED);
@@ -97,13 +97,13 @@ describe.each(forms)("told in the metadata, a %s answer", (form) => {
     expect(error).toMatchObject({ status: 400, param: `metadata.${key}` });
   });
 
-  it("minds no other metadata", async () => {
+  it("ignores other metadata", async () => {
     const { error } = await outcome({ metadata: { purpose: "test", constructor: "x" }, form });
     expect(error).toBeUndefined();
   });
 });
 
-describe("told to break", () => {
+describe("told to break off", () => {
   it("a stream ends with a failure after so many chunks of content", async () => {
     const { chunks, error } = await outcome({ metadata: { simulate_break_after: "2" }, form: "stream" });
     expect(chunks.map((chunk) => JSON.parse(chunk).choices[0].delta.content)).toEqual(["", "one", " two"]);
@@ -129,7 +129,7 @@ describe("a stream", () => {
     expect(performance.now() - begun).toBeGreaterThanOrEqual(38);
   });
 
-  it("stops at once when the caller leaves in a pause", async () => {
+  it("stops at once when the caller disconnects in a pause", async () => {
     const leaving = new AbortController();
     const frames = told({ metadata: { simulate_token_delay_ms: "600000" }, form: "stream", signal: leaving.signal });
     await frames.next();
@@ -139,7 +139,7 @@ describe("a stream", () => {
     await expect(third).rejects.toMatchObject({ reason: Reason.CANCELLED });
   });
 
-  it("sees the caller leave in the middle of a long answer that nobody slows down", async () => {
+  it("notices the caller's disconnect in the middle of a long answer at full speed", async () => {
     const leaving = new AbortController();
     const frames = told({ metadata: {}, form: "stream", signal: leaving.signal, say: "word ".repeat(15_000) });
     let seen = 0;

@@ -19,7 +19,7 @@ const formats: Record<string, (text: string) => boolean> = {
 
 const ajv = new Ajv2020({ strict: false, logger: false, formats });
 
-/** Returns the instance, held against the schema by a validator of others' making. */
+/** Returns the instance, checked against the schema by an independent validator. */
 function instance(schema: JsonValue, word = "Oslo", place = 0): JsonValue | undefined {
   const value = instanceOf(schema, { word, place });
   if (value !== undefined && !ajv.validate(schema as JsonObject, value))
@@ -198,7 +198,7 @@ describe("the instance of a schema", () => {
     expect(instance(realistic["a weather tool"] as JsonObject)).toEqual({ location: "Oslo", unit: "celsius", days: 1 });
   });
 
-  it("prefers what the schema's author offers, where it fits", () => {
+  it("prefers the author's suggestions, where they fit", () => {
     const schema = {
       type: "object",
       properties: { a: { type: "integer", default: 5 }, b: { type: "string", examples: [1, "x"] } },
@@ -241,7 +241,7 @@ describe("the instance of a schema", () => {
     });
   }
 
-  it("grows a pattern to the length asked for", () => {
+  it("grows a pattern to the required length", () => {
     expect(instance({ type: "string", pattern: "^[a-z]+-[a-z]+$", minLength: 10, maxLength: 10 })).toHaveLength(10);
   });
 
@@ -254,7 +254,7 @@ describe("the instance of a schema", () => {
     );
   });
 
-  it("keeps its hands off what it cannot understand", () => {
+  it("ignores what it does not understand", () => {
     fc.assert(
       fc.property(junk, (schema) => {
         instanceOf(schema as JsonValue, { word: "Oslo" });
@@ -277,7 +277,7 @@ describe("a schema without an instance", () => {
     "a set with more items than values": { type: "array", items: { type: "boolean" }, minItems: 3, uniqueItems: true },
   };
   for (const [name, schema] of Object.entries(impossible)) {
-    it(`is found out: ${name}`, () => {
+    it(`is recognised: ${name}`, () => {
       expect(instanceOf(schema, { word: "Oslo" })).toBeUndefined();
     });
   }

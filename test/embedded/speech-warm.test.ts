@@ -1,6 +1,4 @@
-/**
- * A gateway that serves the embedded speech models makes them ready by itself, beside what else it does.
- */
+/** A gateway that serves the embedded speech models prepares them by itself, beside its other work. */
 import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { create } from "@bufbuild/protobuf";
@@ -13,7 +11,7 @@ import { Wire } from "../../src/wire/wire.ts";
 import { modelGateway, type Running, startServer, temporaryFolder } from "../support/command.ts";
 import { recordingMeter, unbounded } from "../support/meter.ts";
 
-/** The threads that this process has started during the test. */
+/** The threads that this process started during the test. */
 let threads: Worker[] = [];
 const onThread = (thread: Worker) => void threads.push(thread);
 
@@ -36,8 +34,8 @@ async function speak(speech: Speech): Promise<Buffer> {
   return Buffer.from(answer.body.message().audio ?? []);
 }
 
-describe("speech that is made ready", () => {
-  test("has its thread started and its first words said before anybody asks, and then says the same", async () => {
+describe("prepared speech", () => {
+  test("has its thread started and its first words spoken before any request, and then gives the same audio", async () => {
     const [ready, fresh] = [createSpeech(), createSpeech()];
     try {
       await ready.warm();
@@ -56,7 +54,7 @@ describe("speech that is made ready", () => {
     try {
       const before = performance.eventLoopUtilization();
       await speech.warm();
-      // A share and not a time: where the machine is busy, both parts of it grow.
+      // A share and not a time: on a busy machine both parts grow.
       expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.5);
     } finally {
       await speech.close();
@@ -74,7 +72,7 @@ describe("speech that is made ready", () => {
     }
   });
 
-  test("does not hold up the end: its thread is gone when it is closed", async () => {
+  test("does not delay the end: its thread is gone when it is closed", async () => {
     const speech = createSpeech();
     const warm = speech.warm();
     const refused = expect(warm).rejects.toMatchObject({ reason: Reason.CANCELLED });
@@ -88,7 +86,7 @@ describe("speech that is made ready", () => {
 });
 
 describe("the embedded models", () => {
-  test("start no thread where none of those served speaks", async () => {
+  test("start no thread where none of them speaks", async () => {
     const provider = createEmbeddedProvider({ clock: Date.now });
     await provider.warm?.(["embedded-chat", "embedded-embedding"]);
     expect(threads).toEqual([]);
@@ -117,7 +115,7 @@ describe("a gateway started fresh", () => {
     }
   }
 
-  test("takes calls at once, makes speech ready unasked, and sends the first sound before the last is spoken", async () => {
+  test("takes calls at once, prepares speech by itself, and sends the first audio before the last is spoken", async () => {
     await modelGateway(["accounts", "create", "--name", "speech"], env);
     const key = (await modelGateway(["keys", "create", "--account", "speech", "--name", "k"], env)).stdout.trim();
     const { server, rootUrl } = await startServer([], env);
@@ -135,7 +133,7 @@ describe("a gateway started fresh", () => {
       expect(response.status).toBe(200);
       const first = await response.body?.getReader().read();
       expect(first?.value?.length).toBeGreaterThan(0);
-      // The whole is some minutes long, 8000 bytes a second.
+      // The whole audio is some minutes long, 8000 bytes a second.
       expect(first?.value?.length).toBeLessThan(200_000);
       leave.abort();
     } finally {
@@ -143,7 +141,7 @@ describe("a gateway started fresh", () => {
     }
   });
 
-  test("ends when it is asked to while it makes speech ready", async () => {
+  test("ends when told to while it prepares speech", async () => {
     const { server } = await startServer([], env);
     expect(await server.stop()).toMatchObject({ code: 0 });
   });

@@ -1,5 +1,5 @@
 /**
- * How the embedded speech models share one worker thread: soon, fairly, without blocking, and without losing a
+ * How the embedded speech models share one worker thread: promptly, fairly, without blocking, and without losing a
  * request when the worker dies.
  */
 import { execFile } from "node:child_process";
@@ -11,7 +11,7 @@ import { Worker } from "node:worker_threads";
 import { afterAll, describe, expect, test } from "vitest";
 import { Reason } from "../../src/call/refusals.ts";
 import type { Job } from "../../src/embedded/speech/job.ts";
-import { createStudio, type StudioOptions } from "../../src/embedded/speech/studio.ts";
+import { createScheduler, type SchedulerOptions } from "../../src/embedded/speech/scheduler.ts";
 import { spawnWorker } from "../../src/embedded/speech/thread.ts";
 
 const short = "Hello there, how are you?";
@@ -45,26 +45,29 @@ async function hear(sound: AsyncIterable<Uint8Array>, onPiece = async () => {}):
   return { audio: Buffer.concat(pieces), first, pieces: pieces.length };
 }
 
-const shared = createStudio();
+const shared = createScheduler();
 afterAll(() => shared.close());
 
-/** Runs with a studio of its own, and closes it. */
-async function withStudio(options: StudioOptions, use: (studio: ReturnType<typeof createStudio>) => Promise<void>) {
-  const studio = createStudio(options);
+/** Runs with a scheduler of its own, and closes it. */
+async function withScheduler(
+  options: SchedulerOptions,
+  use: (scheduler: ReturnType<typeof createScheduler>) => Promise<void>,
+) {
+  const scheduler = createScheduler(options);
   try {
-    await use(studio);
+    await use(scheduler);
   } finally {
-    await studio.close();
+    await scheduler.close();
   }
 }
 
 describe("speech", () => {
   test.each(["mp3", "opus", "aac", "flac", "wav", "pcm"] as const)(
-    "is heard within 300 ms of asking, as %s",
+    "is heard within 300 ms of the request, as %s",
     async (format) => {
       await hear(shared.perform(job({ format }), never));
       const tries: number[] = [];
-      // This machine may be busy with something else; not all the time.
+      // The machine may be busy with something else, but not all the time.
       while (tries.length < 12 && !tries.some((ms) => ms < 300)) {
         const sound = shared.perform(job({ text: long, format, voice: "onyx" }), never);
         const start = performance.now();
@@ -76,7 +79,7 @@ describe("speech", () => {
     },
   );
 
-  test("of 4096 characters comes whole, and never blocks the event loop", async () => {
+  test("of 4096 characters comes complete, and never blocks the event loop", async () => {
     const delay = monitorEventLoopDelay({ resolution: 5 });
     let ticks = 0;
     const ticking = setInterval(() => ticks++, 10);
@@ -94,8 +97,8 @@ describe("speech", () => {
   test("is not made far ahead of its listener", async () => {
     let made = 0;
     const spawn = () => spawnWorker().on("message", () => made++);
-    await withStudio({ spawn }, async (studio) => {
-      const sound = studio.perform(job({ text: long }), never);
+    await withScheduler({ spawn }, async (scheduler) => {
+      const sound = scheduler.perform(job({ text: long }), never);
       await sound.next();
       await sleep(700);
       expect(made).toBeLessThanOrEqual(6);
@@ -105,7 +108,7 @@ describe("speech", () => {
 });
 
 describe("many requests", () => {
-  test("are worked on side by side: a short text does not wait for long ones", async () => {
+  test("run side by side: a short text does not wait for long ones", async () => {
     let longDone = 0;
     const others = [1, 2].map((i) =>
       hear(shared.perform(job({ text: long.slice(0, 2000), voice: i % 2 ? "echo" : "fable" }), never)).then((heard) => {
@@ -119,49 +122,49 @@ describe("many requests", () => {
     for (const { audio } of await Promise.all(others)) expect(audio.length / 48_000).toBeGreaterThan(60);
   });
 
-  test("take seats in the order of their arrival, and one that nobody listens to makes way", async () => {
+  test("take seats in order of arrival, and one without a listener gives up its seat", async () => {
     const undisturbed = await hear(shared.perform(job({ text: long.slice(0, 400), format: "mp3" }), never));
-    await withStudio({ seats: 1, guests: 0, patience: 100 }, async (studio) => {
-      const stalled = studio.perform(job({ text: long.slice(0, 400), format: "mp3" }), never);
+    await withScheduler({ seats: 1, guests: 0, stallMs: 100 }, async (scheduler) => {
+      const stalled = scheduler.perform(job({ text: long.slice(0, 400), format: "mp3" }), never);
       const { value: begin } = await stalled.next();
-      const { audio } = await hear(studio.perform(job(), never));
+      const { audio } = await hear(scheduler.perform(job(), never));
       expect(audio.length).toBeGreaterThan(0);
-      // And it goes on where it was.
+      // And it continues where it was.
       const rest = await hear(stalled);
       expect(Buffer.concat([begin as Uint8Array, rest.audio]).equals(undisturbed.audio)).toBe(true);
     });
   });
 });
 
-describe("where all seats are taken by long texts", () => {
-  /** Runs with these seats, and counts the turns of the worker. */
+describe("with all seats taken by long texts", () => {
+  /** Runs with these seats, and counts the worker's turns. */
   async function crowded(
-    options: StudioOptions,
-    use: (studio: ReturnType<typeof createStudio>, turns: () => number) => Promise<void>,
+    options: SchedulerOptions,
+    use: (scheduler: ReturnType<typeof createScheduler>, turns: () => number) => Promise<void>,
   ) {
     let turns = 0;
     const spawn = () => spawnWorker().on("message", () => turns++);
-    await withStudio({ ...options, spawn }, (studio) => use(studio, () => turns));
+    await withScheduler({ ...options, spawn }, (scheduler) => use(scheduler, () => turns));
   }
 
-  /** Listens until it is told to leave; resolves with all that was heard once the first piece is there. */
-  function listener(studio: ReturnType<typeof createStudio>, signal: AbortSignal, text = long) {
+  /** Listens until it is told to leave. Resolves with everything heard once the first piece is there. */
+  function listener(scheduler: ReturnType<typeof createScheduler>, signal: AbortSignal, text = long) {
     const first = Promise.withResolvers<void>();
     let pieces = 0;
-    const over = hear(studio.perform(job({ text }), signal), async () => {
+    const over = hear(scheduler.perform(job({ text }), signal), async () => {
       pieces += 1;
       first.resolve();
     });
     return { first: first.promise, over, pieces: () => pieces };
   }
 
-  test("a short text is heard after a few turns, whole", async () => {
+  test("a short text is heard after a few turns, completely", async () => {
     const leaving = new AbortController();
-    await crowded({ seats: 2, guests: 1 }, async (studio, turns) => {
-      const others = Array.from({ length: 6 }, () => listener(studio, leaving.signal));
+    await crowded({ seats: 2, guests: 1 }, async (scheduler, turns) => {
+      const others = Array.from({ length: 6 }, () => listener(scheduler, leaving.signal));
       await Promise.all(others.map(({ first }) => first));
       const before = turns();
-      const { audio } = await hear(studio.perform(job({ text: "Hello." }), never));
+      const { audio } = await hear(scheduler.perform(job({ text: "Hello." }), never));
       expect(audio.length).toBeGreaterThan(0);
       expect(turns() - before).toBeLessThan(20);
       leaving.abort();
@@ -169,10 +172,10 @@ describe("where all seats are taken by long texts", () => {
     });
   });
 
-  test("each of many is heard before any goes far", async () => {
+  test("each of many is heard before any gets far", async () => {
     const leaving = new AbortController();
-    await crowded({ seats: 2, guests: 1 }, async (studio) => {
-      const all = Array.from({ length: 8 }, () => listener(studio, leaving.signal));
+    await crowded({ seats: 2, guests: 1 }, async (scheduler) => {
+      const all = Array.from({ length: 8 }, () => listener(scheduler, leaving.signal));
       await Promise.all(all.map(({ first }) => first));
       expect(Math.max(...all.map(({ pieces }) => pieces()))).toBeLessThan(30);
       leaving.abort();
@@ -180,42 +183,42 @@ describe("where all seats are taken by long texts", () => {
     });
   });
 
-  test("who made way goes on where it was", async () => {
+  test("a request that gave up its seat continues where it was", async () => {
     const text = long.slice(0, 250);
     const undisturbed = await hear(shared.perform(job({ text, format: "opus" }), never));
-    await crowded({ seats: 1, guests: 1 }, async (studio) => {
+    await crowded({ seats: 1, guests: 1 }, async (scheduler) => {
       const all = await Promise.all(
-        Array.from({ length: 3 }, () => hear(studio.perform(job({ text, format: "opus" }), never))),
+        Array.from({ length: 3 }, () => hear(scheduler.perform(job({ text, format: "opus" }), never))),
       );
       for (const { audio } of all) expect(audio.equals(undisturbed.audio)).toBe(true);
     });
   });
 
-  test("more than can wait are refused, and told to come back", async () => {
+  test("callers beyond the limit are refused, and told to retry", async () => {
     const leaving = new AbortController();
-    await crowded({ seats: 1, guests: 0, mostWaiting: 1 }, async (studio) => {
-      const speaking = listener(studio, leaving.signal);
+    await crowded({ seats: 1, guests: 0, maxWaiting: 1 }, async (scheduler) => {
+      const speaking = listener(scheduler, leaving.signal);
       await speaking.first;
-      const waiting = listener(studio, leaving.signal);
+      const waiting = listener(scheduler, leaving.signal);
       const refused = { status: 503, headers: { "retry-after": "5" } };
-      await expect(hear(studio.perform(job(), never))).rejects.toMatchObject(refused);
+      await expect(hear(scheduler.perform(job(), never))).rejects.toMatchObject(refused);
       leaving.abort();
       await Promise.allSettled([speaking.over, waiting.over]);
-      expect((await hear(studio.perform(job(), never))).audio.length).toBeGreaterThan(0);
+      expect((await hear(scheduler.perform(job(), never))).audio.length).toBeGreaterThan(0);
     });
   });
 
-  test("who does not read keeps nobody from a seat", async () => {
-    await crowded({ seats: 2, guests: 0, patience: 50 }, async (studio) => {
-      const stalled = [1, 2].map(() => studio.perform(job({ text: long }), never));
+  test("a caller that does not read keeps nobody from a seat", async () => {
+    await crowded({ seats: 2, guests: 0, stallMs: 50 }, async (scheduler) => {
+      const stalled = [1, 2].map(() => scheduler.perform(job({ text: long }), never));
       await Promise.all(stalled.map((sound) => sound.next()));
-      expect((await hear(studio.perform(job({ text: long.slice(0, 600) }), never))).audio.length).toBeGreaterThan(0);
+      expect((await hear(scheduler.perform(job({ text: long.slice(0, 600) }), never))).audio.length).toBeGreaterThan(0);
       await Promise.all(stalled.map((sound) => sound.return(0)));
     });
   });
 });
 
-describe("a caller that leaves", () => {
+describe("a caller that disconnects", () => {
   test("gets no more, and the worker is free at once", async () => {
     const leaving = new AbortController();
     const left = hear(shared.perform(job({ text: long, speed: 0.25 }), leaving.signal), async () => leaving.abort());
@@ -239,10 +242,10 @@ describe("a worker", () => {
   const idle = () => new Worker("setInterval(() => {}, 1000)", { eval: true });
   const dying = () => new Worker("process.exit(3)", { eval: true });
 
-  /** Starts these first, then real ones. */
+  /** Starts these workers first, then real ones. */
   const first = (...starts: (() => Worker)[]) => ({ spawn: () => (starts.shift() ?? spawnWorker)() });
 
-  test("that dies takes no request with it: each goes on where it was", async () => {
+  test("that dies fails no request: each continues where it was", async () => {
     const text = long.slice(0, 400);
     const jobs = [
       job({ text, format: "mp3" }),
@@ -255,13 +258,13 @@ describe("a worker", () => {
       workers.push(spawnWorker());
       return workers.at(-1) as Worker;
     };
-    await withStudio({ spawn }, async (studio) => {
+    await withScheduler({ spawn }, async (scheduler) => {
       let pieces = 0;
       const kill = async () => {
         pieces += 1;
         if (pieces === 6) await workers[0]?.terminate();
       };
-      const heard = await Promise.all(jobs.map((each) => hear(studio.perform(each, never), kill)));
+      const heard = await Promise.all(jobs.map((each) => hear(scheduler.perform(each, never), kill)));
       for (const [i, { audio }] of heard.entries()) {
         expect(audio.equals(undisturbed[i]?.audio as Buffer), jobs[i]?.format).toBe(true);
       }
@@ -269,28 +272,28 @@ describe("a worker", () => {
     });
   });
 
-  test("that dies twice in the turn of one request fails that one only", async () => {
-    await withStudio(first(dying, dying), async (studio) => {
-      const failing = hear(studio.perform(job(), never));
-      const waiting = hear(studio.perform(job(), never));
+  test("that dies twice in the turn of one request fails only that one", async () => {
+    await withScheduler(first(dying, dying), async (scheduler) => {
+      const failing = hear(scheduler.perform(job(), never));
+      const waiting = hear(scheduler.perform(job(), never));
       await expect(failing).rejects.toMatchObject({ reason: Reason.UPSTREAM_FAILED, status: 502 });
       expect((await waiting).audio.length).toBeGreaterThan(0);
     });
   });
 
-  test("that hangs is ended, and the next request has another", async () => {
-    await withStudio({ ...first(idle), turnLimit: 3000 }, async (studio) => {
-      const hanging = hear(studio.perform(job(), never));
+  test("that hangs is terminated, and the next request has another", async () => {
+    await withScheduler({ ...first(idle), turnLimit: 3000 }, async (scheduler) => {
+      const hanging = hear(scheduler.perform(job(), never));
       await expect(hanging).rejects.toMatchObject({ reason: Reason.UPSTREAM_TIMEOUT, status: 504 });
-      expect((await hear(studio.perform(job(), never))).audio.length).toBeGreaterThan(0);
+      expect((await hear(scheduler.perform(job(), never))).audio.length).toBeGreaterThan(0);
     });
   });
 
-  test("finishes what runs when it is closed, and takes nothing new", async () => {
-    const studio = createStudio();
-    const sound = hear(studio.perform(job({ format: "flac" }), never));
-    const closed = studio.close();
-    await expect(hear(studio.perform(job(), never))).rejects.toMatchObject({ reason: Reason.UPSTREAM_FAILED });
+  test("finishes running requests when it is closed, and takes no new ones", async () => {
+    const scheduler = createScheduler();
+    const sound = hear(scheduler.perform(job({ format: "flac" }), never));
+    const closed = scheduler.close();
+    await expect(hear(scheduler.perform(job(), never))).rejects.toMatchObject({ reason: Reason.UPSTREAM_FAILED });
     expect((await sound).audio.length).toBeGreaterThan(0);
     await closed;
   });
@@ -298,8 +301,8 @@ describe("a worker", () => {
   test("lets the process end when it is idle", async () => {
     const module = (name: string) => join(import.meta.dirname, "../../src/embedded/speech", name);
     const script = `
-      const { createStudio } = await import(${JSON.stringify(module("studio.ts"))});
-      for await (const piece of createStudio().perform(${JSON.stringify(job({ format: "mp3" }))}, new AbortController().signal)) void piece;
+      const { createScheduler } = await import(${JSON.stringify(module("scheduler.ts"))});
+      for await (const piece of createScheduler().perform(${JSON.stringify(job({ format: "mp3" }))}, new AbortController().signal)) void piece;
       console.log("spoken");`;
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
       timeout: 15_000,

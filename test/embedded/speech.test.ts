@@ -1,8 +1,8 @@
 /**
  * What the embedded speech models say: real speech, in six voices, at any speed, in files that other programs play.
  *
- * The sound itself is measured: its length, its pitch, its colour. Files are read by ffprobe and ffmpeg where these
- * are installed.
+ * The sound itself is measured: its length, pitch and timbre. Files are read by ffprobe and ffmpeg where these are
+ * installed.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -100,7 +100,7 @@ function loudness(sound: Int16Array): number {
   return Math.sqrt(sum / sound.length);
 }
 
-/** Returns the middle one of the pitches found all over the sound, in Hz. */
+/** Returns the median of the pitches found in the sound, in Hz. */
 function pitchOf(sound: Int16Array): number {
   const slow = 8000;
   const thinned = Int16Array.from({ length: Math.floor(sound.length / 3) }, (_, i) => sound[3 * i] as number);
@@ -113,7 +113,7 @@ function pitchOf(sound: Int16Array): number {
     let best = { likeness: 0.8, lag: 0 };
     for (let lag = slow / 400; lag < slow / 65; lag++) {
       const likeness = likenessOf(frame, thinned.subarray(at + lag, at + lag + size));
-      // A longer period that fits as well is two of the shorter one.
+      // A longer period that fits as well is twice the shorter one.
       if (likeness > best.likeness * 1.03) best = { likeness, lag };
     }
     if (best.lag > 0) pitches.push(slow / best.lag);
@@ -132,7 +132,7 @@ function likenessOf(a: Int16Array, b: Int16Array): number {
   return product / Math.sqrt(ofA * ofB);
 }
 
-/** Returns where the middle of the spectrum lies, in Hz: low for a dark voice, high for a bright one. */
+/** Returns the centre of the spectrum, in Hz: low for a dark voice, high for a bright one. */
 function colourOf(sound: Int16Array): number {
   const size = 256;
   const power = new Float64Array(size / 2);
@@ -166,7 +166,7 @@ describe("files", () => {
   const formats = Object.keys(beginnings) as (keyof typeof beginnings)[];
   const cases = models.flatMap((model) => formats.map((format) => ({ model, format })));
 
-  test.each(cases)("$format by $model begins as such a file does", async ({ model, format }) => {
+  test.each(cases)("$format by $model begins like such a file", async ({ model, format }) => {
     const { audio } = await whole({ model, format, input: "Hello there." });
     expect(audio.toString("hex", 0, 64)).toMatch(beginnings[format]);
   });
@@ -183,7 +183,7 @@ describe("files", () => {
     },
   );
 
-  test("pcm is as long as the wav, which says so at its head when whole", async () => {
+  test("pcm is as long as the wav, whose header says so in a unary answer", async () => {
     const { audio: wav } = await whole({ format: "wav" });
     const { audio: pcm } = await whole({ format: "pcm" });
     expect(wav.readUInt32LE(40)).toBe(pcm.length);
@@ -265,14 +265,14 @@ describe("an answer", () => {
     expect(audio.toString("hex", 0, 2)).toBe("fff3");
   });
 
-  test("names its coding first, and counts code points last", async () => {
+  test("names its media type first, and counts code points last", async () => {
     const { contentTypes, usages } = await streamed({ format: "opus", input: "Hi, 世界 🌍!" });
     expect(contentTypes).toEqual(["audio/opus", ...Array(contentTypes.length - 1).fill(undefined)]);
     expect(usages.slice(0, -1)).toEqual(Array(usages.length - 1).fill(undefined));
     expect(usages.at(-1)).toMatchObject({ inputTokens: 9, outputTokens: 0, totalTokens: 9 });
   });
 
-  test("is the same bytes for the same request, whatever was said before", async () => {
+  test("has the same bytes for the same request, whatever was spoken before", async () => {
     for (const format of ["mp3", "opus", "aac", "flac", "wav"] as const) {
       const first = await whole({ format, voice: "shimmer" });
       await whole({ input: "Something else, and rather slow.", speed: 0.25, voice: "echo" });
@@ -280,7 +280,7 @@ describe("an answer", () => {
     }
   });
 
-  test("is refused for a voice that is not there", async () => {
+  test("is refused for an unknown voice", async () => {
     const refusal = { reason: Reason.INVALID_VALUE, param: "voice", status: 400 };
     await expect(speak("whole", { voice: "gandalf" })).rejects.toMatchObject(refusal);
     await expect(speak("stream", { voice: "Nova" })).rejects.toMatchObject(refusal);
@@ -306,13 +306,13 @@ describe("an answer", () => {
     await expect(speech.speak(attempt)).rejects.toMatchObject(refusal);
   });
 
-  test("is refused for a model that is not there", async () => {
+  test("is refused for an unknown model", async () => {
     await expect(speak("whole", { model: "tts-2" })).rejects.toMatchObject({ reason: Reason.MODEL_NOT_FOUND });
   });
 });
 
 describe("voices", () => {
-  test("are six that are told apart by pitch or colour, and equally loud", async () => {
+  test("are six that differ in pitch or timbre, and equally loud", async () => {
     const heard: { voice: string; pitch: number; colour: number }[] = [];
     for (const voice of voiceNames) {
       const sound = await samples({ voice });
@@ -330,7 +330,7 @@ describe("voices", () => {
 });
 
 describe("speed", () => {
-  test.each(["alloy", "onyx", "fable"])("changes the length and not the pitch of %s", async (voice) => {
+  test.each(["alloy", "onyx", "fable"])("changes the duration and not the pitch of %s", async (voice) => {
     const usual = await samples({ voice });
     for (const speed of [0.25, 0.5, 2, 4]) {
       const sound = await samples({ voice, speed });
@@ -355,7 +355,7 @@ describe("speed", () => {
   );
 });
 
-describe("texts that are no English", () => {
+describe("texts that are not English", () => {
   test.each([
     ["one word", "Hi", 0.3, 2],
     ["a letter", "a", 0.3, 2],

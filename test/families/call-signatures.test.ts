@@ -1,10 +1,10 @@
-/** Gemini's signatures of calls come back to it, whichever family its caller speaks, and reach no other model. */
+/** Gemini gets its signatures of calls back, whichever family its caller speaks, and no other model gets them. */
 import Anthropic from "@anthropic-ai/sdk";
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import OpenAI from "openai";
 import type { ResponseInputItem, ResponseOutputItem } from "openai/resources/responses/responses";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ownId, signatureBeside, signedId } from "../../src/families/call-signature.ts";
+import { signatureForCall, signedId, unsignedId } from "../../src/families/call-signature.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
@@ -66,7 +66,7 @@ function callsSent(): object[] {
 }
 
 describe.each([false, true])("a Messages caller, streamed: %s", (isStream) => {
-  test("gives them back with the ids of its calls; another model is told the ids alone", async () => {
+  test("sends them back with the ids of its calls; another model gets the bare ids", async () => {
     const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: gateway.apiKey, maxRetries: 0 });
     const tools = [{ name: "weather", input_schema: { type: "object" as const } }];
     const first: MessageParam = { role: "user", content: "?" };
@@ -90,7 +90,7 @@ describe.each([false, true])("a Messages caller, streamed: %s", (isStream) => {
 });
 
 describe.each([false, true])("a caller of responses, streamed: %s", (isStream) => {
-  test("gives them back with its items, and by the response that it goes on from", async () => {
+  test("sends them back with its items, and by continuing a response", async () => {
     const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
     const tools = [{ type: "function" as const, name: "weather", parameters: {}, strict: null }];
     const asked = { model: "embedded-chat", tools };
@@ -114,25 +114,25 @@ describe.each([false, true])("a caller of responses, streamed: %s", (isStream) =
 });
 
 test.for(["c2lnbmF0dXJl", "a+/=", "a+/b", "YQ==", "already_url-safe", "with spaces.", "ab.c", "é", "a".repeat(5000)])(
-  "a signature comes back as it was: %s",
+  "a signature comes back unchanged: %s",
   (text) => {
     const id = signedId("call_1", text, "m");
     expect(id).toMatch(/^[A-Za-z0-9_-]+$/);
-    expect(ownId(id)).toBe("call_1");
-    expect(signatureBeside(id, true, "m")).toEqual({ extra_content: { google: { thought_signature: text } } });
-    expect(signatureBeside(id, true, "n")).toEqual({});
+    expect(unsignedId(id)).toBe("call_1");
+    expect(signatureForCall(id, true, "m")).toEqual({ extra_content: { google: { thought_signature: text } } });
+    expect(signatureForCall(id, true, "n")).toEqual({});
   },
 );
 
 test.for(["call_1", "a-sig-b", "a-sig-bzzzzzzzz-x", "-sig-", ""])("an id that only looks signed stays: %s", (id) => {
-  expect(ownId(id)).toBe(id);
-  expect(signatureBeside(id, true, "m")).toEqual({});
+  expect(unsignedId(id)).toBe(id);
+  expect(signatureForCall(id, true, "m")).toEqual({});
 });
 
-test("Gemini is told to look away from the first of the calls that another model made", () => {
+test("Gemini is told to skip the check for the first call of another model", () => {
   const word = { extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } };
-  expect(signatureBeside("toolu_1", true, "google/gemini-3-flash")).toEqual(word);
-  expect(signatureBeside(signedId("c", "x", "gemini-4"), true, "gemini-3-pro")).toEqual(word);
-  expect(signatureBeside("toolu_1", false, "gemini-3-flash")).toEqual({});
-  expect(signatureBeside("toolu_1", true, "gemini-2.5-pro")).toEqual({});
+  expect(signatureForCall("toolu_1", true, "google/gemini-3-flash")).toEqual(word);
+  expect(signatureForCall(signedId("c", "x", "gemini-4"), true, "gemini-3-pro")).toEqual(word);
+  expect(signatureForCall("toolu_1", false, "gemini-3-flash")).toEqual({});
+  expect(signatureForCall("toolu_1", true, "gemini-2.5-pro")).toEqual({});
 });

@@ -51,7 +51,7 @@ const input = [
 ];
 const messages = [{ role: "user", content: "hi" }];
 
-test("a request for a response is answered as the chat that it means, in chat's words", async () => {
+test("a request for a response is answered as a chat completion", async () => {
   const tools = [{ type: "function", name: "read", parameters }];
   const more = {
     tools,
@@ -77,14 +77,14 @@ test("a request for a response is answered as the chat that it means, in chat's 
   });
 });
 
-test("a stream of it is a stream of chat", async () => {
+test("its stream is a stream of chat", async () => {
   const { status, text } = await ask({ input: "hi", stream: true });
   expect(status).toBe(200);
   expect(text).toContain('"chat.completion.chunk"');
   expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
 });
 
-test("what chat cannot say of it is named, or refused", async () => {
+test("what chat cannot express is named, or refused", async () => {
   const body = { input: "hi", tools: [{ type: "web_search" }] };
   expect((await ask(body)).dropped).toBe("tools[0]");
   expect((await ask(body, { "x-gateway-strict": "true" })).status).toBe(400);
@@ -107,7 +107,7 @@ test.for([
   expect(upstream.received.length).toBe(before);
 });
 
-test("tools described flat stand beside nested ones", async () => {
+test("flat tools and nested tools work side by side", async () => {
   const nested = { type: "function", function: { name: "grep", parameters } };
   const grammar = { syntax: "lark", definition: "start: /a/" };
   const { sent, dropped } = await ask({
@@ -130,13 +130,13 @@ test("tools described flat stand beside nested ones", async () => {
   expect(sent.tool_choice).toEqual({ type: "function", function: { name: "read" } });
 });
 
-test("a long one is no other", async () => {
+test("a long one is answered alike", async () => {
   const { sent, status } = await ask({ input: [{ role: "user", content: "word ".repeat(40_000) }] });
   expect(status).toBe(200);
   expect(sent.messages[0].content.length).toBe(200_000);
 });
 
-test("what is chat goes on byte by byte, whatever else it has", async () => {
+test("a chat request is passed on byte for byte, whatever else it has", async () => {
   const body = {
     messages,
     input: "x",

@@ -1,6 +1,6 @@
 /**
- * What each family's clients are told when something is wrong, in answers and inside streams, wherever it went wrong: in
- * the request, in the gateway, or at an upstream of their own family or of the other. And the headers that they read.
+ * What each family's clients see of errors, in answers and inside streams, wherever the error arose: in the request,
+ * in the gateway, or at an upstream of either family. And the headers that clients read.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -40,7 +40,7 @@ const messages = [{ role: "user", content: "Hello" }];
 const chat: JsonObject = { model, max_tokens: 100, messages };
 const text: JsonObject = { model, prompt: "Hello" };
 
-/** The endpoints of chat models, with a request to which each answers. */
+/** The endpoints of chat models, with a request that each answers. */
 const paths: Readonly<Record<string, { readonly family: Family; readonly request: JsonObject }>> = {
   "/v1/chat/completions": { family: "openai", request: chat },
   "/v1/completions": { family: "openai", request: text },
@@ -105,7 +105,7 @@ function expectIds({ headers }: Answer): string {
   return id;
 }
 
-/** A refusal of the gateway's own making, or one that was brought from the other family into this. */
+/** A refusal by the gateway itself, or one translated from the other family. */
 function expectRefusal(family: Family, answer: Answer, expected: Expected): void {
   const { status, type = "invalid_request_error", code = null, param = null, vendorType, headers = {} } = expected;
   const { message = /.{10}/ } = expected;
@@ -122,7 +122,7 @@ function expectRefusal(family: Family, answer: Answer, expected: Expected): void
 
 const invalid = { status: 400, vendorType: "invalid_request_error" };
 
-describe("what is wrong with a request is told in the family's shape", () => {
+describe("a faulty request is refused in the family's shape", () => {
   let gateway: TestGateway;
 
   beforeAll(async () => {
@@ -204,7 +204,7 @@ describe("what is wrong with a request is told in the family's shape", () => {
       });
     }
 
-    test(`nothing below ${path} is served`, async () => {
+    test(`paths below ${path} are not found`, async () => {
       const expected = { status: 404, code: "unknown_url", vendorType: "not_found_error" };
       for (const method of ["POST", "GET"]) {
         expectRefusal(family, await send(gateway, `${path}/nothing`, { method }), expected);
@@ -213,14 +213,14 @@ describe("what is wrong with a request is told in the family's shape", () => {
     });
   }
 
-  test("a path that only begins like one of Anthropic's is OpenAI's", async () => {
+  test("a path that only begins like one of Anthropic's counts as OpenAI's", async () => {
     const expected = { status: 404, code: "unknown_url", vendorType: "" };
     for (const path of ["/v1/messagesx", "/v1/messag", "/_stainless_unknown_path", "/v1/_stainless_unknown_path"]) {
       expectRefusal("openai", await send(gateway, path, {}), expected);
     }
   });
 
-  test("a request that lacks what Anthropic's API wants is told so in its shape", async () => {
+  test("a request without what Anthropic's API requires is refused in its shape", async () => {
     for (const key of ["model", "messages", "max_tokens"]) {
       const { [key]: _, ...body } = chat;
       expectRefusal("anthropic", await send(gateway, "/v1/messages", { body }), {
@@ -230,7 +230,7 @@ describe("what is wrong with a request is told in the family's shape", () => {
     }
   });
 
-  test("the key is asked for before anything else is looked at", async () => {
+  test("the key is checked before anything else", async () => {
     for (const [path, { family }] of Object.entries(paths)) {
       const answer = await send(gateway, path, { apiKey: "", body: "{", headers: { "content-type": "image/png" } });
       expectRefusal(family, answer, { status: 401, code: "invalid_api_key", vendorType: "authentication_error" });
@@ -239,7 +239,7 @@ describe("what is wrong with a request is told in the family's shape", () => {
   });
 });
 
-describe("what the embedded model refuses is told in the family's shape", () => {
+describe("the embedded model's refusals have the family's shape", () => {
   let gateway: TestGateway;
 
   beforeAll(async () => {
@@ -263,7 +263,7 @@ describe("what the embedded model refuses is told in the family's shape", () => 
   };
 
   for (const [status, vendorType] of Object.entries(types)) {
-    test(`a simulated ${status}, whole or before a stream`, async () => {
+    test(`a simulated ${status}, unary or before a stream`, async () => {
       const busy = ["429", "503"].includes(status);
       for (const stream of [false, true]) {
         const body = { ...chat, metadata: { simulate_status: status }, stream };
@@ -314,7 +314,7 @@ const secret = "words for the operator only";
 describe("an OpenAI upstream's error", () => {
   const words = "Something of the vendor's own is not as it should be.";
 
-  /** What callers see of a status, and as what; undefined where the vendor's words stay as they are. */
+  /** What callers see of a status; undefined where the vendor's words stay. */
   const statuses: Readonly<Record<number, readonly [status: number, vendorType: string, own?: boolean]>> = {
     400: [400, "invalid_request_error"],
     402: [502, "api_error", true],
@@ -364,7 +364,7 @@ describe("an OpenAI upstream's error", () => {
     [500, 502],
     [503, 503],
   ] as const) {
-    test(`that is a page of HTML with status ${status} is told in the family's shape`, async () => {
+    test(`that is a page of HTML with status ${status} has the family's shape`, async () => {
       openaiVendor.script = (exchange) => {
         exchange.head(status, { "content-type": "text/html" });
         exchange.end(`<html>${secret}</html>`);
@@ -387,7 +387,7 @@ describe("an OpenAI upstream's error", () => {
     ["120", "60"],
     ["2147483648", "60"],
   ] as const) {
-    test(`says when to come back: ${given} s is told as ${hint} s`, async () => {
+    test(`says when to retry: ${given} s becomes ${hint} s`, async () => {
       for (const status of [429, 503]) {
         const headers = { "retry-after": given };
         openaiVendor.script = (exchange) => exchange.json(status, openaiError("x", words), headers);
@@ -414,7 +414,9 @@ describe("an Anthropic upstream's error", () => {
     readonly status: number;
     readonly type: string;
     readonly code: string | null;
-    /** Whether the gateway speaks for itself: the vendor's words are about its own credential, or of no use. */
+    /**
+     * Whether the gateway answers in its own words: the vendor's are about the gateway's credential, or of no use.
+     */
     readonly own?: boolean;
   }
 
@@ -477,7 +479,7 @@ describe("an Anthropic upstream's error", () => {
     });
   }
 
-  test("of a prompt that is too long reaches Anthropic's clients in the words that they look for", async () => {
+  test("about a prompt that is too long has the words that Anthropic's clients look for", async () => {
     const counted =
       "This model's maximum context length is 8 tokens. However, your messages resulted in 9 tokens. Shorten them.";
     for (const [error, message] of [
@@ -495,7 +497,7 @@ describe("an Anthropic upstream's error", () => {
     }
   });
 
-  test("is known by its type, whatever status a proxy on the way has made of it", async () => {
+  test("is known by its type, whatever status a proxy has given it", async () => {
     anthropicVendor.script = (exchange) => exchange.json(500, anthropicError("rate_limit_error", words));
     expect((await send(overAnthropic, "/v1/messages", { body: chat })).status).toBe(429);
     expect((await send(overAnthropic, "/v1/chat/completions", { body: chat })).status).toBe(429);
@@ -512,7 +514,7 @@ describe("an Anthropic upstream's error", () => {
   });
 });
 
-/** Reads a stream that breaks, as the pieces before its last frame, and that frame. */
+/** Reads a stream that breaks. Returns the pieces before its last frame, and that frame. */
 async function brokenStream(gateway: TestGateway, path: string, request: JsonObject) {
   const answer = await send(gateway, path, { body: { ...request, stream: true } });
   expect(answer.status).toBe(200);
@@ -538,7 +540,7 @@ describe("an error inside a stream", () => {
     end(exchange);
   };
 
-  /** A frame of the gateway's own making, in the family's form. */
+  /** A frame of the gateway's own, in the family's form. */
   function expectFrame(
     family: Family,
     { id, event, payload }: { id: string; event: string | undefined; payload: string },
@@ -554,7 +556,7 @@ describe("an error inside a stream", () => {
     );
   }
 
-  test("of an OpenAI upstream keeps its words within the family, and is brought into the other", async () => {
+  test("of an OpenAI upstream keeps its words within the family, and is translated for the other", async () => {
     const payload = JSON.stringify(openaiError("server_error", words, "vendor_stopped"));
     const end = (exchange: ScriptedExchange) => exchange.end(`data: ${payload}\n\n${done}`);
     openaiVendor.script = streamed(beginOpenAi, end);
@@ -593,7 +595,10 @@ describe("an error inside a stream", () => {
     });
   }
 
-  /** What an OpenAI upstream's error means by its own words, and as what callers see it; `own` where they see others. */
+  /**
+   * What an OpenAI upstream's error means by its own words, and what callers see; `own` where its family sees
+   * something else.
+   */
   const meant: Readonly<
     Record<string, readonly [error: JsonObject, status: number, vendorType: string, own?: boolean]>
   > = {
@@ -639,7 +644,7 @@ describe("an error inside a stream", () => {
     const isOverflow = error.code === "context_length_exceeded";
     const shown = own ? {} : { message: isOverflow ? `prompt is too long: ${message}` : message };
 
-    test(`that means ${name} has a status where it comes first, or in the place of a whole answer`, async () => {
+    test(`that means ${name} has a status where it comes first, or in place of a unary answer`, async () => {
       for (const stream of [true, false]) {
         openaiVendor.script = (exchange) => {
           exchange.head(200, stream ? eventStream : { "content-type": "application/json" });
@@ -656,7 +661,7 @@ describe("an error inside a stream", () => {
       }
     });
 
-    test(`that means ${name} is told as that in the middle of a stream`, async () => {
+    test(`that means ${name} is reported as such in the middle of a stream`, async () => {
       openaiVendor.script = streamed(beginOpenAi, frame);
       const translated = await brokenStream(overOpenAi, "/v1/messages", chat);
       expectFrame("anthropic", translated, { message: /./, code: "", vendorType, ...shown });
@@ -699,7 +704,7 @@ describe("an error inside a stream", () => {
   };
 
   for (const [name, end] of Object.entries(breaks)) {
-    test(`tells of a stream ${name}, in every family over every family`, async () => {
+    test(`reports a stream ${name}, in every family over every family`, async () => {
       const expected = { message: /^The upstream of this model failed/, code: "502", vendorType: "api_error" };
       anthropicVendor.script = streamed(beginAnthropic, end);
       for (const [path, { family, request }] of Object.entries(paths)) {
@@ -712,7 +717,7 @@ describe("an error inside a stream", () => {
   }
 });
 
-/** Reads until this many signs of life have come, and hands over what else had. */
+/** Reads until this many keep-alives have come, and returns everything else that came. */
 async function untilAlive(reader: ReadableStreamDefaultReader<Uint8Array>, sign: string, times: number) {
   let text = "";
   while (text.split(sign).length <= times) {
@@ -753,7 +758,7 @@ describe("a silent stream is kept alive", () => {
         const sign = signs[family];
         const opened = open(gateway as TestGateway, path, { body: { ...request, stream: true } });
         const exchange = await upstream.next();
-        // Nothing has come of the upstream, and yet the caller reads.
+        // The upstream has sent nothing, and yet the caller reads.
         const response = await opened;
         const reader = (response.body as ReadableStream<Uint8Array>).getReader();
         expect(await untilAlive(reader, sign, 2)).toBe("");
@@ -766,7 +771,7 @@ describe("a silent stream is kept alive", () => {
               : [openaiFrames(...helloChunks.slice(0, 2)), openaiFrames(...helloChunks.slice(2)) + done];
         exchange.head(200, eventStream);
         await exchange.write(begin);
-        // In the middle of it, too.
+        // Also in the middle of the stream.
         expect(await untilAlive(reader, sign, 2)).toContain("Hel");
         exchange.end(end);
         const rest = (await restOf(reader)).replaceAll(sign, "");
@@ -775,7 +780,7 @@ describe("a silent stream is kept alive", () => {
       });
     }
 
-    test(`and is told of an error after that in a frame, at ${path}`, async () => {
+    test(`and gets a later error in a frame, at ${path}`, async () => {
       openaiVendor.script = undefined;
       const opened = open(hastyOpenAi as TestGateway, path, { body: { ...request, stream: true } });
       const exchange = await openaiVendor.next();
@@ -791,7 +796,7 @@ describe("a silent stream is kept alive", () => {
     });
   }
 
-  test("for as long as nothing comes, and its upstream is left when its caller leaves", async () => {
+  test("as long as nothing comes, and its upstream is stopped when its caller disconnects", async () => {
     openaiVendor.script = undefined;
     const opened = open(hastyOpenAi as TestGateway, "/v1/messages", { body: { ...chat, stream: true } });
     const exchange = await openaiVendor.next();
@@ -808,7 +813,7 @@ describe("request ids", () => {
     anthropicVendor.script = answerAsAnthropic;
   });
 
-  test("are on every answer under both names, and never the same twice", async () => {
+  test("are on every answer under both names, and unique", async () => {
     const ids: string[] = [];
     for (const gateway of [overOpenAi, overAnthropic]) {
       for (const [path, { request }] of Object.entries(paths)) {
@@ -825,14 +830,14 @@ describe("request ids", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("are the gateway's own: what a caller or an upstream calls the request is neither taken over nor lost", async () => {
+  test("are the gateway's own: ids of a caller or an upstream are neither adopted nor lost", async () => {
     const headers = { "x-request-id": "mine", "request-id": "mine" };
     anthropicVendor.script = (exchange) => exchange.json(400, anthropicError("invalid_request_error", "No."), headers);
     const before = anthropicVendor.received.length;
     const answer = await send(overAnthropic, "/v1/messages", { body: chat, headers });
     const id = expectIds(answer);
     expect(answer.json()).toMatchObject({ request_id: "req_of_the_vendor" });
-    // The upstream was told, and so was the log.
+    // The upstream got the id, and so did the log.
     expect(anthropicVendor.received[before]?.headers["x-request-id"]).toBe(id);
     expect(overAnthropic.logged()).toContain(id);
   });
@@ -862,7 +867,7 @@ describe("request ids", () => {
   });
 });
 
-describe("what a translation leaves out", () => {
+describe("what a translation drops", () => {
   interface Translation {
     readonly gateway: () => TestGateway;
     readonly upstream: () => ScriptedUpstream;
@@ -903,7 +908,7 @@ describe("what a translation leaves out", () => {
   });
 
   for (const [name, { gateway, upstream, path, request, dropped }] of Object.entries(translations)) {
-    test(`${name} is named in the header of a whole answer`, async () => {
+    test(`${name} is named in the header of a unary answer`, async () => {
       const answer = await send(gateway(), path, { body: request });
       expect(answer).toMatchObject({ status: 200, headers: { "x-gateway-dropped": dropped } });
     });
@@ -913,7 +918,7 @@ describe("what a translation leaves out", () => {
       expect(answer).toMatchObject({ status: 200, headers: { "x-gateway-dropped": dropped } });
     });
 
-    test(`${name} is refused by its first name where nothing may be, and nothing is sent`, async () => {
+    test(`${name} is refused by its first path in strict mode, and nothing is sent`, async () => {
       const before = upstream().received.length;
       const { family } = paths[path] as (typeof paths)[string];
       for (const stream of [false, true]) {
@@ -938,7 +943,7 @@ describe("what a translation leaves out", () => {
       expect(upstream().received.length).toBe(before);
     });
 
-    test(`${name} is dropped where strictness is not asked for`, async () => {
+    test(`${name} is dropped without strict mode`, async () => {
       for (const strict of ["false", "FALSE", " false "]) {
         const headers = { "x-gateway-strict": strict };
         expect((await send(gateway(), path, { body: request, headers })).status).toBe(200);
@@ -979,7 +984,7 @@ describe("what a translation leaves out", () => {
     },
   };
 
-  /** What this gateway leaves out, what the one behind it does, and what the caller is told. */
+  /** What this gateway drops, what the one behind it drops, and what the caller sees. */
   const merged: Readonly<Record<string, readonly [own: JsonObject, inner: string, told: string | RegExp]>> = {
     "what it alone leaves out": [{}, "top_k, messages[0].name", "top_k, messages[0].name"],
     "what both leave out, each once": [{ seed: 7 }, "top_k,  seed, top_k", "seed, top_k"],
@@ -989,7 +994,7 @@ describe("what a translation leaves out", () => {
   };
 
   for (const [name, [own, inner, told]] of Object.entries(merged)) {
-    test(`by a gateway behind this one is passed on: ${name}`, async () => {
+    test(`by a gateway behind this one is reported: ${name}`, async () => {
       const headers = { "x-gateway-dropped": inner };
       anthropicVendor.script = (exchange) => {
         const { stream } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
@@ -1007,7 +1012,7 @@ describe("what a translation leaves out", () => {
     });
   }
 
-  test("is refused by a gateway behind this one, which is told how strict the caller is, and only by who says it", async () => {
+  test("is refused by a gateway behind this one, which gets strict mode from the caller alone", async () => {
     const far = await startTestGateway(behind(overAnthropic));
     anthropicVendor.script = answerAsAnthropic;
     const before = anthropicVendor.received.length;
@@ -1028,7 +1033,7 @@ describe("what a translation leaves out", () => {
   });
 
   for (const [name, { gateway, upstream, path, request }] of Object.entries(relays)) {
-    test(`is nothing within a family: ${name}, however strict`, async () => {
+    test(`is nothing within a family: ${name}, even in strict mode`, async () => {
       for (const strict of ["true", "false"]) {
         const before = upstream().received.length;
         const answer = await send(gateway(), path, { body: request, headers: { "x-gateway-strict": strict } });
@@ -1040,7 +1045,7 @@ describe("what a translation leaves out", () => {
   }
 
   for (const [name, { gateway, upstream, path, request }] of Object.entries({ ...translations, ...relays })) {
-    test(`is guessed of no header that says neither: ${name} is refused, and nothing is sent`, async () => {
+    test(`is not guessed from an invalid header: ${name} is refused, and nothing is sent`, async () => {
       const before = upstream().received.length;
       const { family } = paths[path] ?? { family: "openai" };
       for (const strict of ["maybe", "", "1", "true, true"]) {
@@ -1053,7 +1058,7 @@ describe("what a translation leaves out", () => {
   }
 });
 
-describe("the models' one path has two shapes of error", () => {
+describe("the path of models has two shapes of error", () => {
   let gateway: TestGateway;
 
   beforeAll(async () => {
@@ -1122,7 +1127,7 @@ describe("the models' one path has two shapes of error", () => {
     });
   }
 
-  test("answers are the same whoever asks", async () => {
+  test("answers are the same for both", async () => {
     for (const path of ["/v1/models", "/v1/models/embedded-chat"]) {
       const plain = await send(gateway, path, { method: "GET" });
       const versioned = await send(gateway, path, { method: "GET", headers: version });

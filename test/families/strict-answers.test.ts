@@ -1,11 +1,12 @@
 /**
- * Every answer is valid for the strictest of its family's clients, and every stream keeps its family's rules: from the
- * embedded models, from another gateway of either family, and from vendors that say less, more, or stranger things.
+ * Every answer is valid for the strictest clients of its family, and every stream keeps its family's rules: from the
+ * embedded models, from another gateway of either family, and from vendors that send less, more, or odd things.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SseFrame } from "../../src/wire/sse.ts";
 import { eventsOf } from "../support/clients/endpoints.ts";
+import { nearAndFar } from "../support/clients/near-and-far.ts";
 import {
   checkChatCompletion,
   checkChatStream,
@@ -20,7 +21,6 @@ import {
 } from "../support/clients/strict.ts";
 import { checkResponse, checkResponseStream, checkSpeechStream } from "../support/clients/strict-responses.ts";
 import { anthropicUpstreamAt, behind, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
-import { nearAndFar } from "../support/near-and-far.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import {
   anthropicFrames,
@@ -149,7 +149,7 @@ async function whole(gateway: TestGateway, path: string, body?: JsonObject): Pro
   return response.json();
 }
 
-/** Whether the frames of an endpoint name their events. Then usage comes without being asked for. */
+/** Whether an endpoint's frames name their events. Then usage comes unasked. */
 function namesEvents(path: string): boolean {
   return path === "/messages" || path === "/responses";
 }
@@ -158,7 +158,7 @@ async function streamed(gateway: TestGateway, path: string, body: JsonObject): P
   const response = await send(gateway, path, { ...body, stream: true });
   expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
   const bytes = Buffer.from(await response.arrayBuffer());
-  // One line of data a frame, after its event line where the family has one, and a blank line after the last, too.
+  // One data line per frame, after its event line where the family has one, and a blank line after the last, too.
   const text = bytes.toString();
   expect(text).toMatch(namesEvents(path) ? /^(event: [\w.]+\ndata: [^\r\n]+\n\n)+$/ : /^(data: [^\r\n]+\n\n)+$/);
   return eventsOf(bytes);
@@ -221,13 +221,13 @@ for (const [place, gateway] of Object.entries(places)) {
   });
 }
 
-test("/models of a page with nothing on it is valid", async () => {
+test("/models with an empty page is valid", async () => {
   const page = await whole(gateways.near, "/models?after_id=embedded-embedding&before_id=embedded-chat");
   checkModels(page);
   expect(page).toMatchObject({ data: [], has_more: false, first_id: null, last_id: null });
 });
 
-test("/models is read to its beginning by who goes backwards, as to its end by who goes on", async () => {
+test("/models can be paged backwards to its beginning, as forwards to its end", async () => {
   type Page = { readonly data: readonly { readonly id: string }[]; readonly has_more: boolean };
   const pageOf = async (query: string) => (await whole(gateways.near, `/models${query}`)) as Page;
   const idsOf = ({ data }: Page) => data.map(({ id }) => id);
@@ -541,7 +541,7 @@ describe("from a vendor of Anthropic's family, in OpenAI's forms", () => {
   }
 });
 
-describe("the checkers find what a strict client would", () => {
+describe("the checkers find what a strict client would reject", () => {
   const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
   const fine = chatAnswer({ content: "Hi", refusal: null }, "stop", { usage });
   const called = (more: object) => chatAnswer({ content: null, refusal: null, tool_calls: [more] }, "tool_calls");
@@ -609,7 +609,7 @@ describe("the checkers find what a strict client would", () => {
   const details = { input_tokens_details: { cached_tokens: 0 }, output_tokens_details: { reasoning_tokens: 0 } };
   const answered = { ...head, status: "completed", output: [item], usage: { ...counts, ...details } };
   const begun = { ...head, status: "in_progress", output: [], usage: null };
-  /** A sound stream, with this in the place of what its events have of it. */
+  /** A valid stream with these replacements in its events. */
   const responseEvents = (changes: Record<string, unknown>) => {
     const at = { output_index: 0, item_id: "a", content_index: 0 };
     const all = [
@@ -686,7 +686,7 @@ describe("the checkers find what a strict client would", () => {
     });
   }
 
-  test("and nothing in what is sound", () => {
+  test("and nothing in valid answers", () => {
     checkChatCompletion(fine);
     checkChatCompletion(called(call));
     checkMessage(message);

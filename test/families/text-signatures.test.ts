@@ -1,10 +1,10 @@
-/** Gemini's signatures of texts come back to it, whichever family its caller speaks, and reach no other model. */
+/** Gemini gets its signatures of texts back, whichever family its caller speaks, and no other model gets them. */
 import Anthropic from "@anthropic-ai/sdk";
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import OpenAI from "openai";
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { sealedSignature, signatureBesideText } from "../../src/families/call-signature.ts";
+import { sealedSignature, signatureForText } from "../../src/families/call-signature.ts";
 import { isSealedSignature } from "../../src/providers/profile/sealed-signature.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
@@ -78,7 +78,7 @@ describe.each([
   [false, "part"],
   [true, "message"],
 ] as const)("a Messages caller, streamed: %s, beside the %s", (isStream, where) => {
-  test("gives it back as redacted thinking; another model, and Claude, do not get it", async () => {
+  test("sends it back as redacted thinking; another model, and Claude, do not get it", async () => {
     place = where;
     const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: gateway.apiKey, maxRetries: 0 });
     const asked = { model: "embedded-chat", max_tokens: 99 };
@@ -106,7 +106,7 @@ describe.each([
 });
 
 describe.each([false, true])("a caller of responses, streamed: %s", (isStream) => {
-  test("gives it back with its items, and by the response that it goes on from", async () => {
+  test("sends it back with its items, and by continuing a response", async () => {
     place = "message";
     const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
     const asked = { model: "embedded-chat" };
@@ -126,19 +126,19 @@ describe.each([false, true])("a caller of responses, streamed: %s", (isStream) =
 });
 
 test.for(["c2lnbmF0dXJl", "a+/=", "YQ==", "with spaces.", "é", "a".repeat(5000)])(
-  "comes back as it was: %s",
+  "a signature comes back unchanged: %s",
   (text) => {
     const sealed = sealedSignature(text, "m");
     expect(isSealedSignature(sealed)).toBe(true);
-    expect(signatureBesideText(sealed, "m")).toEqual({ extra_content: { google: { thought_signature: text } } });
-    expect(signatureBesideText(sealed, "n")).toEqual({});
+    expect(signatureForText(sealed, "m")).toEqual({ extra_content: { google: { thought_signature: text } } });
+    expect(signatureForText(sealed, "n")).toEqual({});
   },
 );
 
 test.for(["", "sig-", "sig-bzz-x", "EqQBCkYIChgCKkB"])(
-  "what Claude's vendor, or anybody else, has sealed is none: %s",
+  "data sealed by Claude's vendor or anybody else is not a signature: %s",
   (text) => {
     expect(isSealedSignature(text)).toBe(false);
-    expect(signatureBesideText(text, "m")).toEqual({});
+    expect(signatureForText(text, "m")).toEqual({});
   },
 );

@@ -1,6 +1,6 @@
 /**
- * Chunks that differ in their text alone are translated without being read, and nobody can tell: the caller gets the same
- * bytes as where each chunk has something new, and so must be read. Upstreams are real sockets.
+ * Chunks that differ in their text alone are translated unread, without a visible difference: the caller gets the
+ * same bytes as where each chunk has something new and must be read. Upstreams are real sockets.
  */
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import fc from "fast-check";
@@ -10,14 +10,14 @@ import { operations } from "../../src/call/operations.ts";
 import { Reason, Refusal } from "../../src/call/refusals.ts";
 import { framesOf } from "../../src/doors/rest/frames.ts";
 import { completionsToChat } from "../../src/families/completions-to-chat/index.ts";
-import { translateAlong } from "../../src/families/index.ts";
+import { translateAll } from "../../src/families/index.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
 import type { Translation } from "../../src/families/translation.ts";
 import type { Provider } from "../../src/providers/contract.ts";
-import { createAlikeReader } from "../../src/providers/openai/delta-template.ts";
+import { createTemplateReader } from "../../src/providers/openai/delta-template.ts";
 import { createOpenAiProvider } from "../../src/providers/openai/dialect.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
-import { encodedOf } from "../../src/wire/encoded.ts";
+import { encode } from "../../src/wire/encoded.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { recordingMeter, unbounded } from "../support/meter.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
@@ -30,7 +30,7 @@ let provider: Provider;
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
-  provider = createOpenAiProvider({ baseUrl: upstream.baseUrl, apiKey: undefined, createAlikeReader });
+  provider = createOpenAiProvider({ baseUrl: upstream.baseUrl, apiKey: undefined, createTemplateReader });
 });
 afterAll(async () => {
   await provider.close();
@@ -61,7 +61,7 @@ const callers: Readonly<Record<string, Caller>> = {
   },
 };
 
-/** What comes of a stream. */
+/** The results of a stream. */
 interface Outcome {
   readonly frames: Wire[];
   /** All that the caller's door writes. */
@@ -70,7 +70,7 @@ interface Outcome {
   readonly reason: unknown;
 }
 
-/** The upstream answers with these bytes. */
+/** Has the upstream answer with these bytes. */
 async function outcomeOf({ translation, family, request }: Caller, bytes: string | Buffer): Promise<Outcome> {
   upstream.script = (exchange) => {
     exchange.head(200, eventStream);
@@ -79,7 +79,7 @@ async function outcomeOf({ translation, family, request }: Caller, bytes: string
   const meter = recordingMeter();
   const asked = Wire.ofJson(operations[translation.from].input as DescMessage, request) as never;
   const translated = runNow(
-    translateAlong([translation], asked, {
+    translateAll([translation], asked, {
       ...{ form: "stream", maxOutputTokens: undefined, answerId: "1", now: 1, estimateTokens: () => 1 },
     }),
   );
@@ -109,7 +109,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** The same chunks, each with something new. */
 const newEach = (chunks: readonly Json[]) => chunks.map((chunk, i) => ({ ...chunk, obfuscation: i }));
 
-// Half of a pair, a line's end that JSON leaves as it is, and words that stand around a text.
+// Half of a surrogate pair, a line end that JSON allows, and words that look like what surrounds a text.
 const odd = [
   ...["", " ", '"', "\\", "\n", "\u007f", "\u2028", "é", "二", "\ufeff", "😀", "\ud83d", "\ude00"],
   ...["text", "text_delta"],
@@ -146,7 +146,7 @@ function withChoice(chunk: Json, more: Json): Json {
 describe.each(Object.entries(callers))("to a caller of %s", (_, caller) => {
   const said = (...texts: readonly string[]) => chunksOf([[texts.map((content) => ({ content })), {}]]);
 
-  test("thoughts, a text, a call and more of the text come in the same bytes", async () => {
+  test("reasoning, a text, a call and more of the text come in the same bytes", async () => {
     const thoughts = ["I", " think", " so", "", "."].map((reasoning) => ({ reasoning }));
     const texts = ["Yes", ", ", "it is", "", " so", '"', "!"].map((content) => ({ content }));
     const called = [{ tool_calls: [{ index: 0, id: "c", function: { name: "f", arguments: "{}" } }] }];
@@ -156,7 +156,7 @@ describe.each(Object.entries(callers))("to a caller of %s", (_, caller) => {
     expect([written, metered]).toEqual([read.text, read.metered]);
   });
 
-  test("whatever is said comes in the same bytes, and is metered alike", async () => {
+  test("any content comes in the same bytes, and is metered alike", async () => {
     await fc.assert(
       fc.asyncProperty(deltas, async (runs) => {
         const chunks = chunksOf(runs);
@@ -169,14 +169,14 @@ describe.each(Object.entries(callers))("to a caller of %s", (_, caller) => {
     );
   });
 
-  test("it is kept as JSON, and reads as what was written", async () => {
+  test("a stream is stored as JSON, and reads as what was written", async () => {
     const { frames, text: written } = await outcomeOf(caller, openaiFrames(...said("a", "b", "c", "d", "é")) + done);
-    const kept = frames.map((frame) => encodedOf(frame));
+    const kept = frames.map((frame) => encode(frame));
     expect(kept.every(({ isJson }) => isJson)).toBe(true);
     expect(kept.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(written.match(/(?<=^data: ).*$/gm));
   });
 
-  test("a text that is cut in the middle of a character is the upstream's failure", async () => {
+  test("a text cut inside a character is the upstream's failure", async () => {
     const whole = Buffer.from(openaiFrames(...said("a", "b", "c", "é|")));
     const at = whole.indexOf("|");
     const cut = Buffer.concat([whole.subarray(0, at - 1), whole.subarray(at)]);
@@ -185,7 +185,7 @@ describe.each(Object.entries(callers))("to a caller of %s", (_, caller) => {
     expect(reason).toBe(Reason.UPSTREAM_FAILED);
   });
 
-  test("chunks that are alike are not parsed", async () => {
+  test("chunks of the same template are not parsed", async () => {
     const parse = vi.spyOn(JSON, "parse");
     const texts = Array.from({ length: 100 }, (_, i) => `${i} and more`);
     const { text: written } = await outcomeOf(caller, openaiFrames(...said(...texts)) + done);

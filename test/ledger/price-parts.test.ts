@@ -10,9 +10,9 @@ import { priceSchema } from "../../src/config/schema-models.ts";
 import { costOfAll, isFree, worstCost } from "../../src/ledger/price.ts";
 import { priceOf } from "../../src/ledger/price-of.ts";
 import { chargedRates, heldFees, heldRates, isPlain, type Served, unpricedKey } from "../../src/ledger/rates.ts";
-import { ChatCounts } from "../../src/providers/usage/chat-counts.ts";
-import { askedManner, toldManner } from "../../src/providers/usage/manner.ts";
-import { MessageCounts } from "../../src/providers/usage/message-counts.ts";
+import { ChatUsageReader } from "../../src/providers/usage/chat-counts.ts";
+import { reportedManner, requestedManner } from "../../src/providers/usage/manner.ts";
+import { MessageUsageReader } from "../../src/providers/usage/message-counts.ts";
 
 const million = 1_000_000;
 
@@ -156,13 +156,13 @@ describe("what has no price", () => {
     [{ search_parameters: { mode: "off" } }, undefined],
     [{ search_parameters: { mode: "auto" } }, "tools"],
   ])("in %j is named: %s", (request, key) => {
-    expect(unpricedKey(price, askedManner(request))).toBe(key);
+    expect(unpricedKey(price, requestedManner(request))).toBe(key);
   });
 
   test("is nothing that an answer says badly", () => {
-    for (const service_tier of [5, null, {}, "auto"]) expect(toldManner({ service_tier })).toBeUndefined();
-    expect(toldManner({ service_tier: "default", speed: 7 })).toEqual({ tier: "" });
-    expect(toldManner({ inference_geo: "not_available" })).toEqual({ region: "" });
+    for (const service_tier of [5, null, {}, "auto"]) expect(reportedManner({ service_tier })).toBeUndefined();
+    expect(reportedManner({ service_tier: "default", speed: 7 })).toEqual({ tier: "" });
+    expect(reportedManner({ inference_geo: "not_available" })).toEqual({ region: "" });
   });
 });
 
@@ -339,9 +339,9 @@ test("a charge is never more than the hold, whatever of what was asked for the u
 
 describe("what a chat answer tells beside its counts", () => {
   const told = (...answers: JsonObject[]) => {
-    const counts = new ChatCounts();
+    const counts = new ChatUsageReader();
     for (const answer of answers) counts.take(answer);
-    return counts.told;
+    return counts.reported;
   };
   const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
@@ -384,9 +384,9 @@ describe("what a chat answer tells beside its counts", () => {
 });
 
 test("a stream of messages tells how it is served at its beginning, and its end takes nothing of that back", () => {
-  const counts = new MessageCounts();
+  const counts = new MessageUsageReader();
   counts.take({ input_tokens: 1, output_tokens: 1, service_tier: "standard", inference_geo: "us", speed: "fast" });
   counts.take({ output_tokens: 9, server_tool_use: { web_search_requests: 2 } });
   counts.take({ output_tokens: 9, service_tier: null });
-  expect(counts.told).toMatchObject({ output: 9, searches: 2, manner: { tier: "", region: "us", speed: "fast" } });
+  expect(counts.reported).toMatchObject({ output: 9, searches: 2, manner: { tier: "", region: "us", speed: "fast" } });
 });

@@ -17,7 +17,7 @@ import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { Reason, Refusal } from "../../src/call/refusals.ts";
 import { createCors } from "../../src/doors/rest/cors.ts";
-import { problem } from "../../src/doors/rest/problems.ts";
+import { refusalAnswer } from "../../src/doors/rest/refusal-answers.ts";
 import { codesIn, root, tablesWith, tableWith, textOf } from "../support/pages.ts";
 
 const page = "docs/api.md";
@@ -82,7 +82,7 @@ describe("errors", () => {
   test("are listed with status, gRPC code and the words of both families", () => {
     const expected = reasons.map(([word, reason]) => {
       const refusal = new Refusal(reason as ConstructorParameters<typeof Refusal>[0], "why");
-      const bodyIn = (family: Family) => JSON.parse(problem(family, refusal, "req_0").body.toString()).error;
+      const bodyIn = (family: Family) => JSON.parse(refusalAnswer(family, refusal, "req_0").body.toString()).error;
       const code: string | null = bodyIn(Family.OPENAI).code;
       const type: string = bodyIn(Family.ANTHROPIC).type;
       return [

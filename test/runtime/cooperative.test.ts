@@ -21,8 +21,8 @@ import { responsesToChat } from "../../src/families/responses-to-chat/index.ts";
 import { relayResponses } from "../../src/families/responses-to-responses/index.ts";
 import type { Translation } from "../../src/families/translation.ts";
 import type { CooperativeTask } from "../../src/runtime/cooperative.ts";
-import { isSureOfLong } from "../../src/wire/check/long-check.ts";
-import { checkRawInTurns, readLong } from "../../src/wire/json.ts";
+import { isLongSurelyValid } from "../../src/wire/check/long-check.ts";
+import { checkRawInSlices, readLongRequest } from "../../src/wire/json.ts";
 import { join } from "../../src/wire/long/join.ts";
 import { readBinary } from "../../src/wire/long/read-binary.ts";
 import { readLongMessage } from "../../src/wire/long/read-long.ts";
@@ -129,14 +129,14 @@ describe("checked in turns are", () => {
     ["numbers", embeddings, { model: "m", input: Array.from({ length: 300_000 }, (_, i) => i) }],
     ["texts", embeddings, { model: "m", input: many((i) => `${i}`) }],
   ])("%s", (_, desc, json) => {
-    const walked = { values: 0 };
-    const { most, all } = longestTurn(isSureOfLong(desc, json, walked), () => walked.values);
+    const walked = { visited: 0 };
+    const { most, all } = longestTurn(isLongSurelyValid(desc, json, walked), () => walked.visited);
     ok(all >= count && most <= mostValues, `${most} of ${all} in a turn`);
   });
 
   test("what no schema describes", () => {
-    const walked = { values: 0 };
-    const { most, all } = longestTurn(checkRawInTurns(rows, 1, walked), () => walked.values);
+    const walked = { visited: 0 };
+    const { most, all } = longestTurn(checkRawInSlices(rows, 1, walked), () => walked.visited);
     ok(all >= 3 * count && most <= mostValues, `${most} of ${all} in a turn`);
   });
 });
@@ -146,7 +146,7 @@ describe("read and written in turns are", () => {
 
   test("the bytes of JSON that are put together", () => {
     const steps = { count: 0 };
-    const { most, all } = longestTurn(readLong(text, undefined, steps), () => steps.count);
+    const { most, all } = longestTurn(readLongRequest(text, undefined, steps), () => steps.count);
     ok(all >= text.length / 2 && most <= 600_000, `${most} of ${all} in a turn`);
   });
 

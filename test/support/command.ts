@@ -1,7 +1,7 @@
 /**
  * The command line as people run it: real processes of the system's own Node, with an environment of their own.
  */
-import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { type ChildProcess, fork, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -47,6 +47,39 @@ export async function run(
 /** Runs `model-gateway` to its end, with the system's Node. */
 export function modelGateway(args: readonly string[], env: Variables, options?: SpawnOptions): Promise<Ended> {
   return run(systemNode, [bin, ...args], env, options);
+}
+
+export interface Commands {
+  /** Runs `model-gateway` to its end. One that is asked for meanwhile comes after it. */
+  run(args: readonly string[], env: Variables): Promise<Ended>;
+  close(): Promise<void>;
+}
+
+/** Starts a process that runs many commands one after another: for tables of them, where what counts is what each says. */
+export function startCommands(): Commands {
+  const child = fork(join(import.meta.dirname, "command-host.ts"), {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const waiting: PromiseWithResolvers<Ended>[] = [];
+  child.on("message", (ended: Ended) => waiting.shift()?.resolve(ended));
+  child.once("close", () => {
+    for (const { reject } of waiting) reject(new Error("the process of the commands has ended"));
+  });
+  return {
+    run(args, env) {
+      const ended = Promise.withResolvers<Ended>();
+      waiting.push(ended);
+      const whole = { PATH: systemPath, HOME: process.env.HOME, ...environment, METRICS_PORT: "0", ...env };
+      child.send({ args, env: whole });
+      return ended.promise;
+    },
+    async close() {
+      const closed = once(child, "close");
+      child.disconnect();
+      await closed;
+    },
+  };
 }
 
 /** A program that goes on until it is asked to stop. */

@@ -23,17 +23,17 @@ export function recordingMeter(): RecordingMeter {
   const kept: RecordingMeter["kept"] = { used: {}, text: "", hasGivenUp: false, hasEnded: false };
   return {
     kept,
-    told({ manner, ...usage }) {
+    reportUsage({ manner, ...usage }) {
       const told = Object.entries(usage).filter(([, count]) => count !== undefined);
       kept.used = { ...kept.used, ...Object.fromEntries(told) };
     },
-    wrote(text) {
+    countText(text) {
       kept.text += text;
     },
-    gaveUp() {
+    reportGivenUp() {
       kept.hasGivenUp = true;
     },
-    ended() {
+    reportEnd() {
       kept.hasEnded = true;
     },
   };

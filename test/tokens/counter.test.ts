@@ -1,4 +1,4 @@
-/** Texts are counted in a thread of their own, which keeps nobody waiting, neither for an answer nor for the end. */
+/** Texts are counted in a thread of their own, which delays neither answers nor the end of the process. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -27,7 +27,7 @@ function countersThreads(first: () => Worker = startThread) {
   };
 }
 
-test("counts what the tokenizer does, many at a time, in one thread", async () => {
+test("the counter counts like the tokenizer, many texts at a time, in one thread", async () => {
   await using counting = countersThreads();
   const lists = [[], [""], ["one"], ["one two", "three", "奥斯陆"], [words.repeat(5000), "x"]];
   const counts = await Promise.all(lists.map((texts) => counting.counter.countAll(texts, never)));
@@ -36,7 +36,7 @@ test("counts what the tokenizer does, many at a time, in one thread", async () =
   expect(counting.threads).toHaveLength(1);
 });
 
-test("leaves the thread that asks to its own work", async () => {
+test("the counter leaves its caller's thread free", async () => {
   await using counting = countersThreads();
   const before = performance.eventLoopUtilization();
   expect(await counting.counter.countAll([words.repeat(20_000)], never)).toBe(220_001);
@@ -44,7 +44,7 @@ test("leaves the thread that asks to its own work", async () => {
   expect(active).toBeLessThan(idle);
 });
 
-test("counts no further for a caller that leaves", async () => {
+test("the counter stops for a caller that disconnects", async () => {
   await using counting = countersThreads();
   const { counter, threads } = counting;
   await counter.countAll(["is there"], never);
@@ -53,12 +53,12 @@ test("counts no further for a caller that leaves", async () => {
   caller.abort();
   await expect(counted).rejects.toMatchObject({ status: 499 });
   await expect(counter.countAll(["gone before"], caller)).rejects.toMatchObject({ status: 499 });
-  // What was asked takes half a minute.
+  // The request takes half a minute.
   const [thread] = threads;
   await expect.poll(() => idlesSince(thread as Worker), { timeout: 5000, interval: 200 }).toBe(true);
 });
 
-/** Whether a thread has done next to nothing since it was asked about before. */
+/** Reports whether a thread has been idle since the last call. */
 function idlesSince(thread: Worker): boolean {
   const before = seen.get(thread);
   const now = thread.performance.eventLoopUtilization();
@@ -67,7 +67,7 @@ function idlesSince(thread: Worker): boolean {
 }
 const seen = new WeakMap<Worker, ReturnType<typeof performance.eventLoopUtilization>>();
 
-test("refuses what a thread dies with, and has the next counted by another", async () => {
+test("the counter refuses what a thread dies with, and starts another for the next text", async () => {
   const dying = 'require("node:worker_threads").parentPort.once("message", () => process.exit(3))';
   await using counting = countersThreads(() => new Worker(dying, { eval: true }));
   const { counter, threads } = counting;
@@ -77,7 +77,7 @@ test("refuses what a thread dies with, and has the next counted by another", asy
   expect(threads).toHaveLength(2);
 });
 
-test("keeps the process alive while it counts, and no longer", async () => {
+test("the counter keeps the process alive while it counts, and no longer", async () => {
   const counter = join(import.meta.dirname, "../../src/tokens/counter.ts");
   const program = `
     const { counter } = await import(${JSON.stringify(counter)});

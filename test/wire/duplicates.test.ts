@@ -1,6 +1,6 @@
 /**
- * Nothing is read in two ways: an object that has a member twice is refused, at any depth and in any spelling, with its path;
- * and what else a reader might take for another thing is refused or kept as it is.
+ * No request can be read in two ways: an object with a duplicate member is refused with its path, at any depth and in
+ * any spelling, and other ambiguous input is refused or kept as it is.
  */
 import { deepStrictEqual, ok, strictEqual } from "node:assert";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
@@ -28,7 +28,7 @@ function faultOf(work: () => unknown): WireFault {
 
 const read = (text: string) => parseJson(Buffer.from(text), false);
 
-describe("a member that is there twice is refused with its path", () => {
+describe("a duplicate member is refused with its path", () => {
   const cases: [path: string, text: string][] = [
     ["model", '{"model":"dear","model":"cheap"}'],
     ["model", '{"model":"same","model":"same"}'],
@@ -64,19 +64,19 @@ describe("a member that is there twice is refused with its path", () => {
     return `{"tools":[{"function":{"parameters":{"properties":{"a":${inner}}}}}]}`;
   }
 
-  test("also where it is last of very many, and where many were made to look alike", () => {
+  test("even as the last of very many, and among crafted hash collisions", () => {
     const names = Array.from({ length: 19_999 }, (_, i) => `"n${i}":0`);
     strictEqual(faultOf(() => read(`{${names},"n19998":0}`)).path, "n19998");
     ok(read(`{${names},"n19999":0}`));
   });
 
-  test("and is told of by its beginning, where it is long", () => {
+  test("and a long name is shortened in the path", () => {
     const name = "n".repeat(60_000);
     ok(faultOf(() => read(`{"${name}":1,"${name}":1}`)).path.length < 150);
   });
 });
 
-describe("no member is there twice", () => {
+describe("these objects have no duplicate", () => {
   test.each([
     '{"a":1,"b":{"a":1,"b":{"a":1}},"c":[{"a":1},{"a":1}]}',
     '{"a":1,"A":1,"a ":1," a":1,"\\u0000a":1}',
@@ -86,7 +86,7 @@ describe("no member is there twice", () => {
   ])("%s", (text) => deepStrictEqual(read(text), JSON.parse(text)));
 });
 
-test("a member put into any object a second time, in any spelling, is refused by its path", {
+test("a member added to any object a second time, in any spelling, is refused with its path", {
   timeout: 120_000,
 }, () => {
   const { json } = fc.letrec<{ json: JsonValue }>((tie) => ({
@@ -110,7 +110,7 @@ test("a member put into any object a second time, in any spelling, is refused by
       fc.nat(),
       fc.infiniteStream(fc.nat(2)),
       (value, at, spelling) => {
-        // It is refused once already.
+        // It is refused before the change already.
         if (JSON.stringify(value).includes('"__proto__"')) return;
         deepStrictEqual(read(JSON.stringify(value)), JSON.parse(JSON.stringify(value)));
         const members = membersOf(value, "");
@@ -142,7 +142,7 @@ function membersOf(value: JsonValue, path: string): Member[] {
   });
 }
 
-/** Writes JSON with one member twice: in its place, and at the end of its object. */
+/** Writes JSON with a duplicate member: once in its place, once at the end of its object. */
 function writtenTwice(value: JsonValue, { holder, key }: Member, chance: () => number): string {
   const spelled = (text: string) =>
     `"${Array.from({ length: text.length }, (_, i) => {
@@ -160,7 +160,7 @@ function writtenTwice(value: JsonValue, { holder, key }: Member, chance: () => n
   return write(value);
 }
 
-describe("what else might be read in two ways", () => {
+describe("other ambiguous input", () => {
   const validate = createValidate([chat]);
   const said = '"messages":[{"role":"user","content":"a"}]';
   const refusalOf = (body: string | Buffer): Refusal | undefined => {
@@ -241,7 +241,7 @@ describe("a form", () => {
     ["vendor", "vendor=1&vendor=2"],
     ["vendor.x", "vendor[x]=1&vendor[x]=2"],
     ["stop[0]", "stop[0]=a&stop[0]=b"],
-  ])("that says %s twice is refused by its path: %s", (param, form) => {
+  ])("that sets %s twice is refused with its path: %s", (param, form) => {
     const refusal = refusalOf(form);
     deepStrictEqual([refusal.status, refusal.param], [400, param]);
   });
@@ -250,7 +250,7 @@ describe("a form", () => {
     ["stop=a&stop=b", { stop: ["a", "b"] }],
     ["stop[]=a&stop[]=b", { stop: ["a", "b"] }],
     ["vendor[]=a&vendor[]=b", { vendor: ["a", "b"] }],
-  ])("may say the items of a list one by one: %s", (form, json) => {
+  ])("may give the items of a list one by one: %s", (form, json) => {
     deepStrictEqual(readForm(chat, Buffer.from(form)), json);
   });
 });

@@ -1,6 +1,4 @@
-/**
- * What is refused in a request, with the path that clients are told; and that no refusal quotes the request.
- */
+/** What is refused in a request, with the path that clients see. No refusal quotes the request. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert";
 import type { DescMessage } from "@bufbuild/protobuf";
 import { describe, test, vi } from "vitest";
@@ -94,7 +92,7 @@ describe("a value of the wrong type is refused with its path", () => {
     strictEqual(fault.kind, "type");
   });
 
-  test("a word that is none of those allowed is of the right type, and told as a wrong value", () => {
+  test("an unknown word has the right type, and is refused as a wrong value", () => {
     const fault = faultOf('{"messages":[{"role":"sesame"}]}');
     strictEqual(fault.path, "messages[0].role");
     strictEqual(fault.message, "expected one of system, developer, user, assistant, tool, function");
@@ -111,18 +109,18 @@ describe("a value of the wrong type is refused with its path", () => {
     ["max_tokens", '{"max_tokens":4294967296}', `${whole}, got 4294967296`],
     ["seed", '{"seed":9007199254740992}', `${long}, got 9007199254740992`],
     ["seed", '{"seed":-1e300}', `${long}, got -1e+300`],
-  ])("so is a number that is not among those allowed, and it is told: %s in %s", (path, body, message) => {
+  ])("so is a number out of range, and it is shown: %s in %s", (path, body, message) => {
     const { path: at, message: words, kind } = faultOf(body);
     deepStrictEqual([at, words, kind], [path, message, "value"]);
   });
 
-  test("also in an answer, where the reader is strict", () => {
+  test("even in an answer, where the reader is strict", () => {
     const fault = faultOf('{"choices":[{"index":0,"message":{"content":[]}}]}', output);
     strictEqual(fault.path, "choices[0].message.content");
   });
 });
 
-describe("what could not be kept is refused with its path", () => {
+describe("what cannot be kept is refused with its path", () => {
   const lone = "expected Unicode text, got a lone surrogate";
   const proto = "the key `__proto__` is not allowed";
   const number = "expected a number that a double can hold";
@@ -164,7 +162,7 @@ describe("what could not be kept is refused with its path", () => {
   });
 });
 
-describe.each([101, 400])("%i levels of nesting are refused, not tried", (levels) => {
+describe.each([101, 400])("%i levels of nesting are refused, not attempted", (levels) => {
   const lists = (inside: number) => `${"[".repeat(inside)}${"]".repeat(inside)}`;
   const objects = (inside: number) => `${'{"a":'.repeat(inside)}1${"}".repeat(inside)}`;
   const bodies: [path: string, body: string][] = [
@@ -220,7 +218,7 @@ test.each([501, 5_000, 200_000])("%i levels of nesting are refused before they a
   }
 });
 
-describe("a body that is no JSON object is malformed, and has no path", () => {
+describe("a body that is not a JSON object is malformed, and has no path", () => {
   const notJson = "the body is not JSON";
   const notUtf8 = "the body is not UTF-8";
   const bodies: [name: string, body: string | Uint8Array, message: string][] = [
@@ -256,7 +254,7 @@ describe("a body that is no JSON object is malformed, and has no path", () => {
   });
 });
 
-describe("more than is read is refused before it is built", () => {
+describe("too many members are refused before they are built", () => {
   const many = (length: number, item: (i: number) => string) => Array.from({ length }, (_, i) => item(i)).join();
 
   test.each([
@@ -288,13 +286,13 @@ describe("a body with too many parts", () => {
     });
   }
 
-  test("is no text that merely holds the signs of them, escaped quotes among these", () => {
+  test("is not a string full of structural characters and escaped quotes", () => {
     const text = `${'[{:"'.repeat(200_000)}\\`;
     const wire = Wire.ofBytes(input, Buffer.from(JSON.stringify({ model: text })));
     strictEqual(wire.message().model, text);
   });
 
-  test("is no list of a million numbers, but one of more", () => {
+  test("is not a list of a million numbers, but a longer one", () => {
     const listOf = (length: number) => JSON.stringify({ vendor: Array.from({ length }, (_, i) => i) });
     ok(Wire.ofBytes(input, Buffer.from(listOf(1_000_001))).json());
     const parse = vi.spyOn(JSON, "parse");
@@ -306,7 +304,7 @@ describe("a body with too many parts", () => {
     }
   });
 
-  test("is an upstream's to send", () => {
+  test("may come from an upstream", () => {
     const answer = Buffer.from(`{"vendor":[${"[],".repeat(500_000)}[]]}`);
     ok(Wire.ofBytes(output, answer, true).json());
   });

@@ -1,5 +1,6 @@
 /**
- * Money, moments and emptiness on the wire: what key management reads and writes, and what it refuses by its path.
+ * Money, timestamps and empty values on the wire: what key management reads and writes, and what it refuses with a
+ * path.
  */
 import { create, type DescMessage, fromBinary, type JsonObject, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -62,7 +63,7 @@ describe("money is read from", () => {
     expect(limitOf(json)).toBe(amount);
   });
 
-  test("a text with as many digits as a request may hold, at once", () => {
+  test("a string with as many digits as a request may have, at once", () => {
     expect(faultOf(UpdateKeyRequestSchema, { credit_limit: "9".repeat(5_000_000) }).message).toMatch(/magnitude$/);
     expect(limitOf(`${"0".repeat(5_000_000)}1`)).toBe(1_000_000n);
   });
@@ -95,7 +96,7 @@ describe("money is refused", () => {
   });
 });
 
-describe("money is written with two places at least, and no zeros after those", () => {
+describe("money is written with at least two places, and no further zeros", () => {
   test.each([
     [10_000_000, "10.00"],
     [12_500_000, "12.50"],
@@ -111,7 +112,7 @@ describe("money is written with two places at least, and no zeros after those", 
     expect(parseDecimal(text)).toEqual({ value });
   });
 
-  test("as zero where it must be written and nothing was said", () => {
+  test("as zero where it must be written and was not set", () => {
     expect(writeMessage(ApiKeySchema, create(ApiKeySchema))).toMatchObject({ spent: "0.00", held: "0.00" });
     expect(writeMessage(ApiKeySchema, create(ApiKeySchema))).not.toHaveProperty("credit_limit");
   });
@@ -120,7 +121,7 @@ describe("money is written with two places at least, and no zeros after those", 
 describe("any whole number", () => {
   const places = fc.integer({ min: 2, max: 9 });
 
-  test("is written alike as a number and as a bigint, also beside every unit", () => {
+  test("is written alike as a number and as a bigint, even beside every unit", () => {
     const units = fc.nat({ max: Math.floor(Number.MAX_SAFE_INTEGER / 1_000_000) - 1 });
     const beside = fc.tuple(units, fc.integer({ min: -1, max: 1_001 }));
     const value = fc.oneof(
@@ -155,7 +156,7 @@ describe("any whole number", () => {
     );
   });
 
-  test("is read alike from a text and from a JSON number that says it", () => {
+  test("is read alike from a string and from a JSON number", () => {
     fc.assert(
       fc.property(fc.integer({ min: -1e15, max: 1e15 }), (value) => {
         expect(limitOf(Number(formatDecimal(value)))).toBe(BigInt(value));
@@ -163,7 +164,7 @@ describe("any whole number", () => {
     );
   });
 
-  test("of a double's text has no exponent and says the same", () => {
+  test("a double's text has no exponent and the same value", () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (double) => {
         expect(decimalText(double)).toMatch(/^-?\d+(\.\d+)?$/);
@@ -176,7 +177,7 @@ describe("any whole number", () => {
 const momentOf = (expires_at: JsonValue) =>
   (again(UpdateKeyRequestSchema, { expires_at }) as JsonObject).expires_at as string | null;
 
-describe("a moment is read with its offset and written in UTC:", () => {
+describe("a timestamp is read with its offset and written in UTC:", () => {
   test.each([
     ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000Z"],
     ["2026-01-02t03:04:05.6z", "2026-01-02T03:04:05.600Z"],
@@ -192,7 +193,7 @@ describe("a moment is read with its offset and written in UTC:", () => {
     expect(momentOf(text)).toBe(written);
   });
 
-  test("any, to the millisecond, however far its place is from UTC", () => {
+  test("any timestamp, to the millisecond, at any offset", () => {
     const ms = fc.integer({ min: Date.parse("0001-01-02T00:00:00Z"), max: Date.parse("9999-12-31T00:00:00Z") });
     fc.assert(
       fc.property(ms, fc.integer({ min: -1439, max: 1439 }), (ms, minutes) => {
@@ -207,7 +208,7 @@ describe("a moment is read with its offset and written in UTC:", () => {
   });
 });
 
-describe("a moment is refused", () => {
+describe("a timestamp is refused", () => {
   test.each<JsonValue>([
     ...["2026-01-02T03:04:05", "2024-12-31 23:59:59", "2026-01-02", "tomorrow", "1767323045", " 2026-01-02T03:04:05Z"],
     ...["2026-13-02T03:04:05Z", "2026-00-02T03:04:05Z", "2026-02-30T03:04:05Z", "2025-02-29T03:04:05Z"],
@@ -232,7 +233,7 @@ describe("a moment is refused", () => {
     });
   });
 
-  test("by silence where an RPC brings one that no text can say, and cut to the millisecond where it is finer", () => {
+  test("silently where an RPC sends one out of range, and truncated to the millisecond where it is finer", () => {
     const written = (seconds: bigint, nanos = 0) =>
       (writeMessage(ApiKeySchema, create(ApiKeySchema, { createdAt: { seconds, nanos } })) as JsonObject).created_at;
     expect(written(10n ** 17n)).toBeUndefined();
@@ -241,7 +242,7 @@ describe("a moment is refused", () => {
   });
 });
 
-describe("what is named empty is told from what is left out:", () => {
+describe("an empty member is distinguished from a missing one:", () => {
   test.each<JsonValue>([null, ""])("a cap and an end of %j are none, and written as null", (empty) => {
     const message = read(UpdateKeyRequestSchema, { id: "key_1", credit_limit: empty, expires_at: empty });
     expect(message.creditLimit).toMatchObject({ $typeName: "modelgateway.v1.CreditLimit" });
@@ -260,17 +261,17 @@ describe("what is named empty is told from what is left out:", () => {
     expect(message.extra).toBeUndefined();
   });
 
-  test("what is left out is absent", () => {
+  test("a missing member is absent", () => {
     const message = read(UpdateKeyRequestSchema, { id: "key_1" });
     expect([message.creditLimit, message.expiresAt, message.models]).toEqual([undefined, undefined, undefined]);
   });
 
-  test("a field that cannot be empty keeps its null beside it, and an unknown key is kept as ever", () => {
+  test("a field that cannot be empty keeps its null, and an unknown key is kept as always", () => {
     const message = read(UpdateKeyRequestSchema, { id: null, disabled: null, is_admin: true });
     expect(message.extra).toEqual({ id: null, disabled: null, is_admin: true });
   });
 
-  test("models come as a text and as a list", () => {
+  test("models come as a string and as a list", () => {
     expect(read(CreateKeyRequestSchema, { models: '["a"]' }).models?.models).toEqual({ case: "text", value: '["a"]' });
     expect(read(CreateKeyRequestSchema, { models: ["a"] }).models?.models).toMatchObject({
       case: "list",
@@ -281,7 +282,7 @@ describe("what is named empty is told from what is left out:", () => {
   });
 });
 
-describe("a form says the same:", () => {
+describe("a form means the same:", () => {
   const rows: [name: string, text: string, json: JsonObject][] = [
     [
       "money and a moment",
@@ -321,7 +322,7 @@ describe("a form says the same:", () => {
     });
   });
 
-  test("and is refused as JSON is", () => {
+  test("and is refused like JSON", () => {
     for (const text of ["credit_limit=1e3", "credit_limit[]=1", "credit_limit=1.0000001"]) {
       expect(faultOf(UpdateKeyRequestSchema, readForm(UpdateKeyRequestSchema, Buffer.from(text))).path, text).toBe(
         "credit_limit",
@@ -332,7 +333,7 @@ describe("a form says the same:", () => {
   });
 });
 
-test("a list of keys is written as its clients read it", () => {
+test("a caller gets the list of keys as its clients read it", () => {
   const keys = [{ id: "key_1", name: "n", creditLimit: 5_000_000n, spent: 1n, createdAt: timestampFromMs(1000) }];
   for (const desc of [ListKeysResponseSchema, KeyDescriptionSchema]) planOf(desc);
   expect(writeMessage(ListKeysResponseSchema, create(ListKeysResponseSchema, { keys }))).toEqual({

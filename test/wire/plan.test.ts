@@ -1,6 +1,4 @@
-/**
- * Descriptors that the codec can follow, and descriptors that it refuses at start because JSON would be lost.
- */
+/** Descriptors that the codec supports, and descriptors that it refuses at start because JSON would be lost. */
 import { deepStrictEqual, throws } from "node:assert";
 import {
   create,
@@ -34,7 +32,7 @@ import { planOf } from "../../src/wire/plan.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { writeMessage } from "../../src/wire/write.ts";
 
-// A small language for descriptors, spoken by the tests below.
+// A small language for descriptors, used by the tests below.
 
 interface Field {
   readonly name: string;
@@ -58,8 +56,8 @@ interface MessageType {
 
 const struct = ".google.protobuf.Struct";
 
-describe("a message type may hold itself", () => {
-  // As a tool's result holds blocks, and a block may be a tool's result.
+describe("a message type may be recursive", () => {
+  // Like a tool result that holds blocks, one of which may be a tool result.
   const blocks = {
     Message: object(oneof("content", string("text"), message("blocks", ".t.Blocks"))),
     Blocks: bare(list(message("items", ".t.Block"))),
@@ -91,11 +89,11 @@ describe("a field that is always written", () => {
     return writeMessage(desc, fromBinary(desc, toBinary(desc, readMessage(desc, json, { lenient: true }))));
   };
 
-  test("is written as its zero where it was left out", () => {
+  test("is written as zero where it was missing", () => {
     deepStrictEqual(again({}), { text: "", texts: [], flag: false, double: 0 });
   });
 
-  test("is written as it was read, also as null, as zero and as something odd", () => {
+  test("is written as it was read, even as null, as zero and as a value of another type", () => {
     for (const json of [
       { text: null, texts: null, flag: null, double: null },
       { text: "", texts: [], flag: false, double: 0 },
@@ -155,7 +153,7 @@ describe("a union of two lists, one of numbers, chooses by the first item", () =
     deepStrictEqual(writeMessage(desc, fromBinary(desc, toBinary(desc, message))), { value });
   });
 
-  test("and another item is its fault", () => {
+  test("and another item is the fault", () => {
     for (const value of [
       [1, "a"],
       ["a", 1],
@@ -209,7 +207,7 @@ describe("a descriptor that would lose JSON is refused", () => {
     }
   });
 
-  test("and none of the gateway's own is", () => {
+  test("and none of the gateway's own descriptors is", () => {
     for (const { input, whole, stream } of Object.values(operations)) {
       for (const desc of [input, whole, stream]) planOf(desc);
     }
@@ -264,7 +262,7 @@ function bare(...members: (Field | Oneof)[]): MessageType {
 
 const known = [file_google_protobuf_struct, file_google_protobuf_timestamp];
 
-/** Compiles message types of the package `t`; each call makes descriptors of its own. */
+/** Compiles message types of the package `t`. Each call makes new descriptors. */
 function compile(types: Record<string, MessageType>): (name: string) => DescMessage {
   const file = create(FileDescriptorProtoSchema, {
     name: "t.proto",
@@ -295,7 +293,7 @@ function descriptor(name: string, type: MessageType): DescriptorProto {
     if ("members" in member) addOneof(member);
     else if (!member.proto3Optional) add(member);
   }
-  // The oneof that stands behind an optional field comes after those that the author wrote.
+  // The oneof behind an optional field comes after those that the author wrote.
   for (const member of type.members) {
     if ("members" in member || !member.proto3Optional) continue;
     addOneof({ name: `_${member.name}`, members: [member], tagged: true });

@@ -1,6 +1,6 @@
 /**
- * The codec's promises over JSON that nobody wrote by hand: made from the descriptors, made at random, and made by
- * breaking the corpus.
+ * The codec's promises over generated JSON: made from the descriptors, made at random, and made by breaking the
+ * corpus.
  */
 import { deepStrictEqual, match, ok } from "node:assert";
 import { readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ import { binaryOptions } from "../../src/wire/json.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { writeMessage } from "../../src/wire/write.ts";
 
-// Whole documents by the hundred take a second, and several on a busy machine.
+// Hundreds of whole documents take a second, and several on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const kinds = [
@@ -37,7 +37,7 @@ const kinds = [
   ["a chunk", chunk, "chunks"],
 ] as const;
 
-// The keys and words of all three schemas, for values made at random.
+// The keys and words of all three schemas, for random values.
 const schemaKeys: string[] = [];
 const schemaWords: string[] = [];
 collect(input, new Set());
@@ -54,10 +54,10 @@ function collect(desc: DescMessage, seen: Set<string>): void {
   }
 }
 
-/** Stands in texts, so that a quotation would be seen. */
+/** Appears in texts, so that a quotation would show. */
 const marker = "sesame";
 
-/** Written, as zero, also where the JSON that was read had none. */
+/** Fields written as zero even where the JSON that was read had none. */
 const alwaysWritten = new Set(["id", "object", "created", "model", "choices", "index"]);
 for (const key of ["prompt_tokens", "completion_tokens", "total_tokens"]) alwaysWritten.add(key);
 
@@ -81,7 +81,7 @@ describe.each(kinds)("%s made at random", (_, desc, kind) => {
   const clean = fc.oneof(objectOf(cleanValue), mutated(docs, cleanValue));
   const wild = fc.oneof(objectOf(wildValue), mutated(docs, wildValue));
 
-  test("comes back from a lenient reader with nothing lost, and nothing new but what clients require", () => {
+  test("comes back from a lenient reader with nothing lost, and nothing added but what clients require", () => {
     fc.assert(
       fc.property(clean, (json) => {
         const written = throughBinary(desc, json, true);
@@ -101,7 +101,7 @@ describe.each(kinds)("%s made at random", (_, desc, kind) => {
     );
   });
 
-  test("never throws a lenient reader, and leaves it nothing harmful", () => {
+  test("never makes a lenient reader throw, and leaves nothing harmful", () => {
     fc.assert(
       fc.property(wild, (json) => {
         const message = readMessage(desc, json, { lenient: true });
@@ -137,7 +137,7 @@ function refusedOr<T>(json: JsonValue, read: () => T): T | undefined {
   }
 }
 
-/** Takes away the zeros that were written for fields that `json` did not have. */
+/** Removes the zeros written for fields that `json` did not have. */
 function withoutAdded(written: JsonValue, json: JsonValue): JsonValue {
   if (Array.isArray(written) && Array.isArray(json)) {
     return written.map((item, i) => (i < json.length ? withoutAdded(item, json[i] as JsonValue) : item));
@@ -191,12 +191,12 @@ function finite(): Arbitrary<number> {
   return fc.oneof(double, fc.integer(), fc.constantFrom(0, 0.1, 1e21, 2 ** 53 - 1, 5e-324));
 }
 
-/** Makes JSON of any form, with the keys and words of the schema often in it. */
+/** Makes random JSON, often with the keys and words of the schema. */
 function cleanValue(): Arbitrary<JsonValue> {
   return jsonOf(fc.oneof(fc.constant(null), fc.boolean(), finite(), text(), fc.constantFrom(...schemaWords)), anyKey());
 }
 
-/** Makes JSON that also holds what cannot be kept. */
+/** Makes JSON that may also hold what cannot be kept. */
 function wildValue(): Arbitrary<JsonValue> {
   const lone = fc.constantFrom("\ud800", `${marker}\udfff`, "\udc00\ud800");
   const infinite = fc.constantFrom(Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY);
@@ -219,7 +219,7 @@ function jsonOf(leaf: Arbitrary<JsonValue>, key: Arbitrary<string>): Arbitrary<J
       { depthSize: "small", withCrossShrink: true },
       leaf,
       fc.array(tie("value"), { maxLength: 4 }),
-      // An entry sets an own property, also where the key is `__proto__`: so does the JSON parser.
+      // Setting an entry defines an own property, even for `__proto__`, as the JSON parser does.
       fc.array(fc.tuple(key, tie("value")), { maxLength: 6 }).map((entries) => Object.fromEntries(entries)),
     ),
   })).value;
@@ -229,7 +229,7 @@ function objectOf(value: () => Arbitrary<JsonValue>): Arbitrary<JsonObject> {
   return fc.array(fc.tuple(anyKey(), value()), { maxLength: 8 }).map((entries) => Object.fromEntries(entries));
 }
 
-/** Changes one place of a document: replaces it, takes it away, wraps it, or puts something beside it. */
+/** Changes one place of a document: replaces it, removes it, wraps it, or adds a sibling. */
 function mutated(docs: readonly JsonObject[], value: () => Arbitrary<JsonValue>): Arbitrary<JsonObject> {
   const change = fc.constantFrom("replace", "remove", "wrap", "beside");
   return fc.tuple(fc.constantFrom(...docs), fc.nat(), change, anyKey(), value()).map(([doc, at, how, key, put]) => {
@@ -261,7 +261,7 @@ function corpus(kind: string): JsonObject[] {
   return (JSON.parse(file) as { json: JsonObject }[]).map(({ json }) => json);
 }
 
-// Values by descriptor. This reads the wire options on its own: it must not share a mistake with the codec.
+// Values by descriptor. This reads the wire options by itself, so that it cannot share a mistake with the codec.
 
 function messageOf(desc: DescMessage, room = 5): Arbitrary<JsonObject> {
   const required: Record<string, Arbitrary<JsonValue>> = {};

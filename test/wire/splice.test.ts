@@ -1,6 +1,4 @@
-/**
- * Members are replaced in the text of a JSON object, and no other byte of it changes.
- */
+/** Members are replaced in the text of a JSON object, and no other byte changes. */
 import { deepStrictEqual, strictEqual } from "node:assert";
 import type { JsonValue } from "@bufbuild/protobuf";
 import fc, { type Arbitrary } from "fast-check";
@@ -15,7 +13,7 @@ function splice(text: string, changes: Changes): string | undefined {
   return spliceMembers(Buffer.from(text), changes)?.toString();
 }
 
-describe("one member is taken out", () => {
+describe("one member is extracted", () => {
   const cases: [name: string, text: string, key: string, expected: string | undefined][] = [
     ["as it came", '{"a":1,"b": { "x" : [1.0, "}"] } ,"c":2}', "b", '{ "x" : [1.0, "}"] }'],
     ["as the only one", '{ "b" : "\\"}" }', "b", '"\\"}"'],
@@ -29,12 +27,14 @@ describe("one member is taken out", () => {
   });
 });
 
-describe("where the members of a long text are known", () => {
+describe("a long text with known members", () => {
   const object = fc.dictionary(fc.string({ maxLength: 4 }), fc.jsonValue({ maxDepth: 2 }) as Arbitrary<JsonValue>, {
     maxKeys: 6,
   });
   const blanks = fc.stringMatching(/^[ \n\r\t]{0,3}$/);
-  /** Writes an object with blanks wherever they may stand, and with each name's first letter as an escape where `isEscaped`. */
+  /**
+   * Writes an object with white space wherever allowed, and with each name's first letter escaped where `isEscaped`.
+   */
   const written = (json: Record<string, JsonValue>, blank: string, isEscaped: boolean) => {
     const name = (key: string) =>
       isEscaped && /^[a-z]/.test(key)
@@ -46,7 +46,7 @@ describe("where the members of a long text are known", () => {
     return `${blank}{${members.join(",")}${members.length === 0 ? blank : ""}}${blank}`;
   };
 
-  test("its members are changed as in any, one time after another, and are found again", () => {
+  test("is changed like any other, repeatedly, and its members are found again", () => {
     const someChanges = fc.dictionary(fc.string({ maxLength: 4 }), fc.option(fc.jsonValue() as Arbitrary<JsonValue>), {
       maxKeys: 4,
     });
@@ -68,7 +68,7 @@ describe("where the members of a long text are known", () => {
           strictEqual(members.size, Object.keys(json).length);
           let changes: Changes = {};
           for (const change of times) {
-            // What is null here is left out.
+            // Null means removal here.
             changes = {
               ...changes,
               ...Object.fromEntries(Object.entries(change).map(([key, value]) => [key, value ?? undefined])),
@@ -82,7 +82,7 @@ describe("where the members of a long text are known", () => {
   });
 });
 
-describe("one member changes and the rest stays", () => {
+describe("one member is changed and the rest stays", () => {
   const cases: [name: string, text: string, changes: Changes, expected: string][] = [
     ["replaced", '{"model":"a","n":1}', { model: "b" }, '{"model":"b","n":1}'],
     ["replaced, as the last", '{"n":1,"model":"a"}', { model: "b" }, '{"n":1,"model":"b"}'],
@@ -127,7 +127,7 @@ describe("one member changes and the rest stays", () => {
     strictEqual(splice(text, changes), expected);
   });
 
-  test("deep text costs no stack", () => {
+  test("deep nesting uses no stack", () => {
     const deep = `${'{"a":['.repeat(200_000)}${"]}".repeat(200_000)}`;
     strictEqual(splice(`{"x":${deep},"n":1}`, { n: 2 }), `{"x":${deep},"n":2}`);
   });
@@ -144,12 +144,12 @@ describe("text that two readers could read differently is left to the caller", (
     strictEqual(splice(text, { a: 3 }), undefined);
   });
 
-  test("but not a key twice further in, which no change here touches", () => {
+  test("but not a nested duplicate, which no change here touches", () => {
     strictEqual(splice('{"x":{"a":1,"a":2,"\\u0061":3},"a":1}', { a: 3 }), '{"x":{"a":1,"a":2,"\\u0061":3},"a":3}');
   });
 });
 
-describe("any object, printed in any way", () => {
+describe("any object, in any spelling", () => {
   const space = fc.string({ unit: fc.constantFrom(" ", "\n", "\r", "\t"), maxLength: 3 });
   const key = fc.oneof(
     fc.constantFrom("a", "b", "c", "model", "stream", "toString", ""),
@@ -179,14 +179,14 @@ describe("any object, printed in any way", () => {
   })).value;
   const member = fc.tuple(space, key, space, space, value, space);
   const object = fc.uniqueArray(member, { maxLength: 6, selector: ([, name]) => name, comparator: "SameValue" });
-  // Through text, for -0 is written as 0.
+  // Compares texts, since -0 is written as 0.
   const json = fc.jsonValue({ maxDepth: 2, stringUnit: "binary" }).map((value) => JSON.parse(JSON.stringify(value)));
   const change = fc.oneof(fc.constant(undefined), json);
   const changes = fc
     .array(fc.tuple(key, change), { maxLength: 4 })
     .map((entries) => Object.fromEntries(entries.filter(([name]) => name !== "__proto__")) as Changes);
 
-  test("has the members changed and every other byte as it was", () => {
+  test("has its members changed and every other byte as it was", () => {
     fc.assert(
       fc.property(object, changes, space, space, (members, changes, before, after) => {
         const print = (texts: string[]) => `${before}{${texts.join(",")}}${after}`;
@@ -228,7 +228,7 @@ function memberText(a: string, key: string, b: string, c: string, value: string,
   return `${a}${JSON.stringify(key)}${b}:${c}${value}${d}`;
 }
 
-/** Prints so that -0, which a kept text may hold, stays what it is. */
+/** Prints -0, which a text may contain, unchanged. */
 function spelled(json: JsonValue | undefined): string {
   if (Object.is(json, -0)) return "-0";
   if (Array.isArray(json)) return `[${json.map(spelled).join(",")}]`;

@@ -1,6 +1,4 @@
-/**
- * Server-sent events are read from bytes cut anywhere, and written so that no client stumbles.
- */
+/** Server-sent events are read from bytes cut anywhere, and written so that every client can read them. */
 import { deepStrictEqual, ok, strictEqual, throws } from "node:assert";
 import fc from "fast-check";
 import { afterEach, describe, test, vi } from "vitest";
@@ -12,7 +10,7 @@ const { keepAlive } = framesOf(Family.OPENAI);
 
 type Frame = string | [event: string, data: string];
 
-/** Reads the pieces one by one. A frame without an event is its data alone. */
+/** Reads the pieces one by one. A frame without an event becomes its data. */
 function read(pieces: readonly Buffer[]): Frame[] {
   const reader = new SseReader();
   const frames: SseFrame[] = pieces.flatMap((piece) => reader.push(piece));
@@ -74,7 +72,7 @@ describe("an upstream's frames are read, wherever the network cuts them", () => 
     }
   });
 
-  test("a stream made at random reads as by the letter of the standard, in any pieces", () => {
+  test("a random stream is read as the standard says, in any pieces", () => {
     const token = fc.constantFrom(
       "data:",
       "data: ",
@@ -102,7 +100,7 @@ describe("an upstream's frames are read, wherever the network cuts them", () => 
     );
   });
 
-  test("frames come out as soon as they are whole", () => {
+  test("frames come out as soon as they are complete", () => {
     const reader = new SseReader();
     deepStrictEqual(reader.push(Buffer.from("data: a\n")), []);
     strictEqual(reader.push(Buffer.from("\ndata: b\r\n\r")).length, 2);
@@ -121,17 +119,17 @@ describe("an upstream's frames are read, wherever the network cuts them", () => 
   });
 });
 
-describe("a frame has a bound", () => {
+describe("a frame has a maximum size", () => {
   const mega = Buffer.alloc(1024 * 1024, "x");
 
-  test("up to it a frame is read", () => {
+  test("a frame up to the maximum is read", () => {
     const data = Buffer.alloc(maxFrameBytes - "data:".length, "x");
     const reader = new SseReader();
     const frames = [...reader.push(Buffer.from("data:")), ...reader.push(data), ...reader.push(Buffer.from("\n\n"))];
     strictEqual(frames[0]?.data.length, data.length);
   });
 
-  test("a line without an end is refused over it", () => {
+  test("an unfinished line above it is refused", () => {
     for (const start of ["data: ", ": ", "x"]) {
       const reader = new SseReader();
       reader.push(Buffer.from(start));
@@ -141,7 +139,7 @@ describe("a frame has a bound", () => {
     }
   });
 
-  test("so are many data lines without a blank line", () => {
+  test("so are too many data lines without a blank line", () => {
     const reader = new SseReader();
     const line = Buffer.concat([Buffer.from("data: "), mega, Buffer.from("\n")]);
     throws(() => {
@@ -149,12 +147,12 @@ describe("a frame has a bound", () => {
     }, RangeError);
   });
 
-  test("so is a line that comes whole", () => {
+  test("so is a complete line above it", () => {
     const line = Buffer.concat([Buffer.from("data: "), Buffer.alloc(maxFrameBytes, "x"), Buffer.from("\n\n")]);
     throws(() => new SseReader().push(line), RangeError);
   });
 
-  test("but not many frames, nor many comments", () => {
+  test("but many frames and many comments are accepted", () => {
     const reader = new SseReader();
     const frame = Buffer.concat([Buffer.from("data: "), mega, Buffer.from("\n\n: "), mega, Buffer.from("\n")]);
     let frames = 0;
@@ -194,13 +192,13 @@ describe("a long frame in small chunks", () => {
   });
 });
 
-describe("our own frames", () => {
-  test("are one data line and a blank line each, in one piece", () => {
+describe("frames that the gateway writes", () => {
+  test("are one data line and a blank line each, in one buffer", () => {
     const frames = Buffer.concat([dataFrame(Buffer.from('{"a":1}')), dataFrame(Buffer.from("[DONE]"))]);
     strictEqual(frames.toString(), 'data: {"a":1}\n\ndata: [DONE]\n\n');
   });
 
-  test("hold no line break, and still the same JSON", () => {
+  test("contain no line break, and still the same JSON", () => {
     const json = { text: "a\n\r\n", list: [1, { é: "漢" }] };
     for (const pretty of [JSON.stringify(json, null, 2), JSON.stringify(json, null, "\t").replaceAll("\n", "\r\n")]) {
       const payload = Buffer.from(pretty);
@@ -212,14 +210,16 @@ describe("our own frames", () => {
     }
   });
 
-  test("come back from our own reader, keep-alives between them unseen", () => {
+  test("come back from the gateway's own reader, without the keep-alives between them", () => {
     const payloads = ['{"a":"\u2028"}', "x", " [DONE]"];
     const stream = payloads.flatMap((payload) => [keepAlive, dataFrame(Buffer.from(payload))]);
     deepStrictEqual(read(stream), payloads);
   });
 });
 
-/** The standard's event stream, over text, with what we do besides: the end completes a frame, empty data is none. */
+/**
+ * The standard's event stream over text, with our additions: the end completes a frame, and empty data is no frame.
+ */
 function byTheLetter(stream: string): Frame[] {
   const frames: Frame[] = [];
   let event: string | undefined;

@@ -1,6 +1,4 @@
-/**
- * The codec keeps what real clients and vendors send: JSON → message → protobuf binary → message → the same JSON.
- */
+/** The codec keeps what real clients and vendors send: JSON → message → protobuf binary → message → the same JSON. */
 import { deepStrictEqual, strictEqual, throws } from "node:assert";
 import { readFileSync } from "node:fs";
 import { create, type DescMessage, fromBinary, type JsonObject, type JsonValue, toBinary } from "@bufbuild/protobuf";
@@ -23,9 +21,9 @@ import { writeMessage } from "../../src/wire/write.ts";
 interface Sample {
   readonly name: string;
   readonly json: JsonObject;
-  /** Holds values of types that the schema does not foresee: only the lenient reader takes it. */
+  /** Has values of unexpected types: only the lenient reader accepts it. */
   readonly odd?: boolean;
-  /** What is written back, where the vendor left out what clients require. */
+  /** The JSON written back, where the vendor left out what clients require. */
   readonly written?: JsonObject;
 }
 
@@ -38,7 +36,7 @@ function throughBinary(desc: DescMessage, json: JsonValue, lenient: boolean): Js
   return writeMessage(desc, fromBinary(desc, toBinary(desc, message), binaryOptions));
 }
 
-/** Compares what reaches the wire: texts, in which zero has one sign. */
+/** Compares what reaches the wire: texts, in which zero has no sign. */
 function sameJson(actual: JsonValue, expected: JsonValue): void {
   deepStrictEqual(JSON.parse(JSON.stringify(actual)), JSON.parse(JSON.stringify(expected)));
 }
@@ -64,14 +62,14 @@ describe.each([
 describe("a message read from JSON holds typed values", () => {
   const read = (json: JsonObject) => readMessage(input, json, { lenient: false });
 
-  test("words become enum values, and a word of the future stays in extra", () => {
+  test("words become enum values, and an unknown word stays in extra", () => {
     strictEqual(read({ reasoning_effort: "max" }).reasoningEffort, ReasoningEffort.MAX);
     const future = read({ reasoning_effort: "ultra" });
     strictEqual(future.reasoningEffort, undefined);
     deepStrictEqual(future.extra, { reasoning_effort: "ultra" });
   });
 
-  test("the JSON type chooses the member of a union", () => {
+  test("the JSON type selects the member of a union", () => {
     deepStrictEqual(read({ stop: "x" }).stop, { case: "stopText", value: "x" });
     strictEqual(read({ stop: ["x"] }).stop.case, "stopList");
     strictEqual(read({ stop: [] }).stop.case, "stopList");
@@ -107,14 +105,14 @@ describe("a lenient reader keeps what it can", () => {
     deepStrictEqual(message.choices[0]?.delta?.extra, { role: 7 });
   });
 
-  test("half a character at the end of a piece of text does not cost the text", () => {
+  test("half a character at the end of a piece does not lose the text", () => {
     strictEqual(
       read({ choices: [{ index: 0, delta: { content: "ok \ud83d" } }] }).choices[0]?.delta?.content,
       "ok \ufffd",
     );
   });
 
-  test("what cannot be kept is left out, and nothing else", () => {
+  test("only what cannot be kept is left out", () => {
     const deep = JSON.parse(`${"[".repeat(200_000)}${"]".repeat(200_000)}`) as JsonValue;
     const json = JSON.parse(
       '{"id":"c","__proto__":{"model":"spoof"},"x":{"a":{"__proto__":1}},"\\ud800":1,"y":"\\udc00"}',
@@ -128,19 +126,19 @@ describe("a lenient reader keeps what it can", () => {
     });
   });
 
-  test("what lies too deep in a recursive field is left out where the depth is reached", () => {
+  test("a recursive field is cut at the maximum depth", () => {
     let token: JsonObject = { token: "x" };
     for (let i = 0; i < 5000; i++) token = { token: "x", top_logprobs: [token] };
     const read = throughBinary(chunk, { choices: [{ index: 0, logprobs: { content: [token] } }] }, true);
     strictEqual(nesting(read), maxDepth);
   });
 
-  test("only a value that is no object at all is refused", () => {
+  test("only a value that is not an object is refused", () => {
     for (const json of [null, [], "x", 1, true]) throws(() => read(json), WireFault);
   });
 });
 
-describe("nesting is read, and survives protobuf, down to the same depth everywhere", () => {
+describe("nesting is read, and survives protobuf, to the same depth everywhere", () => {
   const list = (levels: number): JsonValue => (levels === 0 ? 1 : [list(levels - 1)]);
   const object = (levels: number): JsonValue => (levels === 0 ? 1 : { a: object(levels - 1) });
   const mixed = (levels: number): JsonValue =>
@@ -180,7 +178,7 @@ describe("nesting is read, and survives protobuf, down to the same depth everywh
 });
 
 describe("a message from an RPC is written as clients expect", () => {
-  test("fields that clients require are there, whatever was set", () => {
+  test("fields that clients require are present, whatever was set", () => {
     deepStrictEqual(writeMessage(output, create(output)), { id: "", object: "", created: 0, model: "", choices: [] });
     deepStrictEqual(writeMessage(output, create(output, { choices: [{}], usage: {} })), {
       ...{ id: "", object: "", created: 0, model: "" },
@@ -189,7 +187,7 @@ describe("a message from an RPC is written as clients expect", () => {
     });
   });
 
-  test("a typed value wins over one in extra, and a null in extra only over a zero", () => {
+  test("a typed value takes precedence over one in extra, except a zero over null", () => {
     const message = create(output, {
       id: "x",
       model: "new",
@@ -205,7 +203,7 @@ describe("a message from an RPC is written as clients expect", () => {
     deepStrictEqual((writeMessage(chunk, message) as JsonObject).choices, [{ index: 0 }, { index: 0 }]);
   });
 
-  test("a key `__proto__`, which no JSON can bring in, does not become a prototype", () => {
+  test("a key `__proto__` from an RPC does not become a prototype", () => {
     const extra = JSON.parse('{"__proto__":{"stream":true},"a":1}') as JsonObject;
     const metadata = JSON.parse('{"__proto__":"x","b":"y"}') as Record<string, string>;
     const message = fromBinary(input, toBinary(input, create(input, { extra, metadata })), binaryOptions);
@@ -218,7 +216,7 @@ describe("a message from an RPC is written as clients expect", () => {
 describe("a Wire", () => {
   const text = Buffer.from('{ "model": "m", "seed": 12345678901234567890, "messages": [] }');
 
-  test("keeps the form it was born with and makes the others from it", () => {
+  test("keeps the form it came in and makes the others from it", () => {
     strictEqual(Wire.ofBytes(output, text).bytes(), text);
     const json = { model: "m", x: null };
     strictEqual(Wire.ofJson(input, json).json(), json);
@@ -229,7 +227,7 @@ describe("a Wire", () => {
     strictEqual(Wire.ofBytes(input, Buffer.from('{"model":"m"}')).message().model, "m");
   });
 
-  test("with other members is another Wire, in all three forms", () => {
+  test("with changed members is another Wire, in all three forms", () => {
     const wire = Wire.ofBytes(input, Buffer.from('{"model":"m", "n":1, "seed":9007199254740993}'), true);
     const changed = wire.with({ model: "other", n: undefined, stream: true });
     strictEqual(changed.bytes().toString(), '{"model":"other", "seed":9007199254740993,"stream":true}');
@@ -239,16 +237,16 @@ describe("a Wire", () => {
     strictEqual(wire.bytes().toString(), '{"model":"m", "n":1, "seed":9007199254740993}');
   });
 
-  test("rebuilds the text where a reader downstream could see another member than the one replaced", () => {
+  test("rebuilds the text where a reader downstream could see another member than the replaced one", () => {
     const changed = Wire.ofBytes(input, Buffer.from('{"\\u006dodel":"a","n":1}')).with({ model: "c" });
     strictEqual(changed.bytes().toString(), '{"model":"c","n":1}');
-    // An upstream's answer may say a member twice; a request may not.
+    // An upstream's answer may have duplicate members; a request may not.
     const twice = Buffer.from('{"model":"a","model":"b","n":1}');
     strictEqual(Wire.ofBytes(input, twice, true).with({ model: "c" }).bytes().toString(), '{"model":"c","n":1}');
     throws(() => Wire.ofBytes(input, twice).with({ model: "c" }), /twice/);
   });
 
-  test("made from JSON or from a message takes other members too", () => {
+  test("made from JSON or from a message can be changed, too", () => {
     strictEqual(Wire.ofJson(input, { n: 1 }).with({ n: 2 }).bytes().toString(), '{"n":2}');
     strictEqual(
       Wire.ofMessage(input, create(input, { n: 1 }))
@@ -265,7 +263,7 @@ describe("a Wire", () => {
     );
   });
 
-  test("does not change text that is no JSON object, but refuses it", () => {
+  test("refuses to change text that is not a JSON object", () => {
     for (const broken of ["", "[]", '{"a":1', '{"a', '"', "nul", "{]", '{"a":1}}']) {
       throws(() => Wire.ofBytes(input, Buffer.from(broken)).with({ model: "c" }), WireFault);
     }

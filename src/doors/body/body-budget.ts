@@ -1,10 +1,10 @@
 /**
- * How many bytes of requests' bodies are held at a time, in all and of one account. They are counted as they come, for a length
- * that is only announced takes no memory. Beyond the bound a body is refused and its client told to come again. A body that grows
- * once it is there, by what it refers to or was compressed from, is counted as what it becomes, and may become no larger than a
- * body may come.
+ * Bounds the bytes of request bodies in memory, in all and by account. Bytes are counted as they arrive: a length that is only
+ * announced takes no memory. A body beyond the bound is refused, and its client asked to try again. A body that grows after it has
+ * arrived, because it was compressed or refers to something, is counted as what it becomes, and may become no larger than a body
+ * that arrives.
  *
- * Small bodies go first: the last quarter of the room is theirs alone, so that a few large ones do not hold up everybody.
+ * The last quarter of the room is for small bodies alone, so that a few large ones do not hold up everybody.
  */
 import type { BodyRoom } from "../../call/call.ts";
 import { bodiesTooMany, expandedTooLarge } from "../../call/refusals.ts";
@@ -12,30 +12,30 @@ import { bodiesTooMany, expandedTooLarge } from "../../call/refusals.ts";
 export interface BodyBounds {
   readonly maxBytes: number;
   readonly maxBytesPerAccount: number;
-  /** Of one body. */
+  /** The bound of one body. */
   readonly maxBytesEach: number;
 }
 
 export interface BodyBudget {
-  /** Begins to count the body of a call. */
+  /** Returns the share of a call, with nothing counted yet. */
   open(accountId: string): BodyShare;
-  /** How many bytes are held at this moment. */
+  /** How many bytes are held now. */
   readonly bytes: number;
 }
 
-/** What one call holds. */
+/** BodyShare counts the bytes that one call holds. */
 export interface BodyShare extends BodyRoom {
-  /** Counts bytes that have come. Throws a Refusal where there is no room for them. */
+  /** Counts bytes that have arrived. Throws a Refusal where there is no room for them. */
   add(bytes: number): void;
-  /** Gives some of it back: of what is there no more. */
+  /** Gives back bytes that are no longer held. */
   remove(bytes: number): void;
-  /** Gives all of it back, and counts nothing from then on. */
+  /** Gives back all bytes, and counts nothing from then on. */
   release(): void;
 }
 
-/** What is at most so long is small. In bytes. */
-const longestSmall = 65_536;
-/** The part of the room that is for all. */
+/** The longest body that is small. In bytes. */
+const maxSmall = 65_536;
+/** The part of the room that is for all bodies. */
 const commonShare = 0.75;
 
 export function createBodyBudget(bounds: BodyBounds): BodyBudget {
@@ -48,7 +48,7 @@ export function createBodyBudget(bounds: BodyBounds): BodyBudget {
   };
 }
 
-/** What is held at a time, in all and of each account. */
+/** HeldBodies sums the bytes that are held, in all and by account. */
 class HeldBodies {
   readonly bounds: BodyBounds;
   readonly #common: number;
@@ -60,10 +60,10 @@ class HeldBodies {
     this.#common = bounds.maxBytes * commonShare;
   }
 
-  /** Throws a Refusal where there is no room for more of a body that has `held` bytes. */
+  /** Throws a Refusal where there is no room for `bytes` more of a body that has `held` already. */
   checkRoom(accountId: string, held: number, bytes: number): void {
     const { maxBytes, maxBytesPerAccount } = this.bounds;
-    const room = held + bytes <= longestSmall ? maxBytes : this.#common;
+    const room = held + bytes <= maxSmall ? maxBytes : this.#common;
     if (this.total + bytes > room) throw bodiesTooMany("the gateway");
     if ((this.#byAccount.get(accountId) ?? 0) + bytes > maxBytesPerAccount) throw bodiesTooMany("the account");
   }
@@ -76,15 +76,15 @@ class HeldBodies {
   }
 }
 
-/** A class, for each call has one. */
+/** A class, because every call has one. */
 class Share implements BodyShare {
-  readonly #of: HeldBodies;
+  readonly #bodies: HeldBodies;
   readonly #accountId: string;
   #held = 0;
   #isReleased = false;
 
-  constructor(of: HeldBodies, accountId: string) {
-    this.#of = of;
+  constructor(bodies: HeldBodies, accountId: string) {
+    this.#bodies = bodies;
     this.#accountId = accountId;
   }
 
@@ -93,20 +93,20 @@ class Share implements BodyShare {
   }
 
   get maxBytes(): number {
-    return this.#of.bounds.maxBytesEach;
+    return this.#bodies.bounds.maxBytesEach;
   }
 
   add(bytes: number): void {
     if (this.#isReleased) return;
-    this.#of.checkRoom(this.#accountId, this.#held, bytes);
+    this.#bodies.checkRoom(this.#accountId, this.#held, bytes);
     this.#held += bytes;
-    this.#of.change(this.#accountId, bytes);
+    this.#bodies.change(this.#accountId, bytes);
   }
 
   remove(bytes: number): void {
     const removed = Math.min(bytes, this.#held);
     this.#held -= removed;
-    if (removed > 0) this.#of.change(this.#accountId, -removed);
+    if (removed > 0) this.#bodies.change(this.#accountId, -removed);
   }
 
   grow(bytes: number, param?: string): void {

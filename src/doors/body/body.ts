@@ -1,7 +1,7 @@
 /**
- * Reads a request's body, whole, within bounds of size and time, and says what it is; and its headers, one by one.
+ * Reads a whole body within bounds of size and time, and makes a request of it.
  *
- * A body over the limit is refused as soon as that is known; what still comes of it is for `discard`.
+ * A body over the limit is refused as soon as that is known. What still arrives of it is for `discard`.
  */
 import type { IncomingMessage } from "node:http";
 import type { DescMessage } from "@bufbuild/protobuf";
@@ -30,7 +30,7 @@ export interface BodyLimits {
   readonly timeoutMs: number;
 }
 
-/** A request of Node's own server, or a plain one. */
+/** HttpRequest is a request of Node's own server, or a plain one of `http1/`. */
 export type HttpRequest = IncomingMessage | PlainRequest;
 
 export function headerText({ headers }: HttpRequest, name: string): string | undefined {
@@ -39,14 +39,14 @@ export function headerText({ headers }: HttpRequest, name: string): string | und
 }
 
 /**
- * Reads the body, once: nobody keeps it for a second reader. What has come of it is counted in `share`. Throws a Refusal, now or
- * later: too large, too slow, no room for it, or the caller went away.
+ * Reads the body, once: it is not kept. Its bytes are counted in `share` as they arrive. Throws a Refusal, now or later: too large,
+ * too slow, no room for it, or the client disconnected.
  */
 export function readBody(req: HttpRequest, limits: BodyLimits, share: BodyShare): MaybePromise<Buffer> {
   const length = Number(req.headers["content-length"] ?? 0);
   if (length > limits.maxBytes) throw requestTooLarge(limits.maxBytes);
   if ("body" in req) return plainBody(req, limits, share);
-  // Most bodies come along with their heads, and are there as soon as Node has read on: then nothing is listened to.
+  // Most bodies arrive with their heads, and can be read in the next microtask. Then no listener is needed.
   const read = () => {
     if (req.readableLength !== length) return collect(req, limits, share);
     share.add(length);
@@ -59,7 +59,7 @@ function plainBody(req: PlainRequest, limits: BodyLimits, share: BodyShare): May
   const { body } = req;
   if (body instanceof IncomingBody) return comingBody(body, limits, share);
   if (!body) throw internal(new Error("a request's body was read twice"));
-  // A stream keeps its request for hours.
+  // A stream may keep its request for hours.
   req.body = undefined;
   share.add(body.length);
   return body;
@@ -68,12 +68,12 @@ function plainBody(req: PlainRequest, limits: BodyLimits, share: BodyShare): May
 function comingBody(body: IncomingBody, limits: BodyLimits, share: BodyShare): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(requestTimeout()), limits.timeoutMs);
-    const tell = (bytes: Buffer | undefined) => {
+    const onBody = (bytes: Buffer | undefined) => {
       clearTimeout(timer);
       if (bytes) resolve(bytes);
       else reject(cancelled());
     };
-    body.take(tell, (bytes) => {
+    body.take(onBody, (bytes) => {
       try {
         share.add(bytes);
       } catch (refusal) {
@@ -90,12 +90,12 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
     const chunks: Buffer[] = [];
     let bytes = 0;
     const timer = setTimeout(() => stop(requestTimeout()), limits.timeoutMs);
-    const leave = () => {
+    const stopListening = () => {
       clearTimeout(timer);
       req.off("data", onData).off("end", onEnd).off("error", onGone).off("close", onGone);
     };
     const stop = (refusal: unknown) => {
-      leave();
+      stopListening();
       chunks.length = 0;
       reject(refusal);
     };
@@ -111,7 +111,7 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
       if (bytes >= longJson) readInTurns(req, chunk.length, () => req.resume());
     };
     const onEnd = () => {
-      leave();
+      stopListening();
       if (bytes < longJson) resolve(runNow(join(chunks)));
       else runInSlices(join(chunks)).then(resolve, reject);
     };
@@ -121,8 +121,8 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
 }
 
 /**
- * Throws away what still comes of a body that nobody wants: a client may read its refusal only once it has sent all,
- * and the connection serves the next request only after that. Not for ever: then the connection is cut.
+ * Discards what still arrives of a body that is not needed: a client may read its refusal only after it has sent everything,
+ * and the connection serves the next request only after that. After `timeoutMs` the connection is cut.
  */
 export function discard(req: HttpRequest, timeoutMs = 60_000): void {
   if ("body" in req) {
@@ -137,7 +137,7 @@ export function discard(req: HttpRequest, timeoutMs = 60_000): void {
     socket.off("close", settle);
   };
   req.once("end", settle);
-  // Not the request's own: it may have told all that it tells with its answer.
+  // Not the request's `close`, which may have been emitted with the end of its answer.
   socket.once("close", settle);
   req.resume();
 }
@@ -147,15 +147,15 @@ const jsonType = "application/json";
 const emptyObject = Buffer.from("{}");
 
 /**
- * Returns the body as a request. Throws a Refusal for what is neither JSON nor a form by its type, or becomes too large.
+ * Makes a request of a body. Throws a Refusal if its type is neither JSON nor a form, or if it becomes too large.
  *
- * Clients forget the header (`curl -d '{…}'` says form, an SDK in a browser may say text): where the type is
- * missing, text or form, an opening brace means JSON. No body at all is the empty object, so that what is missing
- * is named.
+ * Clients forget the header: `curl -d '{…}'` declares a form, and an SDK in a browser may declare text. So where the type is
+ * missing, text or form, an opening brace means JSON. An empty body is the empty object: then the refusal names the missing
+ * fields.
  */
 export function requestOf(desc: DescMessage, contentType = "", body: Buffer, room: BodyRoom): Wire {
   if (body.length === 0) return Wire.ofBytes(desc, emptyObject);
-  const json = withoutMark(body);
+  const json = withoutByteOrderMark(body);
   if (contentType === jsonType) return Wire.ofBytes(desc, json);
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (type === jsonType || type.endsWith("+json")) return Wire.ofBytes(desc, json);
@@ -166,23 +166,26 @@ export function requestOf(desc: DescMessage, contentType = "", body: Buffer, roo
   return isJson ? Wire.ofBytes(desc, json) : ofForm(desc, readForm(desc, formIn(body)), room);
 }
 
-/** The most bytes of a form: each may cost more than one of JSON, and forms are read at once. They are texts that people type. */
+/**
+ * The largest form, in bytes. A byte of a form may cost more than one of JSON, and forms are read in one turn. People type
+ * them.
+ */
 const maxFormBytes = 262_144;
 
-/** Returns the body, if it is no larger than a form may be. */
+/** Returns the body. Throws a Refusal if it is larger than a form may be. */
 function formIn(body: Buffer): Buffer {
   if (body.length > maxFormBytes) throw formTooLarge(maxFormBytes);
   return body;
 }
 
-/** What a form says is counted as the JSON that it becomes. */
+/** Counts a form as the JSON that it becomes. */
 function ofForm(desc: DescMessage, json: JsonObject, room: BodyRoom): Wire {
   room.growTo(jsonLength(json, room.maxBytes));
   return Wire.ofJson(desc, json);
 }
 
-/** Some editors put it before JSON; it says nothing there, and upstreams refuse it. */
-function withoutMark(body: Buffer): Buffer {
+/** Drops a byte order mark. Some editors put one before JSON, and upstreams refuse it. */
+function withoutByteOrderMark(body: Buffer): Buffer {
   const isMarked = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
   return isMarked ? body.subarray(3) : body;
 }

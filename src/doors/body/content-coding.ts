@@ -1,8 +1,8 @@
 /**
- * What `Content-Encoding` says of a request's body, and the body as it was before.
+ * Decodes a body by its `Content-Encoding`.
  *
- * Source: RFC 9110, 8.4. Codings were applied in the order in which they are named, and are undone in the other. Each step is
- * bounded and counted as the body itself is (`inflate.ts`).
+ * Source: RFC 9110, 8.4. Codings are named in the order in which they were applied, and undone in the reverse order. Each step is
+ * bounded and counted as the body itself (`inflate.ts`).
  */
 import { unsupportedContentCoding } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
@@ -12,7 +12,7 @@ import type { Inflate, Inflated } from "./inflate.ts";
 
 const accepted = [...knownCodings, "identity"];
 
-/** Returns the codings in the order in which they were applied. Throws a Refusal for one that is not read. */
+/** Returns the codings in the order in which they were applied. Throws a Refusal for an unsupported one. */
 export function codingsIn(header: string | undefined): readonly string[] {
   if (header === undefined) return [];
   const codings = codingsNamedIn(header);
@@ -22,26 +22,26 @@ export function codingsIn(header: string | undefined): readonly string[] {
 
 export interface Decoding {
   readonly inflate: Inflate;
-  /** The most bytes that each step may make of it. */
+  /** The most bytes after each step. */
   readonly maxBytes: number;
-  /** Where the body is counted: as what it becomes from then on. */
+  /** Counts the body: after each step, as what it has become. */
   readonly share: BodyShare;
-  /** Fires when the caller goes away. */
+  /** Fires when the client disconnects. */
   readonly signal: Signal;
 }
 
-/** A body without its codings. */
+/** Decoded is a body without its codings. */
 export interface Decoded extends Pick<Inflated, "done"> {
   readonly body: Buffer;
 }
 
-/** Undoes the codings. Throws a Refusal. */
-export async function decoded(came: Buffer, codings: readonly string[], decoding: Decoding): Promise<Decoded> {
+/** Undoes the codings of a body. Throws a Refusal. */
+export async function decoded(received: Buffer, codings: readonly string[], decoding: Decoding): Promise<Decoded> {
   const { inflate, ...bounds } = decoding;
-  let body = came;
+  let body = received;
   let done = () => {};
   for (const coding of codings.toReversed()) {
-    // Whoever holds the place in the line would wait for itself.
+    // Otherwise this step would wait for the lock that the last one holds.
     done();
     const inflated = await inflate(body, { ...bounds, coding });
     decoding.share.remove(body.length);

@@ -1,8 +1,8 @@
 /**
- * What one text of a form stands for, by the type of its field.
+ * Reads one text of a form by the type of its field.
  *
- * A text that does not read as the type is returned as it is, for the codec to refuse by its path. The empty text, which
- * many encoders write for null, stands for nothing wherever it is no text of its own.
+ * A text that does not fit the type is returned unchanged, for the codec to refuse by its path. Many encoders write null as the
+ * empty text, so it leaves out every field that is not a text itself.
  */
 import { WireFault } from "../../wire/fault.ts";
 import { type JsonObject, type JsonValue, jsonType, parseJson } from "../../wire/json.ts";
@@ -14,13 +14,13 @@ const truths = new Map([
   ...["false", "f", "no", "n", "off", "0"].map((text) => [text, false] as const),
 ]);
 
-/** What people write: `.5`, `5.`, `+1`, `05`. No hexadecimal, no Infinity, nothing between the digits. */
+/** Numbers as people write them: `.5`, `5.`, `+1`, `05`. No hexadecimal, no Infinity, no separators. */
 const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** A decimal is read exactly, from a text: `+.5` is `0.5`, and `5.` is `5`. */
+/** Decimals are not rounded: `+.5` is `0.5`, and `5.` is `5`. */
 const decimal = /^(?:\+|(-))?(\d*)(?:\.(\d*))?$/;
 
-/** Returns undefined where the empty text leaves the field out. */
+/** Reads a scalar. Returns undefined where the empty text leaves the field out. */
 export function readScalar(value: ValuePlan, text: string): JsonValue | undefined {
   if (value.kind === "string" || value.kind === "bytes") return text;
   const trimmed = text.trim();
@@ -32,23 +32,23 @@ export function readScalar(value: ValuePlan, text: string): JsonValue | undefine
   return text;
 }
 
-/** Returns undefined where it is none. */
+/** Returns a text as a decimal, or undefined where it is none. */
 function decimalOf(text: string): string | undefined {
   const [, sign = "", whole = "", fraction = ""] = decimal.exec(text) ?? [];
   if (whole === "" && fraction === "") return undefined;
   return `${sign}${whole === "" ? "0" : whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** Returns the names in a list with commas; empty ones are none. The JSON of a list stays one text, and so do commas alone. */
-export function namesApart(text: string): readonly string[] {
+/** Splits a list of names at its commas, without the empty ones. The JSON of a list stays one text, and so do commas alone. */
+export function splitNames(text: string): readonly string[] {
   if (!text.includes(",") || text.trimStart().startsWith("[")) return [text];
   const names = text.split(",").flatMap((name) => name.trim() || []);
   return names.length > 0 ? names : [text];
 }
 
 /**
- * Reads a list that is written as one text of JSON; undefined where the text is none. Where an item may be a text, so
- * may the whole: it is a list only if every item fits and all are of one kind.
+ * Reads a list that is written as one text of JSON. Returns undefined where the text is none. Where an item may be a text, the
+ * whole may be one, too: then it is a list only if every item fits and all are of one kind.
  */
 export function readList(text: string | undefined, { value }: FieldPlan): JsonValue[] | undefined {
   const read = holdsText(value) ? parsedOrText : parsed;
@@ -57,13 +57,13 @@ export function readList(text: string | undefined, { value }: FieldPlan): JsonVa
   return !holdsText(value) || areAlike(value, json) ? json : undefined;
 }
 
-/** Reads an object that is written as one text of JSON; undefined where the text is none. */
+/** Reads an object that is written as one text of JSON. Returns undefined where the text is none. */
 export function readObject(text: string): JsonObject | undefined {
   const json = text.trimStart().startsWith("{") ? parsed(text) : undefined;
   return json as JsonObject | undefined;
 }
 
-/** Whether a value of this type may be a text. */
+/** Reports whether a value of this type may be a text. */
 export function holdsText(value: ValuePlan): boolean {
   if (value.kind !== "message") return value.kind === "string" || value.kind === "bytes";
   return value.plan.bare?.kind === "union" && value.plan.bare.byType.has("string");
@@ -84,7 +84,7 @@ function fits(value: ValuePlan, item: JsonValue): boolean {
   }
 }
 
-/** Reads a text that may be JSON; undefined where it is none. Throws the WireFault of what no body may say: a member twice. */
+/** Reads a text that may be JSON. Returns undefined where it is none. Throws a WireFault where it has a member twice. */
 function parsed(text: string): JsonValue | undefined {
   try {
     return parseJson(Buffer.from(text), false);
@@ -94,7 +94,7 @@ function parsed(text: string): JsonValue | undefined {
   }
 }
 
-/** Reads a text that may be JSON, or stay a text. */
+/** Reads a text that may be JSON. Returns undefined for whatever is wrong with it. */
 function parsedOrText(text: string): JsonValue | undefined {
   try {
     return parsed(text);

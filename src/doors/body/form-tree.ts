@@ -1,19 +1,19 @@
 /**
- * Pairs of a form → a tree by the brackets in their keys: `k`, `k[]`, `k[0]`, `k[a]`, `k[a][b]`.
+ * The pairs of a form → a tree, by the brackets in their keys: `k`, `k[]`, `k[0]`, `k[a]`, `k[a][b]`.
  *
- * Whether `k[0]` is an item or a member named 0 is not decided here: that takes the field's type. Refused: forms that
- * are too large to be meant, keys that could reach a prototype, and fields that are two things at once.
+ * Whether `k[0]` is an item or a member named 0 depends on the field's type, and is not decided here. Refused are forms of
+ * unreasonable size, keys that could reach a prototype, and fields that are two things at once.
  */
 import { invalidValue, malformedBody } from "../../call/refusals.ts";
 
 export type Pair = readonly [key: string, text: string];
 
 export interface FormNode {
-  /** The texts of `k=` and `k[]=`, in their order. */
+  /** The texts of `k=` and `k[]=`, in the order of the form. */
   readonly texts: string[];
-  /** Whether one of them came as `k[]=`: then they are a list, however few. */
+  /** Whether one of them is a `k[]=`: then they are a list, even a single one. */
   appended: boolean;
-  /** What came as `k[…]=`, by what the brackets hold. */
+  /** The nodes of `k[…]=`, by the text in the brackets. */
   readonly children: Map<string, FormNode>;
 }
 
@@ -25,7 +25,7 @@ const maxIndex = 4095;
 
 const forbidden = new Set(["__proto__", "constructor", "prototype"]);
 
-/** Takes up the pairs. Throws a Refusal. */
+/** Builds the tree of these pairs. Throws a Refusal. */
 export function formTree(pairs: Iterable<Pair>): FormNode {
   const root = emptyNode();
   let count = 0;
@@ -57,7 +57,7 @@ function add(root: FormNode, segments: readonly string[], text: string): void {
   node.texts.push(text);
 }
 
-/** Splits `k[a][b]`. Brackets that do not pair up to the end are part of the name. */
+/** Splits `k[a][b]`. Brackets that are not paired up to the end are part of the name. */
 function segmentsOf(key: string): readonly string[] {
   const [, name, brackets] = /^([^[]+)((?:\[[^[\]]*\])+)$/.exec(key) ?? [];
   if (name === undefined || brackets === undefined) return [key];
@@ -66,18 +66,18 @@ function segmentsOf(key: string): readonly string[] {
   return segments;
 }
 
-/** Some encoders write lists of lists so, and lose where each ends. */
+/** Some encoders write lists of lists like this, without where each ends. */
 function unclear(name: string): Error {
   const words = "`[]` before other brackets does not say which items belong together; number them, as in `[0][1]`";
   return invalidValue(name, words);
 }
 
-/** Returns the text, where there is one and no brackets. */
+/** Returns the text of a node that has just one, and no brackets. */
 export function onlyText({ texts, appended, children }: FormNode): string | undefined {
   return texts.length === 1 && !appended && children.size === 0 ? texts[0] : undefined;
 }
 
-/** Whether the brackets spell a list. Throws a Refusal where an index is too large to be meant. */
+/** Reports whether the brackets make a list. Throws a Refusal for an index beyond `maxIndex`. */
 export function isList({ appended, children }: FormNode): boolean {
   if (children.size === 0) return appended;
   const keys = [...children.keys()];
@@ -86,13 +86,13 @@ export function isList({ appended, children }: FormNode): boolean {
   return true;
 }
 
-/** Returns the items of a list: those with an index by their number, then the others. */
+/** Returns the items of a list: those with an index, in the order of their numbers, then the others. */
 export function itemsOf({ texts, children }: FormNode): readonly FormNode[] {
   const indexed = [...children].sort(([a], [b]) => Number(a) - Number(b)).map(([, child]) => child);
   return [...indexed, ...texts.map((text) => ({ ...emptyNode(), texts: [text] }))];
 }
 
-/** Returns the members of an object. Throws a Refusal where there is a text beside them. */
+/** Returns the members of an object. Throws a Refusal if there is a text beside them. */
 export function membersOf({ texts, children }: FormNode): ReadonlyMap<string, FormNode> {
   if (texts.some((text) => text !== "")) throw malformedBody("a form field is both an object and a text or list");
   return children;

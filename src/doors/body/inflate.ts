@@ -1,11 +1,11 @@
 /**
- * Decompresses what a caller has compressed, within the bounds of what may be sent plain: each piece is counted as it comes out,
- * and nothing more is made of what is too large or has no room, or of a long body that was compressed too well to be meant.
- * What is broken, cut off, or goes on behind its end is refused.
+ * Decompresses bodies within the bounds of plain ones. Each piece is counted as it comes out, and decompression stops if the
+ * result is too large, has no room, or is so much longer than its source that it must be a bomb. Data that is broken, cut off,
+ * or followed by more is refused.
  *
- * It is done outside the event loop, by pieces. Of what becomes long one is gone on with at a time, until it has been read: so many
- * at once take their memory one after the other, and one processor, and leave others time between them. What stays short waits for
- * nobody.
+ * zlib works outside the event loop, piece by piece. Of results that become long, only one at a time goes on, and it keeps its
+ * lock until it has been read. So many at once take their memory and one processor in turn, and leave other calls time between
+ * them. Short results take no lock.
  */
 import { once } from "node:events";
 import { cancelled, compressedTooWell, malformedBody, requestTooLarge } from "../../call/refusals.ts";
@@ -13,41 +13,41 @@ import type { Signal } from "../../runtime/caller-abort.ts";
 import { createDecompressor, mostGrowth } from "../../runtime/content-codings.ts";
 import type { BodyShare } from "./body-budget.ts";
 
-/** The length of a piece, and of what is short. In bytes. */
+/** The length of a piece, and of the longest short result. In bytes. */
 const chunkSize = 65_536;
 
-/** What a body may always become, however well it was compressed. */
-const freeBytes = 1_048_576;
+/** The length that any body may become, however well it was compressed. In bytes. */
+const alwaysAllowed = 1_048_576;
 
 export interface Inflating {
   readonly coding: string;
-  /** The most bytes that it may become. */
+  /** The most bytes of the result. */
   readonly maxBytes: number;
   readonly share: BodyShare;
-  /** Fires when the caller goes away. */
+  /** Fires when the client disconnects. */
   readonly signal: Signal;
 }
 
 export interface Inflated {
   readonly pieces: readonly Buffer[];
-  /** Says that they have been read, and lets the next go on. So does the signal. */
+  /** Releases the lock: the pieces have been read. The signal releases it, too. */
   done(): void;
 }
 
-/** Returns what the bytes become. Throws a Refusal. */
+/** Inflate decompresses bytes. Throws a Refusal. */
 export type Inflate = (bytes: Uint8Array, inflating: Inflating) => Promise<Inflated>;
 
 export function createInflate(): Inflate {
-  const line = createLine();
+  const mutex = createMutex();
   return async (bytes, { coding, maxBytes, share, signal }) => {
     if (bytes.length === 0) return { pieces: [], done: () => {} };
     const stream = createDecompressor(coding, bytes, chunkSize);
     if (!stream) throw malformedBody(`the compression ${coding} is not known`);
     const pieces: Buffer[] = [];
-    const mostBytes = Math.max(freeBytes, mostGrowth * bytes.length);
+    const mostBytes = Math.max(alwaysAllowed, mostGrowth * bytes.length);
     let length = 0;
-    const place = line.place(signal);
-    // What it fails by is thrown by the iteration.
+    const lock = mutex.lock(signal);
+    // The iteration throws the error.
     stream.on("error", () => {}).end(bytes);
     try {
       for await (const piece of stream as AsyncIterable<Buffer>) {
@@ -57,12 +57,12 @@ export function createInflate(): Inflate {
         if (length > mostBytes) throw compressedTooWell(mostGrowth);
         share.add(piece.length);
         pieces.push(piece);
-        if (length >= chunkSize) await place.enter();
+        if (length >= chunkSize) await lock.acquire();
       }
       if (stream.bytesWritten < bytes.length) throw malformedBody("more follows behind the end of what is compressed");
-      return { pieces, done: place.leave };
+      return { pieces, done: lock.release };
     } catch (error) {
-      place.leave();
+      lock.release();
       throw isOfZlib(error) ? malformedBody("it cannot be decompressed") : error;
     } finally {
       if (!stream.closed) await once(stream.destroy(), "close");
@@ -75,46 +75,47 @@ function isOfZlib(error: unknown): boolean {
 }
 
 /**
- * Lets the next go on once what was inflated has been read: that is worked on before anybody else has a turn, and then the others
- * have as long as it took since `readAt`, by `performance.now()`.
+ * Releases the lock of what was inflated after it has been read, and after other calls have had as much time as the reading
+ * took. It began at `readAt`, by `performance.now()`.
  */
 export function doneSince({ done }: Pick<Inflated, "done">, readAt: number): void {
   setImmediate(() => setTimeout(done, performance.now() - readAt));
 }
 
-/** One is at its head; the others wait. */
-interface Line {
-  /** Returns a place that is left when the signal fires, at the latest. */
-  place(signal: Signal): Place;
+/** Mutex has at most one lock acquired at a time. The others wait in the order in which they asked. */
+interface Mutex {
+  /** Returns a lock that is not acquired yet. The signal releases it. */
+  lock(signal: Signal): Lock;
 }
 
-interface Place {
-  /** Waits until it is at the head, where it is not. */
-  enter(): Promise<void>;
-  leave(): void;
+interface Lock {
+  /** Resolves when the lock is acquired; at once if it is already. */
+  acquire(): Promise<void>;
+  /** Does nothing where the lock is not acquired. */
+  release(): void;
 }
 
-function createLine(): Line {
-  let head: Place | undefined;
-  const waiting: { readonly place: Place; readonly goOn: () => void }[] = [];
+function createMutex(): Mutex {
+  let holder: Lock | undefined;
+  const waiting: { readonly lock: Lock; readonly resolve: () => void }[] = [];
   return {
-    place(signal) {
-      const place: Place = {
-        async enter() {
-          if (head === place) return;
-          if (head) await new Promise<void>((goOn) => waiting.push({ place, goOn }));
-          else head = place;
-          if (signal.aborted) place.leave();
+    lock(signal) {
+      const lock: Lock = {
+        async acquire() {
+          if (holder === lock) return;
+          if (holder) await new Promise<void>((resolve) => waiting.push({ lock, resolve }));
+          else holder = lock;
+          if (signal.aborted) lock.release();
         },
-        leave() {
-          if (head !== place) return;
+        release() {
+          if (holder !== lock) return;
           const next = waiting.shift();
-          head = next?.place;
-          next?.goOn();
+          holder = next?.lock;
+          next?.resolve();
         },
       };
-      signal.addEventListener("abort", place.leave, { once: true });
-      return place;
+      signal.addEventListener("abort", lock.release, { once: true });
+      return lock;
     },
   };
 }

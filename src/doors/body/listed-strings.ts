@@ -1,8 +1,8 @@
 /**
- * Numbers and booleans that JSON may write as strings: those fields that the specification of the service lists as strings, and
- * no others. They are read as a form's are, and go on as what they say.
+ * Converts numbers and booleans that JSON may write as strings: the fields that the specification of the service lists as strings,
+ * and no others. They are read as those of a form.
  *
- * Source: SPEC 4.3, 4.5. What does not read as the field's type stays, for the codec to refuse by its path.
+ * Source: SPEC 4.3, 4.5. A string that does not fit the field's type stays, for the codec to refuse by its path.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { CreateCompletionRequestSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
@@ -17,10 +17,10 @@ const listed: ReadonlyMap<DescMessage, readonly string[]> = new Map<DescMessage,
   [CreateSpeechRequestSchema, ["speed"]],
 ]);
 
-/** In characters. Of what is longer an outline has another text. */
-const longest = 64;
+/** The longest string that is converted, in characters. An outline does not have longer ones in full. */
+const maxLength = 64;
 
-/** Returns the request with these fields as what they say. Throws a WireFault where it is no JSON object. */
+/** Returns the request with these fields converted. Throws a WireFault where it is no JSON object. */
 export function withListedStrings(request: Wire): Wire {
   const keys = listed.get(request.desc);
   if (!keys) return request;
@@ -29,7 +29,7 @@ export function withListedStrings(request: Wire): Wire {
   for (const key of keys) {
     const written = outline[key];
     const field = planOf(request.desc).byKey.get(key);
-    if (typeof written !== "string" || written.length > longest || field?.kind !== "field") continue;
+    if (typeof written !== "string" || written.length > maxLength || field?.kind !== "field") continue;
     const read = readScalar(field.value, written);
     if (typeof read === "number" || typeof read === "boolean" || read === undefined) changes[key] = read;
   }

@@ -1,7 +1,7 @@
 /**
- * multipart/form-data → pairs of texts. A part that is a file is refused: no endpoint takes one.
+ * multipart/form-data → pairs of texts. A file is refused: no endpoint takes one.
  *
- * The reader keeps to RFC 7578: CRLF ends lines, a closing boundary ends the body, names and texts are UTF-8.
+ * Source: RFC 7578. CRLF ends lines, a closing boundary ends the body, names and texts are UTF-8.
  */
 import { isUtf8 } from "node:buffer";
 import { malformedBody, unsupportedMediaType } from "../../call/refusals.ts";
@@ -11,11 +11,11 @@ import type { Pair } from "./form-tree.ts";
 const maxHeaderBytes = 16 * 1024;
 const accepted = "application/json, and forms without files";
 
-/** Yields the text fields in their order. Throws a Refusal. */
+/** Yields the text fields in the order of the form. Throws a Refusal. */
 export function* multipartPairs(contentType: string, body: Buffer, steps: Steps = { count: 0 }): Generator<Pair> {
   if (body.length === 0) return;
   const boundary = Buffer.from(`\r\n--${boundaryOf(contentType)}`, "latin1");
-  // The first boundary may stand at the very start, where no line ends before it.
+  // The first boundary may be at the very start, without a line end before it.
   const opening = boundary.subarray(2);
   const isFirst = body.subarray(0, opening.length).equals(opening);
   let at = isFirst ? opening.length : after(body, boundary, 0, steps);
@@ -31,7 +31,7 @@ export function* multipartPairs(contentType: string, body: Buffer, steps: Steps 
 
 const blankLine = Buffer.from("\r\n\r\n");
 
-/** Returns where these bytes end, the next time that they come. */
+/** Returns the end of the next occurrence of these bytes. */
 function after(body: Buffer, bytes: Buffer, from: number, steps: Steps): number {
   const at = body.indexOf(bytes, from);
   steps.count += (at === -1 ? body.length : at) - from + bytes.length;
@@ -45,7 +45,7 @@ function boundaryOf(contentType: string): string {
   return (boundary[1] ?? boundary[2]) as string;
 }
 
-/** Reads the name in a part's headers, the rest of the boundary's line before them. */
+/** Reads the name in the headers of a part. The rest of the boundary's line comes before them. */
 function fieldName(headers: string): string {
   const [padding, ...lines] = headers.split("\r\n");
   if (padding?.trim() !== "") throw broken();
@@ -60,7 +60,7 @@ function fieldName(headers: string): string {
     throw unsupportedMediaType(accepted, "Send text fields only.");
   }
   if (name === undefined || !/^content-disposition\s*:\s*form-data\s*;/i.test(disposition ?? "")) throw broken();
-  // Browsers write a quote and the ends of lines so.
+  // Browsers escape quotes and line ends like this.
   return name.replace(/%22|%0D|%0A/gi, decodeURIComponent);
 }
 

@@ -1,8 +1,8 @@
 /**
  * application/x-www-form-urlencoded → pairs of texts.
  *
- * `+` is a space, `%41` a byte of UTF-8; a `%` that no two hexadecimal digits follow stands for itself, as browsers
- * have it. What is no UTF-8 in the end is refused, as it is in JSON: it could not be passed on as it came.
+ * `+` is a space and `%41` a byte of UTF-8. A `%` without two hexadecimal digits stands for itself, as in browsers. A text that is
+ * not UTF-8 is refused, as in JSON, because it could not be passed on unchanged.
  */
 import { isUtf8 } from "node:buffer";
 import { malformedBody } from "../../call/refusals.ts";
@@ -15,7 +15,7 @@ const percent = 0x25;
 const plus = 0x2b;
 const space = 0x20;
 
-/** Yields the pairs in their order, empty ones too: they are counted as any other. Throws a Refusal. */
+/** Yields the pairs in the order of the form, also empty ones, which count as any other. Throws a Refusal. */
 export function* urlencodedPairs(body: Buffer, steps: Steps = { count: 0 }): Generator<Pair> {
   for (let from = 0; from < body.length; ) {
     const found = body.indexOf(ampersand, from);

@@ -1,32 +1,32 @@
 /**
- * The open connections of a listener: counted, watched for readers that stall, and bounded. Where a new one would be one too
- * many, the oldest that is idle is closed; where none is idle, the new one is.
+ * The open connections of a listener: counted, watched for stalled readers, and bounded in number. A new connection beyond the
+ * bound replaces the oldest idle one, and is closed itself if none is idle.
  */
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { connectionReader, type StalledReaders } from "./stalled-readers.ts";
 
-/** An open connection, and what is known of it. */
+/** OpenConnection is the state of a connection that its protocol keeps up to date. */
 export interface OpenConnection {
-  /** `undecided`: its first bytes have not told yet. */
+  /** `undecided` until its first bytes have shown the protocol. */
   protocol: "undecided" | "http1" | "http2" | "websocket";
-  /** Whether it may be closed without a loss: nothing runs on it. */
+  /** Reports whether nothing runs on it, so that closing it loses nothing. */
   isIdle: () => boolean;
 }
 
-/** What is open at a moment. */
+/** ConnectionCounts counts the open connections by protocol, and the cuts since the start. */
 export interface ConnectionCounts {
   readonly undecided: number;
   readonly http1: number;
   readonly http2: number;
   readonly websocket: number;
-  /** Streams of HTTP/2. */
+  /** Open streams of HTTP/2. */
   readonly streams: number;
-  /** How many peers have been cut so far because they stopped reading. */
+  /** Peers cut so far because they stopped reading. */
   readonly stalled: number;
-  /** How many connections have been closed so far because there were too many. */
+  /** Connections closed so far because there were too many. */
   readonly shed: number;
-  /** How many sessions of HTTP/2 have been cut so far because they sent what no stream needs. */
+  /** Sessions of HTTP/2 cut so far as floods. */
   readonly floods: number;
 }
 
@@ -44,19 +44,19 @@ export const nothingOpen: ConnectionCounts = {
 export interface Connections {
   add(socket: Socket): OpenConnection;
   counts(sessions: Pick<ConnectionCounts, "streams" | "floods">): ConnectionCounts;
-  /** Ends those whose first bytes have not told what they are. */
+  /** Closes the connections whose protocol is undecided. */
   endUndecided(): void;
 }
 
-/** How many files a process has open besides its clients' connections: the database, its journal, upstreams. At least this part. */
+/** The part of the process's open files that is kept for the database, its journal and upstreams, and the least number of them. */
 const reservedShare = 0.25;
-const leastReserved = 64;
+const minReserved = 64;
 
 export function createConnections(
-  most = Math.max(1, openFilesLimit() - Math.max(leastReserved, openFilesLimit() * reservedShare)),
+  max = Math.max(1, openFilesLimit() - Math.max(minReserved, openFilesLimit() * reservedShare)),
   readers: StalledReaders,
 ): Connections {
-  /** In the order in which they came. */
+  /** Oldest first. */
   const open = new Map<Socket, OpenConnection>();
   let shed = 0;
 
@@ -73,10 +73,10 @@ export function createConnections(
     add(socket) {
       const connection: OpenConnection = { protocol: "undecided", isIdle: () => connection.protocol === "undecided" };
       const reader = connectionReader(socket);
-      if (open.size >= most) {
+      if (open.size >= max) {
         shed++;
         makeRoom();
-        if (open.size >= most) socket.destroy();
+        if (open.size >= max) socket.destroy();
       }
       open.set(socket, connection);
       readers.watch(reader);
@@ -97,7 +97,7 @@ export function createConnections(
   };
 }
 
-/** Returns how many files the process may have open; infinite where the system does not say. Linux: proc(5), `limits`. */
+/** Returns how many files the process may have open; infinite where the system has no `/proc`. Linux: proc(5), `limits`. */
 function openFilesLimit(): number {
   try {
     const soft = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];

@@ -1,81 +1,69 @@
 /**
  * Ends sessions of HTTP/2 that send more than their streams need: floods of window updates, pings, settings, priorities, empty
- * data. Each such frame costs the process as much as it costs its sender, and no code of ours sees it come.
+ * data. Each such frame costs the process as much as its sender, and Node does not report it.
  *
- * So what is counted is bytes: what a connection has brought, less the bodies of its streams and what each stream's head may
- * take. The rest has a budget that refills. A session beyond it is told to calm down and is cut, and its address may open
- * none for a while: it would only begin again. So it is where Node has ended a session for the streams that it reset.
+ * So bytes are counted: all that a connection has received, less the bodies of its streams and an allowance for each stream's
+ * head. The rest has a budget that refills. A session beyond it is told to calm down and cut, and its address may open none for a
+ * while, because it would only begin again. The same holds where Node ends a session for the streams that it has reset.
  */
 import { constants, type Http2Stream, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 
 export interface Http2Floods {
-  /** Whether an address may open a session at this moment. */
+  /** Reports whether an address may open a session now. */
   admits(address: string): boolean;
-  /** Counts what a session sends, until it closes. Returns what is told of each stream that opens. */
+  /** Counts what a session sends, until it closes. Returns what has to be called with each stream that opens. */
   watch(session: ServerHttp2Session, socket: Socket): (stream: Http2Stream) => void;
-  /** Lets an address open none for a while: its session was ended for the streams that it reset. */
+  /** Bars an address for a while, because its session was ended for the streams that it had reset. */
   penalise(address: string): void;
-  /** How many sessions have been cut. */
+  /** How many sessions have been cut so far. */
   readonly cuts: number;
   close(): void;
 }
 
 export interface Http2FloodOptions {
-  /** How long an address may open no session after one was cut. */
+  /** How long an address may open no session after one was cut, in milliseconds. */
   readonly penaltyMs?: number;
 }
 
-/** What a session may send at once beside its streams, and in each second. In bytes: a window update has 13. */
+/**
+ * The budget of a session beside its streams: what it may send at once, and how much is added each second. A window update has
+ * 13 bytes.
+ */
 const burstBytes = 262_144;
 const bytesPerSecond = 65_536;
-/** What the head of a stream may take, and the frames around its body. */
+/** The allowance for the head of a stream and the frames around its body. In bytes. */
 const bytesPerStream = 16_384;
-const lookMs = 25;
-/** So many addresses are remembered at most. */
-const mostPenalties = 10_000;
+const checkMs = 25;
+/** The most addresses that are remembered. */
+const maxPenalties = 10_000;
 
 interface Watched {
   readonly session: ServerHttp2Session;
   readonly socket: Socket;
   readonly address: string;
-  /** What it may still send; falls below 0 when it floods. */
+  /** The bytes left of its budget; negative when it floods. */
   left: number;
-  /** What had come, and when, at the last look. */
+  /** How many bytes had been received at the last check, and when that was. */
   readBytes: number;
-  lookedAt: number;
+  checkedAt: number;
 }
 
 export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}): Http2Floods {
   const watched = new Set<Watched>();
-  /** Until when an address may open none, by `performance.now()`; in the order in which they were cut. */
-  const penalties = new Map<string, number>();
-  let cuts = 0;
+  const penalties = createPenalties(penaltyMs);
   let timer: NodeJS.Timeout | undefined;
 
-  function look(): void {
+  function check(): void {
     const now = performance.now();
     for (const one of watched) {
-      const { bytesRead } = one.socket;
-      const refilled = one.left + ((now - one.lookedAt) / 1000) * bytesPerSecond - (bytesRead - one.readBytes);
-      one.left = Math.min(refilled, burstBytes);
-      one.readBytes = bytesRead;
-      one.lookedAt = now;
-      if (one.left < 0) cut(one, now);
+      refill(one, now);
+      if (one.left >= 0) continue;
+      watched.delete(one);
+      penalties.add(one.address, now);
+      one.session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      one.socket.destroy();
     }
-  }
-
-  function penalise(address: string, now: number): void {
-    cuts++;
-    if (penalties.size >= mostPenalties) penalties.clear();
-    penalties.set(address, now + penaltyMs);
-  }
-
-  function cut(one: Watched, now: number): void {
-    watched.delete(one);
-    penalise(one.address, now);
-    one.session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    one.socket.destroy();
   }
 
   function forget(one: Watched): void {
@@ -86,18 +74,12 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
   }
 
   return {
-    admits(address) {
-      const until = penalties.get(address);
-      if (until === undefined) return true;
-      if (until > performance.now()) return false;
-      penalties.delete(address);
-      return true;
-    },
+    admits: (address) => !penalties.holds(address),
     watch(session, socket) {
       const { bytesRead: readBytes, remoteAddress: address = "" } = socket;
-      const one: Watched = { session, socket, address, left: burstBytes, readBytes, lookedAt: performance.now() };
+      const one: Watched = { session, socket, address, left: burstBytes, readBytes, checkedAt: performance.now() };
       watched.add(one);
-      timer ??= setInterval(look, lookMs).unref();
+      timer ??= setInterval(check, checkMs).unref();
       session.once("close", () => forget(one));
       return (stream) => {
         one.left += bytesPerStream;
@@ -106,15 +88,49 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
         });
       };
     },
-    penalise: (address) => penalise(address, performance.now()),
+    penalise: (address) => penalties.add(address, performance.now()),
     get cuts() {
-      return cuts;
+      return penalties.count;
     },
     close: () => clearInterval(timer),
   };
 }
 
-/** Has the bytes of a stream's body told as they come. `push` is how every stream of Node's is fed. */
+/** Subtracts what was received since the last check from a session's budget, and adds what the time since then allows. */
+function refill(one: Watched, now: number): void {
+  const { bytesRead } = one.socket;
+  const refilled = one.left + ((now - one.checkedAt) / 1000) * bytesPerSecond - (bytesRead - one.readBytes);
+  one.left = Math.min(refilled, burstBytes);
+  one.readBytes = bytesRead;
+  one.checkedAt = now;
+}
+
+/** Remembers the addresses that may open no session. */
+function createPenalties(penaltyMs: number) {
+  /** Until when, by `performance.now()`. */
+  const until = new Map<string, number>();
+  let count = 0;
+  return {
+    add(address: string, now: number): void {
+      count++;
+      if (until.size >= maxPenalties) until.clear();
+      until.set(address, now + penaltyMs);
+    },
+    holds(address: string): boolean {
+      const end = until.get(address);
+      if (end === undefined) return false;
+      if (end > performance.now()) return true;
+      until.delete(address);
+      return false;
+    },
+    /** How many penalties there have been so far. */
+    get count() {
+      return count;
+    },
+  };
+}
+
+/** Counts the bytes of a stream's body as they arrive. Node feeds every stream by its `push`. */
 function countBody(stream: Http2Stream, count: (bytes: number) => void): void {
   const push = stream.push.bind(stream);
   stream.push = (piece: Uint8Array | null) => {

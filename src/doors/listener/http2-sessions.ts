@@ -1,8 +1,8 @@
 /**
- * HTTP/2 sessions of a listener: which streams are open, when a session is idle, and which stream's reader has stalled.
+ * The HTTP/2 sessions of a listener: their open streams, their idle time, and streams whose readers stall.
  *
- * A session ends when its client ends its side: HTTP/2 knows no half-closed connection, and a client that waits for an answer
- * keeps its own end open. One without streams for `idleMs` is told to go away, and is cut where it does not.
+ * A session ends when its client ends its side: HTTP/2 has no half-closed connections, and a client that waits for an answer keeps
+ * its own end open. A session without streams for `idleMs` gets a GOAWAY, and is cut if its client stays.
  */
 import { constants, type Http2Server, type Http2Stream, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
@@ -18,36 +18,36 @@ export interface Http2SessionOptions {
 }
 
 export interface Http2Sessions {
-  /** Takes a connection whose first bytes are the preface. Returns what says whether it is idle. */
+  /** Begins a session on a connection whose first bytes are the preface. Returns what reports whether it is idle. */
   take(socket: Socket): () => boolean;
-  /** How many streams are open. */
+  /** Returns how many streams are open. */
   streams(): number;
-  /** How many sessions have been cut so far because they sent what no stream needs. */
+  /** Returns how many sessions have been cut so far as floods. */
   floods(): number;
-  /** Tells all sessions to go away, and lets their streams finish. */
+  /** Sends all sessions a GOAWAY, and lets their streams finish. */
   close(): void;
   /** Ends all sessions, whatever runs. */
   cut(): void;
 }
 
-/** The most streams that a session has open at a time; clients wait, or open another. */
+/** The most open streams of a session. Clients wait, or open another session. */
 export const maxConcurrentStreams = 250;
 /**
- * How many streams a client may reset at once, and how many a second after that (`NGHTTP2_ENHANCE_YOUR_CALM` beyond): all that
- * a session may have open at a time, as where a batch is given up.
+ * How many streams a client may reset at once, and how many a second after that. Beyond, the session ends with
+ * `NGHTTP2_ENHANCE_YOUR_CALM`. At once it may reset all that it can have open, as a client does that gives up a batch.
  */
 export const streamResets = { streamResetBurst: maxConcurrentStreams, streamResetRate: 20 };
 
-/** How long a client that was told to go away may keep the connection. */
+/** How long a client may keep the connection after a GOAWAY, in milliseconds. */
 const lingerMs = 1_000;
 
-/** RFC 9113, sections 4.1, 6.5 and 6.7. */
+/** The sizes of frames that answer the client's own. RFC 9113, sections 4.1, 6.5 and 6.7. */
 const pingReplyBytes = 17;
 const settingsReplyBytes = 9;
 
 export function createHttp2Sessions(server: Http2Server, options: Http2SessionOptions): Http2Sessions {
   const sessions = new Set<ServerHttp2Session>();
-  /** The connection that becomes a session at this moment. */
+  /** The connection that is becoming a session in this turn. */
   let taking: Socket | undefined;
   let isIdle = () => true;
   const floods = createHttp2Floods(options.floods);
@@ -60,10 +60,10 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
     session.once("close", () => sessions.delete(session));
     if (taking) isIdle = watchSession(session, taking, { ...options, count, floods });
   });
-  server.on("sessionError", () => {}); // The session closes by itself; there is nobody to tell.
+  server.on("sessionError", () => {}); // The session closes by itself.
   return {
     take(socket) {
-      // The listener's server keeps connections half open, as HTTP/1.1 may need them.
+      // The listener's server allows half-open connections, for HTTP/1.1.
       socket.allowHalfOpen = false;
       if (!floods.admits(socket.remoteAddress ?? "")) {
         socket.destroy();
@@ -91,11 +91,11 @@ interface Watching {
   readonly deadlines: Deadlines;
   readonly readers: StalledReaders;
   readonly floods: Http2Floods;
-  /** Told of streams that open and close. */
+  /** Called with 1 or −1 when a stream opens or closes. */
   readonly count: (change: number) => void;
 }
 
-/** Follows the streams of a session, and ends it when it is idle. Returns what says whether it is. */
+/** Follows the streams of a session, and ends it when it has been idle for too long. Returns what reports whether it is idle. */
 function watchSession(
   session: ServerHttp2Session,
   socket: Socket,
@@ -109,7 +109,7 @@ function watchSession(
     },
     onDeadline: () => goAway(session, socket),
   };
-  /** What answers the client's own pings and settings tells nothing of its streams. In bytes. */
+  /** Bytes written in answer to the client's own pings and settings. They show no progress of its streams. */
   let replies = 0;
   session.on("ping", () => {
     replies += pingReplyBytes;
@@ -119,7 +119,7 @@ function watchSession(
   });
   const carried = () => socket.bytesWritten - replies;
   const opened = floods.watch(session, socket);
-  endResets(session, socket, floods);
+  penaliseResets(session, socket, floods);
   deadlines.watch(idle);
   session.once("close", () => deadlines.forget(idle));
   session.on("stream", (stream) => {
@@ -138,12 +138,12 @@ function watchSession(
   return () => open === 0;
 }
 
-/** Remembers the address whose session Node has ended because it reset more streams than `streamResets` allow. */
-function endResets(session: ServerHttp2Session, socket: Socket, floods: Http2Floods): void {
+/** Penalises the address of a session that Node ends because it reset more streams than `streamResets` allow. */
+function penaliseResets(session: ServerHttp2Session, socket: Socket, floods: Http2Floods): void {
   const { remoteAddress: address = "" } = socket;
   let aborted = 0;
   session.on("stream", (stream) => {
-    // A stream is told of in a later turn than it came, and may have been reset by then.
+    // Node emits a stream in a later turn than its frame arrived. It may have been reset by then.
     if (stream.aborted) aborted++;
     else stream.once("aborted", () => aborted++);
   });
@@ -165,21 +165,22 @@ function readerOf(stream: Http2Stream, socket: Socket, carried: () => number): R
 }
 
 /**
- * Tells a client to stop sending a body that nobody reads: the whole answer has been sent. RFC 9113, section 8.1. Otherwise the
- * stream would stay open for as long as the client likes.
+ * Asks a client to stop sending a body after its whole answer has been sent (RFC 9113, section 8.1). Otherwise the stream would
+ * stay open for as long as the client likes.
  */
 function endUpload(stream: Http2Stream & { readonly endAfterHeaders?: boolean }): void {
   if (stream.destroyed || stream.readableEnded || stream.endAfterHeaders) return;
   const { localClose, remoteClose } = stream.state;
   if (remoteClose === 1) return;
-  // Trailers are sent after what the stream calls its finish.
+  // Node sends trailers after the stream has emitted `finish`.
   if (localClose === 1) stream.close(constants.NGHTTP2_NO_ERROR);
   else setTimeout(endUpload, trailersMs, stream).unref();
 }
 
+/** How long to wait for trailers to be sent before looking again, in milliseconds. */
 const trailersMs = 10;
 
-/** Ends a session that has no streams; its socket is cut where the client does not end its side. */
+/** Ends a session that has no streams. Its socket is cut if the client does not end its side. */
 function goAway(session: ServerHttp2Session, socket: Socket): void {
   session.close();
   const cut = setTimeout(() => socket.destroy(), lingerMs);

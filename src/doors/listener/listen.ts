@@ -1,52 +1,50 @@
 /**
  * One port for HTTP/1.1 and for HTTP/2 without TLS (h2c with prior knowledge, as gRPC clients speak it).
  *
- * The first bytes of a connection decide: the HTTP/2 preface, or anything else. A connection that stays silent is
- * cut after `sniffTimeoutMs`. `close` stops accepting, lets running requests finish, and cuts what is left when the
- * grace has passed.
+ * The first bytes of a connection decide: the HTTP/2 preface, or anything else. A connection that stays silent is cut after
+ * `sniffTimeoutMs`. `close` stops accepting, lets running requests finish, and cuts what is left after the grace.
  *
- * Every connection ends, whichever way its client leaves: by ending its side, by a reset, by silence (`idleMs`), by no longer
- * reading (`stalledMs`), or by vanishing, which the system's probes find out. Where the process may have no more of them, the
- * one that has been idle longest makes room.
+ * Every connection ends, however its client leaves: by ending its side, by a reset, by silence (`idleMs`), by no longer reading
+ * (`stalledMs`), or by vanishing, which the system's probes find out. Where the process may open no more, the connection that has
+ * been idle longest makes room.
  */
-import {
-  createServer as createHttp1Server,
-  type IncomingMessage,
-  type RequestListener,
-  type ServerResponse,
-} from "node:http";
-import { createServer as createHttp2Server, type Http2Stream } from "node:http2";
+import type { RequestListener, Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { createKeepAlive, ServedConnection, type ServeOptions } from "../../http1/server/index.ts";
-import { createDeadlines } from "../../runtime/deadlines.ts";
-import type { Upgraded, Upgrades } from "../socket/responses-sockets.ts";
-import { type ConnectionCounts, createConnections, type OpenConnection } from "./connections.ts";
+import type { ServeOptions } from "../../http1/server/index.ts";
+import { createKeepAlive, ServedConnection, takeConnectionListener } from "../../http1/server/index.ts";
+import { createDeadlines, type Deadlines } from "../../runtime/deadlines.ts";
+import type { Upgrades } from "../socket/responses-sockets.ts";
+import { type ConnectionCounts, type Connections, createConnections, type OpenConnection } from "./connections.ts";
 import type { Http2FloodOptions } from "./http2-floods.ts";
-import { createHttp2Sessions, maxConcurrentStreams, streamResets } from "./http2-sessions.ts";
-import { rejectConnect, rejectHeadless, rejectPreface, rejectRaw } from "./raw-answers.ts";
-import { createRequestTurns } from "./request-turns.ts";
+import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.ts";
+import { createNodeServers, type NodeServers } from "./node-servers.ts";
+import { type RejectionBody, rejectConnect, rejectPreface, rejectRaw } from "./raw-answers.ts";
 import { sniff } from "./sniff-protocol.ts";
-import { createStalledReaders } from "./stalled-readers.ts";
+import { createStalledReaders, type StalledReaders } from "./stalled-readers.ts";
+import { createUpgradedConnections, type UpgradedConnections } from "./upgraded-connections.ts";
 
 export interface ListenOptions {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
   readonly handle: RequestListener;
-  /** Returns what answers a plain request (`http1/`), past Node's own server; undefined where that is to. */
+  /** Serves plain requests (`http1/`) without Node's own server. Returns undefined for a request that Node's server is to serve. */
   readonly handlePlain?: ServeOptions["serve"] | undefined;
-  /** Takes over the connections of requests that want another protocol; undefined where none are. */
+  /** How else plain requests are served. */
+  readonly plainOptions?: Pick<ServeOptions, "remembersHeads">;
+  /** Upgrades connections to another protocol; undefined where none is served. */
   readonly upgrades?: Upgrades | undefined;
-  /** Writes the body for a request that never became one: bad syntax, headers too large or too slow. */
-  readonly rejectionBody: (status: number) => Buffer;
+  /** Writes the body of an answer to what never became a request: bad syntax, headers too large or too slow. */
+  readonly rejectionBody: RejectionBody;
+  /** Milliseconds. */
   readonly sniffTimeoutMs?: number;
-  /** How long the head of an HTTP/1.1 request may take. */
+  /** How long the head of an HTTP/1.1 request may take, in milliseconds. */
   readonly headersTimeoutMs?: number;
-  /** How long a connection may be idle: without a request, or without a stream. */
+  /** How long a connection may be idle, that is without a request or stream, in milliseconds. */
   readonly idleMs?: number | undefined;
-  /** How long a peer may leave bytes that wait for it unacknowledged. */
+  /** How long a peer may leave the bytes that wait for it unacknowledged, in milliseconds. */
   readonly stalledMs?: number | undefined;
-  /** The most connections at a time; as many as the process may have files open, but for some, where nobody says. */
+  /** The most connections at a time. By default most of the files that the process may have open. */
   readonly maxConnections?: number | undefined;
   readonly floods?: Http2FloodOptions;
 }
@@ -54,157 +52,141 @@ export interface ListenOptions {
 export interface Listener {
   readonly host: string;
   readonly port: number;
-  /** What is open at this moment. */
+  /** Returns what is open at this moment. */
   counts(): ConnectionCounts;
   /** Resolves when the last connection is gone. */
   close(graceMs: number): Promise<void>;
 }
 
-/** How many connections wait to be taken: where a thousand clients come at once, none is told to come again. */
+/** The queue of connections to be accepted. It is long, so that a thousand clients at once are all accepted. */
 const backlog = 16_384;
 
-/** How long a connection must be silent before the system asks whether its client is still there. */
-const probeMs = 60_000;
-
-/** Whether the client has reset the stream of a request of HTTP/2, which its request may not have heard of. */
-function isTakenBack({ stream }: IncomingMessage & { readonly stream?: Http2Stream }): boolean {
-  return stream?.aborted === true;
+/** What a listener is made of. */
+interface Parts extends NodeServers {
+  readonly deadlines: Deadlines;
+  readonly readers: StalledReaders;
+  readonly sessions: Http2Sessions;
+  readonly connections: Connections;
+  /** The connections of HTTP/1.1 that `http1/` serves. */
+  readonly plain: Set<ServedConnection>;
+  readonly upgraded: UpgradedConnections;
+  readonly idleMs: number;
 }
 
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { sniffTimeoutMs = 10_000, headersTimeoutMs = 60_000, idleMs = 65_000, stalledMs = 60_000 } = options;
-  const answers = new WeakMap<Socket, ServerResponse>();
-  // An answer that was under way when the close began has told its client to keep the connection.
-  const tidy = () => http1.listening || http1.closeIdleConnections();
-  const beginRequest = createRequestTurns();
-  const begin: RequestListener = (req, res) =>
-    beginRequest(
-      () => options.handle(req, res),
-      () => res.destroyed || req.destroyed || isTakenBack(req),
-    );
-  const handle: RequestListener = (req, res) => {
-    answers.set(req.socket, res);
-    res.on("close", tidy);
-    if (req.httpVersion === "1.1" && req.headers.host === undefined) rejectHeadless(res, options);
-    else begin(req, res);
+  const parts = createParts(options);
+  const { http1, connections, sessions } = parts;
+  const known = acceptConnections(parts, options);
+  http1.on("upgrade", (req, socket: Socket, head) => {
+    options.upgrades?.take(req, socket, head, (taken) => parts.upgraded.add(taken, socket, known.get(socket)));
+  });
+  http1.on("connect", (_, socket: Socket) => rejectConnect(socket, options.rejectionBody));
+  http1.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    rejectRaw(error, socket, parts.answerOn(socket), options.rejectionBody);
+  });
+  await opened(http1, options);
+  return {
+    host: options.host,
+    port: (http1.address() as AddressInfo).port,
+    counts: () => connections.counts({ streams: sessions.streams(), floods: sessions.floods() }),
+    close: (graceMs) => close(parts, graceMs),
   };
-  // The HTTP/1.1 server does the listening: one that never listens does not track its connections, and then
-  // neither its timeouts nor its graceful close work.
-  const http1 = createHttp1Server(
-    {
-      keepAliveTimeout: idleMs,
-      keepAlive: true,
-      keepAliveInitialDelay: probeMs,
-      requestTimeout: 0, // Bodies have a limit of their own. It would take the limit of the headers with it:
-      headersTimeout: headersTimeoutMs,
-      connectionsCheckingInterval: headersTimeoutMs / 2,
-      requireHostHeader: false, // Node's own refusal has no body.
-      shouldUpgradeCallback: (req) => options.upgrades?.wants(req) ?? false,
-    },
-    handle,
-  );
-  // Its requests and responses have the same shape for all that the doors use.
-  const http2 = createHttp2Server(
-    { settings: { maxConcurrentStreams }, ...streamResets },
-    begin as unknown as Parameters<typeof createHttp2Server>[1],
-  );
+}
+
+function createParts(options: ListenOptions): Parts {
+  const { headersTimeoutMs = 60_000, idleMs = 65_000, stalledMs = 60_000, upgrades } = options;
+  const isUpgrade: Upgrades["wants"] = (req) => upgrades?.wants(req) ?? false;
+  const servers = createNodeServers({ ...options, headersTimeoutMs, idleMs, isUpgrade });
   const deadlines = createDeadlines();
   const readers = createStalledReaders({ stalledMs });
-  const sessions = createHttp2Sessions(http2, { idleMs, deadlines, readers, floods: options.floods });
-  const connections = createConnections(options.maxConnections, readers);
-  const plain = new Set<ServedConnection>();
+  return {
+    ...servers,
+    ...{ deadlines, readers, idleMs },
+    sessions: createHttp2Sessions(servers.http2, { idleMs, deadlines, readers, floods: options.floods }),
+    connections: createConnections(options.maxConnections, readers),
+    plain: new Set(),
+    upgraded: createUpgradedConnections(),
+  };
+}
+
+/**
+ * Hands each new connection to the server of its protocol. Returns what is known of the open ones.
+ *
+ * The HTTP/1.1 server does the listening: one that never listens does not track its connections, and then neither its timeouts nor
+ * its graceful close work.
+ */
+function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket, OpenConnection> {
+  const { http1, connections, sessions, accepted } = parts;
+  const { sniffTimeoutMs = 10_000, rejectionBody } = options;
   const known = new WeakMap<Socket, OpenConnection>();
-  const upgraded = createUpgraded();
-  const [serveHttp1] = http1.listeners("connection") as ((socket: Socket) => void)[];
-  http1.removeAllListeners("connection");
-  const handOver = (socket: Socket) => serveHttp1?.call(http1, socket);
-  const serveOptions = options.handlePlain && {
-    serve: options.handlePlain,
+  const serveHttp1 = createServeHttp1(parts, options);
+  http1.on("connection", (socket: Socket) => {
+    accepted();
+    // A client that has already cut the connection has no address, which limits and logs need.
+    if (socket.remoteAddress === undefined) return void socket.destroy();
+    const connection = connections.add(socket);
+    known.set(socket, connection);
+    sniff(socket, sniffTimeoutMs, (found) => {
+      if (found === "broken preface") rejectPreface(socket, rejectionBody);
+      else if (found === "http2") {
+        connection.isIdle = sessions.take(socket);
+        connection.protocol = "http2";
+      } else serveHttp1(socket, connection);
+    });
+  });
+  return known;
+}
+
+/**
+ * Returns what serves a connection of HTTP/1.1: `http1/` as long as its requests are plain, where that is on, and Node
+ * otherwise.
+ */
+function createServeHttp1(parts: Parts, { handlePlain, plainOptions }: ListenOptions) {
+  const { http1, answerOn, plain, deadlines, idleMs } = parts;
+  const handOver = takeConnectionListener(http1);
+  const serveOptions = handlePlain && {
+    ...plainOptions,
+    serve: handlePlain,
     idleMs,
     keepAlive: createKeepAlive(idleMs),
     deadlines,
     handOver,
     onOver: (connection: object) => void plain.delete(connection as ServedConnection),
   };
-  http1.on("connection", (socket: Socket) => {
-    // A client's address is remembered by whoever asks for it now; once the client has cut the connection, nobody knows it.
-    if (socket.remoteAddress === undefined) return void socket.destroy();
-    const connection = connections.add(socket);
-    known.set(socket, connection);
-    sniff(socket, sniffTimeoutMs, (told) => {
-      if (told === "broken preface") return rejectPreface(socket, options);
-      if (told === "http2") {
-        connection.isIdle = sessions.take(socket);
-        connection.protocol = "http2";
-        return;
-      }
-      connection.protocol = "http1";
-      const isIdleAtNode = () => answers.get(socket)?.writableFinished ?? true;
-      connection.isIdle = isIdleAtNode;
-      if (!serveOptions) return handOver(socket);
-      const served = new ServedConnection(socket, serveOptions);
-      plain.add(served);
-      connection.isIdle = () => (plain.has(served) ? served.isIdle : isIdleAtNode());
-    });
-  });
-  // What is expected beyond `100-continue` is nothing that an answer would wait for; Node's own refusal has no body.
-  http1.on("checkExpectation", handle);
-  http1.on("upgrade", (req, socket: Socket, head) => {
-    options.upgrades?.take(req, socket, head, (taken) => upgraded.add(taken, socket, known.get(socket)));
-  });
-  http1.on("connect", (_, socket: Socket) => rejectConnect(socket, options));
-  http1.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    rejectRaw(error, socket, answers.get(socket), options);
-  });
-  await new Promise<void>((resolve, reject) => {
-    http1.once("error", reject);
-    http1.listen({ port: options.port, host: options.host, backlog }, resolve);
-  });
-  return {
-    host: options.host,
-    port: (http1.address() as AddressInfo).port,
-    counts: () => connections.counts({ streams: sessions.streams(), floods: sessions.floods() }),
-    close: (graceMs) =>
-      new Promise((resolve) => {
-        const cut = setTimeout(() => {
-          http1.closeAllConnections();
-          sessions.cut();
-          for (const connection of plain) connection.cut();
-          upgraded.cut();
-        }, graceMs);
-        http1.close(() => {
-          clearTimeout(cut);
-          readers.close();
-          resolve();
-        });
-        sessions.close();
-        for (const connection of plain) connection.close();
-        upgraded.close();
-        connections.endUndecided();
-      }),
+  return (socket: Socket, connection: OpenConnection) => {
+    const isIdleAtNode = () => answerOn(socket)?.writableFinished ?? true;
+    connection.protocol = "http1";
+    connection.isIdle = isIdleAtNode;
+    if (!serveOptions) return void handOver(socket);
+    const served = new ServedConnection(socket, serveOptions);
+    plain.add(served);
+    connection.isIdle = () => (plain.has(served) ? served.isIdle : isIdleAtNode());
   };
 }
 
-/** The connections that were taken over: Node's server knows nothing of them any more. */
-function createUpgraded() {
-  const open = new Set<Upgraded>();
-  let isClosing = false;
-  return {
-    add(taken: Upgraded, socket: Socket, connection: OpenConnection | undefined): void {
-      open.add(taken);
-      socket.once("close", () => open.delete(taken));
-      if (connection) {
-        connection.protocol = "websocket";
-        connection.isIdle = () => taken.isIdle;
-      }
-      if (isClosing) taken.close();
-    },
-    close(): void {
-      isClosing = true;
-      for (const taken of open) taken.close();
-    },
-    cut(): void {
-      for (const taken of open) taken.cut();
-    },
-  };
+function opened(http1: Server, { port, host }: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    http1.once("error", reject);
+    http1.listen({ port, host, backlog }, resolve);
+  });
+}
+
+function close({ http1, sessions, plain, upgraded, connections, readers }: Parts, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => {
+      http1.closeAllConnections();
+      sessions.cut();
+      for (const connection of plain) connection.cut();
+      upgraded.cut();
+    }, graceMs);
+    http1.close(() => {
+      clearTimeout(cut);
+      readers.close();
+      resolve();
+    });
+    sessions.close();
+    for (const connection of plain) connection.close();
+    upgraded.close();
+    connections.endUndecided();
+  });
 }

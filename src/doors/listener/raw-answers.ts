@@ -2,47 +2,48 @@
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { newId } from "../../runtime/ids.ts";
-import type { ListenOptions } from "./listen.ts";
 
-type RejectionOptions = Pick<ListenOptions, "rejectionBody">;
+/** RejectionBody writes the body of an answer to what never became a request. */
+export type RejectionBody = (status: number) => Buffer;
 
-const rejections: ReadonlyMap<string, number> = new Map(
+/** Statuses by the error code of Node's parser; 400 for all others. */
+const statuses: ReadonlyMap<string, number> = new Map(
   Object.entries({
     HPE_HEADER_OVERFLOW: 431,
     ERR_HTTP_REQUEST_TIMEOUT: 408,
   }),
 );
 
-/** How long a refused client may go on sending before its connection is cut. */
+/** How long a refused client may go on sending before its connection is cut, in milliseconds. */
 const lingerMs = 1000;
 
 /**
- * Answers on the bare socket what the HTTP/1.1 parser refused, unless another answer has begun there. Then the
- * connection ends, but not at once: while bytes still come in it would be reset, and the client lose the answer.
+ * Answers on the bare socket what the HTTP/1.1 parser refused, unless another answer has begun there. The connection ends only
+ * after a while: closed while bytes still arrive, it would be reset, and the client would lose the answer.
  */
 export function rejectRaw(
   error: NodeJS.ErrnoException,
   socket: Socket,
   answer: ServerResponse | undefined,
-  { rejectionBody }: RejectionOptions,
+  rejectionBody: RejectionBody,
 ): void {
-  const begun = answer?.headersSent && !answer.writableFinished;
-  if (error.code === "ECONNRESET" || begun || socket.destroyed) return void socket.destroy();
-  if (socket.writableEnded) return; // The parser fails anew with all that comes after the fault.
-  const status = rejections.get(error.code ?? "") ?? 400;
+  const hasBegun = answer?.headersSent && !answer.writableFinished;
+  if (error.code === "ECONNRESET" || hasBegun || socket.destroyed) return void socket.destroy();
+  if (socket.writableEnded) return; // The parser fails again on whatever follows the fault.
+  const status = statuses.get(error.code ?? "") ?? 400;
   const body = rejectionBody(status);
   endRaw(socket, status, rejectionHeaders(body), body);
 }
 
-/** Answers who takes the gateway for a proxy: Node would close the connection without a word. */
-export function rejectConnect(socket: Socket, { rejectionBody }: RejectionOptions): void {
+/** Answers a client that takes the gateway for a proxy. Node would close the connection without an answer. */
+export function rejectConnect(socket: Socket, rejectionBody: RejectionBody): void {
   socket.on("error", () => socket.destroy()).resume();
   const body = rejectionBody(405);
   endRaw(socket, 405, { allow: "GET, POST, DELETE", ...rejectionHeaders(body) }, body);
 }
 
-/** Answers what begins like the preface of HTTP/2 and is none. */
-export function rejectPreface(socket: Socket, { rejectionBody }: RejectionOptions): void {
+/** Answers bytes that begin like the preface of HTTP/2 and are none. */
+export function rejectPreface(socket: Socket, rejectionBody: RejectionBody): void {
   socket.on("error", () => socket.destroy()).resume();
   const body = rejectionBody(400);
   endRaw(socket, 400, rejectionHeaders(body), body);
@@ -56,8 +57,8 @@ export function endRaw(socket: Socket, status: number, headers: Record<string, s
   socket.once("close", () => clearTimeout(cut));
 }
 
-/** Answers a request that names no host, which HTTP/1.1 asks of every one. */
-export function rejectHeadless(res: ServerResponse, { rejectionBody }: RejectionOptions): void {
+/** Answers a request without a Host header, which HTTP/1.1 requires. */
+export function rejectHostless(res: ServerResponse, rejectionBody: RejectionBody): void {
   const body = rejectionBody(400);
   res.writeHead(400, rejectionHeaders(body)).end(body);
 }

@@ -3,19 +3,25 @@ import type { Socket } from "node:net";
 
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-/** The method of the preface, which no request has (RFC 9113, section 11): Node's HTTP/1.1 parser waits for the rest of one. */
+/**
+ * The method of the preface, which no request has (RFC 9113, section 11). Node's HTTP/1.1 parser would wait for the rest of a
+ * preface.
+ */
 const reserved = Buffer.from("PRI ");
 
-/** What the first bytes of a connection are. */
+/** FirstBytes is what a connection begins with. */
 export type FirstBytes = "http2" | "broken preface" | "other";
 
-/** Reads until the preface is told from anything else, gives the bytes back to the socket, once, and decides. */
-export function sniff(socket: Socket, timeoutMs: number, decide: (told: FirstBytes) => void): void {
+/**
+ * Reads a connection until its first bytes are the preface or cannot be, puts them back, and calls `decide`, once. A connection
+ * that stays undecided for `timeoutMs` is cut.
+ */
+export function sniff(socket: Socket, timeoutMs: number, decide: (found: FirstBytes) => void): void {
   let seen: Buffer = Buffer.alloc(0);
   let late: NodeJS.Immediate | undefined;
-  // After a while in which the process was busy timers fire first: what has come meanwhile is read before the cut.
+  // After a busy spell timers fire before reads. What has arrived meanwhile is read before the cut.
   const timer = setTimeout(() => (late = setImmediate(() => socket.destroy())), timeoutMs);
-  const rest = () => {
+  const stopTimers = () => {
     clearTimeout(timer);
     clearImmediate(late);
   };
@@ -26,14 +32,14 @@ export function sniff(socket: Socket, timeoutMs: number, decide: (told: FirstByt
     const length = Math.min(seen.length, preface.length);
     const same = seen.compare(preface, 0, length, 0, length) === 0;
     if (same && length < preface.length) return;
-    rest();
-    socket.off("readable", onReadable).off("error", drop).off("end", drop).off("close", rest);
+    stopTimers();
+    socket.off("readable", onReadable).off("error", drop).off("end", drop).off("close", stopTimers);
     socket.unshift(seen);
     decide(same ? "http2" : seen.subarray(0, reserved.length).equals(reserved) ? "broken preface" : "other");
   };
   socket.on("readable", onReadable);
   socket.once("error", drop);
   socket.once("end", drop);
-  // Also where the listener closes: a timer that is left would keep the process.
-  socket.once("close", rest);
+  // A timer that is left would keep the process alive after the listener has closed.
+  socket.once("close", stopTimers);
 }

@@ -1,19 +1,19 @@
 /**
- * Cross-origin requests from browsers: answered for the origins that the operator lists, and for no others.
+ * Allows cross-origin requests from browsers, for the origins that the operator lists and no others.
  *
- * Source: the Fetch standard, "CORS protocol". Credentials are keys in headers, never cookies, so `*` is a fair entry.
+ * Source: the Fetch standard, "CORS protocol". Credentials are keys in headers, never cookies, so `*` is a safe entry.
  */
 import type { IncomingMessage } from "node:http";
 
 export interface Cors {
   /**
-   * Marks the head of the answer for the request's origin. Returns true where the request was a preflight, which is
-   * answered with that.
+   * Adds the headers for the request's origin to the head of its answer. Returns true for a preflight: that head is then the whole
+   * answer.
    */
   mark(req: IncomingMessage, head: Record<string, string>): boolean;
 }
 
-/** What a script may read of an answer, besides the few headers that it always may. */
+/** The headers that a script may read, besides the few that it always may. */
 const exposed = [
   ...["x-request-id", "request-id", "retry-after", "retry-after-ms", "x-should-retry"],
   ...["requests", "tokens"].flatMap((unit) =>

@@ -1,7 +1,7 @@
 /**
- * The envelope of key management: `{"statusCode","message","data"}` around answers and refusals alike.
+ * The envelope of key management: `{"statusCode","message","data"}` around answers and refusals.
  *
- * An answer's fields but the one that stands as `data` stand beside it, and so do a refusal's code and parameter.
+ * One field of an answer becomes `data`. Its other fields are put beside that, and so are the code and parameter of a refusal.
  */
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { access, Family } from "../../../gen/modelgateway/v1/access_pb.ts";
@@ -10,15 +10,15 @@ import type { Refusal } from "../../call/refusals.ts";
 import type { JsonObject } from "../../wire/json.ts";
 
 export interface Envelope {
-  /** The answer's field that stands as `data`. */
+  /** The field of the answer that becomes `data`. */
   readonly dataField: string;
-  /** What is said of a call that succeeds. */
-  readonly done: string;
+  /** The message of a call that succeeds. */
+  readonly message: string;
 }
 
 const ownKeys = ["statusCode", "message", "data"];
 
-/** Returns the envelope of an RPC's answers, or undefined where they stand alone. Throws where the RPC lacks a part. */
+/** Returns the envelope of an RPC's answers, or undefined where they have none. Throws if the RPC lacks an option for it. */
 export function envelopeOf(method: DescMethod): Envelope | undefined {
   const { family, dataField, done, bodyField } = getOption(method, access);
   if (family !== Family.ADMIN) return undefined;
@@ -31,12 +31,12 @@ export function envelopeOf(method: DescMethod): Envelope | undefined {
   if (done === "") throw new Error(`${method} does not say in \`done\` what it has done`);
   const taken = keys.find((key) => key !== dataField && ownKeys.includes(key));
   if (taken !== undefined) throw new Error(`${method} answers with a field "${taken}", which the envelope has too`);
-  return { dataField, done };
+  return { dataField, message: done };
 }
 
-export function envelopedAnswer({ dataField, done }: Envelope, answer: JsonObject): Buffer {
+export function envelopedAnswer({ dataField, message }: Envelope, answer: JsonObject): Buffer {
   const { [dataField]: data = null, ...others } = answer;
-  return Buffer.from(JSON.stringify({ statusCode: 200, message: done, data, ...others }));
+  return Buffer.from(JSON.stringify({ statusCode: 200, message, data, ...others }));
 }
 
 export function envelopedRefusal({ reason, status, message, param }: Refusal): Buffer {

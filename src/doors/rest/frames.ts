@@ -1,9 +1,8 @@
 /**
- * The frames of a stream on the public wire, as each family has them.
+ * The frames of streams on the public wire, by family.
  *
- * OpenAI: data only, and `[DONE]` at the end. Anthropic: an event line that repeats the type, without which clients
- * drop the frame; the last event is the end. OpenAI's responses have event lines too. Each keeps a silent connection
- * alive in its own way.
+ * OpenAI: data lines only, and `[DONE]` at the end. Anthropic: an event line that repeats the type, without which clients drop the
+ * frame; the last event is the end. OpenAI's responses have event lines, too. Each family has its own keep-alive.
  */
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { asData, asEvent } from "../../wire/frame.ts";
@@ -11,13 +10,13 @@ import { dataFrame, eventFrame } from "../../wire/sse.ts";
 import type { Wire } from "../../wire/wire.ts";
 
 export interface FrameWriter {
-  /** Writes messages of the stream, in one piece. */
+  /** Writes messages of the stream in one buffer. */
   frames(batch: readonly Wire[]): Buffer;
-  /** Writes the payload of an error that ends the stream. */
+  /** Writes the frame of an error that ends the stream. */
   error(payload: Buffer): Buffer;
-  /** Comes after the last message of a stream that did not break. */
+  /** The frame after the last message of a complete stream. */
   readonly end: Buffer;
-  /** Comes while nothing happens. */
+  /** The frame that fills silence. */
   readonly keepAlive: Buffer;
 }
 
@@ -35,12 +34,12 @@ const anthropic: FrameWriter = {
   keepAlive: Buffer.from('event: ping\ndata: {"type":"ping"}\n\n'),
 };
 
-/** One is handed on as it is, without a copy. */
+/** Joins frames. A single one is not copied. */
 function joined(batch: readonly Wire[], write: (message: Wire) => Buffer): Buffer {
   return batch.length === 1 ? write(batch[0] as Wire) : Buffer.concat(batch.map(write));
 }
 
-/** Its last event is the end, and an error is an event among others. */
+/** The last event is the end, and an error is an event like others. */
 const responses: FrameWriter = { ...anthropic, keepAlive: openai.keepAlive };
 
 export function framesOf(family: Family): FrameWriter {

@@ -1,12 +1,12 @@
 /**
  * Path templates of google.api.http: `/v1/models/{id=**}:verb`.
  *
- * Source: the grammar in google/api/http.proto. A template that is none throws when it is compiled.
+ * Source: the grammar in google/api/http.proto.
  */
 
 interface Variable {
   readonly name: string;
-  /** The segments that the variable spans: from (inclusive) to (exclusive); `**` reaches to the end. */
+  /** The first segment of the variable, and the one after its last. `**` reaches to the end of the path. */
   readonly from: number;
   readonly to: number;
 }
@@ -18,12 +18,12 @@ export interface PathTemplate {
   readonly variables: readonly Variable[];
 }
 
-/** Whether the template is one fixed path. */
+/** Reports whether the template is one fixed path. */
 export function isLiteral(template: PathTemplate): boolean {
   return template.variables.length === 0 && !template.segments.some((segment) => segment === "*" || segment === "**");
 }
 
-/** Compiles a template. Throws on anything outside the grammar. */
+/** Compiles a template. Throws if the text does not follow the grammar. */
 export function compilePath(text: string): PathTemplate {
   const wrong = (why: string) => new Error(`path template ${text}: ${why}`);
   const match = /^\/(?<path>.+?)(?::(?<verb>[^/:{}]+))?$/.exec(text);
@@ -36,7 +36,7 @@ export function compilePath(text: string): PathTemplate {
       segments.push(segment);
     }
   };
-  // At the slashes outside of braces; what is not a whole piece between two of them is no segment.
+  // Split at the slashes outside of braces. A brace that is not around a whole piece is no segment.
   for (const piece of match.groups.path?.split(/\/(?![^{]*\})/) ?? []) {
     const variable = /^\{(?<name>[a-z][a-z0-9_]*)(?:=(?<span>[^{}]+))?\}$/.exec(piece);
     if (!variable?.groups) {
@@ -54,7 +54,7 @@ export function compilePath(text: string): PathTemplate {
   return { text, segments, verb: match.groups.verb ?? "", variables };
 }
 
-/** Returns the variables, percent-decoded, or undefined where the path does not fit. */
+/** Returns the variables, percent-decoded, or undefined where the path does not match. */
 export function matchPath(template: PathTemplate, path: string): Record<string, string> | undefined {
   const suffix = template.verb === "" ? "" : `:${template.verb}`;
   if (!path.endsWith(suffix)) return undefined;
@@ -66,8 +66,8 @@ export function matchPath(template: PathTemplate, path: string): Record<string, 
   }
   const values: Record<string, string> = {};
   for (const { name, from, to } of template.variables) {
-    const reaching = open && to === template.segments.length;
-    const value = decode(parts.slice(from, reaching ? undefined : to).join("/"));
+    const reachesEnd = open && to === template.segments.length;
+    const value = decode(parts.slice(from, reachesEnd ? undefined : to).join("/"));
     if (value === undefined) return undefined;
     values[name] = value;
   }

@@ -1,7 +1,7 @@
 /**
  * The REST routes, read from the `google.api.http` annotations of the services.
  *
- * A rule that is broken, or that takes a path from another, throws here: the gateway does not start with it.
+ * A broken rule, or one that clashes with another, throws here and stops the start.
  */
 import { type DescMethod, type DescService, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import { http } from "../../../gen/google/api/annotations_pb.ts";
@@ -9,20 +9,20 @@ import { access, Caller, Family } from "../../../gen/modelgateway/v1/access_pb.t
 import { type Envelope, envelopeOf } from "./envelope.ts";
 import { compilePath, isLiteral, matchPath, type PathTemplate } from "./path-template.ts";
 
-/** A method and path, with the RPCs behind it: a unary one, a streaming one, or both. */
+/** Route is an HTTP method and path with its RPCs: a unary one, a streaming one, or both. */
 export interface Route {
   readonly httpMethod: string;
   readonly template: PathTemplate;
   readonly family: Family;
-  /** Whether who sends `anthropic-version` is of Anthropic's family all the same. */
+  /** Whether a request with `anthropic-version` is of Anthropic's family instead. */
   readonly eitherFamily: boolean;
   unary?: DescMethod;
-  /** What the unary RPC's answer is put into. */
+  /** The envelope of the unary RPC's answer. */
   envelope?: Envelope;
   stream?: DescMethod;
-  /** The bytes field of the stream's messages that are the public answer. */
+  /** The bytes field of the stream's messages that is the public answer; empty where the messages are. */
   readonly bodyField: string;
-  /** The body's key that chooses the streaming RPC when true. */
+  /** The key of the body that selects the streaming RPC if it is true. */
   selectedBy?: string;
 }
 
@@ -39,12 +39,12 @@ export interface Found {
 
 export interface Routes {
   readonly all: readonly Route[];
-  /** HEAD is served where GET is: its answer is without a body, which is left to the server. */
+  /** Finds the route of a request. HEAD is served where GET is: the server leaves out its body. */
   find(httpMethod: string, path: string): Match;
   /**
-   * Returns the family that a path looks like, where nothing is served at it: that of the longest path it goes on from,
-   * or else of all that begin as it does.
-   * Paths of either family are Anthropic's for who sends `anthropic-version`.
+   * Returns the family of a path at which nothing is served: that of the longest route that it continues, or else of the routes
+   * that begin like it. A request with `anthropic-version` (`versioned`) is Anthropic's where the route may be of either
+   * family.
    */
   familyNear(path: string, versioned?: boolean): Family;
 }
@@ -77,7 +77,7 @@ function templateOf(method: DescMethod, text: string): PathTemplate {
   try {
     return compilePath(text);
   } catch (error) {
-    throw new Error(`${method} has a rule that is none: ${(error as Error).message}`);
+    throw new Error(`${method} has a broken rule: ${(error as Error).message}`);
   }
 }
 
@@ -101,7 +101,7 @@ function addMethod(all: Route[], method: DescMethod, httpMethod: string, templat
   if (slot === "stream") route.selectedBy = selectedBy;
 }
 
-/** Two RPCs at one path need a way to tell them apart that reads the same request. */
+/** Throws unless two RPCs at one path have the same request and a boolean field of it that selects one. */
 function checkRoute({ unary, stream, selectedBy }: Route): void {
   if (!unary || !stream) return;
   const selector = stream.input.fields.find((field) => field.name === selectedBy);
@@ -118,7 +118,7 @@ function sameShape(a: PathTemplate, b: PathTemplate): boolean {
   return a.verb === b.verb && a.segments.join("/") === b.segments.join("/");
 }
 
-/** Fixed paths are found by one look-up; the others in the order of their declaration. */
+/** Finds fixed paths by one look-up, and the others in the order of their declaration. */
 function createFind(all: readonly Route[]): Routes["find"] {
   const fixed = new Map<string, Map<string, Found>>();
   const patterns: Route[] = [];
@@ -155,7 +155,7 @@ function familyNear(all: readonly Route[], path: string, versioned = false): Fam
   return longest.eitherFamily && versioned ? Family.ANTHROPIC : longest.family;
 }
 
-/** Of the routes that share the most leading segments with the path, if they agree. */
+/** Returns the family of the routes that share the most leading segments with the path, if they agree; else OpenAI's. */
 function familyAround(all: readonly Route[], path: string): Family {
   const segments = path.split("/").slice(1);
   let most = 1;

@@ -1,117 +1,183 @@
 /**
- * gRPC as most of its clients speak it: one message in protobuf → one call → one message or several, and the status in the
- * trailers. connect-node, which speaks all else, speaks it too, but leads each call through iterators that carry every kind of
- * RPC, and that costs more than the call. Left to it are messages in JSON, and those that come compressed.
+ * gRPC as most of its clients speak it: one binary message → one call → one message or a stream of them, with the status in the
+ * trailers. connect-node serves the rest: messages in JSON, and compressed ones. It could serve all of gRPC, but pipes each call
+ * through iterators that fit every kind of RPC, and those cost more than the call.
  *
- * The credential is checked before the body is read. The messages that a stream has at a time are one write.
+ * The messages that a stream has at a time are one write.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type DescMessage, type DescMethod, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Compression, compressedFlag, compressionNegotiate } from "@connectrpc/connect/protocol";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import type { Answer, AnswerHeaders, Gateway, Peer } from "../../call/call.ts";
-import { malformedBody } from "../../call/refusals.ts";
+import type { Admission, AnswerHeaders, Peer } from "../../call/call.ts";
+import { cancelled, malformedBody } from "../../call/refusals.ts";
 import { runInSlices } from "../../runtime/cooperative.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { binaryOptions, longJson } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type BodyLimits, discard, headerText, readBody } from "../body/body.ts";
-import type { BodyBudget, BodyShare } from "../body/body-budget.ts";
-import { drained, setHead, streamOf, wholeOf } from "../rest/answers.ts";
-import { asConnectError, longRequest, noMessage, requestOfMessage } from "./rpc-call.ts";
+import type { BodyShare } from "../body/body-budget.ts";
+import { drained } from "../drained.ts";
+import { setHead } from "../rest/answers.ts";
+import {
+  type Door,
+  type DoorArrival,
+  type Exchange,
+  type ReadCall,
+  type StreamAnswer,
+  serve,
+  type UnaryAnswer,
+} from "../serve.ts";
+import { asConnectError, longRequest, requestOfMessage, unreadableMessage } from "./rpc-call.ts";
 
-export interface GrpcOptions {
-  readonly way: Gateway;
-  /** How long the body of a call may take to arrive. */
+export interface GrpcOptions extends Door {
+  /** How long the body of a call may take to arrive, in milliseconds. */
   readonly bodyTimeoutMs: number;
-  readonly bodies: BodyBudget;
-  /** What answers may be compressed with. */
+  /** The codings that answers may be compressed with. */
   readonly compressions: Compression[];
 }
 
-/** A request for an RPC. */
+/** GrpcVisit is a request for an RPC. */
 export interface GrpcVisit {
   readonly id: string;
   readonly method: DescMethod;
   readonly peer: Peer;
+  /** The most bytes of its message. */
   readonly maxBytes: number;
 }
 
 export type GrpcDoor = (req: IncomingMessage, res: ServerResponse, visit: GrpcVisit) => Promise<void>;
 
-/** Whether a request is for this door. */
+/** Reports whether this door serves a request: binary, and not compressed. */
 export function isGrpc({ method, headers }: IncomingMessage): boolean {
   const { "content-type": type = "", "grpc-encoding": coding = "identity" } = headers;
   return method === "POST" && coding === "identity" && /^application\/grpc(\+proto)?$/i.test(type);
 }
 
-export function createGrpcDoor({ way, bodyTimeoutMs, bodies, compressions }: GrpcOptions): GrpcDoor {
-  return async (req, res, { id, method, peer, maxBytes }) => {
-    const header = (name: string) => headerText(req, name);
-    const over = new AbortController();
-    const { signal } = over;
-    const arrival = { id, method, header, peer, signal };
-    // Once all is written nobody can leave any more, and what the upstream still sends may come to its end.
-    res.once("close", () => res.writableEnded || over.abort());
-    const deadline = parseTimeout(header("grpc-timeout") ?? null, Number.MAX_SAFE_INTEGER);
-    const timer = abortAfter(deadline.timeoutMs, over);
-    const outlet = { res, signal, compression: acceptedOf(header("grpc-accept-encoding"), compressions) };
-    let share: BodyShare | undefined;
+export function createGrpcDoor(options: GrpcOptions): GrpcDoor {
+  return async (req, res, visit) => {
+    const exchange = new GrpcExchange(req, res, visit, options);
     try {
-      const { caller, headers } = await way.admit(arrival);
-      share = bodies.open(caller.accountId);
-      setHead(res, headers);
-      const limits = { maxBytes, timeoutMs: bodyTimeoutMs };
-      const request = await readRequest(req, method, { limits, share, fault: deadline.error }).catch(
-        (error: unknown) => {
-          way.abandon(arrival, caller, error instanceof ConnectError ? malformedBody(noMessage) : error);
-          throw error;
-        },
-      );
-      const answer = await way.handle({ ...arrival, caller, request, body: share, signal });
-      share.release();
-      if (method.methodKind === "unary") await writeWhole(outlet, answer);
-      else await writeStream(outlet, answer);
-    } catch (error) {
-      discard(req, bodyTimeoutMs);
-      const isGone = signal.aborted && !(signal.reason instanceof ConnectError);
-      if (!isGone && !(error instanceof ConnectError)) way.broke?.(arrival, error);
-      const status = error instanceof ConnectError ? error : asConnectError(error, { id, method, signal });
-      if (!isGone) end(outlet, Object.fromEntries(setTrailerStatus(new Headers(), status)));
+      await serve(options, exchange);
     } finally {
-      clearTimeout(timer);
-      share?.release();
+      exchange.close();
     }
   };
 }
 
-const longestTimerMs = 2 ** 31 - 1;
+/** Where an answer is written. */
+interface Outlet {
+  readonly res: ServerResponse;
+  readonly signal: AbortSignal;
+  /** Undefined where the caller accepts none. */
+  readonly compression: Compression | undefined;
+}
 
-function abortAfter(ms: number | undefined, over: AbortController): NodeJS.Timeout | undefined {
+class GrpcExchange implements Exchange {
+  readonly arrival: DoorArrival;
+  readonly #req: IncomingMessage;
+  readonly #visit: GrpcVisit;
+  readonly #limits: BodyLimits;
+  readonly #outlet: Outlet;
+  readonly #timer: NodeJS.Timeout | undefined;
+  /** The status of a call whose message cannot be read, by the codes that gRPC has for that. */
+  #status: ConnectError | undefined;
+  /** What is wrong with the deadline. It is reported once the body has come. */
+  readonly #deadlineFault: ConnectError | undefined;
+
+  constructor(req: IncomingMessage, res: ServerResponse, visit: GrpcVisit, options: GrpcOptions) {
+    const { id, method, peer, maxBytes } = visit;
+    const header = (name: string) => headerText(req, name);
+    const abort = new AbortController();
+    const { signal } = abort;
+    // After the last write a close is no abort: what the upstream still sends may come to its end.
+    res.once("close", () => res.writableEnded || abort.abort());
+    const deadline = parseTimeout(header("grpc-timeout") ?? null, Number.MAX_SAFE_INTEGER);
+    this.#req = req;
+    this.#visit = visit;
+    this.#limits = { maxBytes, timeoutMs: options.bodyTimeoutMs };
+    this.#timer = abortAfter(deadline.timeoutMs, abort);
+    this.#deadlineFault = deadline.error;
+    this.#outlet = { res, signal, compression: acceptedOf(header("grpc-accept-encoding"), options.compressions) };
+    this.arrival = { id, method, header, peer, signal };
+  }
+
+  /** A caller whose deadline has passed still reads the status. */
+  hasDisconnected(): boolean {
+    const { aborted, reason } = this.#outlet.signal;
+    return aborted && !(reason instanceof ConnectError);
+  }
+
+  async read({ headers }: Admission, share: BodyShare): Promise<ReadCall> {
+    const { method } = this.#visit;
+    setHead(this.#outlet.res, headers);
+    const body = await readBody(this.#req, this.#limits, share);
+    try {
+      if (this.#deadlineFault) throw this.#deadlineFault;
+      const message = messageIn(body);
+      const isLong = message.length >= longJson;
+      const request = isLong
+        ? await runInSlices(longRequest(method, message, true, share))
+        : requestOfMessage(method, parsed(method.input, message), share);
+      return { method, request };
+    } catch (error) {
+      if (!(error instanceof ConnectError)) throw error;
+      this.#status = error;
+      throw malformedBody(unreadableMessage);
+    }
+  }
+
+  async writeUnary({ body, headers }: UnaryAnswer): Promise<void> {
+    const message = await enveloped(body, this.#outlet);
+    open(this.#outlet, headers);
+    this.#outlet.res.write(message);
+    end(this.#outlet, ok);
+  }
+
+  async writeStream(answering: MaybePromise<StreamAnswer>): Promise<void> {
+    const { frames, headers, trailers } = await answering;
+    const { res, signal } = this.#outlet;
+    for await (const batch of frames) {
+      const messages: Uint8Array[] = [];
+      for (const frame of batch) messages.push(await enveloped(frame, this.#outlet));
+      if (signal.aborted) break;
+      open(this.#outlet, headers);
+      if (!res.write(Buffer.concat(messages))) await drained(res, signal);
+    }
+    if (signal.aborted) throw cancelled();
+    open(this.#outlet, headers);
+    end(this.#outlet, { ...trailers?.(), ...ok });
+  }
+
+  refuse(error: unknown): void {
+    const { id, method } = this.#visit;
+    const status = this.#status ?? asConnectError(error, { id, method, signal: this.#outlet.signal });
+    end(this.#outlet, Object.fromEntries(setTrailerStatus(new Headers(), status)));
+  }
+
+  discard(): void {
+    discard(this.#req, this.#limits.timeoutMs);
+  }
+
+  /** Stops the timer of the deadline. */
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+const maxTimerMs = 2 ** 31 - 1;
+
+function abortAfter(ms: number | undefined, abort: AbortController): NodeJS.Timeout | undefined {
   if (ms === undefined) return undefined;
-  const late = () => over.abort(new ConnectError("the operation timed out", Code.DeadlineExceeded));
-  return setTimeout(late, Math.min(ms, longestTimerMs));
+  const onDeadline = () => abort.abort(new ConnectError("the operation timed out", Code.DeadlineExceeded));
+  return setTimeout(onDeadline, Math.min(ms, maxTimerMs));
 }
 
-interface Reading {
-  readonly limits: BodyLimits;
-  readonly share: BodyShare;
-  /** What is wrong with the call, which is told once its body has come. */
-  readonly fault: ConnectError | undefined;
-}
-
-async function readRequest(req: IncomingMessage, method: DescMethod, { limits, share, fault }: Reading) {
-  const body = await readBody(req, limits, share);
-  if (fault) throw fault;
-  const message = messageIn(body);
-  if (message.length >= longJson) return runInSlices(longRequest(method, message, true, share));
-  return requestOfMessage(method, readNow(method.input, message), share);
-}
-
-/** Before each message stand a byte of flags and its length in four. */
+/** An envelope begins with a byte of flags and the length of its message, in four bytes. */
 const prefixBytes = 5;
 
-/** Returns the only message of a body. Throws a ConnectError, by the codes that gRPC has for what is none. */
+/** Returns the only message of a body. Throws a ConnectError with the code that gRPC has for the fault. */
 function messageIn(body: Buffer): Buffer {
   const length = body.length < prefixBytes ? 0 : body.readUInt32BE(1);
   if (body.length === 0) throw new ConnectError("protocol error: no message", Code.Unimplemented);
@@ -123,50 +189,20 @@ function messageIn(body: Buffer): Buffer {
   return body.subarray(prefixBytes);
 }
 
-function readNow<D extends DescMessage>(desc: D, message: Buffer): MessageShape<D> {
+function parsed<D extends DescMessage>(desc: D, message: Buffer): MessageShape<D> {
   try {
     return fromBinary(desc, message, binaryOptions);
   } catch {
-    throw new ConnectError(noMessage, Code.InvalidArgument);
+    throw new ConnectError(unreadableMessage, Code.InvalidArgument);
   }
 }
 
-/** A smaller message is not worth compressing. */
+/** A smaller message is not worth compressing. In bytes. */
 const compressFrom = 1024;
-
-/** Where an answer goes. */
-interface Outlet {
-  readonly res: ServerResponse;
-  readonly signal: AbortSignal;
-  /** Undefined where the caller reads none. */
-  readonly compression: Compression | undefined;
-}
 
 function acceptedOf(accepted: string | undefined, compressions: Compression[]): Compression | undefined {
   if (accepted === undefined) return undefined;
   return compressionNegotiate(compressions, null, accepted, "").response ?? undefined;
-}
-
-async function writeWhole(outlet: Outlet, answer: Answer): Promise<void> {
-  const message = await enveloped(wholeOf(answer), outlet);
-  open(outlet, answer.headers);
-  outlet.res.write(message);
-  end(outlet, ok);
-}
-
-async function writeStream(outlet: Outlet, answer: Answer): Promise<void> {
-  const { frames, headers, trailers } = streamOf(answer);
-  const { res, signal } = outlet;
-  for await (const batch of frames) {
-    const messages: Uint8Array[] = [];
-    for (const frame of batch) messages.push(await enveloped(frame, outlet));
-    if (signal.aborted) break;
-    open(outlet, headers);
-    if (!res.write(Buffer.concat(messages))) await drained(res, signal);
-  }
-  if (signal.aborted) throw signal.reason;
-  open(outlet, headers);
-  end(outlet, { ...trailers?.(), ...ok });
 }
 
 const ok: AnswerHeaders = { "grpc-status": "0" };

@@ -1,8 +1,9 @@
 /**
  * Whether the gateway takes calls: `grpc.health.v1.Health` for gRPC clients, `/healthz` and `/readyz` for probes.
  *
- * Healthy as long as the process answers. Ready once all of its start is done, and until it drains, which is for ever: the
- * process ends after it. And not ready while what it writes does not arrive: calls whose credit is scarce would be refused, and no charge would be written.
+ * The gateway is healthy as long as the process answers. It is ready when its start is complete, and until it drains; after that
+ * the process ends. It is not ready while its storage fails writes: calls whose credit is scarce would be refused, and no charge
+ * would be written.
  */
 import { once } from "node:events";
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -14,58 +15,58 @@ import {
 } from "../../../gen/grpc/health/v1/health_pb.ts";
 import type { OpenService } from "./rpc.ts";
 
-/** What calls are written to. */
-export interface Written {
-  /** Says what keeps writes from arriving, and for how long; undefined while they arrive. */
+/** WriteHealth reports whether writes to storage succeed. */
+export interface WriteHealth {
+  /** Returns why writes fail and for how long they have; undefined while they succeed. */
   trouble(): string | undefined;
-  /** Calls this whenever there is trouble, or is none any more. Returns what ends that. */
+  /** Calls `listener` whenever writes begin to fail or to succeed again. Returns a function that ends this. */
   onChange(listener: () => void): () => void;
 }
 
-/** As `/readyz` tells it. */
-export type Standing =
+/** ReadinessStatus is the body of `/readyz`. */
+export type ReadinessStatus =
   | { readonly status: "ok" | "starting" | "draining" }
   | { readonly status: "storage_unavailable"; readonly message: string };
 
 export interface Readiness {
   isReady(): boolean;
   isDraining(): boolean;
-  standing(): Standing;
-  /** Calls this whenever it may have become ready, or no longer be. Returns what ends that. */
+  status(): ReadinessStatus;
+  /** Calls `listener` whenever readiness may have changed. Returns a function that ends this. */
   onChange(listener: () => void): () => void;
-  /** Says that all of the start is done. */
+  /** Marks the start as complete. */
   prepared(): void;
-  /** Says that no further call should come. */
+  /** Begins draining: no further call should come. */
   drain(): void;
   /** Fires when draining begins. */
   readonly draining: AbortSignal;
 }
 
-/** For what writes nothing. */
-const arrives: Written = { trouble: () => undefined, onChange: () => () => {} };
+/** For a gateway without storage. */
+const alwaysHealthy: WriteHealth = { trouble: () => undefined, onChange: () => () => {} };
 
-/** `isPreparing`: it is not ready until it is told that it is prepared. */
-export function createReadiness({ trouble, onChange }: Written = arrives, isPreparing = false): Readiness {
+/** `isPreparing`: not ready until `prepared` is called. */
+export function createReadiness({ trouble, onChange }: WriteHealth = alwaysHealthy, isPreparing = false): Readiness {
   const draining = new AbortController();
   const { signal } = draining;
   const prepared = new AbortController();
   if (!isPreparing) prepared.abort();
-  const standing = (): Standing => {
+  const status = (): ReadinessStatus => {
     if (signal.aborted) return { status: "draining" };
     if (!prepared.signal.aborted) return { status: "starting" };
     const message = trouble();
     return message === undefined ? { status: "ok" } : { status: "storage_unavailable", message };
   };
   return {
-    isReady: () => standing().status === "ok",
+    isReady: () => status().status === "ok",
     isDraining: () => signal.aborted,
-    standing,
+    status,
     onChange(listener) {
-      const once = [signal, prepared.signal];
-      for (const moment of once) moment.addEventListener("abort", listener, { once: true });
+      const signals = [signal, prepared.signal];
+      for (const one of signals) one.addEventListener("abort", listener, { once: true });
       const forget = onChange(listener);
       return () => {
-        for (const moment of once) moment.removeEventListener("abort", listener);
+        for (const one of signals) one.removeEventListener("abort", listener);
         forget();
       };
     },
@@ -77,7 +78,7 @@ export function createReadiness({ trouble, onChange }: Written = arrives, isPrep
 
 type HealthCheckInit = MessageInitShape<typeof HealthCheckResponseSchema>;
 
-/** Answers for these services and for "", the gateway as a whole. */
+/** Serves health checks for these services, and for "", the whole gateway. */
 export function healthService(readiness: Readiness, serviceNames: readonly string[]): OpenService<typeof Health> {
   const names = ["", ...serviceNames];
   const now = () => ({ status: readiness.isReady() ? Status.SERVING : Status.NOT_SERVING }) satisfies HealthCheckInit;
@@ -94,11 +95,11 @@ export function healthService(readiness: Readiness, serviceNames: readonly strin
           yield { status: Status.SERVICE_UNKNOWN };
           return void (await ended(context.signal));
         }
-        let told: Status | undefined;
+        let sent: Status | undefined;
         for (;;) {
           const { status } = now();
-          if (status !== told) {
-            told = status;
+          if (status !== sent) {
+            sent = status;
             yield { status };
           } else if (context.signal.aborted) return;
           else await changed(readiness, context.signal);

@@ -14,10 +14,10 @@ import type { OpenService } from "./rpc.ts";
 
 type Question = ServerReflectionRequest["messageRequest"];
 
-/** Returns both services, which describe `services` and themselves. */
+/** Returns the services of both versions. They describe `services` and themselves. */
 export function reflectionServices(services: readonly DescService[]): OpenService[] {
   const described = [...services, V1, V1alpha];
-  // No service names the detail of errors, and yet tools meet it.
+  // No RPC has the detail of errors in its messages, but tools meet it.
   const index = indexOf([...described.map((service) => service.file), file_modelgateway_v1_errors]);
   const serviceNames = described.map((service) => ({ name: service.typeName }));
   // The messages of both versions have the same fields.
@@ -35,7 +35,7 @@ export function reflectionServices(services: readonly DescService[]): OpenServic
 interface Index {
   readonly byFile: ReadonlyMap<string, DescFile>;
   readonly bySymbol: ReadonlyMap<string, DescFile>;
-  /** Keyed by the message, extended or not, and the extension's number. */
+  /** By the name of the message and the number of the extension. Messages without extensions have an empty map. */
   readonly byExtension: ReadonlyMap<string, ReadonlyMap<number, DescFile>>;
 }
 
@@ -87,7 +87,7 @@ function reply(question: Question, { byFile, bySymbol, byExtension }: Index, ser
   }
 }
 
-/** Sends the file with all that it imports, so that one question is enough. */
+/** Replies with the file and everything that it imports, so that one request is enough. */
 function fileReply(file: DescFile | undefined) {
   if (!file) return errorReply(Code.NotFound, "not found");
   const files = new Set<DescFile>();

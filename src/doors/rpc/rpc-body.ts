@@ -1,9 +1,8 @@
 /**
- * The body of an RPC as connect-node reads it: counted as it comes, plain, and with no more in it than is read. What is compressed
- * becomes what it was before, and the headers say so.
+ * Prepares the body of an RPC for connect-node: counts its bytes, decompresses it, and reads long messages itself.
  *
- * Connect compresses the body of a unary call. All else has messages in envelopes, of which each says whether it is compressed.
- * A body that is too large, or finds no room, ends in the error that its caller is told.
+ * Connect compresses the whole body of a unary call. All other bodies are messages in envelopes, each with a flag for
+ * compression. A body that is too large or has no room fails with the ConnectError for its caller.
  */
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import { asRefusal, Refusal, requestTooLarge } from "../../call/refusals.ts";
@@ -17,20 +16,20 @@ import type { BodyShare } from "../body/body-budget.ts";
 import { doneSince, type Inflate } from "../body/inflate.ts";
 import { asConnectError, longRequest, type RpcCall } from "./rpc-call.ts";
 
-/** The codings of messages: those that connect-node tells its callers of. */
+/** The codings of messages: those that connect-node announces. */
 const messageCodings: ReadonlySet<string> = new Set(["gzip", "br"]);
 
-/** How the messages of a body are written. */
+/** Packing is how the messages of a body are encoded. */
 export interface Packing {
-  /** What they are compressed by; undefined where they are not, or in a way that is not known. */
+  /** The coding of compressed messages; undefined where they are not compressed, or by an unknown coding. */
   readonly coding: string | undefined;
   readonly isEnveloped: boolean;
   readonly isBinary: boolean;
 }
 
 /**
- * Returns how a body is written, and takes what says that it is compressed out of its headers. A way that is not known stays there,
- * for whoever reads the headers to refuse.
+ * Returns how a body is encoded, and removes a known coding from its headers, because the body will be decompressed. An unknown one
+ * stays, for connect-node to refuse.
  */
 export function takePacking(headers: Headers): Packing {
   const type = headers.get("content-type") ?? "";
@@ -39,7 +38,7 @@ export function takePacking(headers: Headers): Packing {
   const isBinary = !/[/+]json\b/i.test(type);
   const name = isGrpc ? "grpc-encoding" : isEnveloped ? "connect-content-encoding" : "content-encoding";
   const coding = headers.get(name);
-  // What connect-node reads may be of another length.
+  // The prepared body may have another length.
   headers.delete("content-length");
   if (coding === null || !messageCodings.has(coding)) return { coding: undefined, isEnveloped, isBinary };
   headers.delete(name);
@@ -50,21 +49,22 @@ export interface BodyReading {
   readonly inflate: Inflate;
   readonly maxBytes: number;
   readonly call: RpcCall;
-  /** Returns where the bytes are counted: it is there once the body is read. */
+  /** Returns the share that counts the bytes. It exists when the body is read. */
   readonly shareOf: () => BodyShare;
+  /** Called with the refusal of a body. */
   readonly onRefused: (refusal: Refusal) => void;
-  /** Told of a long message, once it is read: connect-node reads an empty one in its place. */
+  /** Called with a long request that has been read. connect-node reads an empty message in its place. */
   readonly onRead: (request: Wire) => void;
 }
 
-/** Yields the bytes to be read. Throws a ConnectError. */
+/** Yields the bytes for connect-node. Throws a ConnectError. */
 export async function* rpcBody(
   body: AsyncIterable<Uint8Array>,
   packing: Packing,
   reading: BodyReading,
 ): AsyncGenerator<Uint8Array> {
   try {
-    yield* checked(counted(body, reading), packing, reading);
+    yield* prepared(counted(body, reading), packing, reading);
   } catch (error) {
     const refusal = error instanceof WireFault ? asRefusal(error) : error;
     if (!(refusal instanceof Refusal)) throw error;
@@ -73,7 +73,7 @@ export async function* rpcBody(
   }
 }
 
-/** Before each message in an envelope stand a byte of flags and its length in four. */
+/** An envelope begins with a byte of flags and the length of its message, in four bytes. */
 const prefixBytes = 5;
 
 async function* counted(body: AsyncIterable<Uint8Array>, { maxBytes, shareOf }: BodyReading) {
@@ -86,8 +86,8 @@ async function* counted(body: AsyncIterable<Uint8Array>, { maxBytes, shareOf }: 
   }
 }
 
-/** Each message is as it was before it was compressed, and is looked at before it is read. */
-async function* checked(
+/** Decompresses the messages, and reads the long ones. */
+async function* prepared(
   body: AsyncIterable<Uint8Array>,
   { coding, isEnveloped, isBinary }: Packing,
   reading: BodyReading,
@@ -104,7 +104,7 @@ async function* checked(
     const end = start + (bytes.length < start ? 0 : bytes.readUInt32BE(at + 1));
     const flags = bytes[at] as number;
     const isCompressed = (flags & compressedFlag) !== 0;
-    // Half a message is for the reader to refuse.
+    // connect-node refuses half a message.
     const isWhole = end <= bytes.length;
     if (isCompressed && isWhole && inflated) {
       yield* inflated(bytes.subarray(start, end), (length) => [prefixOf(flags & ~compressedFlag, length)]);
@@ -117,10 +117,10 @@ async function* checked(
   }
 }
 
-/** Returns what connect-node is to read. */
+/** Read returns the bytes that connect-node is to read. */
 type Read = (message: Buffer) => MaybePromise<Buffer>;
 
-/** Reads what is long, and leaves an empty message in its place. */
+/** Reads long messages, and leaves an empty message in their place. */
 function reader(isBinary: boolean, { call, shareOf, onRead }: BodyReading): Read {
   const empty = Buffer.from(isBinary ? "" : "{}");
   return (message) => {
@@ -132,7 +132,7 @@ function reader(isBinary: boolean, { call, shareOf, onRead }: BodyReading): Read
   };
 }
 
-/** Returns what decompresses the messages of a body. `before` makes what stands before one, by its length. */
+/** Returns what decompresses the messages of a body. `before` makes the prefix of a message, by its length. */
 function inflater(coding: string | undefined, read: Read, reading: BodyReading) {
   const { inflate, maxBytes, shareOf, call } = reading;
   let room = maxBytes;

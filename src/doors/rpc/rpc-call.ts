@@ -1,4 +1,4 @@
-/** What an RPC is, whichever protocol carries it: its message as a request, and its failure as an error. */
+/** What all RPC protocols share: a message becomes a request, and a failure becomes a ConnectError with an ErrorDetail. */
 import {
   create,
   type DescMessage,
@@ -14,7 +14,7 @@ import type { BodyRoom } from "../../call/call.ts";
 import { asRefusal, type Refusal } from "../../call/refusals.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { WireFault } from "../../wire/fault.ts";
-import { longJson, readLong } from "../../wire/json.ts";
+import { longJson, readLongRequest } from "../../wire/json.ts";
 import { checkBinary } from "../../wire/long/binary-bounds.ts";
 import { readBinary } from "../../wire/long/read-binary.ts";
 import { readProtoJson } from "../../wire/long/read-proto-json.ts";
@@ -23,19 +23,19 @@ import { jsonLength } from "../../wire/scan/json-length.ts";
 import { Wire } from "../../wire/wire.ts";
 
 /**
- * What `extra` brings is held to the contract, too: the request is read as the JSON that it becomes upstream, and counted as that.
- * Throws a Refusal.
+ * Makes a request of a message. It is read again as the JSON that it becomes upstream, and counted as that, so that the fields in
+ * `extra` are validated, too. Throws a Refusal.
  */
 export function requestOfMessage({ input }: DescMethod, message: MessageShape<DescMessage>, body: BodyRoom): Wire {
   const json = Wire.ofMessage(input, message).json();
-  // What came in fewer bytes is not much longer as JSON.
+  // A shorter message is not much longer as JSON.
   if (body.bytes >= longJson) body.growTo(jsonLength(json, body.maxBytes));
   return Wire.ofJson(input, json);
 }
 
 /**
- * Reads a long message in turns, and makes of it what REST would have sent: JSON text, and what it says. Its length is counted as
- * it is written. Throws a Refusal or a WireFault for what is refused, and a ConnectError for what is no such message.
+ * Makes a request of a long message, cooperatively. It is written as JSON text, as REST would have sent it, and counted while it is
+ * written. Throws a Refusal or a WireFault if it is refused, and a ConnectError if the bytes are no such message.
  */
 export function* longRequest(
   { input }: DescMethod,
@@ -50,27 +50,30 @@ export function* longRequest(
 
 function* binaryMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Message> {
   yield* checkBinary(input, bytes);
-  return yield* orNoMessage(readBinary(input, bytes), () => noMessage);
+  return yield* orConnectError(readBinary(input, bytes), () => unreadableMessage);
 }
 
 function* jsonMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Message> {
-  const json = yield* readLong(bytes, undefined);
-  // connect-node says so of a short one.
-  return yield* orNoMessage(readProtoJson(input, json), (error) => ConnectError.from(error).rawMessage);
+  const json = yield* readLongRequest(bytes, undefined);
+  // connect-node reports a short message like this.
+  return yield* orConnectError(readProtoJson(input, json), (error) => ConnectError.from(error).rawMessage);
 }
 
-function* orNoMessage(reading: CooperativeTask<Message>, words: (error: unknown) => string): CooperativeTask<Message> {
+function* orConnectError(
+  reading: CooperativeTask<Message>,
+  messageOf: (error: unknown) => string,
+): CooperativeTask<Message> {
   try {
     return yield* reading;
   } catch (error) {
-    throw error instanceof WireFault ? error : new ConnectError(words(error), Code.InvalidArgument);
+    throw error instanceof WireFault ? error : new ConnectError(messageOf(error), Code.InvalidArgument);
   }
 }
 
-/** What is said of a body that cannot be read as one. */
-export const noMessage = "it is no message of this RPC";
+/** The error text for a body that is no message of its RPC. */
+export const unreadableMessage = "it is no message of this RPC";
 
-/** A call that may fail. */
+/** RpcCall is a call whose failure is reported. */
 export interface RpcCall {
   /** The request id. */
   readonly id: string;
@@ -79,18 +82,19 @@ export interface RpcCall {
 }
 
 /**
- * How long texts of a status may be. They go in trailers, which clients read up to some 64 kB, percent-encoded and once more
- * in the details: what is longer would cost the caller its answer. In characters, and bytes.
+ * The longest texts of a status, in characters, and the longest upstream body, in bytes. They are sent in trailers, percent-encoded
+ * and once more in the details. Clients read trailers of up to some 64 kB, and lose the whole answer with longer ones.
  */
-const longest = { message: 2000, param: 1000, upstreamBody: 8192 };
+const maxLength = { message: 2000, param: 1000, upstreamBody: 8192 };
 
+/** Returns the ConnectError for whatever a call failed by. */
 export function asConnectError(error: unknown, call: RpcCall): ConnectError {
-  // A deadline that has passed is told as such, whatever broke because of it.
+  // A deadline that has passed is reported as such, whatever failed because of it.
   const { reason } = call.signal;
   if (call.signal.aborted && reason instanceof ConnectError) return reason;
   const refusal = asRefusal(error);
   const metadata = new Headers(refusal.headers);
-  const message = cut(refusal.message, longest.message);
+  const message = truncated(refusal.message, maxLength.message);
   return new ConnectError(message, refusal.code, metadata, [detailOf(refusal, call)], refusal);
 }
 
@@ -100,16 +104,16 @@ function detailOf({ reason, param = "", status, upstream }: Refusal, { id, metho
     desc: ErrorDetailSchema,
     value: create(ErrorDetailSchema, {
       reason,
-      param: cut(param, longest.param),
+      param: truncated(param, maxLength.param),
       requestId: id,
       httpStatus: status,
       // Half of it would not be JSON.
-      upstreamBody: isOwn && upstream.body.length <= longest.upstreamBody ? upstream.body.toString() : "",
+      upstreamBody: isOwn && upstream.body.length <= maxLength.upstreamBody ? upstream.body.toString() : "",
     }),
   };
 }
 
-/** Leaves no half of a character: such a text cannot be percent-encoded. */
-function cut(text: string, length: number): string {
+/** Truncates a text, and leaves no half of a character: that could not be percent-encoded. */
+function truncated(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length).toWellFormed()}…` : text.toWellFormed();
 }

@@ -1,8 +1,8 @@
 /**
- * Under which addresses the gateway is reached: those that the operator names, else the one that a request came to.
+ * The addresses of the gateway: those that the operator configures, or else the one to which a request was sent. And the addresses
+ * of its clients.
  *
- * `X-Forwarded-Host` and `X-Forwarded-Proto` are believed from the proxies that the operator lists, and from nobody
- * else: anybody can send them.
+ * `X-Forwarded-For`, `-Host` and `-Proto` are believed only from the proxies that the operator lists: anybody can send them.
  */
 import { BlockList, isIP, isIPv6 } from "node:net";
 import type { Peer } from "../../call/call.ts";
@@ -17,20 +17,20 @@ export interface PublicUrls {
 
 export interface AddressOptions {
   readonly publicUrls: PublicUrls;
-  /** Addresses and networks: `10.0.0.1`, `10.0.0.0/8`. */
+  /** IP addresses and networks: `10.0.0.1`, `10.0.0.0/8`. */
   readonly trustedProxies: readonly string[];
 }
 
 export interface Addresses {
-  /** Returns the address of the whole service, without a slash at its end. */
+  /** Returns the root URL of the service, without a slash at its end. */
   rootUrl(req: HttpRequest): string;
-  /** Tells where a request comes from. */
+  /** Returns where a request comes from. */
   peerOf(req: HttpRequest): Peer;
-  /** Tells all addresses, as `GET /` does. */
+  /** Returns the answer of `GET /`: all addresses. */
   describe(req: HttpRequest): Readonly<Record<string, string>>;
 }
 
-/** Throws where a proxy is no address and no network. */
+/** Throws if a proxy is neither an address nor a network. */
 export function createAddresses({ publicUrls, trustedProxies }: AddressOptions): Addresses {
   const proxies = new BlockList();
   for (const proxy of trustedProxies) {
@@ -58,7 +58,7 @@ export function createAddresses({ publicUrls, trustedProxies }: AddressOptions):
   };
 }
 
-/** Where a request comes from, found out by whoever asks: most calls never do. */
+/** RequestPeer finds out where a request comes from on first use: most calls never need it. */
 class RequestPeer implements Peer {
   readonly #req: HttpRequest;
   readonly #proxies: BlockList;
@@ -71,7 +71,7 @@ class RequestPeer implements Peer {
     this.#rootUrl = rootUrl;
   }
 
-  /** Told the same to the end: a connection that is gone has none. */
+  /** Kept, because a closed connection no longer has an address. */
   get address(): string {
     this.#address ??= addressOf(this.#req, this.#proxies);
     return this.#address;
@@ -83,31 +83,31 @@ class RequestPeer implements Peer {
 }
 
 function isTrusted({ socket }: HttpRequest, proxies: BlockList): boolean {
-  return isListed(plain(socket.remoteAddress ?? ""), proxies);
+  return isListed(unmapped(socket.remoteAddress ?? ""), proxies);
 }
 
 function isListed(address: string, proxies: BlockList): boolean {
   return isIP(address) !== 0 && proxies.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
-/** An IPv4 address may come as an IPv6 one. */
-function plain(address: string): string {
+/** Returns an IPv4 address that is mapped to IPv6 as IPv4. */
+function unmapped(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/, "");
 }
 
-/** Goes back through the proxies that are trusted, to the first address that is none of theirs. */
+/** Returns the last address before the trusted proxies. */
 function addressOf({ socket, headers }: HttpRequest, proxies: BlockList): string {
-  let address = plain(socket.remoteAddress ?? "");
+  let address = unmapped(socket.remoteAddress ?? "");
   const forwarded = String(headers["x-forwarded-for"] ?? "").split(",");
   while (isListed(address, proxies)) {
-    const before = plain(withoutPort(forwarded.pop()?.trim() ?? ""));
+    const before = unmapped(withoutPort(forwarded.pop()?.trim() ?? ""));
     if (isIP(before) === 0) break;
     address = before;
   }
   return address;
 }
 
-/** Some proxies write the port, too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Drops the port that some proxies write: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(text: string): string {
   return text.replace(/^\[([^\]]*)\](?::\d+)?$/, "$1").replace(/^([\d.]+):\d+$/, "$1");
 }

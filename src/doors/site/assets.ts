@@ -1,9 +1,8 @@
 /**
- * Serves the built dashboard: its files as they are, and its one page at every other address below `/dashboard`, which
- * the page itself makes sense of.
+ * Serves the built dashboard: its files, and its one page at every other path below `/dashboard`, which the page itself routes.
  *
- * Files carry a hash in their name and may be kept for ever; the page is asked for every time. The page's policy lets in
- * nothing but the gateway's own files, and styles that carry the nonce of the answer.
+ * Files with a hash in their name are cached for ever, the page never. The page's content security policy allows only the gateway's
+ * own files, and styles with the nonce of the answer.
  */
 import { hash, randomBytes } from "node:crypto";
 import { type Dirent, readdirSync, readFileSync } from "node:fs";
@@ -13,9 +12,9 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
 export interface Assets {
-  /** Whether the path is the dashboard's. */
+  /** Reports whether a path is the dashboard's. */
   serves(path: string): boolean;
-  /** Answers a GET or HEAD of such a path. Returns false where nothing is there. */
+  /** Answers a GET or HEAD of such a path. Resolves to false where nothing is there. */
   handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<boolean>;
 }
 
@@ -23,9 +22,9 @@ interface Asset {
   readonly body: Buffer;
   readonly type: string;
   readonly etag: string;
-  /** Whether it may be kept for ever. */
-  readonly lasting: boolean;
-  /** By content coding, made when it is first asked for. */
+  /** Whether it may be cached for ever. */
+  readonly isImmutable: boolean;
+  /** The compressed body by content coding, made on first use. */
   readonly coded: Map<Coding, Promise<Buffer>>;
 }
 
@@ -47,10 +46,10 @@ const types: ReadonlyMap<string, string> = new Map(
 
 const prefix = "/dashboard";
 
-/** What stands in the page where the nonce of each answer goes. */
+/** The place of the nonce in the page. */
 const noncePlace = "%NONCE%";
 
-/** What the page says where it was not built. */
+/** The page of a dashboard that was not built. */
 const unbuilt = "The dashboard is not built. `npm run build` in the project's folder builds it.\n";
 
 const coders = {
@@ -58,7 +57,7 @@ const coders = {
   gzip: (body: Buffer) => promisify(gzip)(body),
 } as const;
 
-/** Reads the files below the folder, once. A folder that is not there has none. */
+/** Reads the files below the folder, once. A missing folder has none. */
 export function createAssets(folder: string): Assets {
   const assets = assetsBelow(folder);
   const page = assets.get(`${prefix}/index.html`)?.body.toString("utf8");
@@ -75,15 +74,15 @@ export function createAssets(folder: string): Assets {
   };
 }
 
-/** How often files are listed anew of which one was gone when it was read: while the dashboard is built. */
-const again = 10;
+/** How often the files are listed again if one has disappeared before it was read, as during a build. */
+const maxRetries = 10;
 
-function assetsBelow(folder: string, left = again): Map<string, Asset> {
+function assetsBelow(folder: string, retriesLeft = maxRetries): Map<string, Asset> {
   try {
     return new Map(filesBelow(folder).map((path) => [`${prefix}/${relative(folder, path)}`, assetOf(path)]));
   } catch (error) {
-    if (left === 0 || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    return assetsBelow(folder, left - 1);
+    if (retriesLeft === 0 || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return assetsBelow(folder, retriesLeft - 1);
   }
 }
 
@@ -103,16 +102,16 @@ function assetOf(path: string): Asset {
     body,
     type: types.get(extname(path)) ?? "application/octet-stream",
     etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`,
-    lasting: /-[\w-]{8}\.\w+$/.test(path),
+    isImmutable: /-[\w-]{8}\.\w+$/.test(path),
     coded: new Map(),
   };
 }
 
 async function sendAsset(req: IncomingMessage, res: ServerResponse, asset: Asset): Promise<void> {
-  const { type, etag, lasting } = asset;
+  const { type, etag, isImmutable } = asset;
   const headers: Record<string, string> = {
     ...{ "content-type": type, etag, vary: "accept-encoding", "x-content-type-options": "nosniff" },
-    "cache-control": lasting ? "public, max-age=31536000, immutable" : "public, max-age=3600",
+    "cache-control": isImmutable ? "public, max-age=31536000, immutable" : "public, max-age=3600",
   };
   if (req.headers["if-none-match"] === etag) return send(req, res, 304, headers, "");
   const coding = codingOf(req, type);
@@ -122,7 +121,7 @@ async function sendAsset(req: IncomingMessage, res: ServerResponse, asset: Asset
   send(req, res, 200, { ...headers, "content-encoding": coding }, await coded);
 }
 
-/** Pictures and fonts are small already. */
+/** Returns the coding of an answer; undefined for images and fonts, which are compressed already. */
 function codingOf(req: IncomingMessage, type: string): Coding | undefined {
   if (!/^text\/|json|svg/.test(type)) return undefined;
   const accepted = String(req.headers["accept-encoding"] ?? "");
@@ -139,7 +138,7 @@ function sendPage(req: IncomingMessage, res: ServerResponse, page: string): void
     "content-security-policy": policy(nonce),
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    // Nothing of the address, which may hold the secret of a link, goes to other sites.
+    // The address may have the secret of a link in it. It is not sent to other sites.
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",

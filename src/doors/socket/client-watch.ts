@@ -1,11 +1,11 @@
 /**
- * Asks a client of a WebSocket whether it is there, by pings, while it is answered: then it has to read, and its library answers
- * them. Who does not answer several in a row, nor says anything else, is gone.
+ * Pings the client of a WebSocket while it is answered, when it has to read anyway and its library answers pings. A client that
+ * answers none of several in a row, and sends nothing else, has disconnected.
  */
 import type { WebSocket } from "ws";
 
-/** How many pings may go unanswered. */
-const mostUnanswered = 3;
+/** The most pings that may go unanswered. */
+const maxUnanswered = 3;
 
 export class ClientWatch {
   readonly #ws: WebSocket;
@@ -20,11 +20,11 @@ export class ClientWatch {
 
   begin(): void {
     this.#unanswered = 0;
-    this.#timer = setInterval(this.#look, this.#everyMs).unref();
+    this.#timer = setInterval(this.#check, this.#everyMs).unref();
   }
 
-  /** Notes that something has come. */
-  heard(): void {
+  /** Notes that bytes have arrived. */
+  received(): void {
     this.#unanswered = 0;
   }
 
@@ -32,10 +32,10 @@ export class ClientWatch {
     clearInterval(this.#timer);
   }
 
-  readonly #look = (): void => {
-    // One that is not read from cannot be heard; whether it reads is for others to see.
+  readonly #check = (): void => {
+    // A client that is not read from cannot answer. Whether it reads is for `StalledReaders`.
     if (this.#ws.isPaused || this.#ws.readyState !== this.#ws.OPEN) return;
-    if (this.#unanswered++ >= mostUnanswered) this.#ws.terminate();
+    if (this.#unanswered++ >= maxUnanswered) this.#ws.terminate();
     else this.#ws.ping();
   };
 }

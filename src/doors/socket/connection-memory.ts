@@ -1,4 +1,4 @@
-/** What a connection remembers of the last response on it: in memory alone, for as long as it is open and there is room. */
+/** Remembers the conversation of the last response on a connection: in memory alone, while it is open and there is room. */
 import type { Remembered, RememberedConversation } from "../../call/call.ts";
 import type { BodyBudget, BodyShare } from "../body/body-budget.ts";
 
@@ -8,7 +8,7 @@ export class ConnectionMemory implements Remembered {
   #share: BodyShare | undefined;
   #responseId: string | undefined;
   #conversation: RememberedConversation | undefined;
-  #isOver = false;
+  #hasEnded = false;
 
   constructor(room: BodyBudget, accountId: string) {
     this.#room = room;
@@ -19,10 +19,10 @@ export class ConnectionMemory implements Remembered {
     return responseId === this.#responseId ? this.#conversation : undefined;
   }
 
-  /** What there is no room for is forgotten: its client is told that the response is not found, and sends the conversation. */
+  /** A conversation without room is not remembered. Its client gets a 404 for the response, and sends the conversation again. */
   keep(responseId: string, conversation: RememberedConversation): void {
     this.#forget();
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     const share = this.#room.open(this.#accountId);
     try {
       for (const piece of conversation.pieces) share.grow(Buffer.byteLength(piece));
@@ -35,9 +35,9 @@ export class ConnectionMemory implements Remembered {
     this.#conversation = conversation;
   }
 
-  /** Forgets it, and remembers nothing from now on. */
+  /** Forgets the conversation, and remembers nothing from now on. */
   end(): void {
-    this.#isOver = true;
+    this.#hasEnded = true;
     this.#forget();
   }
 

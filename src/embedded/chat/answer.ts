@@ -1,39 +1,37 @@
-/**
- * An outcome → the whole answer, and what whole and streamed answers share.
- */
+/** A generated answer → the unary chat completion, and what unary and streamed answers share. */
 import { ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Piece } from "../../tokens/tokenizer.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import type { MadeCall, MadeChoice, Outcome } from "./chat.ts";
+import type { GeneratedAnswer, GeneratedCall, GeneratedChoice } from "./chat.ts";
 
 export const fingerprint = "fp_embedded";
 
-/** What an answer says about itself. */
+/** Head names the model and the time of an answer. */
 export interface Head {
   readonly model: string;
   /** In seconds since 1970. */
   readonly created: number;
 }
 
-export function wholeAnswer(outcome: Outcome, head: Head): Wire<typeof ChatCompletionSchema> {
+export function wholeAnswer(answer: GeneratedAnswer, head: Head): Wire<typeof ChatCompletionSchema> {
   return Wire.ofJson(ChatCompletionSchema, {
-    id: outcome.id,
+    id: answer.id,
     object: "chat.completion",
     created: head.created,
     model: head.model,
-    choices: outcome.choices.map((choice, index) => ({
+    choices: answer.choices.map((choice, index) => ({
       index,
       message: messageOf(choice),
       logprobs: null,
       finish_reason: choice.finish,
     })),
-    usage: usageOf(outcome),
+    usage: usageOf(answer),
     system_fingerprint: fingerprint,
   });
 }
 
-export function usageOf({ promptTokens, completionTokens }: Outcome): JsonObject {
+export function usageOf({ promptTokens, completionTokens }: GeneratedAnswer): JsonObject {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
@@ -43,7 +41,7 @@ export function usageOf({ promptTokens, completionTokens }: Outcome): JsonObject
   };
 }
 
-function messageOf({ text, calls }: MadeChoice): JsonObject {
+function messageOf({ text, calls }: GeneratedChoice): JsonObject {
   const message: JsonObject = { role: "assistant", content: text ? joined(text) : null, refusal: null };
   const [first] = calls;
   if (first?.kind === "legacy") message.function_call = { name: first.name, arguments: joined(first.pieces) };
@@ -51,7 +49,7 @@ function messageOf({ text, calls }: MadeChoice): JsonObject {
   return message;
 }
 
-function callOf({ kind, id, name, pieces }: MadeCall): JsonObject {
+function callOf({ kind, id, name, pieces }: GeneratedCall): JsonObject {
   if (kind === "custom") return { id, type: "custom", custom: { name, input: joined(pieces) } };
   return { id, type: "function", function: { name, arguments: joined(pieces) } };
 }

@@ -1,6 +1,4 @@
-/**
- * JSON text that is the same for equal values, whatever the order of their keys.
- */
+/** JSON text that is equal for equal values, whatever the order of their keys. */
 import type { JsonValue } from "../../wire/json.ts";
 
 export function canonical(value: JsonValue): string {

@@ -1,6 +1,4 @@
-/**
- * A chat request → what the simulator answers: the same for the same request.
- */
+/** A chat request → the simulator's answer, which is the same for the same request. */
 import { setImmediate } from "node:timers/promises";
 import {
   type CreateChatCompletionRequest,
@@ -18,45 +16,45 @@ import { answerId, callId } from "./identity.ts";
 import { replyTo, topicOf } from "./reply.ts";
 import { isLegacy, type PlannedCall, plannedCalls } from "./tools.ts";
 
-/** The most that a choice says, in tokens, where the request sets no lower bound. */
+/** The most tokens of a choice, where the request sets no lower bound. */
 export const maxOutputTokens = 16_384;
 
-export interface MadeCall {
+export interface GeneratedCall {
   readonly kind: "function" | "custom" | "legacy";
   readonly id: string;
   readonly name: string;
   readonly pieces: readonly Piece[];
 }
 
-export interface MadeChoice {
-  /** The text, or undefined when tools are called. */
+export interface GeneratedChoice {
+  /** The text; undefined where tools are called. */
   readonly text: readonly Piece[] | undefined;
-  readonly calls: readonly MadeCall[];
+  readonly calls: readonly GeneratedCall[];
   readonly finish: "stop" | "length" | "tool_calls" | "function_call";
   /** The tokens of the text, or of the calls' names and inputs. */
   readonly tokens: number;
 }
 
-export interface Outcome {
+export interface GeneratedAnswer {
   readonly id: string;
-  readonly choices: readonly MadeChoice[];
+  readonly choices: readonly GeneratedChoice[];
   readonly promptTokens: number;
   readonly completionTokens: number;
 }
 
-/** Throws a Refusal where a schema or a choice of tools cannot be met, and when the caller leaves. */
-export async function outcomeOf(
+/** Throws a Refusal where a schema or a tool choice cannot be satisfied, and when the caller disconnects. */
+export async function generate(
   wire: Wire<typeof CreateChatCompletionRequestSchema>,
   tokenizer: Tokenizer,
   signal: Signal,
-): Promise<Outcome> {
+): Promise<GeneratedAnswer> {
   const request = wire.message();
   const id = answerId(wire.json());
   const limit = Math.min(request.maxCompletionTokens ?? request.maxTokens ?? maxOutputTokens, maxOutputTokens);
   const calls = plannedCalls(request);
-  const choices: MadeChoice[] = [];
+  const choices: GeneratedChoice[] = [];
   for (let k = 0; k < (request.n ?? 1); k++) {
-    // Choices may be many and long: other work has its turn between them.
+    // Choices may be many and long: other work gets a turn between them.
     if (k > 0) await setImmediate();
     if (signal.aborted) throw cancelled();
     choices.push(
@@ -69,7 +67,7 @@ export async function outcomeOf(
   return { id, choices, promptTokens: await promptTokens(wire, tokenizer, signal), completionTokens };
 }
 
-/** Returns what the choice with this index says, before any bound. */
+/** Returns the text of the choice with this index, before any bound. */
 function textOfChoice(request: CreateChatCompletionRequest, k: number): string {
   const reply = replyTo(request.messages) + (k > 0 ? ` (choice ${k + 1})` : "");
   switch (request.responseFormat?.type) {
@@ -98,21 +96,21 @@ function stopsOf(request: CreateChatCompletionRequest): string[] {
   return texts.filter((text) => text !== "");
 }
 
-function choiceOfText(text: string, stops: readonly string[], tokenizer: Tokenizer, limit: number): MadeChoice {
+function choiceOfText(text: string, stops: readonly string[], tokenizer: Tokenizer, limit: number): GeneratedChoice {
   const ends = stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1);
   const cut = tokenizer.cut(text.slice(0, Math.min(text.length, ...ends)), limit);
   return { text: cut.pieces, calls: [], finish: cut.whole ? "stop" : "length", tokens: cut.tokens };
 }
 
-/** Cuts a call's input where the bound falls, as models do; a call whose name does not fit is not begun. */
+/** Cuts a call's input at the bound, as models do. A call whose name does not fit is not begun. */
 function choiceOfCalls(
   planned: readonly PlannedCall[],
   legacy: boolean,
   tokenizer: Tokenizer,
   limit: number,
   idOf: (index: number) => string,
-): MadeChoice {
-  const calls: MadeCall[] = [];
+): GeneratedChoice {
+  const calls: GeneratedCall[] = [];
   let tokens = 0;
   let whole = true;
   for (const [i, { kind, name, input }] of planned.entries()) {

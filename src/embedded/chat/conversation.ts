@@ -1,8 +1,4 @@
-/**
- * Reads a conversation: what was said last, by whom, and with what attached.
- *
- * Whatever a message lacks reads as empty.
- */
+/** Reads a conversation: the last text, the instructions, the last tool results. Missing members read as empty. */
 import { type ChatMessage, Role } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { textOf } from "../../tokens/content.ts";
 
@@ -23,7 +19,7 @@ export function instructionsOf(messages: readonly ChatMessage[]): string {
     .join("\n");
 }
 
-/** Returns the results of tools that stand at the end, oldest first. */
+/** Returns the tool results at the end, oldest first. */
 export function lastToolResults(messages: readonly ChatMessage[]): ToolResult[] {
   const start = messages.findLastIndex((message) => !isToolResult(message)) + 1;
   return messages.slice(start).map((message) => ({ name: toolNameOf(message, messages), text: textOf(message) }));
@@ -42,7 +38,7 @@ function toolNameOf(result: ChatMessage, messages: readonly ChatMessage[]): stri
 
 /** Returns the first characters of a text, with an ellipsis where it was longer. */
 export function clip(text: string, length: number): string {
-  // Twice as many units hold enough characters, and a long text need not be walked.
+  // Twice as many UTF-16 units contain enough characters, so a long text is not scanned.
   const signs = Array.from(text.slice(0, 2 * length + 2));
   return signs.length > length ? `${signs.slice(0, length).join("")}…` : text;
 }

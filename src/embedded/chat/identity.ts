@@ -1,15 +1,16 @@
 /**
- * Names answers and calls by what was asked: the same request gets the same ids, whole or streamed, by any door.
+ * Makes the ids of answers and calls from the request: the same request gets the same ids, unary or streamed, through
+ * any door.
  */
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../../wire/json.ts";
 import { canonical } from "./canonical.ts";
 
-/** What says who answers and how, not what is asked. */
-const aside = new Set(["model", "stream", "stream_options", "metadata"]);
+/** Members that do not change the question. */
+const ignoredKeys = new Set(["model", "stream", "stream_options", "metadata"]);
 
 export function answerId(request: JsonObject): string {
-  const asked = Object.fromEntries(Object.entries(request).filter(([key]) => !aside.has(key)));
+  const asked = Object.fromEntries(Object.entries(request).filter(([key]) => !ignoredKeys.has(key)));
   return `chatcmpl-${digest(canonical(asked))}`;
 }
 

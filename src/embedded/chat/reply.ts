@@ -1,7 +1,7 @@
 /**
- * What the simulator says: first that it is one, then what it saw in the conversation.
+ * The simulator's text: first that it is a simulator, then what it saw in the conversation.
  *
- * After `say …` or `echo …` it says just that; after the results of tools it quotes them.
+ * After `say …` or `echo …` it repeats just that; after tool results it quotes them.
  */
 import type { ChatMessage } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { attachmentsOf } from "../../tokens/content.ts";
@@ -9,18 +9,18 @@ import { clip, instructionsOf, lastToolResults, lastUserText, type ToolResult } 
 
 const introduction = "I am the gateway's embedded simulator, not a language model.";
 
-/** How much of a message or a tool's result is repeated, in characters. */
+/** Characters of a message or a tool result that are repeated. */
 const quoted = 1000;
 
 export function replyTo(messages: readonly ChatMessage[]): string {
   const results = lastToolResults(messages);
   if (results.length > 0) return [introduction, ...results.map(resultSentence)].join(" ");
   const text = lastUserText(messages);
-  const wanted = wantedText(text);
-  return wanted !== "" ? wanted : [introduction, messageSentence(text), ...contextSentences(messages)].join(" ");
+  const requested = wantedText(text);
+  return requested !== "" ? requested : [introduction, messageSentence(text), ...contextSentences(messages)].join(" ");
 }
 
-/** Returns what follows `say` or `echo`, or nothing. */
+/** Returns what follows `say` or `echo`; else an empty text. */
 function wantedText(text: string): string {
   const order = /^\s{0,99}(?:say|echo)(?::|(?=\s))/i.exec(text);
   return order ? text.slice(order[0].length).trim() : "";
@@ -57,15 +57,15 @@ function listed(items: readonly string[]): string {
 }
 
 /**
- * Returns the word that stands for free text in arguments and structured output: what the user put in quotes, else
- * the last capitalised word within a sentence, else the last word.
+ * Returns the word that stands for free text in arguments and structured output: the user's quotation, else the last
+ * capitalised word within a sentence, else the last word.
  */
 export function topicOf(text: string, toolNames: readonly string[]): string {
   let tail = text.slice(-2000).toWellFormed();
   for (const name of toolNames) tail = tail.replaceAll(name, " ");
   const phrase = /"([^"\n]{1,64})"/.exec(tail)?.[1];
   if (phrase !== undefined) return phrase;
-  // A capital at the start of a sentence says nothing.
+  // A capital at the start of a sentence means nothing.
   const named = tail.match(/(?<=[\p{L}\p{N},;:]\s)\p{Lu}[\p{L}\p{N}'’-]+/gu) ?? [];
   const words = tail.match(/[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu) ?? [];
   return clip(named.at(-1) ?? words.at(-1) ?? "example", 64);

@@ -1,8 +1,8 @@
 /**
- * Reads the instructions in a request's `metadata` that make the simulator wait, refuse, break or stay silent.
+ * Reads the instructions in a request's `metadata` that make the simulator wait, refuse, break off or stay silent.
  *
- * A key that starts with `simulate_` and is not known, or a value out of its range, is refused by name: a fault
- * that was asked for and does not come would prove nothing.
+ * Unknown keys that start with `simulate_` and values out of range are refused by name: a simulated fault that does
+ * not happen would prove nothing.
  */
 import { setTimeout } from "node:timers/promises";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
@@ -21,7 +21,7 @@ export interface Simulation {
   readonly delayMs: number;
   readonly tokenDelayMs: number;
   readonly status: number | undefined;
-  /** After how many chunks of content the answer breaks. */
+  /** Number of content chunks after which the answer breaks off. */
   readonly breakAfter: number | undefined;
   readonly silent: boolean;
 }
@@ -53,8 +53,8 @@ export function simulationOf(metadata: Readonly<Record<string, string>>): Simula
   };
 }
 
-/** Does what comes before an answer: waits, stays silent, refuses. */
-export async function prelude(simulation: Simulation, form: Form, signal: Signal): Promise<void> {
+/** Simulates what comes before an answer: waits, stays silent, refuses. */
+export async function simulateBefore(simulation: Simulation, form: Form, signal: Signal): Promise<void> {
   if (simulation.silent) {
     await pause(longestWaitMs, signal);
     throw upstreamTimeout();
@@ -64,7 +64,7 @@ export async function prelude(simulation: Simulation, form: Form, signal: Signal
   if (simulation.breakAfter !== undefined && form === "whole") throw upstreamFailed("a simulated break of the answer");
 }
 
-/** Waits. Throws a Refusal at once when the caller leaves. */
+/** Waits. Throws a Refusal at once when the caller disconnects. */
 export async function pause(ms: number, signal: Signal): Promise<void> {
   if (signal.aborted) throw cancelled();
   if (ms === 0) return;

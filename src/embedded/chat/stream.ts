@@ -1,7 +1,7 @@
 /**
- * An outcome → its chunks, one a token. Put together they are the whole answer, to the letter.
+ * A generated answer → its chunks, one per token. Joined they are exactly the unary answer.
  *
- * The choices follow one another. When the caller leaves, the next chunk is a refusal instead.
+ * Choices follow one another. When the caller disconnects the next chunk is a refusal.
  */
 import { setImmediate } from "node:timers/promises";
 import { ChatCompletionChunkSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -11,7 +11,7 @@ import type { Signal } from "../../runtime/caller-abort.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { fingerprint, type Head, usageOf } from "./answer.ts";
-import type { MadeCall, MadeChoice, Outcome } from "./chat.ts";
+import type { GeneratedAnswer, GeneratedCall, GeneratedChoice } from "./chat.ts";
 import { pause, type Simulation } from "./simulate.ts";
 
 type Chunk = Wire<typeof ChatCompletionChunkSchema>;
@@ -26,24 +26,24 @@ export interface StreamOptions {
 interface Step {
   readonly delta: JsonObject;
   readonly finish: string | null;
-  /** Whether it carries text or a part of a call's input. */
+  /** Whether it has text or a part of a call's input. */
   readonly content: boolean;
-  /** What it says, names of tools too. */
+  /** The output in it, names of tools included. */
   readonly said: string;
 }
 
-/** After how many chunks other work of the process gets its turn; the caller's leaving is seen then, too. */
-const breath = 32;
+/** Chunks between two yields to other work, when a disconnect is noticed, too. */
+const chunksPerSlice = 32;
 
 export async function* streamedAnswer(
-  outcome: Outcome,
+  answer: GeneratedAnswer,
   head: Head,
   options: StreamOptions,
 ): AsyncGenerator<readonly Chunk[]> {
   const { includeUsage, simulation, signal, meter } = options;
   const chunk = (choices: JsonValue[], usage: JsonValue): Chunk =>
     Wire.ofJson(ChatCompletionChunkSchema, {
-      id: outcome.id,
+      id: answer.id,
       object: "chat.completion.chunk",
       created: head.created,
       model: head.model,
@@ -52,56 +52,56 @@ export async function* streamedAnswer(
       system_fingerprint: fingerprint,
     });
   let sent = 0;
-  for (const [index, choice] of outcome.choices.entries()) {
+  for (const [index, choice] of answer.choices.entries()) {
     for (const { delta, finish, content, said } of stepsOf(choice)) {
       if (content) {
         if (sent === simulation.breakAfter) throw upstreamFailed("a simulated break of the stream");
         if (sent > 0 && simulation.tokenDelayMs > 0) await pause(simulation.tokenDelayMs, signal);
-        else if (sent % breath === breath - 1) await setImmediate();
+        else if (sent % chunksPerSlice === chunksPerSlice - 1) await setImmediate();
         sent += 1;
       }
       if (signal.aborted) throw cancelled();
-      if (said !== "") meter.wrote(said);
-      if (finish !== null && index === outcome.choices.length - 1 && !includeUsage) tellEnd(outcome, meter);
+      if (said !== "") meter.countText(said);
+      if (finish !== null && index === answer.choices.length - 1 && !includeUsage) tellEnd(answer, meter);
       yield [chunk([{ index, delta, logprobs: null, finish_reason: finish }], null)];
     }
   }
   if (!includeUsage) return;
-  tellEnd(outcome, meter);
-  yield [chunk([], usageOf(outcome))];
+  tellEnd(answer, meter);
+  yield [chunk([], usageOf(answer))];
 }
 
-/** The whole output counts only once all of it goes out. */
-function tellEnd({ completionTokens }: Outcome, meter: Meter): void {
-  meter.told({ output: completionTokens });
-  meter.ended();
+/** Reports the whole output only once all of it is sent. */
+function tellEnd({ completionTokens }: GeneratedAnswer, meter: Meter): void {
+  meter.reportUsage({ output: completionTokens });
+  meter.reportEnd();
 }
 
-function* stepsOf(choice: MadeChoice): Generator<Step> {
-  yield silent({ role: "assistant", content: choice.text ? "" : null });
-  for (const { text } of choice.text ?? []) yield speaking({ content: text }, text);
+function* stepsOf(choice: GeneratedChoice): Generator<Step> {
+  yield stepWithout({ role: "assistant", content: choice.text ? "" : null });
+  for (const { text } of choice.text ?? []) yield stepWith({ content: text }, text);
   for (const [i, call] of choice.calls.entries()) {
-    yield silent(firstDelta(call, i), call.name);
-    for (const { text } of call.pieces) yield speaking(nextDelta(call, i, text), text);
+    yield stepWithout(firstDelta(call, i), call.name);
+    for (const { text } of call.pieces) yield stepWith(nextDelta(call, i, text), text);
   }
   yield { delta: {}, finish: choice.finish, content: false, said: "" };
 }
 
-function silent(delta: JsonObject, said = ""): Step {
+function stepWithout(delta: JsonObject, said = ""): Step {
   return { delta, finish: null, content: false, said };
 }
 
-function speaking(delta: JsonObject, said: string): Step {
+function stepWith(delta: JsonObject, said: string): Step {
   return { delta, finish: null, content: true, said };
 }
 
-function firstDelta({ kind, id, name }: MadeCall, index: number): JsonObject {
+function firstDelta({ kind, id, name }: GeneratedCall, index: number): JsonObject {
   if (kind === "legacy") return { function_call: { name, arguments: "" } };
   if (kind === "custom") return { tool_calls: [{ index, id, type: "custom", custom: { name, input: "" } }] };
   return { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] };
 }
 
-function nextDelta({ kind }: MadeCall, index: number, text: string): JsonObject {
+function nextDelta({ kind }: GeneratedCall, index: number, text: string): JsonObject {
   if (kind === "legacy") return { function_call: { arguments: text } };
   return {
     tool_calls: [kind === "custom" ? { index, custom: { input: text } } : { index, function: { arguments: text } }],

@@ -1,9 +1,7 @@
 /**
  * Decides which tools are called, and with what.
  *
- * Called is what `tool_choice` asks for; left to itself the simulator calls the tools that the user's last message
- * names, as whole words, in the order in which it names them. The arguments are a valid instance of the tool's
- * schema.
+ * `tool_choice` decides. Left free, the simulator calls the tools that the user's last message names as whole words, in that order. Arguments are a valid instance of the tool's schema.
  */
 import {
   type CreateChatCompletionRequest,
@@ -40,12 +38,12 @@ interface Rule {
 /** The most calls in one answer. */
 const maxCalls = 128;
 
-/** Whether the request speaks the oldest form, `functions`, which has room for one call. */
+/** Reports whether the request uses the legacy `functions`, which allow one call. */
 export function isLegacy(request: CreateChatCompletionRequest): boolean {
   return request.tools.length === 0 && request.functions.length > 0;
 }
 
-/** Returns the calls to make, or none. Throws a Refusal where the choice or a schema cannot be met. */
+/** Returns the calls to make, if any. Throws a Refusal where the choice or a schema cannot be satisfied. */
 export function plannedCalls(request: CreateChatCompletionRequest): PlannedCall[] {
   const text = lastUserText(request.messages);
   const chosen = chosenTools(request, text);
@@ -81,7 +79,7 @@ function callables(request: CreateChatCompletionRequest): Callable[] {
     const path = `functions[${i}].parameters`;
     return { kind: "function", name: definition.name ?? "", schema: definition.parameters, path };
   });
-  // Tools of kinds that only their vendor knows have no name here.
+  // Tools of a vendor's own kind have no name here.
   return (isLegacy(request) ? functions : tools).filter((tool) => tool.name !== "");
 }
 

@@ -1,9 +1,9 @@
 /**
- * What of an input its vector is made of: its words, their parts, or its tokens, each with a weight.
+ * The features that a vector is made of: words, parts of words, or tokens, each with a weight.
  *
- * Words are compared without regard to case and to how their characters are composed. Their parts are runs of three and
- * four characters with the word's ends marked, so that `walking` is near `walked` and to a misspelling. Scripts
- * without spaces have runs of one and two characters for words. Marks and symbols weigh little beside them.
+ * Words are compared without case and in normalised form. Their parts are runs of three and four characters with the
+ * word's ends marked, so that `walking` is near `walked` and near a misspelling. Scripts without spaces have runs of
+ * one and two characters instead of words. Punctuation and symbols weigh little.
  */
 import type { EmbeddedInput } from "./inputs.ts";
 
@@ -18,7 +18,7 @@ const longestRun = 64;
 const spaceless =
   "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}]";
 
-/** Runs of a script without spaces, words, and what is neither; each bounded, because text is not. */
+/** Runs of a script without spaces, words, and everything else; each is bounded, since texts are not. */
 const runs = new RegExp(
   [
     `(?<dense>(?:${spaceless}\\p{M}{0,8}){1,${longestRun}})`,
@@ -28,7 +28,7 @@ const runs = new RegExp(
   "gu",
 );
 
-/** Yields the features of each run or token together. */
+/** Yields the features of each run or token. */
 export function* featuresOf(input: EmbeddedInput): Generator<readonly Feature[]> {
   if (typeof input !== "string") {
     yield* tokenFeatures(input);
@@ -47,12 +47,12 @@ function normal(run: string): string {
   return run.normalize("NFKC").toLowerCase();
 }
 
-/** Short words say less: many of them are articles, particles and forms of `be`. */
+/** Short words weigh less: many of them are articles, particles and forms of `be`. */
 function wordFeatures(word: string): readonly Feature[] {
   const characters = [...word];
   const weight = Math.min(1, 0.2 * characters.length);
   const parts = partsOf(["<", ...characters, ">"], [3, 4]);
-  // All parts together count as much as the word.
+  // All parts together weigh as much as the word.
   const each = weight / Math.sqrt(parts.length);
   return [{ name: `word ${word}`, weight }, ...parts.map((part) => ({ name: `part ${part}`, weight: each }))];
 }
@@ -65,7 +65,7 @@ function partsOf(characters: readonly string[], sizes: readonly number[]): strin
   return parts;
 }
 
-/** A token counts, and so does a pair of neighbours. */
+/** Each token is a feature, and so is each pair of neighbours. */
 function* tokenFeatures(tokens: readonly number[]): Generator<readonly Feature[]> {
   for (const [at, token] of tokens.entries()) {
     const alone = { name: `token ${token}`, weight: 1 };

@@ -1,9 +1,9 @@
 /**
- * `embedded-embedding`: texts as vectors by feature hashing, the same for the same text on every machine.
+ * `embedded-embedding`: vectors by feature hashing, the same for the same text on every machine.
  *
- * Texts that share words, parts of words or tokens point in near directions; nothing is known of what words mean. Every
- * vector has length 1 and lists its numbers as floats: how they are written for the caller is settled at the edge.
- * Long inputs let other work have its turn, and stop when the caller leaves.
+ * Texts that share words, parts of words or tokens have similar vectors; meaning is not known. Every vector has
+ * length 1 and is a list of floats: the encoding for the caller is chosen at the door. Long inputs yield to other
+ * work and stop when the caller disconnects.
  */
 import { EmbeddingListSchema } from "../../../gen/modelgateway/v1/embeddings_pb.ts";
 import type { Answer } from "../../call/call.ts";
@@ -19,7 +19,7 @@ import { vectorOf } from "./vector.ts";
 const defaultDimensions = 512;
 const maxDimensions = 4096;
 
-/** Throws a Refusal for inputs and dimensions out of bounds, and when the caller leaves. */
+/** Throws a Refusal for inputs and dimensions out of bounds, and when the caller disconnects. */
 export async function embed(attempt: Attempt<"embeddings">): Promise<Answer<typeof EmbeddingListSchema>> {
   const { request, model, signal, meter } = attempt;
   const { input, dimensions = defaultDimensions } = request.message();
@@ -34,7 +34,7 @@ export async function embed(attempt: Attempt<"embeddings">): Promise<Answer<type
     data.push({ object: "embedding", index, embedding: await vectorOf(one, dimensions, pace) });
   }
   const tokens = await tokensIn(inputs, signal);
-  meter.told({ input: tokens });
+  meter.reportUsage({ input: tokens });
   const usage = { prompt_tokens: tokens, total_tokens: tokens };
   return { kind: "whole", body: Wire.ofJson(EmbeddingListSchema, { object: "list", data, model, usage }) };
 }

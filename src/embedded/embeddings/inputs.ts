@@ -1,7 +1,5 @@
 /**
- * The inputs of a request for embeddings, in their order: each a text, or a list of tokens.
- *
- * A missing input is the empty text.
+ * The inputs of an embeddings request in order, each a text or a list of tokens. A missing input is the empty text.
  */
 import type { CreateEmbeddingsRequest } from "../../../gen/modelgateway/v1/embeddings_pb.ts";
 import { invalidValue } from "../../call/refusals.ts";
@@ -10,7 +8,7 @@ export type EmbeddedInput = string | readonly number[];
 
 const maxInputs = 2048;
 
-/** Throws a Refusal. */
+/** Throws a Refusal for a list out of bounds. */
 export function inputsOf(input: CreateEmbeddingsRequest["input"]): readonly EmbeddedInput[] {
   if (input.case === "inputTokens") return [input.value.tokens];
   if (input.case !== "inputList") return [input.value ?? ""];

@@ -1,12 +1,10 @@
-/**
- * Lets other work of the process have its turn during long work, and ends it when the caller leaves.
- */
+/** Pace yields to other work during long work, and ends it when the caller disconnects. */
 import { setImmediate } from "node:timers/promises";
 import { cancelled } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 
-/** How much work is done at a stretch: a few milliseconds of it. */
-const stretch = 16_384;
+/** Work between two yields: a few milliseconds. */
+const workPerSlice = 16_384;
 
 export class Pace {
   readonly #signal: Signal;
@@ -16,13 +14,13 @@ export class Pace {
     this.#signal = signal;
   }
 
-  /** Counts work, in characters or numbers gone through. Returns whether it is time to `rest`. */
+  /** Counts work, in characters or numbers. Returns true when `rest` is due. */
   isDue(work: number): boolean {
     this.#done += work;
-    return this.#done >= stretch;
+    return this.#done >= workPerSlice;
   }
 
-  /** Throws a Refusal when the caller has left. */
+  /** Yields. Throws a Refusal when the caller has disconnected. */
   async rest(): Promise<void> {
     this.#done = 0;
     await setImmediate();

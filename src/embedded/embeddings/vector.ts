@@ -1,9 +1,9 @@
 /**
  * Features → a vector of length 1, by signed feature hashing.
  *
- * Each feature is hashed to a slot, and each slot to a place in the vector and a sign, so that features which share a
- * place cancel out as often as they add up. What a slot holds counts by its logarithm: the tenth time that a word
- * comes says less than the first. Memory is the same for every input, however long.
+ * Each feature is hashed to a slot, and each slot to a position in the vector and a sign, so that features which
+ * share a position cancel out as often as they add up. A slot counts by its logarithm: the tenth occurrence of a word
+ * says less than the first. Memory is the same for inputs of any length.
  */
 import { featuresOf } from "./features.ts";
 import type { EmbeddedInput } from "./inputs.ts";
@@ -11,10 +11,10 @@ import type { Pace } from "./pace.ts";
 
 const slotBits = 18;
 
-/** Enough that what is lost by rounding cannot be seen in 32-bit floats. */
+/** Fine enough that rounding is invisible in 32-bit floats. */
 const precision = 1e9;
 
-/** Throws a Refusal when the caller leaves. */
+/** Throws a Refusal when the caller disconnects. */
 export async function vectorOf(input: EmbeddedInput, dimensions: number, pace: Pace): Promise<number[]> {
   const slots = new Map<number, number>();
   for (const features of featuresOf(input)) {
@@ -38,22 +38,22 @@ function folded(slots: ReadonlyMap<number, number>, dimensions: number): Float64
   return vector;
 }
 
-/** A text without features, or whose features cancel out, points along the first axis. */
+/** Scales to length 1. A text without features, or whose features cancel out, points along the first axis. */
 function unit(vector: Float64Array): number[] {
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
   if (length < 1 / precision) return Array.from(vector, (_, place) => (place === 0 ? 1 : 0));
-  // The sum with zero makes zero of minus zero, which JSON does not have.
+  // Adding zero turns minus zero, which JSON does not have, into zero.
   return Array.from(vector, (value) => Math.round((value / length) * precision) / precision + 0);
 }
 
-/** FNV-1a over UTF-16 code units, finished so that every bit counts. */
+/** FNV-1a over UTF-16 code units, mixed so that every bit counts. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
   return mix(value);
 }
 
-/** The finisher of MurmurHash3. */
+/** The finaliser of MurmurHash3. */
 function mix(value: number): number {
   let mixed = value;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

@@ -1,6 +1,4 @@
-/**
- * Reads what stands for one character in a regular expression: an escape or a class, as ranges of code points.
- */
+/** Reads an escape or a class of a regular expression as ranges of code points. */
 import { advance, peek, type Reader, readUntil, take, Unreadable } from "./reader.ts";
 
 export type Range = readonly [from: number, to: number];
@@ -28,7 +26,7 @@ const controls = new Map([
   ["0", 0],
 ]);
 
-/** What a dot stands for. */
+/** The range of a dot. */
 export const anyInLine = complement(lineEnds);
 
 export function single(sign: string): Range[] {
@@ -51,7 +49,7 @@ export function readEscape(reader: Reader): readonly Range[] {
   return control === undefined ? single(sign) : [[control, control]];
 }
 
-/** Properties of characters are many; ASCII has examples of the usual ones. */
+/** Reads a character property. There are many; the usual ones get ASCII examples. */
 function readProperty(reader: Reader, negated: boolean): readonly Range[] {
   const name = take(reader, "{") ? readUntil(reader, "}") : "";
   if (name.startsWith("N")) return negated ? complement(digits) : digits;
@@ -61,7 +59,7 @@ function readProperty(reader: Reader, negated: boolean): readonly Range[] {
 
 function coded(hex: string): Range[] {
   const code = /^[0-9a-f]{1,6}$/i.test(hex) ? Number.parseInt(hex, 16) : Number.POSITIVE_INFINITY;
-  // A surrogate on its own is no text.
+  // A lone surrogate is not text.
   if (code > last || (code >= 0xd800 && code <= 0xdfff)) throw new Unreadable();
   return [[code, code]];
 }

@@ -1,9 +1,9 @@
 /**
- * Says whether a value fits a schema: 1 for yes, 0 for no, and a half for "cannot tell".
+ * Tells whether a value fits a schema: 1 for yes, 0 for no, 0.5 for unknown.
  *
- * Patterns and formats are what it cannot tell: a stranger's regular expression is never run, because one that
- * backtracks would hold up every other caller. Half-truths combine as they should: "and" is the least, "or" the
- * most, "not" the rest to 1.
+ * Patterns and formats are unknown: a stranger's regular expression is never run, since backtracking could block
+ * every other caller. The values combine as logic: "and" is the minimum, "or" the maximum, "not" is 1 minus the
+ * value.
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { canonical } from "../chat/canonical.ts";
@@ -16,32 +16,32 @@ import {
   maxNesting,
   resolve,
   type Schema,
+  type Search,
   step,
   type TypeName,
   typesOf,
-  type Work,
 } from "./schema.ts";
 
 const unknown = 0.5;
 
-/** Says how well a value fits all schemas together; not at all when the search has cost too much to tell. */
-export function fitOfAll(schemas: readonly Schema[], value: JsonValue, work: Work): number {
-  const least = all(schemas.map((schema) => fitOf(schema, value, work)));
-  return work.steps < 0 ? 0 : least;
+/** Returns how well a value fits all schemas together; 0 once the search has used up its steps. */
+export function fitOfAll(schemas: readonly Schema[], value: JsonValue, search: Search): number {
+  const least = all(schemas.map((schema) => fitOf(schema, value, search)));
+  return search.steps < 0 ? 0 : least;
 }
 
-function fitOf(schema: Schema, value: JsonValue, work: Work, nesting = 0): number {
-  if (schema === false || nesting > maxNesting || !step(work)) return 0;
+function fitOf(schema: Schema, value: JsonValue, search: Search, nesting = 0): number {
+  if (schema === false || nesting > maxNesting || !step(search)) return 0;
   const rules = asObject(schema);
   if (!rules) return 1;
   return Math.min(
     fitsType(rules, value),
-    fitsValues(rules, value, work),
+    fitsValues(rules, value, search),
     fitsNumber(rules, value),
-    fitsText(rules, value, work),
-    fitsArray(rules, value, work, nesting + 1),
-    fitsObject(rules, value, work, nesting + 1),
-    fitsLogic(rules, value, work, nesting + 1),
+    fitsText(rules, value, search),
+    fitsArray(rules, value, search, nesting + 1),
+    fitsObject(rules, value, search, nesting + 1),
+    fitsLogic(rules, value, search, nesting + 1),
   );
 }
 
@@ -58,12 +58,12 @@ function isOfType(value: JsonValue, type: TypeName): boolean {
   return typeof value === type;
 }
 
-function fitsValues(rules: JsonObject, value: JsonValue, work: Work): number {
+function fitsValues(rules: JsonObject, value: JsonValue, search: Search): number {
   if (rules.const === undefined && !Array.isArray(rules.enum)) return 1;
   const text = canonical(value);
   const is = (allowed: JsonValue) => {
     const other = canonical(allowed);
-    return step(work, costOf(other)) && other === text;
+    return step(search, costOf(other)) && other === text;
   };
   return truth((rules.const === undefined || is(rules.const)) && (!Array.isArray(rules.enum) || rules.enum.some(is)));
 }
@@ -83,34 +83,34 @@ function fitsNumber(rules: JsonObject, value: JsonValue): number {
   );
 }
 
-function fitsText(rules: JsonObject, value: JsonValue, work: Work): number {
+function fitsText(rules: JsonObject, value: JsonValue, search: Search): number {
   if (typeof value !== "string") return 1;
-  if (!step(work, costOf(value))) return 0;
+  if (!step(search, costOf(value))) return 0;
   const length = Array.from(value).length;
   if (length < (asNumber(rules.minLength) ?? 0) || length > (asNumber(rules.maxLength) ?? Infinity)) return 0;
   return rules.pattern === undefined && rules.format === undefined ? 1 : unknown;
 }
 
-function fitsArray(rules: JsonObject, value: JsonValue, work: Work, nesting: number): number {
+function fitsArray(rules: JsonObject, value: JsonValue, search: Search, nesting: number): number {
   if (!Array.isArray(value)) return 1;
   if (value.length < (asNumber(rules.minItems) ?? 0) || value.length > (asNumber(rules.maxItems) ?? Infinity)) return 0;
   if (rules.uniqueItems === true && new Set(value.map(canonical)).size < value.length) return 0;
   const { prefix, rest } = itemSchemas(rules);
-  const items = all(value.map((item, i) => fitOf(prefix[i] ?? rest, item, work, nesting)));
+  const items = all(value.map((item, i) => fitOf(prefix[i] ?? rest, item, search, nesting)));
   if (rules.contains === undefined) return items;
-  const found = value.map((item) => fitOf(rules.contains as Schema, item, work, nesting)).sort((a, b) => b - a);
+  const found = value.map((item) => fitOf(rules.contains as Schema, item, search, nesting)).sort((a, b) => b - a);
   const least = asNumber(rules.minContains) ?? 1;
   const most = asNumber(rules.maxContains) ?? Infinity;
   return Math.min(items, least < 1 ? 1 : (found[least - 1] ?? 0), 1 - (found[most] ?? 0));
 }
 
-/** Returns the schemas of the first items, and of the rest, in the words of any draft. */
+/** Returns the schemas of the first items, and of the rest, in the keywords of any draft. */
 export function itemSchemas(rules: JsonObject): { prefix: Schema[]; rest: Schema } {
   if (Array.isArray(rules.items)) return { prefix: rules.items, rest: rules.additionalItems ?? true };
   return { prefix: asList(rules.prefixItems), rest: rules.items ?? true };
 }
 
-function fitsObject(rules: JsonObject, value: JsonValue, work: Work, nesting: number): number {
+function fitsObject(rules: JsonObject, value: JsonValue, search: Search, nesting: number): number {
   const object = asObject(value);
   if (!object) return 1;
   const keys = Object.keys(object);
@@ -122,24 +122,24 @@ function fitsObject(rules: JsonObject, value: JsonValue, work: Work, nesting: nu
   return all(
     keys.map((key) =>
       Math.min(
-        fitsProperty(rules, key, object[key] as JsonValue, work, nesting),
-        rules.propertyNames === undefined ? 1 : fitOf(rules.propertyNames, key, work, nesting),
+        fitsProperty(rules, key, object[key] as JsonValue, search, nesting),
+        rules.propertyNames === undefined ? 1 : fitOf(rules.propertyNames, key, search, nesting),
       ),
     ),
   );
 }
 
-function fitsProperty(rules: JsonObject, key: string, value: JsonValue, work: Work, nesting: number): number {
+function fitsProperty(rules: JsonObject, key: string, value: JsonValue, search: Search, nesting: number): number {
   const named = own(asObject(rules.properties) ?? {}, key);
-  if (named !== undefined) return fitOf(named, value, work, nesting);
-  // Which pattern the key matches cannot be told.
+  if (named !== undefined) return fitOf(named, value, search, nesting);
+  // Whether the key matches a pattern is unknown.
   if (asObject(rules.patternProperties)) return unknown;
-  return fitOf(rules.additionalProperties ?? true, value, work, nesting);
+  return fitOf(rules.additionalProperties ?? true, value, search, nesting);
 }
 
-function fitsLogic(rules: JsonObject, value: JsonValue, work: Work, nesting: number): number {
-  const of = (schema: Schema) => fitOf(schema, value, work, nesting);
-  const target = typeof rules.$ref === "string" ? resolve(work.root, rules.$ref) : undefined;
+function fitsLogic(rules: JsonObject, value: JsonValue, search: Search, nesting: number): number {
+  const of = (schema: Schema) => fitOf(schema, value, search, nesting);
+  const target = typeof rules.$ref === "string" ? resolve(search.root, rules.$ref) : undefined;
   const parts = [target === undefined ? 1 : of(target), ...asList(rules.allOf).map(of)];
   if (Array.isArray(rules.anyOf)) parts.push(Math.max(0, ...rules.anyOf.map(of)));
   if (Array.isArray(rules.oneOf)) {

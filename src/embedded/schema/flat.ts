@@ -1,7 +1,7 @@
 /**
- * A schema with its references and `allOf` folded into one set of constraints, which an instance can be made from.
+ * Constraints is a schema with its references and `allOf` folded into one set, from which an instance can be made.
  *
- * What offers a choice (`anyOf`, `oneOf`, `if`) is not folded but listed; the search takes one branch of each.
+ * Alternatives (`anyOf`, `oneOf`, `if`) are listed, not folded; the search takes one branch of each.
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { canonical } from "../chat/canonical.ts";
@@ -17,20 +17,20 @@ import {
   maxNesting,
   resolve,
   type Schema,
+  type Search,
   step,
   type TypeName,
   typesOf,
-  type Work,
 } from "./schema.ts";
 
-export interface Flat {
-  /** Every schema folded in; a candidate has to fit them all. */
+export interface Constraints {
+  /** Every schema folded in. A candidate must fit them all. */
   sources: Schema[];
   choices: Schema[][];
   types: TypeName[] | undefined;
-  /** The only values allowed, from `enum` and `const`. */
+  /** The only values allowed, by `enum` and `const`. */
   values: JsonValue[] | undefined;
-  /** What the schema's author offers: `default` and `examples`. */
+  /** The author's suggestions: `default` and `examples`. */
   offered: JsonValue[];
   number: NumberRules;
   minLength: number;
@@ -53,8 +53,8 @@ export interface Flat {
   maxProperties: number;
 }
 
-/** Returns the constraints of `true`. */
-export function unconstrained(): Flat {
+/** Returns the constraints of the schema `true`. */
+export function unconstrained(): Constraints {
   return {
     sources: [],
     choices: [],
@@ -84,56 +84,58 @@ export function unconstrained(): Flat {
 }
 
 /** Returns a copy that can be folded into without changing the original. */
-export function copyOf(flat: Flat): Flat {
+export function copyOf(constraints: Constraints): Constraints {
   return {
-    ...flat,
-    sources: [...flat.sources],
-    choices: [...flat.choices],
-    offered: [...flat.offered],
-    prefix: [...flat.prefix],
-    properties: new Map(flat.properties),
-    required: new Set(flat.required),
-    dependents: new Map(flat.dependents),
+    ...constraints,
+    sources: [...constraints.sources],
+    choices: [...constraints.choices],
+    offered: [...constraints.offered],
+    prefix: [...constraints.prefix],
+    properties: new Map(constraints.properties),
+    required: new Set(constraints.required),
+    dependents: new Map(constraints.dependents),
   };
 }
 
-/** Folds a schema in. Returns false when nothing can fit any more. */
-export function fold(flat: Flat, schema: Schema, work: Work, nesting = 0): boolean {
-  if (schema === false || nesting > maxNesting || !step(work)) return false;
+/** Folds a schema in. Returns false where no value can fit any more. */
+export function fold(constraints: Constraints, schema: Schema, search: Search, nesting = 0): boolean {
+  if (schema === false || nesting > maxNesting || !step(search)) return false;
   const rules = asObject(schema);
   if (!rules) return true;
-  // The parts that are folded on their own need not be looked at twice.
+  // Parts that are folded by themselves are not checked twice.
   const { allOf, $ref, ...own } = rules;
-  flat.sources.push(own);
-  const target = typeof $ref === "string" ? resolve(work.root, $ref) : undefined;
-  if (target !== undefined && !fold(flat, target, work, nesting + 1)) return false;
-  if (Array.isArray(allOf) && !allOf.every((part) => fold(flat, part, work, nesting + 1))) return false;
-  foldValues(flat, rules, work);
-  foldText(flat, rules);
-  foldArray(flat, rules);
-  foldObject(flat, rules);
-  flat.number = addNumber(flat.number, rules);
-  foldChoices(flat, rules);
-  return flat.types?.length !== 0 && flat.values?.length !== 0;
+  constraints.sources.push(own);
+  const target = typeof $ref === "string" ? resolve(search.root, $ref) : undefined;
+  if (target !== undefined && !fold(constraints, target, search, nesting + 1)) return false;
+  if (Array.isArray(allOf) && !allOf.every((part) => fold(constraints, part, search, nesting + 1))) return false;
+  foldValues(constraints, rules, search);
+  foldText(constraints, rules);
+  foldArray(constraints, rules);
+  foldObject(constraints, rules);
+  constraints.number = addNumber(constraints.number, rules);
+  foldChoices(constraints, rules);
+  return constraints.types?.length !== 0 && constraints.values?.length !== 0;
 }
 
-function foldChoices(flat: Flat, rules: JsonObject): void {
-  if (Array.isArray(rules.anyOf)) flat.choices.push(rules.anyOf);
-  if (Array.isArray(rules.oneOf)) flat.choices.push(rules.oneOf);
-  if (rules.if !== undefined) flat.choices.push([both(rules.if, rules.then ?? true), rules.else ?? true]);
+function foldChoices(constraints: Constraints, rules: JsonObject): void {
+  if (Array.isArray(rules.anyOf)) constraints.choices.push(rules.anyOf);
+  if (Array.isArray(rules.oneOf)) constraints.choices.push(rules.oneOf);
+  if (rules.if !== undefined) constraints.choices.push([both(rules.if, rules.then ?? true), rules.else ?? true]);
 }
 
-function foldValues(flat: Flat, rules: JsonObject, work: Work): void {
+function foldValues(constraints: Constraints, rules: JsonObject, search: Search): void {
   const types = typesOf(rules);
-  if (types) flat.types = flat.types ? commonTypes(flat.types, types) : types;
+  if (types) constraints.types = constraints.types ? commonTypes(constraints.types, types) : types;
   for (const values of [rules.enum, rules.const === undefined ? undefined : [rules.const]]) {
     if (!Array.isArray(values)) continue;
     const allowed = new Set(values.map(canonical));
-    for (const text of allowed) step(work, costOf(text));
-    flat.values = flat.values ? flat.values.filter((value) => allowed.has(canonical(value))) : values;
+    for (const text of allowed) step(search, costOf(text));
+    constraints.values = constraints.values
+      ? constraints.values.filter((value) => allowed.has(canonical(value)))
+      : values;
   }
-  if (rules.default !== undefined && rules.default !== null) flat.offered.push(rules.default);
-  if (Array.isArray(rules.examples)) flat.offered.push(...rules.examples);
+  if (rules.default !== undefined && rules.default !== null) constraints.offered.push(rules.default);
+  if (Array.isArray(rules.examples)) constraints.offered.push(...rules.examples);
 }
 
 function commonTypes(a: readonly TypeName[], b: readonly TypeName[]): TypeName[] {
@@ -142,47 +144,47 @@ function commonTypes(a: readonly TypeName[], b: readonly TypeName[]): TypeName[]
   return [...new Set([...a, ...b])].filter((type) => allows(a, type) && allows(b, type));
 }
 
-function foldText(flat: Flat, rules: JsonObject): void {
-  flat.minLength = Math.max(flat.minLength, asNumber(rules.minLength) ?? 0);
-  flat.maxLength = Math.min(flat.maxLength, asNumber(rules.maxLength) ?? Infinity);
-  flat.pattern ??= asText(rules.pattern);
-  flat.format ??= asText(rules.format);
+function foldText(constraints: Constraints, rules: JsonObject): void {
+  constraints.minLength = Math.max(constraints.minLength, asNumber(rules.minLength) ?? 0);
+  constraints.maxLength = Math.min(constraints.maxLength, asNumber(rules.maxLength) ?? Infinity);
+  constraints.pattern ??= asText(rules.pattern);
+  constraints.format ??= asText(rules.format);
 }
 
-function foldArray(flat: Flat, rules: JsonObject): void {
+function foldArray(constraints: Constraints, rules: JsonObject): void {
   const { prefix, rest } = itemSchemas(rules);
-  const length = Math.max(prefix.length, flat.prefix.length);
-  const at = (i: number) => both(flat.prefix[i] ?? flat.items, prefix[i] ?? rest);
-  flat.prefix = Array.from({ length }, (_, i) => at(i));
-  flat.items = both(flat.items, rest);
+  const length = Math.max(prefix.length, constraints.prefix.length);
+  const at = (i: number) => both(constraints.prefix[i] ?? constraints.items, prefix[i] ?? rest);
+  constraints.prefix = Array.from({ length }, (_, i) => at(i));
+  constraints.items = both(constraints.items, rest);
   if (rules.contains !== undefined) {
-    flat.contains = both(flat.contains ?? true, rules.contains);
-    flat.minContains = asNumber(rules.minContains) ?? 1;
+    constraints.contains = both(constraints.contains ?? true, rules.contains);
+    constraints.minContains = asNumber(rules.minContains) ?? 1;
   }
-  flat.minItems = Math.max(flat.minItems, asNumber(rules.minItems) ?? 0);
-  flat.maxItems = Math.min(flat.maxItems, asNumber(rules.maxItems) ?? Infinity);
-  flat.unique ||= rules.uniqueItems === true;
+  constraints.minItems = Math.max(constraints.minItems, asNumber(rules.minItems) ?? 0);
+  constraints.maxItems = Math.min(constraints.maxItems, asNumber(rules.maxItems) ?? Infinity);
+  constraints.unique ||= rules.uniqueItems === true;
 }
 
-function foldObject(flat: Flat, rules: JsonObject): void {
+function foldObject(constraints: Constraints, rules: JsonObject): void {
   const properties = asObject(rules.properties) ?? {};
-  // Which keys a pattern names cannot be told without running it: any other key is taken to match the first.
+  // The keys that a pattern matches are unknown, so any other key is taken to match the first pattern.
   const patterned = Object.values(asObject(rules.patternProperties) ?? {})[0];
   const rest = patterned ?? rules.additionalProperties ?? true;
-  for (const key of new Set([...flat.properties.keys(), ...Object.keys(properties)])) {
-    flat.properties.set(key, both(propertyOf(flat, key), own(properties, key) ?? rest));
+  for (const key of new Set([...constraints.properties.keys(), ...Object.keys(properties)])) {
+    constraints.properties.set(key, both(propertyOf(constraints, key), own(properties, key) ?? rest));
   }
-  flat.additional = both(flat.additional, rest);
-  flat.propertyNames = both(flat.propertyNames, rules.propertyNames ?? true);
-  for (const key of asTexts(rules.required)) flat.required.add(key);
+  constraints.additional = both(constraints.additional, rest);
+  constraints.propertyNames = both(constraints.propertyNames, rules.propertyNames ?? true);
+  for (const key of asTexts(rules.required)) constraints.required.add(key);
   for (const [key, others] of Object.entries(asObject(rules.dependentRequired) ?? {})) {
-    flat.dependents.set(key, [...(flat.dependents.get(key) ?? []), ...asTexts(others)]);
+    constraints.dependents.set(key, [...(constraints.dependents.get(key) ?? []), ...asTexts(others)]);
   }
-  flat.minProperties = Math.max(flat.minProperties, asNumber(rules.minProperties) ?? 0);
-  flat.maxProperties = Math.min(flat.maxProperties, asNumber(rules.maxProperties) ?? Infinity);
+  constraints.minProperties = Math.max(constraints.minProperties, asNumber(rules.minProperties) ?? 0);
+  constraints.maxProperties = Math.min(constraints.maxProperties, asNumber(rules.maxProperties) ?? Infinity);
 }
 
-/** Returns what holds for the value of a key. */
-export function propertyOf(flat: Flat, key: string): Schema {
-  return flat.properties.get(key) ?? flat.additional;
+/** Returns the schema of a key's value. */
+export function propertyOf(constraints: Constraints, key: string): Schema {
+  return constraints.properties.get(key) ?? constraints.additional;
 }

@@ -1,89 +1,82 @@
 /**
- * JSON Schema → a valid instance, the same one every time; or undefined where none can be found.
+ * JSON Schema → a valid instance, the same every time; undefined where none is found.
  *
- * The search goes top down. Near the root it writes every property and one item of every list, and takes the first
- * branch of each choice; deeper down only what is required, simplest branches first, so that recursive schemas end.
- * Every candidate is held against its schema before it is taken.
+ * The search goes top down. Near the root it makes every property and one item of every list, and takes the first
+ * branch of each choice; deeper it makes only what is required, simplest branches first, so that recursive schemas
+ * end. Every candidate is checked against its schema.
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { arrayFor, objectFor } from "./container.ts";
+import type { Fill, Spot } from "./fill.ts";
 import { fitOfAll } from "./fit.ts";
-import { copyOf, type Flat, fold, unconstrained } from "./flat.ts";
+import { type Constraints, copyOf, fold, unconstrained } from "./flat.ts";
 import { numberFor } from "./number.ts";
 import {
   asObject,
   both,
   maxNesting,
   type Schema,
+  type Search,
   step,
   type TypeName,
   typeNames,
   typesOf,
-  type Work,
 } from "./schema.ts";
 import { textsFor } from "./text.ts";
 
-/** From this depth on only what is required is written. */
+/** From this depth on only required parts are made. */
 const fullDepth = 4;
 
-/** No value lies deeper than this. */
+/** The maximum depth of a value. */
 const maxDepth = 40;
 
-/** What the search for one instance may cost, in looks at a schema. */
+/** The maximum cost of a search, in schema visits. */
 const maxSteps = 100_000;
 
-export interface Wish {
+export interface InstanceOptions {
   /** The word that free texts are made of. */
   readonly word: string;
-  /** Another number gives another instance, where the schema leaves a choice. */
+  /** Selects another instance, where the schema leaves a choice. */
   readonly place?: number;
-  /** Asks for an object even where the schema would allow something else. */
+  /** Requires an object even where the schema allows other types. */
   readonly object?: boolean;
 }
 
-/** Where in the instance a value stands, and which of the possible values is wanted. */
-export interface Spot {
-  readonly depth: number;
-  readonly place: number;
-  /** How many branches were taken on the way here. */
-  readonly taken: number;
+export function instanceOf(root: Schema, options: InstanceOptions): JsonValue | undefined {
+  const search: Search = { root, word: options.word, steps: maxSteps };
+  const schema = options.object ? both(root, { type: "object" }) : root;
+  return fill(schema, { depth: 0, place: options.place ?? 0, taken: 0 }, search);
 }
 
-export type Fill = (schema: Schema, spot: Spot) => JsonValue | undefined;
-
-export function instanceOf(root: Schema, wish: Wish): JsonValue | undefined {
-  const work: Work = { root, word: wish.word, steps: maxSteps };
-  const schema = wish.object ? both(root, { type: "object" }) : root;
-  return fill(schema, { depth: 0, place: wish.place ?? 0, taken: 0 }, work);
-}
-
-function fill(schema: Schema, spot: Spot, work: Work): JsonValue | undefined {
-  const flat = unconstrained();
-  if (spot.depth > maxDepth || !fold(flat, schema, work)) return undefined;
-  return choose(flat, spot, work);
+function fill(schema: Schema, spot: Spot, search: Search): JsonValue | undefined {
+  const constraints = unconstrained();
+  if (spot.depth > maxDepth || !fold(constraints, schema, search)) return undefined;
+  return choose(constraints, spot, search);
 }
 
 /** Takes a branch of every choice, then the first candidate that fits them all. */
-function choose(flat: Flat, spot: Spot, work: Work): JsonValue | undefined {
-  const [branches, ...others] = flat.choices;
+function choose(constraints: Constraints, spot: Spot, search: Search): JsonValue | undefined {
+  const [branches, ...others] = constraints.choices;
   if (!branches) {
-    for (const value of candidates(flat, spot, work)) {
-      if (fitOfAll(flat.sources, value, work) > 0) return value;
+    for (const value of candidates(constraints, spot, search)) {
+      if (fitOfAll(constraints.sources, value, search) > 0) return value;
     }
     return undefined;
   }
   if (spot.taken > maxNesting) return undefined;
   for (const branch of inOrder(branches, spot.depth >= fullDepth)) {
-    if (!step(work)) return undefined;
-    const narrowed = copyOf(flat);
+    if (!step(search)) return undefined;
+    const narrowed = copyOf(constraints);
     narrowed.choices = others;
-    const value = fold(narrowed, branch, work) ? choose(narrowed, { ...spot, taken: spot.taken + 1 }, work) : undefined;
+    const value = fold(narrowed, branch, search)
+      ? choose(narrowed, { ...spot, taken: spot.taken + 1 }, search)
+      : undefined;
     if (value !== undefined) return value;
   }
   return undefined;
 }
 
-/** Near the root the first branch that says something; deep down the one that ends soonest. */
+/** Sorts the branches: near the root informative ones first, deeper those that end soonest. */
 function inOrder(branches: readonly Schema[], deep: boolean): Schema[] {
   const rank = (branch: Schema) => {
     const rules: JsonObject = asObject(branch) ?? {};
@@ -97,33 +90,33 @@ function inOrder(branches: readonly Schema[], deep: boolean): Schema[] {
   return branches.toSorted((a, b) => rank(a) - rank(b));
 }
 
-function* candidates(flat: Flat, spot: Spot, work: Work): Generator<JsonValue> {
-  if (flat.values) {
-    const start = spot.place % flat.values.length;
-    yield* flat.values.slice(start);
-    yield* flat.values.slice(0, start);
+function* candidates(constraints: Constraints, spot: Spot, search: Search): Generator<JsonValue> {
+  if (constraints.values) {
+    const start = spot.place % constraints.values.length;
+    yield* constraints.values.slice(start);
+    yield* constraints.values.slice(0, start);
     return;
   }
-  if (spot.place === 0) yield* certain(flat, work);
-  for (const type of typesToTry(flat, spot.depth >= fullDepth)) yield* ofType(type, flat, spot, work);
+  if (spot.place === 0) yield* certain(constraints, search);
+  for (const type of typesToTry(constraints, spot.depth >= fullDepth)) yield* ofType(type, constraints, spot, search);
 }
 
-/** What the schema's author offers is taken only where it surely fits: an author errs too. */
-function certain(flat: Flat, work: Work): JsonValue[] {
-  return flat.offered.filter((value) => fitOfAll(flat.sources, value, work) === 1);
+/** Returns the author's suggestions that surely fit: authors err, too. */
+function certain(constraints: Constraints, search: Search): JsonValue[] {
+  return constraints.offered.filter((value) => fitOfAll(constraints.sources, value, search) === 1);
 }
 
-function* ofType(type: TypeName, flat: Flat, spot: Spot, work: Work): Generator<JsonValue> {
-  const fillIn: Fill = (schema, at) => fill(schema, at, work);
+function* ofType(type: TypeName, constraints: Constraints, spot: Spot, search: Search): Generator<JsonValue> {
+  const fillIn: Fill = (schema, at) => fill(schema, at, search);
   const deep = spot.depth >= fullDepth;
   switch (type) {
     case "string":
-      yield* textsFor(flat, spot.place, work);
+      yield* textsFor(constraints, spot.place, search);
       return;
     case "integer":
     case "number": {
       const whole = type === "integer";
-      const number = numberFor(flat.number, whole, spot.place) ?? numberFor(flat.number, whole, 0);
+      const number = numberFor(constraints.number, whole, spot.place) ?? numberFor(constraints.number, whole, 0);
       if (number !== undefined) yield number;
       return;
     }
@@ -136,27 +129,46 @@ function* ofType(type: TypeName, flat: Flat, spot: Spot, work: Work): Generator<
       return;
     default:
       for (const full of [!deep, deep]) {
-        const value = type === "object" ? objectFor(flat, spot, full, fillIn) : arrayFor(flat, spot, full, fillIn);
+        const value =
+          type === "object" ? objectFor(constraints, spot, full, fillIn) : arrayFor(constraints, spot, full, fillIn);
         if (value !== undefined) yield value;
       }
   }
 }
 
-function typesToTry(flat: Flat, deep: boolean): TypeName[] {
-  const hinted = typeNames.filter((type) => isHinted(flat, type));
-  const order = [...new Set([...hinted, ...typeNames])].filter((type) => !flat.types || flat.types.includes(type));
-  return deep && order.includes("null") && flat.types ? ["null", ...order.filter((type) => type !== "null")] : order;
+function typesToTry(constraints: Constraints, deep: boolean): TypeName[] {
+  const hinted = typeNames.filter((type) => isHinted(constraints, type));
+  const order = [...new Set([...hinted, ...typeNames])].filter(
+    (type) => !constraints.types || constraints.types.includes(type),
+  );
+  return deep && order.includes("null") && constraints.types
+    ? ["null", ...order.filter((type) => type !== "null")]
+    : order;
 }
 
-/** Says whether a schema without a type speaks of this one. */
-function isHinted(flat: Flat, type: TypeName): boolean {
+/** Reports whether a schema without a type has keywords of this one. */
+function isHinted(constraints: Constraints, type: TypeName): boolean {
   switch (type) {
     case "object":
-      return flat.properties.size > 0 || flat.required.size > 0 || flat.minProperties > 0 || flat.additional !== true;
+      return (
+        constraints.properties.size > 0 ||
+        constraints.required.size > 0 ||
+        constraints.minProperties > 0 ||
+        constraints.additional !== true
+      );
     case "array":
-      return flat.prefix.length > 0 || flat.items !== true || flat.minItems > 0 || flat.contains !== undefined;
+      return (
+        constraints.prefix.length > 0 ||
+        constraints.items !== true ||
+        constraints.minItems > 0 ||
+        constraints.contains !== undefined
+      );
     case "number":
-      return flat.number.low !== -Infinity || flat.number.high !== Infinity || flat.number.multiples.length > 0;
+      return (
+        constraints.number.low !== -Infinity ||
+        constraints.number.high !== Infinity ||
+        constraints.number.multiples.length > 0
+      );
     default:
       return false;
   }

@@ -1,5 +1,5 @@
 /**
- * Makes numbers for `minimum`, `maximum`, their exclusive forms and `multipleOf`: 1 if it may be, else the value
+ * Makes numbers for `minimum`, `maximum`, their exclusive forms and `multipleOf`: 1 where allowed, else the value
  * nearest to a bound.
  */
 import type { JsonObject } from "../../wire/json.ts";
@@ -21,10 +21,10 @@ export const anyNumber: NumberRules = {
   multiples: [],
 };
 
-/** How many multiples are tried before giving up. */
+/** Multiples tried before giving up. */
 const tries = 1000;
 
-/** Narrows the rules by a schema's. Reads the boolean `exclusiveMinimum` of older drafts too. */
+/** Narrows the rules by a schema's. The boolean `exclusiveMinimum` of older drafts is read, too. */
 export function addNumber(rules: NumberRules, schema: JsonObject): NumberRules {
   let { low, lowOpen, high, highOpen } = rules;
   const raise = (bound: number | undefined, open: boolean) => {
@@ -43,7 +43,7 @@ export function addNumber(rules: NumberRules, schema: JsonObject): NumberRules {
   return { low, lowOpen, high, highOpen, multiples: multiple ? [...rules.multiples, multiple] : rules.multiples };
 }
 
-/** Returns the number with this place among those that fitOf, or undefined. */
+/** Returns the number with this index among those that fit; undefined without one. */
 export function numberFor(rules: NumberRules, whole: boolean, place: number): number | undefined {
   const unit = Math.max(whole ? 1 : 0, ...rules.multiples);
   if (unit === 0) return fraction(rules, place);
@@ -52,9 +52,9 @@ export function numberFor(rules: NumberRules, whole: boolean, place: number): nu
   const start = Math.min(Math.max(1, lowest), highest);
   let skip = place;
   for (let i = 0; i < tries; i++) {
-    // Up from the start, then down from it: a closed range is used to its last number.
+    // Counts up from the start, then down, so that a closed range is used to its last number.
     const count = start + i <= highest ? start + i : highest - i;
-    const value = count * unit + 0; // Adding makes -0 a plain 0.
+    const value = count * unit + 0; // Adding 0 turns -0 into 0.
     if (count < lowest) return undefined;
     const fits = within(rules, value) && (!whole || Number.isInteger(value));
     if (fits && rules.multiples.every((multiple) => Number.isInteger(value / multiple)) && skip-- === 0) return value;

@@ -1,12 +1,12 @@
 /**
  * Makes a text that matches a regular expression, by walking its tree.
  *
- * Each place gives another text where the expression leaves a choice. The text is as short as it can be, and grows
- * by repetitions, leftmost first, until it has `minLength` characters. Undefined where it cannot.
+ * Each `place` gives another text where the expression leaves a choice. The text is as short as possible, and grows
+ * by repetitions, leftmost first, up to `minLength` characters. Undefined where that fails.
  */
 import type { Range } from "./characters.ts";
 import { readRegex, type Tree } from "./regex.ts";
-import { costOf, step, type Work } from "./schema.ts";
+import { costOf, type Search, step } from "./schema.ts";
 
 /** The longest text that is made, in characters. */
 export const maxText = 10_000;
@@ -16,11 +16,11 @@ const preferred = Array.from(
 );
 
 interface Writer {
-  /** What is left of the place: each choice takes its share, as digits of a number. */
+  /** The rest of the place: each choice takes its share, like the digits of a number. */
   place: number;
-  /** How many repetitions may be added to the least. */
+  /** Repetitions that may be added to the minimum. */
   spare: number;
-  readonly work: Work;
+  readonly work: Search;
 }
 
 export interface Lengths {
@@ -28,17 +28,17 @@ export interface Lengths {
   readonly maxLength: number;
 }
 
-export function textMatching(pattern: string, place: number, lengths: Lengths, work: Work): string | undefined {
+export function textMatching(pattern: string, place: number, lengths: Lengths, search: Search): string | undefined {
   const { minLength, maxLength } = lengths;
-  const tree = step(work, costOf(pattern)) ? readRegex(pattern) : undefined;
+  const tree = step(search, costOf(pattern)) ? readRegex(pattern) : undefined;
   if (!tree) return undefined;
   const open = !pattern.includes("$");
   for (let spare = 0; spare <= Math.min(minLength, 1000); spare++) {
-    const text = write(tree, { place, spare, work });
+    const text = write(tree, { place, spare, work: search });
     if (text === undefined) return undefined;
     const length = Array.from(text).length;
     if (length >= minLength && length <= maxLength) return text;
-    // Without an anchor at its end the expression says nothing about what follows.
+    // Without an end anchor any text may follow.
     if (open && length < minLength) return text + "a".repeat(minLength - length);
   }
   return undefined;

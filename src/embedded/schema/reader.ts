@@ -1,19 +1,17 @@
-/**
- * Walks through the characters of a regular expression.
- */
+/** Reader steps through the characters of a regular expression. */
 export interface Reader {
   readonly source: readonly string[];
   at: number;
 }
 
-/** Says that the expression is broken, or holds what is not read. */
+/** Unreadable means a broken or unsupported expression. */
 export class Unreadable extends Error {}
 
 export function peek(reader: Reader): string | undefined {
   return reader.source[reader.at];
 }
 
-/** Steps over a character if it comes next. */
+/** Skips a character if it comes next, and reports whether it did. */
 export function take(reader: Reader, sign: string): boolean {
   if (peek(reader) !== sign) return false;
   reader.at += 1;

@@ -1,8 +1,8 @@
 /**
- * Reads a regular expression into a tree that texts can be made from.
+ * Parses a regular expression into a tree from which texts can be made.
  *
- * It is never run. Anchors, word boundaries and lookarounds are read over, and a construct that has no tree (a
- * backreference, a broken expression) gives undefined: the caller falls back to plain text.
+ * It is never run. Anchors, word boundaries and lookarounds are ignored. For unsupported constructs (a backreference,
+ * a broken expression) the result is undefined, and the caller falls back to plain text.
  */
 import { anyInLine, type Range, readClass, readEscape, single } from "./characters.ts";
 import { advance, peek, type Reader, take, Unreadable } from "./reader.ts";
@@ -13,7 +13,7 @@ export type Tree =
   | { readonly kind: "either"; readonly branches: readonly Tree[] }
   | { readonly kind: "repeat"; readonly of: Tree; readonly min: number; readonly max: number };
 
-/** The longest expression that is read, in characters. */
+/** The longest expression that is parsed, in characters. */
 const maxSource = 1000;
 
 const nothing: Tree = { kind: "sequence", parts: [] };
@@ -47,7 +47,7 @@ function readSequence(reader: Reader): Tree {
   return { kind: "sequence", parts };
 }
 
-/** Reads how often the atom before may stand, if that is said. */
+/** Reads the quantifier after an atom, if there is one. */
 function readBounds(reader: Reader): readonly [min: number, max: number] | undefined {
   const bounds = take(reader, "*")
     ? ([0, Infinity] as const)
@@ -56,7 +56,7 @@ function readBounds(reader: Reader): readonly [min: number, max: number] | undef
       : take(reader, "?")
         ? ([0, 1] as const)
         : readBraces(reader);
-  // A lazy one allows the same texts.
+  // A lazy quantifier allows the same texts.
   if (bounds) take(reader, "?");
   return bounds;
 }
@@ -106,7 +106,7 @@ function readGroup(reader: Reader): Tree {
   return looksAround ? nothing : tree;
 }
 
-/** Reads what follows `(?`. Returns whether the group only looks around. */
+/** Reads what follows `(?`. Returns true for a lookaround. */
 function readGroupKind(reader: Reader): boolean {
   const behind = take(reader, "<");
   if (take(reader, "=") || take(reader, "!")) return true;

@@ -1,46 +1,46 @@
 /**
- * How the other files of this folder look at a JSON Schema: as something that a stranger wrote.
+ * Reads a JSON Schema as untrusted input.
  *
- * A keyword of the wrong type counts as absent, a reference that leads nowhere as no constraint, and every look
- * costs a step, so that a schema made to explode costs a bounded time and then simply has no instance.
+ * A keyword of the wrong type counts as absent, and a broken reference as no constraint. Every visit costs a step, so
+ * a schema made to explode costs a bounded time and then has no instance.
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 
-/** A schema is an object or a boolean; anything else is read as `true`. */
+/** Schema is an object or a boolean; anything else reads as `true`. */
 export type Schema = JsonValue;
 
-/** What one search for an instance shares. */
-export interface Work {
-  /** Where references start. */
+/** Search is the state that one search for an instance shares. */
+export interface Search {
+  /** The schema that references start from. */
   readonly root: Schema;
   /** The word that free texts are made of. */
   readonly word: string;
-  /** How many looks are left. */
+  /** Number of visits left. */
   steps: number;
 }
 
-/** How many schemas may lead on to one another on the way to one constraint: the stack has an end. */
+/** The longest chain of schemas that lead to one constraint, to bound the stack. */
 export const maxNesting = 200;
 
-/** Pays for one look, or for so many. Returns false when the search has cost enough. */
-export function step(work: Work, count = 1): boolean {
-  work.steps -= count;
-  return work.steps >= 0;
+/** Pays for visits. Returns false once the search has used up its steps. */
+export function step(search: Search, count = 1): boolean {
+  search.steps -= count;
+  return search.steps >= 0;
 }
 
-/** Returns how many looks going through that much text counts for. */
+/** Returns the number of visits that scanning a text costs. */
 export function costOf(text: string): number {
   return Math.ceil(text.length / 32);
 }
 
-/** Returns what holds where both schemas hold. */
+/** Returns a schema that holds where both hold. */
 export function both(a: Schema, b: Schema): Schema {
   if (a === true || b === false) return b;
   if (b === true || a === false) return a;
   return { allOf: [a, b] };
 }
 
-/** Returns the schema that a reference points to, or undefined where it leads nowhere. */
+/** Returns the schema that a reference points to; undefined where it points nowhere. */
 export function resolve(root: Schema, reference: string): Schema | undefined {
   if (reference !== "#" && !reference.startsWith("#/")) return undefined;
   let at: Schema | undefined = root;
@@ -84,7 +84,7 @@ export function asText(value: JsonValue | undefined): string | undefined {
 export const typeNames = ["string", "integer", "number", "boolean", "object", "array", "null"] as const;
 export type TypeName = (typeof typeNames)[number];
 
-/** Returns the types that a schema names, or undefined where it allows all. */
+/** Returns the types that a schema names; undefined where it allows all. */
 export function typesOf(schema: JsonObject): TypeName[] | undefined {
   const named = typeof schema.type === "string" ? [schema.type] : asTexts(schema.type);
   const known = typeNames.filter((name) => named.includes(name));

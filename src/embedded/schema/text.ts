@@ -1,9 +1,7 @@
-/**
- * Makes strings: a sample of the format, a text of the pattern, else the word of the conversation cut to length.
- */
-import type { Flat } from "./flat.ts";
+/** Makes strings: a sample of the format, a text for the pattern, else the conversation's word cut to length. */
+import type { Constraints } from "./flat.ts";
 import { maxText, textMatching } from "./pattern.ts";
-import type { Work } from "./schema.ts";
+import type { Search } from "./schema.ts";
 
 const samples: ReadonlyMap<string, (place: number) => string> = new Map(
   Object.entries({
@@ -30,18 +28,18 @@ const samples: ReadonlyMap<string, (place: number) => string> = new Map(
 );
 
 /** Yields the strings worth trying, best first. */
-export function* textsFor(flat: Flat, place: number, work: Work): Generator<string> {
-  const sample = flat.format === undefined ? undefined : samples.get(flat.format);
+export function* textsFor(constraints: Constraints, place: number, search: Search): Generator<string> {
+  const sample = constraints.format === undefined ? undefined : samples.get(constraints.format);
   if (sample) yield sample(place);
-  if (flat.minLength > maxText) return;
-  if (flat.pattern !== undefined) {
-    const text = textMatching(flat.pattern, place, flat, work);
+  if (constraints.minLength > maxText) return;
+  if (constraints.pattern !== undefined) {
+    const text = textMatching(constraints.pattern, place, constraints, search);
     if (text !== undefined) yield text;
   }
-  yield sized(place === 0 ? work.word : `${work.word} ${place + 1}`, flat.minLength, flat.maxLength);
+  yield sized(place === 0 ? search.word : `${search.word} ${place + 1}`, constraints.minLength, constraints.maxLength);
 }
 
-/** Keeps the end of a long text: it is what tells places apart. */
+/** Cuts or pads a text. The end of a long text is kept: it distinguishes the instances. */
 function sized(text: string, minLength: number, maxLength: number): string {
   const signs = Array.from(text);
   const cut = signs.length > maxLength ? signs.slice(signs.length - Math.max(0, Math.floor(maxLength))) : signs;

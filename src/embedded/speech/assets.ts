@@ -1,12 +1,10 @@
-/**
- * Where the parts that are not source of this project lie: the one place to change when they are packed otherwise.
- */
+/** Locates the assets that are not source of this project. Change this file when they are packaged otherwise. */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 
 const { resolve } = createRequire(import.meta.url);
 
-/** The file that the worker thread runs. */
+/** The program of the worker thread. */
 export const workerEntry = new URL("./worker.ts", import.meta.url);
 
 /** Flite with its voices, as WebAssembly for WASI; 21 MB. */

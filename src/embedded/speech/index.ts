@@ -1,8 +1,8 @@
 /**
  * The embedded speech models `tts-1` and `tts-1-hd`: real speech and real encoders, in a worker thread.
  *
- * Sound goes out while the rest is still spoken. The same request gives the same bytes. `docs/embedded-speech.md`
- * tells what the voices and formats are.
+ * Audio is sent while the rest is still spoken. The same request gives the same bytes. `docs/embedded-speech.md`
+ * describes the voices and formats.
  */
 import { create } from "@bufbuild/protobuf";
 import { SpeechChunkSchema, SpeechSchema, SpeechUsageSchema } from "../../../gen/modelgateway/v1/speech_pb.ts";
@@ -12,20 +12,23 @@ import type { Attempt, Meter } from "../../providers/contract.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Job } from "./job.ts";
 import { contentTypes, jobOf } from "./request.ts";
-import { createStudio, type StudioOptions } from "./studio.ts";
+import { createScheduler, type SchedulerOptions } from "./scheduler.ts";
 import { finish } from "./synthesis/finish.ts";
 
 export { isSpeechModel } from "./request.ts";
 
 export interface Speech {
   speak(attempt: Attempt<"speech">): Promise<Answer<Output<"speech", Form>>>;
-  /** Starts the worker and loads what the first sound needs. Rejects where that fails, or the worker is closed meanwhile. */
+  /**
+   * Starts the worker and loads what the first request needs. Rejects where that fails, or where the worker is closed
+   * meanwhile.
+   */
   warm(): Promise<void>;
-  /** Waits for what runs, then ends the worker. */
+  /** Waits for running jobs, then ends the worker. */
   close(): Promise<void>;
 }
 
-/** Said to nobody, so that nobody waits for what it loads: the voices, and the encoder of the default format. */
+/** A job whose audio is discarded. It loads the voices and the encoder of the default format. */
 const warmUp: Job = {
   text: "It is 7 o'clock, and all is well.",
   voice: "alloy",
@@ -37,22 +40,22 @@ const warmUp: Job = {
 type Sound = AsyncGenerator<Uint8Array, number>;
 type Chunk = Wire<typeof SpeechChunkSchema>;
 
-export function createSpeech(options: StudioOptions = {}): Speech {
-  const studio = createStudio(options);
+export function createSpeech(options: SchedulerOptions = {}): Speech {
+  const scheduler = createScheduler(options);
   const closing = new AbortController();
   return {
     async speak({ request, model, form, signal, meter }) {
       const job = jobOf(request.message(), model);
-      const sound = studio.perform(job, signal);
+      const sound = scheduler.perform(job, signal);
       if (form === "stream") return { kind: "stream", frames: chunksOf(sound, job, meter) };
       return { kind: "whole", body: await wholeOf(sound, job) };
     },
     async warm() {
-      for await (const piece of studio.perform(warmUp, closing.signal)) void piece;
+      for await (const piece of scheduler.perform(warmUp, closing.signal)) void piece;
     },
     close() {
       closing.abort();
-      return studio.close();
+      return scheduler.close();
     },
   };
 }
@@ -72,7 +75,7 @@ async function* chunksOf(sound: Sound, { format, text }: Job, meter: Meter): Asy
     yield [chunk({ audio, ...(contentType ? { contentType } : {}) })];
     contentType = undefined;
   }
-  meter.ended();
+  meter.reportEnd();
   const characters = [...text].length;
   const usage = create(SpeechUsageSchema, { inputTokens: characters, outputTokens: 0, totalTokens: characters });
   yield [chunk({ usage })];

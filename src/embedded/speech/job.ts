@@ -1,8 +1,8 @@
 /**
- * What is asked of the speech worker: plain data, so that it can be sent to another thread.
+ * Job is a request to the speech worker: plain data that can be sent to another thread.
  *
- * The same job always gives the same bytes. The keeper of the worker builds on that: a job that lost its worker is
- * begun again, and what was handed over already is left out.
+ * The same job always gives the same bytes. The scheduler relies on that: a job that lost its worker starts again,
+ * and the bytes that were handed over already are skipped.
  */
 
 export const voiceNames = ["alloy", "echo", "fable", "onyx", "nova", "shimmer"] as const;
@@ -16,11 +16,11 @@ export type Quality = "standard" | "high";
 export interface Job {
   readonly text: string;
   readonly voice: VoiceName;
-  /** How fast it is spoken: 0.25 to 4, 1 is as usual. */
+  /** Speaking rate from 0.25 to 4; 1 is normal. */
   readonly speed: number;
   readonly format: Format;
   readonly quality: Quality;
 }
 
-/** Samples a second of whatever is made: one channel, 16 bit. */
+/** Samples per second of all audio: one channel, 16 bit. */
 export const sampleRate = 24_000;

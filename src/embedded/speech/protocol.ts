@@ -1,20 +1,20 @@
 /**
- * What the keeper of the speech worker and the worker say to one another.
+ * The messages between the scheduler and the speech worker.
  *
- * The worker does nothing unasked: one `turn` is answered by one `turned` or `failed` before the next is asked for.
+ * The worker only answers: each `turn` gets one `turned` or `failed` before the next is sent.
  */
 import type { Job } from "./job.ts";
 
 export type ToWorker =
-  /** Hands over Flite, before anything else; not answered. */
+  /** Passes Flite, before anything else. There is no answer. */
   | { readonly kind: "load"; readonly flite: WebAssembly.Module }
-  /** Asks for the next piece of a job's file. The first time the job comes with it. */
+  /** Asks for the next piece of a job's file. The first turn carries the job. */
   | { readonly kind: "turn"; readonly id: number; readonly job?: Job }
-  /** Forgets a job; not answered. */
+  /** Drops a job. There is no answer. */
   | { readonly kind: "drop"; readonly id: number };
 
 export type FromWorker =
-  /** Hands over the next bytes, perhaps none; `samples` is the length of the sound, told at its end. */
+  /** Carries the next bytes, possibly none. `samples` is the length of the audio, sent at its end. */
   | { readonly kind: "turned"; readonly bytes: Uint8Array; readonly samples?: number }
-  /** Gives up the job. */
+  /** Reports a failed job. */
   | { readonly kind: "failed"; readonly message: string };

@@ -1,7 +1,7 @@
 /**
  * A speech request → a job. Refuses what these models cannot do.
  *
- * Without a format it is MP3, without a speed 1. `instructions` have no effect on these models.
+ * The default format is MP3, and the default speed 1. `instructions` have no effect.
  */
 import { type CreateSpeechRequest, SpeechFormat } from "../../../gen/modelgateway/v1/speech_pb.ts";
 import { invalidValue, missingField, modelNotFound } from "../../call/refusals.ts";

@@ -1,8 +1,9 @@
 /**
- * The thread of the speech worker: started when the first turn is asked for, then kept warm.
+ * The thread of the speech worker: started with the first turn, then kept.
  *
- * It does a turn at a time. A turn rejects where the thread dies in it, and where it takes too long: then the thread
- * is ended. The next turn starts another. Between turns the thread does not keep the process alive.
+ * It runs one turn at a time. A turn rejects where the thread dies in it, and where it takes too long: then the
+ * thread is terminated. The next turn starts another thread. Between turns the thread does not keep the process
+ * alive.
  */
 import { Worker } from "node:worker_threads";
 import { workerEntry } from "./assets.ts";
@@ -12,7 +13,7 @@ import { compileFlite } from "./synthesis/flite.ts";
 export interface ThreadOptions {
   /** Starts the worker. */
   readonly spawn?: () => Worker;
-  /** The most that a turn takes, in milliseconds. */
+  /** The longest turn, in milliseconds. */
   readonly turnLimit?: number;
 }
 
@@ -22,21 +23,21 @@ export interface Thread {
   close(): Promise<void>;
 }
 
-/** A turn took longer than the limit. */
-export class TooLong extends Error {
+/** TurnTimeout means that a turn took longer than the limit. */
+export class TurnTimeout extends Error {
   override readonly name = "TooLong";
 }
 
-/** `onLost` is told of every thread that died or was ended with all it knew. */
+/** `onLost` is called for every thread that died or was terminated, with all its jobs. */
 export function createThread({ spawn = spawnWorker, turnLimit = 20_000 }: ThreadOptions, onLost: () => void): Thread {
   /** Compiled once: the machine code made so far serves every thread. */
   let flite: Promise<WebAssembly.Module> | undefined;
   let worker: Worker | undefined;
 
-  /** Flite is compiled while the thread starts. */
+  /** Starts a thread. Flite is compiled meanwhile. */
   async function start(): Promise<Worker> {
     const started = spawn();
-    // Told to whoever has the turn; between turns it is enough to forget the thread.
+    // The current turn gets the error itself; between turns the thread only has to be forgotten.
     started.on("error", () => forget(started)).on("exit", () => forget(started));
     worker = started;
     try {
@@ -62,7 +63,7 @@ export function createThread({ spawn = spawnWorker, turnLimit = 20_000 }: Thread
     running.ref();
     const { promise, resolve, reject } = Promise.withResolvers<FromWorker>();
     const late = setTimeout(() => {
-      reject(new TooLong(`a turn took more than ${turnLimit} ms`));
+      reject(new TurnTimeout(`a turn took more than ${turnLimit} ms`));
       forget(running);
       void running.terminate();
     }, turnLimit);
@@ -74,7 +75,7 @@ export function createThread({ spawn = spawnWorker, turnLimit = 20_000 }: Thread
     } finally {
       clearTimeout(late);
       running.off("message", resolve).off("error", reject).off("exit", onExit);
-      // One that is being ended keeps the process alive until it has: somebody waits for that.
+      // A terminated thread keeps the process alive until it has ended: somebody waits for that.
       if (worker === running) running.unref();
     }
   }
@@ -89,6 +90,6 @@ export function createThread({ spawn = spawnWorker, turnLimit = 20_000 }: Thread
 }
 
 export function spawnWorker(): Worker {
-  // Without the options of this process, which may be none for a thread.
+  // Without this process's options, some of which threads do not accept.
   return new Worker(workerEntry, { name: "speech", execArgv: [] });
 }

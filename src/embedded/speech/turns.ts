@@ -1,102 +1,131 @@
 /**
- * Whose turn is next, so that a long text holds nobody up and a new one is heard soon.
+ * Turns decides whose turn is next, so that a long text blocks nobody and a new one is heard soon.
  *
- * Seats are few, since each has an encoder. All parts with a seat go in order, a step at a time; every other turn is a
- * newcomer's. Where all seats are taken, some are a guest's: it makes way for a newcomer once it has had its first few
- * turns. Who has no seat waits, first come first served, and then begins again where it was. So does a part that nobody
- * takes from, where another wants its seat.
+ * Seats are few, because each holds an encoder. All seated recordings take turns in order; every other turn goes to a
+ * newcomer. Some seats are for guests, who give them up to newcomers after their first turns. A recording without a
+ * seat waits in order of arrival, and then starts again where it was. A recording that nobody reads gives up its seat
+ * where another waits.
  */
-import type { Part } from "./part.ts";
+import type { Recording } from "./recording.ts";
 
 export interface Turns {
   /** Returns false where too many wait. */
-  add(part: Part): boolean;
-  remove(part: Part): void;
-  /** Returns the part whose turn it is, or undefined where none can go on. */
-  next(): Part | undefined;
-  /** Whether a part waits for a seat. */
+  add(recording: Recording): boolean;
+  remove(recording: Recording): void;
+  /** Returns the recording whose turn is next; undefined where none has room. */
+  next(): Recording | undefined;
+  /** Whether a recording waits for a seat. */
   readonly crowded: boolean;
-  /** Every part, seated or waiting. */
-  all(): readonly Part[];
+  /** All recordings, seated or waiting. */
+  all(): readonly Recording[];
 }
 
 export interface TurnsOptions {
-  /** Seats that newcomers take from nobody. */
+  /** Seats that newcomers do not take. */
   readonly seats: number;
-  /** Seats besides. */
+  /** Further seats. */
   readonly guests: number;
-  /** How many parts may wait. */
-  readonly most: number;
-  /** After how long nobody has taken anything the seat is given away, in milliseconds. */
-  readonly patience: number;
-  /** Told when a part has lost its seat. */
-  readonly unseated: (part: Part) => void;
+  /** The most recordings that wait. */
+  readonly maxWaiting: number;
+  /** Milliseconds without a reader after which a seat is given up. */
+  readonly stallMs: number;
+  /** Called when a recording has lost its seat. */
+  readonly onUnseated: (recording: Recording) => void;
 }
 
-/** As many as a part makes ahead of its taker: so no newcomer has to be taken from before it has had them. */
+/**
+ * The first turns of a newcomer: as many as a recording makes ahead of its reader, so that no newcomer loses its seat
+ * before.
+ */
 const firstTurns = 4;
 
-export function createTurns({ seats, guests, most, patience, unseated }: TurnsOptions): Turns {
+export function createTurns(options: TurnsOptions): Turns {
+  return new RoundRobin(options);
+}
+
+class RoundRobin implements Turns {
+  readonly #options: TurnsOptions;
   /** In the order of their turns. */
-  let seated: Part[] = [];
-  let waiting: Part[] = [];
-  /** How many turns each has had. */
-  const had = new Map<Part, number>();
-  let lastWasNew = false;
+  #seated: Recording[] = [];
+  #waiting: Recording[] = [];
+  /** Number of turns that each part has had. */
+  readonly #turns = new Map<Recording, number>();
+  #lastWasNew = false;
 
-  const turnsOf = (part: Part) => had.get(part) ?? 0;
-  const isNew = (part: Part) => turnsOf(part) < firstTurns;
-
-  function unseat(part: Part): void {
-    seated = seated.filter((other) => other !== part);
-    waiting.push(part);
-    unseated(part);
+  constructor(options: TurnsOptions) {
+    this.#options = options;
   }
 
-  /** Makes way for a part, where another has to. */
-  function makeWay(newcomer: boolean): void {
-    const stalled = seated.find(({ stalledFor }) => stalledFor >= patience);
-    // Who has had the fewest turns has the fewest to make again.
-    const settled = seated.filter((part) => !isNew(part)).sort((a, b) => turnsOf(a) - turnsOf(b));
-    const guest = newcomer && settled.length > seats ? settled[0] : undefined;
-    const leaving = stalled ?? guest;
-    if (leaving) unseat(leaving);
+  add(recording: Recording): boolean {
+    if (this.#waiting.length >= this.#options.maxWaiting) return false;
+    this.#waiting.push(recording);
+    return true;
   }
 
-  function seat(): void {
-    const hungry = waiting.filter((part) => part.hasRoom);
-    for (const part of [...hungry.filter(isNew), ...hungry.filter((one) => !isNew(one))]) {
-      if (seated.length >= seats + guests) makeWay(isNew(part));
-      if (seated.length >= seats + guests) return;
-      waiting = waiting.filter((other) => other !== part);
-      seated.push(part);
+  remove(recording: Recording): void {
+    this.#seated = this.#seated.filter((other) => other !== recording);
+    this.#waiting = this.#waiting.filter((other) => other !== recording);
+    this.#turns.delete(recording);
+  }
+
+  next(): Recording | undefined {
+    this.#seat();
+    const ready = this.#seated.filter(({ hasRoom }) => hasRoom);
+    const recording = ready.find((one) => this.#isNew(one) !== this.#lastWasNew) ?? ready[0];
+    if (!recording) return undefined;
+    this.#lastWasNew = this.#isNew(recording);
+    this.#turns.set(recording, this.#turnsOf(recording) + 1);
+    this.#seated = [...this.#seated.filter((other) => other !== recording), recording];
+    return recording;
+  }
+
+  get crowded(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  all(): readonly Recording[] {
+    return [...this.#seated, ...this.#waiting];
+  }
+
+  #turnsOf(recording: Recording): number {
+    return this.#turns.get(recording) ?? 0;
+  }
+
+  #isNew(recording: Recording): boolean {
+    return this.#turnsOf(recording) < firstTurns;
+  }
+
+  #seat(): void {
+    const { seats, guests } = this.#options;
+    const ready = this.#waiting.filter((recording) => recording.hasRoom);
+    const inOrder = [
+      ...ready.filter((recording) => this.#isNew(recording)),
+      ...ready.filter((recording) => !this.#isNew(recording)),
+    ];
+    for (const recording of inOrder) {
+      if (this.#seated.length >= seats + guests) this.#makeWay(this.#isNew(recording));
+      if (this.#seated.length >= seats + guests) return;
+      this.#waiting = this.#waiting.filter((other) => other !== recording);
+      this.#seated.push(recording);
     }
   }
 
-  return {
-    add(part) {
-      if (waiting.length >= most) return false;
-      waiting.push(part);
-      return true;
-    },
-    remove(part) {
-      seated = seated.filter((other) => other !== part);
-      waiting = waiting.filter((other) => other !== part);
-      had.delete(part);
-    },
-    next() {
-      seat();
-      const ready = seated.filter(({ hasRoom }) => hasRoom);
-      const part = ready.find((one) => isNew(one) !== lastWasNew) ?? ready[0];
-      if (!part) return undefined;
-      lastWasNew = isNew(part);
-      had.set(part, turnsOf(part) + 1);
-      seated = [...seated.filter((other) => other !== part), part];
-      return part;
-    },
-    get crowded() {
-      return waiting.length > 0;
-    },
-    all: () => [...seated, ...waiting],
-  };
+  /** Unseats a stalled part, or a guest for a newcomer, where there is one. */
+  #makeWay(isForNewcomer: boolean): void {
+    const { seats, stallMs } = this.#options;
+    const stalled = this.#seated.find(({ stalledFor }) => stalledFor >= stallMs);
+    // The part with the fewest turns has the fewest to repeat.
+    const settled = this.#seated
+      .filter((recording) => !this.#isNew(recording))
+      .sort((a, b) => this.#turnsOf(a) - this.#turnsOf(b));
+    const guest = isForNewcomer && settled.length > seats ? settled[0] : undefined;
+    const leaving = stalled ?? guest;
+    if (leaving) this.#unseat(leaving);
+  }
+
+  #unseat(recording: Recording): void {
+    this.#seated = this.#seated.filter((other) => other !== recording);
+    this.#waiting.push(recording);
+    this.#options.onUnseated(recording);
+  }
 }

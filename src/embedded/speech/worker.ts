@@ -1,7 +1,7 @@
 /**
- * The speech worker: the entry of its thread. It performs jobs, several side by side, a piece for each turn asked.
+ * The speech worker: the program of its thread. It runs several jobs side by side and makes one piece per turn.
  *
- * A job that fails is reported and forgotten; the others go on.
+ * A job that fails is reported and dropped; the others go on.
  */
 import { parentPort } from "node:worker_threads";
 import type { FromWorker, ToWorker } from "./protocol.ts";
@@ -42,6 +42,6 @@ function answer(message: FromWorker): void {
 async function drop(id: number): Promise<void> {
   const performance = performances.get(id);
   performances.delete(id);
-  // What its encoder says at the end is of no interest any more.
+  // The encoder's last output is not needed.
   await performance?.return(0).catch(() => {});
 }

@@ -1,8 +1,12 @@
 /**
- * Chat completions over an upstream that is asked for responses: where it has nothing else, or its model demands it.
+ * Chat completions over an upstream that is asked for responses, because it has nothing else or its model demands it.
  *
- * The request is said in the other API's words (`request.ts` and what it calls); the answer comes back whole (`answer.ts`) or as a
- * stream (`stream.ts`), in chat's words and no others. Its id is the gateway's own, its model the one that the upstream says answered.
+ * Translated: messages with text, images, files, tool calls and sealed reasoning; function and custom tools and the
+ * choice among them; the output bound, sampling, formats, reasoning effort, log probabilities, and keys that both
+ * have. Dropped and named: penalties, `seed`, `stop`, `logit_bias`, `prediction`, `store`, reasoning of another
+ * vendor, unknown keys. Refused: `n` above 1 and audio.
+ *
+ * The answer has chat's words only. Its id is the gateway's, its model the one that the upstream names.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -16,14 +20,14 @@ import type { Form, Output } from "../../call/operations.ts";
 import { makerOf } from "../../providers/profile/reasoning-seal.ts";
 import { isObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import { Dropped } from "../chat-to-messages/request/dropped.ts";
+import { Dropped } from "../dropped.ts";
 import type { Translation } from "../translation.ts";
-import { chatCompletion } from "./answer.ts";
-import type { Reading } from "./reading.ts";
-import { responseRequest } from "./request.ts";
-import { chunksOf } from "./stream.ts";
+import { chatCompletion } from "./answer/answer.ts";
+import type { AnswerContext } from "./answer/parts.ts";
+import { chunksOf } from "./answer/stream.ts";
+import { responseRequest } from "./request/request.ts";
 
-/** Keys of a request for a response that chat calls otherwise. */
+/** Paths of a request for a response that have another name in chat; undefined where chat has none. */
 const paths: ReadonlyMap<string, string | undefined> = new Map([
   ["reasoning", "reasoning_effort"],
   ["reasoning.effort", "reasoning_effort"],
@@ -45,7 +49,7 @@ export const chatToResponses: Translation<"chat", "responses"> = {
     const chat = request.json();
     const dropped = new Dropped();
     const json = yield* responseRequest(chat, context, dropped);
-    const reading: Reading = {
+    const answerContext: AnswerContext = {
       id: `chatcmpl-${context.answerId}`,
       created: context.now,
       model: typeof chat.model === "string" ? chat.model : "",
@@ -57,16 +61,16 @@ export const chatToResponses: Translation<"chat", "responses"> = {
       request: Wire.ofJson(CreateResponseRequestSchema, json),
       dropped: yield* dropped.inOrderOf(request),
       answer: <F extends Form>(answer: Answer<Output<"responses", F>>) =>
-        translated(answer, reading) as Answer<Output<"chat", F>>,
+        translateAnswer(answer, answerContext) as Answer<Output<"chat", F>>,
     };
   },
 };
 
-/** The form of the answer is the one asked for, which types cannot say of a branch. */
-function translated(answer: Answer, reading: Reading): Answer<DescMessage> {
+/** The form of the answer is the one asked for, which types cannot express of a branch. */
+function translateAnswer(answer: Answer, answerContext: AnswerContext): Answer<DescMessage> {
   if (answer.kind === "whole") {
     const response = (answer.body as Wire<typeof ModelResponseSchema>).json();
-    return { kind: "whole", body: Wire.ofJson(ChatCompletionSchema, chatCompletion(response, reading), true) };
+    return { kind: "whole", body: Wire.ofJson(ChatCompletionSchema, chatCompletion(response, answerContext), true) };
   }
-  return { kind: "stream", frames: chunksOf(answer.frames as Frames<typeof ResponseStreamEventSchema>, reading) };
+  return { kind: "stream", frames: chunksOf(answer.frames as Frames<typeof ResponseStreamEventSchema>, answerContext) };
 }

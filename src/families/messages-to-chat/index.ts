@@ -1,10 +1,14 @@
 /**
- * From the Messages API to chat completions: a caller of Anthropic's family, a model of OpenAI's.
+ * The Messages API over a chat model.
  *
- * What a chat model cannot be told is left out and named by its public path; what it must not do without (an image
- * that only the vendor has, a tool that only the vendor runs) is refused with its path. The answer keeps the rules
- * of the Messages API to the letter: every key that its clients know is there, and a stream's blocks follow one
- * another. An answer that cannot be read, or a stream that ends without saying why, is the upstream's failure.
+ * Translated: the system prompt, turns with text, images, documents, search results, tool calls and results;
+ * functions, web search, and the choice among tools; the output bound, sampling, up to four stop texts, formats,
+ * thinking as reasoning effort, the end user. Dropped and named: signed and redacted thinking of other vendors,
+ * vendors' tools at work, cache marks, unknown keys. Refused: images and files that only the vendor has, tools that
+ * only the vendor runs, a stored thread.
+ *
+ * The answer has every key that clients know, and a stream's blocks follow one another. An unreadable answer, and a
+ * stream without a finish reason, are the upstream's failure.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -12,13 +16,13 @@ import type { Answer, Frames } from "../../call/call.ts";
 import { type Form, type Output, operations } from "../../call/operations.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Translation } from "../translation.ts";
-import { messageOf, type Origin } from "./answer/answer.ts";
+import { type AnswerContext, messageOf } from "./answer/answer.ts";
 import { eventsOf } from "./answer/stream.ts";
-import { ToolNames } from "./names.ts";
 import { droppedOf } from "./request/dropped.ts";
 import { chatRequestOf, stopsOf } from "./request/request.ts";
+import { ToolNames } from "./tool-names.ts";
 
-/** Keys of a chat request by what they come of. */
+/** Paths of the chat request, and the caller's paths they come from. */
 const paths: ReadonlyMap<string, string> = new Map([
   ["temperature", "temperature"],
   ["top_p", "top_p"],
@@ -40,24 +44,24 @@ export const messagesToChat: Translation<"messages", "chat"> = {
   *translate(request, context) {
     const asked = request.message();
     const names = new ToolNames();
-    const unsaid = new Set<string>();
-    const chat = yield* chatRequestOf(asked, context, names, unsaid);
+    const omitted = new Set<string>();
+    const chat = yield* chatRequestOf(asked, context, names, omitted);
     const asks = Wire.ofJson(operations.chat.input, chat);
     const { answerId, target } = context;
-    const origin = { answerId, model: asked.model ?? "", stops: stopsOf(asked), names, target };
+    const answerContext = { answerId, model: asked.model ?? "", stops: stopsOf(asked), names, target };
     return {
       request: asks,
-      dropped: yield* droppedOf(request.json(), unsaid),
+      dropped: yield* droppedOf(request.json(), omitted),
       answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
-        translated(answer, origin, () => context.estimateTokens(asks)) as Answer<Output<"messages", F>>,
+        translateAnswer(answer, answerContext, () => context.estimateTokens(asks)) as Answer<Output<"messages", F>>,
     };
   },
 };
 
-function translated(answer: Answer, origin: Origin, estimate: () => number): Answer<DescMessage> {
+function translateAnswer(answer: Answer, answerContext: AnswerContext, estimate: () => number): Answer<DescMessage> {
   if (answer.kind === "whole") {
-    return { kind: "whole", body: messageOf(answer.body as Wire<typeof ChatCompletionSchema>, origin) };
+    return { kind: "whole", body: messageOf(answer.body as Wire<typeof ChatCompletionSchema>, answerContext) };
   }
   const frames = answer.frames as Frames<typeof ChatCompletionChunkSchema>;
-  return { kind: "stream", frames: eventsOf(frames, origin, estimate()) };
+  return { kind: "stream", frames: eventsOf(frames, answerContext, estimate()) };
 }

@@ -1,15 +1,15 @@
 /**
  * A conversation that has grown too long ↔ the one item that stands for it.
  *
- * A request whose last item is a `compaction_trigger` asks for that item and nothing else: the model is asked to sum the
- * conversation up, without tools, and what it says is the item's `encrypted_content`. Callers keep it and send it back unread,
- * to any target; it is no secret and not encrypted. What another server made is not understood: it is left out, and named.
+ * A request whose last item is a `compaction_trigger` asks for that item and nothing else: the model summarises the
+ * conversation, without tools, and the summary becomes the item's `encrypted_content`. Callers keep it and send it
+ * back unread, to any target. It is neither secret nor encrypted. Another server's item is dropped and named.
  */
 import type { AssistantMessage } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseItem } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { upstreamFailed } from "../../call/refusals.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import { spokenIn } from "../messages-to-chat/answer/spoken.ts";
+import { readChatOutput } from "../chat-output.ts";
 
 const mark = "summary:";
 
@@ -31,29 +31,29 @@ export function isCompacted({ extra }: ResponseItem): boolean {
   return typeof extra?.type === "string" && compactionTypes.has(extra.type);
 }
 
-/** Whether a request asks for the item that stands for its conversation. */
+/** Reports whether a request asks for the item that stands for its conversation. */
 export function asksToCompact({ input }: CreateResponseRequest): boolean {
   const last = input.case === "inputItems" ? input.value.items.at(-1) : undefined;
   return last !== undefined && isTrigger(last);
 }
 
-export function summaryWish(): JsonObject {
+export function summaryRequest(): JsonObject {
   return { role: "user", content: askForSummary };
 }
 
-/** Returns what a model is told of a conversation that was summed up; undefined of what another server made of one. */
+/** Returns the model's message for a compacted conversation; undefined where another server compacted it. */
 export function summaryMessage({ encryptedContent = "" }: ResponseItem): JsonObject | undefined {
   return summaryOf(encryptedContent);
 }
 
-/** The same, of what the item hides. */
+/** Returns the same from the item's `encrypted_content`. */
 export function summaryOf(hidden: string): JsonObject | undefined {
   if (!hidden.startsWith(mark)) return undefined;
   const summary = Buffer.from(hidden.slice(mark.length), "base64url").toString();
   return { role: "user", content: `${summaryFollows}\n\n${summary}` };
 }
 
-/** Gathers what the model says, and tells of it as one item at its end. */
+/** Compaction collects the model's text and reports it as one item at the end. */
 export class Compaction {
   readonly #id: string;
   readonly refused = false;
@@ -65,11 +65,11 @@ export class Compaction {
   }
 
   take(message: AssistantMessage | undefined): JsonObject[] {
-    this.#texts.push(spokenIn(message).text);
+    this.#texts.push(readChatOutput(message).text);
     return [];
   }
 
-  /** Throws a Refusal where there is nothing to go on from. */
+  /** Throws a Refusal for an empty summary. */
   end(): JsonObject[] {
     const summary = this.#texts.join("").trim();
     if (summary === "") throw upstreamFailed("it did not sum the conversation up");

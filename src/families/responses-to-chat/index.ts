@@ -1,23 +1,28 @@
 /**
- * From responses to chat completions: for models whose upstream has no responses of its own, or does not know all that the
- * request says.
+ * Responses over a chat model, for upstreams without responses or with fewer item types than the request has.
  *
- * It knows nothing of what is kept: references to earlier responses and items have been resolved before. What a chat
- * model cannot be told is left out and named; what it must not do without is refused with its path.
+ * Translated: instructions and items with text, images, files, audio, reasoning, calls and results; function, custom
+ * and namespaced tools, client-side tool search, and the choice among them; the output bound, sampling, formats,
+ * reasoning effort, verbosity, log probabilities, compaction. Dropped and named: items and tools that only a vendor
+ * knows, `truncation`, `max_tool_calls`, another vendor's encrypted reasoning. Refused: prompt templates, references
+ * to unknown items, images and files that only a vendor has.
+ *
+ * References to stored responses and items have been resolved before.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Answer, Frames } from "../../call/call.ts";
 import type { Form, Output } from "../../call/operations.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { Dropped } from "../chat-to-messages/request/dropped.ts";
+import { Dropped } from "../dropped.ts";
 import type { Translation } from "../translation.ts";
-import { type Origin, originOf } from "./answer/response.ts";
-import { eventsOf, responseOf } from "./answer/stream.ts";
+import { responseOf } from "./answer/answer.ts";
+import { type AnswerContext, answerContextOf } from "./answer/response.ts";
+import { eventsOf } from "./answer/stream.ts";
 import { chatRequestOf } from "./request/request.ts";
 import { toolsetOf } from "./request/tools.ts";
 
-/** Keys of a chat request that responses call otherwise. */
+/** Paths of the chat request that have another name in responses. */
 const paths: ReadonlyMap<string, string> = new Map([
   ["reasoning_effort", "reasoning.effort"],
   ["verbosity", "text.verbosity"],
@@ -34,20 +39,20 @@ export const responsesToChat: Translation<"responses", "chat"> = {
     const dropped = new Dropped();
     const tools = yield* toolsetOf(request.message(), context.customTools, dropped);
     const chat = yield* chatRequestOf(request, tools, context, dropped);
-    const origin = originOf(request, context, tools.names);
+    const answerContext = answerContextOf(request, context, tools.names);
     return {
       request: chat,
       dropped: yield* dropped.inOrderOf(request),
       answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
-        translated(answer, origin) as Answer<Output<"responses", F>>,
+        translateAnswer(answer, answerContext) as Answer<Output<"responses", F>>,
     };
   },
 };
 
-/** The form of the answer is the one asked for, which types cannot say of a branch. */
-function translated(answer: Answer, origin: Origin): Answer<DescMessage> {
+/** The form of the answer is the one asked for, which types cannot express of a branch. */
+function translateAnswer(answer: Answer, answerContext: AnswerContext): Answer<DescMessage> {
   if (answer.kind === "whole") {
-    return { kind: "whole", body: responseOf(answer.body as Wire<typeof ChatCompletionSchema>, origin) };
+    return { kind: "whole", body: responseOf(answer.body as Wire<typeof ChatCompletionSchema>, answerContext) };
   }
-  return { kind: "stream", frames: eventsOf(answer.frames as Frames<typeof ChatCompletionChunkSchema>, origin) };
+  return { kind: "stream", frames: eventsOf(answer.frames as Frames<typeof ChatCompletionChunkSchema>, answerContext) };
 }

@@ -1,8 +1,8 @@
 /**
- * A vendor's signed thinking ↔ the text in `encrypted_content`, which callers keep and send back unread.
+ * A vendor's signed thinking ↔ the text in `encrypted_content`, which callers send back unread.
  *
- * It is no secret and not encrypted: the signature inside is what its vendor trusts. Text that another server made is
- * not understood.
+ * It is neither secret nor encrypted: the vendor trusts the signature inside. Another server's text is not
+ * understood.
  */
 import type { JsonValue } from "../../wire/json.ts";
 

@@ -1,19 +1,18 @@
 /**
- * The names of the tools of one call, here and in chat.
+ * The names of one call's tools, for the caller and in chat.
  *
- * A tool of a namespace has a name of its own only in there; chat has no namespaces, and names of 64 characters at most. So
- * both names stand in a table: `files` + `read` is `files__read`, and what would be too long, or another tool's name, ends in a
- * hash of both. The namespace `functions` is the one that models take for none.
+ * Chat has no namespaces, and names of 64 characters at most. So `files` + `read` becomes `files__read`; a name that
+ * would be too long, or another tool's, ends in a hash of both. Models take the namespace `functions` for none.
  */
 import { createHash } from "node:crypto";
-import { shortened } from "../messages-to-chat/names.ts";
+import { shortened } from "../messages-to-chat/tool-names.ts";
 
-/** What a call of a tool is to the caller. */
+/** CallerTool is what a call of a tool is to the caller. */
 export interface CallerTool {
   readonly kind: "function" | "custom" | "tool_search";
   readonly name: string;
   readonly namespace: string | undefined;
-  /** Whether its free text comes as the one argument of a function. */
+  /** Whether its free text comes as the only argument of a function. */
   readonly isWrapped: boolean;
 }
 
@@ -26,7 +25,7 @@ export class ToolNames {
   /** The tools of each bare name. */
   readonly #byName = new Map<string, CallerTool[]>();
 
-  /** Returns the name of a tool in chat; undefined where the caller has named another so. */
+  /** Returns the chat name of a tool; undefined where the caller has another tool of this name. */
   add(tool: CallerTool): string | undefined {
     const key = keyOf(tool.namespace, tool.name);
     if (this.#chatNames.has(key)) return undefined;
@@ -39,7 +38,7 @@ export class ToolNames {
     return chatName;
   }
 
-  /** Returns the chat name of a tool that was called or is chosen, also of one that is not offered any more. */
+  /** Returns the chat name of a tool that was called or is chosen, offered or not. */
   chatNameOf(namespace: string | undefined, name: string): string {
     const known = this.#chatNames.get(keyOf(namespace, name));
     if (known !== undefined) return known;
@@ -50,18 +49,18 @@ export class ToolNames {
     return chatName;
   }
 
-  /** Returns whether a tool of this name is offered. */
+  /** Reports whether a tool of this name is offered. */
   has(namespace: string | undefined, name: string): boolean {
     return this.#byChatName.has(this.#chatNames.get(keyOf(namespace, name)) ?? "");
   }
 
-  /** Returns what a call is to the caller. Models may leave a namespace out; a name that nobody offered stays. */
+  /** Returns what a call is to the caller. Models may omit a namespace; an unknown name stays. */
   callerTool(chatName: string): CallerTool {
     const known = this.#byChatName.get(chatName) ?? this.#onlyOf(chatName);
     return known ?? { kind: "function", name: chatName, namespace: undefined, isWrapped: false };
   }
 
-  /** Returns the tool of this bare name, where there is one. */
+  /** Returns the only tool of this bare name, if there is one. */
   #onlyOf(name: string): CallerTool | undefined {
     const tools = this.#byName.get(name) ?? [];
     return tools.length === 1 ? tools[0] : undefined;

@@ -1,110 +1,115 @@
 /**
- * One connection to a server of HTTP/1.1: one request at a time and its answer, as long as both sides keep it.
+ * One connection to an HTTP/1.1 server: one request at a time and its reply, for as long as both sides keep it.
  *
- * An answer is read strictly (RFC 9112): what cannot be told apart from what an intermediary would read otherwise breaks the
- * connection off. Its bytes are handed on as they come, all that one read of the socket has brought together.
+ * A reply is read strictly (RFC 9112): one that an intermediary could read in another way breaks the connection off. Its bytes
+ * are handed on as they come, all that one read of the socket brought together.
  */
 import type { Socket } from "node:net";
-import type { Deadlines } from "../../runtime/deadlines.ts";
+import type { Deadlines, Timed } from "../../runtime/deadlines.ts";
 import { ChunkedDecoder } from "../chunked.ts";
 import { type Body, writeMessage } from "../write-message.ts";
+import type { Connector } from "./connector.ts";
 import { ClosedError, type PhaseTimeouts, type ReplyHandler, type SentRequest } from "./contract.ts";
-import {
-  announcesBody,
-  checkInterim,
-  type Framing,
-  framingOf,
-  hasNoBody,
-  notUnderstood,
-  usuallyKeptMs,
-} from "./reply.ts";
+import { announcesBody, checkInterim, defaultKeepMs, type Framing, framingOf, hasNoBody, malformed } from "./reply.ts";
 import { ReplyHeads } from "./reply-heads.ts";
 import { reusableForMs } from "./reuse.ts";
 
-/** Connects to the server, and has what it sends called back with. */
-export type Open = (onData: (bytes: Buffer) => void) => {
-  readonly socket: Socket;
-  /** The event that says that it is connected. */
-  readonly connected: "connect" | "secureConnect";
-};
-
 export interface ConnectionOptions {
-  readonly open: Open;
+  readonly connect: Connector;
   readonly timeouts: PhaseTimeouts;
   readonly deadlines: Deadlines;
-  /** Told when it can take a request again. */
+  /** Called when the connection can take another request. */
   readonly onIdle: (connection: Connection) => void;
   readonly onClosed: (connection: Connection) => void;
+  /** Whether a head that comes again is known by its bytes, and not read again. */
+  readonly remembersHeads: boolean;
+}
+
+/** A request that is ready to be sent. */
+export interface WrittenRequest {
+  /** Latin-1. */
+  readonly head: string;
+  readonly body: Body | undefined;
+  readonly handler: ReplyHandler;
+}
+
+/** What a connection is doing. */
+type State =
+  | { readonly kind: "connecting"; readonly request: WrittenRequest }
+  | { readonly kind: "idle" }
+  | Exchange
+  | { readonly kind: "closed" };
+
+/** A request that has been sent, and its reply as far as it has come. */
+interface Exchange {
+  readonly kind: "exchanging";
+  readonly handler: ReplyHandler;
+  /** The beginning of a head that has not come whole. */
+  head: Buffer;
+  /** How the body ends. Undefined until the head has come. */
+  framing: Framing | undefined;
+  /** How many interim replies have come. */
+  interimReplies: number;
+  /** What decides whether the connection may be reused (`Ending`). The head itself is not kept while the body lasts. */
+  keptMs: number;
+  isBodyInDoubt: boolean;
+  isEarly: boolean;
 }
 
 const empty = Buffer.alloc(0);
+const idle: State = { kind: "idle" };
+const closed: State = { kind: "closed" };
 
-export class Connection implements SentRequest {
+/** Connection carries one exchange at a time. Its owner is the pool. */
+export class Connection implements SentRequest, Timed {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
-  readonly #heads = new ReplyHeads();
-  #replies: ReplyHandler | undefined;
-  #isConnected = false;
-  /** What is sent as soon as there is a connection. */
-  #waiting: (() => void) | undefined;
-  /** The beginning of a head. */
-  #held: Buffer = empty;
-  /** Undefined while the head has not come. */
-  #framing: Framing | undefined;
-  /** What its head says of an answer's end (`Ending`): the head is not kept for as long as its body lasts. */
-  #keptMs = usuallyKeptMs;
-  #isBodyInDoubt = false;
-  #isEarly = false;
   readonly #isEncrypted: boolean;
-  /** How many interim answers have come before it. */
-  #interim = 0;
-  /** When what is waited for is late, or the server no longer keeps it, by `performance.now()`. */
+  readonly #heads: ReplyHeads;
+  #state: State;
+  /** When the phase takes too long, or the server no longer keeps the connection, by `performance.now()`. */
   deadline = Number.POSITIVE_INFINITY;
 
-  constructor(options: ConnectionOptions) {
+  /** Connects, and then sends the request. */
+  constructor(options: ConnectionOptions, request: WrittenRequest) {
     this.#options = options;
-    const { socket, connected } = options.open(this.#onData);
+    this.#heads = new ReplyHeads(options.remembersHeads);
+    this.#state = { kind: "connecting", request };
+    const { socket, connected } = options.connect(this.#onData);
     this.#socket = socket;
     this.#isEncrypted = connected === "secureConnect";
     // A server that sends something before it is asked is found out: the socket is read once more first.
-    socket.once(connected, () => setImmediate(setImmediate, this.#begin));
-    socket.once("end", () => this.#leave(new ClosedError("it closed the connection")));
-    socket.on("error", (error) => this.#leave(error));
-    socket.once("close", () => this.#leave(new ClosedError("the connection was closed")));
+    socket.once(connected, () => setImmediate(setImmediate, this.#onConnected));
+    socket.once("end", () => this.#fail(new ClosedError("it closed the connection")));
+    socket.on("error", (error) => this.#fail(error));
+    socket.once("close", () => this.#fail(new ClosedError("the connection was closed")));
+    this.#expect("connectMs");
     options.deadlines.watch(this);
   }
 
-  /** Sends a request, whose head is text of one byte a character; once more only after it was told to be idle. */
-  send(head: string, body: Body | undefined, replies: ReplyHandler): void {
-    this.#replies = replies;
-    this.#framing = undefined;
-    this.#isEarly = false;
-    this.#interim = 0;
-    if (this.#isConnected) return void this.#write(head, body, replies);
-    this.#expect("connectMs");
-    this.#waiting = () => this.#write(head, body, replies);
-  }
-
-  readonly #begin = (): void => {
-    this.#isConnected = true;
-    this.#waiting?.();
-  };
-
-  #write(head: string, body: Body | undefined, replies: ReplyHandler): void {
-    this.#waiting = undefined;
-    // Its caller may have left while the connection was made, which is as good for another.
-    if (replies.isCancelled) return void this.#becomeIdle(performance.now(), this.#keptMs);
+  /** Sends another request. The connection must be idle. */
+  send({ head, body, handler }: WrittenRequest): void {
+    this.#state = {
+      kind: "exchanging",
+      handler,
+      head: empty,
+      framing: undefined,
+      interimReplies: 0,
+      keptMs: 0,
+      isBodyInDoubt: false,
+      isEarly: false,
+    };
     this.#expect("firstByteMs");
-    replies.onSent(this);
+    handler.onSent(this);
     writeMessage(this.#socket, head, body);
   }
 
-  /** Whether its server still keeps it at this moment, while nothing runs. */
+  /** Reports that the server still keeps the idle connection at this moment. */
   isKeptAt(now: number): boolean {
     return now < this.deadline;
   }
 
-  /** Whether all has gone out that was sent. Of an encrypted connection that is known at the end of a turn. */
+  /** Reports that all that was sent has gone out. For an encrypted connection that is known at the end of a turn. */
   get isWritten(): boolean {
     return this.#socket.writableLength === 0;
   }
@@ -117,131 +122,145 @@ export class Connection implements SentRequest {
     this.#socket.pause();
   }
 
-  /** What is read on from here has all its time. */
   resume(): void {
     this.#expect("idleMs");
     this.#socket.resume();
   }
 
-  /** Breaks off what runs, which is told nothing more. */
+  /** Closes the connection. The handler is not called any more. */
   abort(): void {
-    this.#replies = undefined;
-    this.#letGo();
+    this.#close();
   }
 
-  /** Has been told by the deadlines. */
   onDeadline(): void {
-    const replies = this.#replies;
-    // Who does not read on keeps the server from telling more.
-    if (replies && this.#framing !== undefined && this.isPaused) return void this.#expect("idleMs");
-    this.abort();
-    if (replies)
-      replies.onTimeout(this.#isConnected ? (this.#framing === undefined ? "firstByteMs" : "idleMs") : "connectMs");
+    const state = this.#state;
+    if (state.kind === "exchanging" && state.framing !== undefined && this.isPaused) return void this.#expect("idleMs");
+    this.#close();
+    if (state.kind === "connecting") state.request.handler.onTimeout("connectMs");
+    if (state.kind === "exchanging") state.handler.onTimeout(state.framing === undefined ? "firstByteMs" : "idleMs");
   }
 
-  #expect(part: keyof PhaseTimeouts, now = performance.now()): void {
-    this.deadline = now + this.#options.timeouts[part];
+  #expect(phase: keyof PhaseTimeouts, now = performance.now()): void {
+    this.deadline = now + this.#options.timeouts[phase];
   }
+
+  readonly #onConnected = (): void => {
+    if (this.#state.kind !== "connecting") return;
+    const { request } = this.#state;
+    // The connection of a cancelled request serves another.
+    if (request.handler.isCancelled) this.#becomeIdle(performance.now(), defaultKeepMs);
+    else this.send(request);
+  };
 
   readonly #onData = (bytes: Buffer): void => {
-    if (!this.#replies) return void this.#letGo(); // It answers what nobody asked.
-    if (!this.#isConnected) return void this.#leave(notUnderstood("it came before anything was asked"));
-    try {
-      this.#take(bytes, performance.now());
-    } catch (error) {
-      this.#leave(error as Error);
+    const state = this.#state;
+    if (state.kind === "connecting") this.#fail(malformed("it came before anything was asked"));
+    else if (state.kind !== "exchanging")
+      this.#close(); // It answers what was not asked.
+    else {
+      try {
+        this.#read(state, bytes, performance.now());
+      } catch (error) {
+        this.#fail(error as Error);
+      }
     }
   };
 
-  #take(bytes: Buffer, now: number): void {
-    const rest = this.#framing === undefined ? this.#readHead(bytes, now) : bytes;
-    if (rest && (rest.length > 0 || this.#framing === 0)) this.#readBody(rest, now);
+  #read(exchange: Exchange, bytes: Buffer, now: number): void {
+    const rest = exchange.framing === undefined ? this.#readHead(exchange, bytes, now) : bytes;
+    if (rest && (rest.length > 0 || exchange.framing === 0)) this.#readBody(exchange, rest, now);
   }
 
-  /** Returns what came behind the head; undefined while that is not whole. */
-  #readHead(bytes: Buffer, now: number): Buffer | undefined {
-    const all = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
+  /** Returns what came behind the head; undefined while the head is not complete. */
+  #readHead(exchange: Exchange, bytes: Buffer, now: number): Buffer | undefined {
+    const all = exchange.head.length === 0 ? bytes : Buffer.concat([exchange.head, bytes]);
     const beginning = this.#heads.read(all);
-    this.#held = beginning ? empty : all;
+    exchange.head = beginning ? empty : all;
     if (!beginning) return undefined;
     const { head, length, from } = beginning;
     const rest = all.subarray(from);
-    if (!this.isWritten) this.#noteEarly();
+    if (!this.isWritten) this.#noteEarly(exchange);
     if (head.status < 200) {
-      checkInterim(head, ++this.#interim);
-      return rest.length > 0 ? this.#readHead(rest, now) : undefined;
+      checkInterim(head, ++exchange.interimReplies);
+      return rest.length > 0 ? this.#readHead(exchange, rest, now) : undefined;
     }
-    this.#keptMs = head.keptMs;
-    this.#isBodyInDoubt = hasNoBody(head.status) && announcesBody(head);
-    this.#framing = framingOf(head, length);
+    exchange.keptMs = head.keptMs;
+    exchange.isBodyInDoubt = hasNoBody(head.status) && announcesBody(head);
+    exchange.framing = framingOf(head, length);
     this.#expect("idleMs", now);
-    this.#replies?.onHead(head.status, head.fields);
+    exchange.handler.onHead(head.status, head.fields);
     return rest;
   }
 
-  /** What is encrypted counts as written at the end of the turn, and no sooner: until then a quick answer is no early one. */
-  #noteEarly(): void {
-    const replies = this.#replies;
-    if (!this.#isEncrypted) this.#isEarly = true;
-    else setImmediate(() => (this.#isEarly ||= this.#replies === replies && !this.isWritten));
+  /**
+   * Notes that the reply began before its request was written. What is encrypted counts as written at the end of the turn, and
+   * no sooner: until then a quick reply is not early.
+   */
+  #noteEarly(exchange: Exchange): void {
+    if (!this.#isEncrypted) exchange.isEarly = true;
+    else setImmediate(() => (exchange.isEarly ||= this.#state === exchange && !this.isWritten));
   }
 
-  #readBody(bytes: Buffer, now: number): void {
+  #readBody(exchange: Exchange, bytes: Buffer, now: number): void {
+    if (this.#state !== exchange) return; // The handler of the head has aborted.
     this.#expect("idleMs", now);
-    const framing = this.#framing as Framing;
-    if (framing === "close") return void this.#replies?.onBody([bytes]);
-    if (framing instanceof ChunkedDecoder) return void this.#readChunks(framing, bytes, now);
-    const isMore = bytes.length > framing;
-    const piece = isMore ? bytes.subarray(0, framing) : bytes;
-    this.#framing = framing - piece.length;
-    if (piece.length > 0) this.#replies?.onBody([piece]);
-    if (this.#framing === 0) this.#finish(isMore, now);
+    const { framing, handler } = exchange;
+    if (framing === "close") handler.onBody([bytes]);
+    else if (framing instanceof ChunkedDecoder) this.#readChunks(exchange, framing, bytes, now);
+    else this.#readCounted(exchange, framing as number, bytes, now);
   }
 
-  #readChunks(chunks: ChunkedDecoder, bytes: Buffer, now: number): void {
+  #readCounted(exchange: Exchange, left: number, bytes: Buffer, now: number): void {
+    const hasMore = bytes.length > left;
+    const piece = hasMore ? bytes.subarray(0, left) : bytes;
+    exchange.framing = left - piece.length;
+    if (piece.length > 0) exchange.handler.onBody([piece]);
+    if (exchange.framing === 0) this.#finish(exchange, hasMore, now);
+  }
+
+  #readChunks(exchange: Exchange, chunks: ChunkedDecoder, bytes: Buffer, now: number): void {
     const pieces: Buffer[] = [];
     let taken: number;
     try {
       taken = chunks.decode(bytes, pieces);
     } finally {
       // What came before a fault is the caller's.
-      if (pieces.length > 0) this.#replies?.onBody(pieces);
+      if (pieces.length > 0) exchange.handler.onBody(pieces);
     }
-    if (chunks.isComplete) this.#finish(taken < bytes.length, now);
+    if (chunks.isComplete) this.#finish(exchange, taken < bytes.length, now);
   }
 
-  #finish(isMoreBehind: boolean, now: number): void {
-    const replies = this.#replies;
-    const [keptMs, isBodyInDoubt, isEarly] = [this.#keptMs, this.#isBodyInDoubt, this.#isEarly];
+  #finish(exchange: Exchange, hasMore: boolean, now: number): void {
+    if (this.#state !== exchange) return; // The handler of the body has aborted.
+    const { keptMs, isBodyInDoubt, isEarly } = exchange;
     const isWriting = !this.isWritten && !this.#isEncrypted;
-    const ms = reusableForMs({ keptMs, isBodyInDoubt, isEarly, isMoreBehind, isWriting });
-    if (replies && ms > 0) this.#becomeIdle(now, ms);
-    else this.#letGo();
-    this.#replies = undefined;
-    replies?.onEnd();
+    const forMs = reusableForMs({ keptMs, isBodyInDoubt, isEarly, hasMore, isWriting });
+    if (forMs > 0) this.#becomeIdle(now, forMs);
+    else this.#close();
+    exchange.handler.onEnd();
   }
 
   #becomeIdle(now: number, forMs: number): void {
-    this.#replies = undefined;
-    this.#framing = undefined;
+    this.#state = idle;
     this.deadline = now + forMs;
     if (this.isPaused) this.#socket.resume();
     this.#options.onIdle(this);
   }
 
-  /** The connection is gone, or of no use: that ends a body that has no other end. */
-  #leave(error: Error): void {
-    const replies = this.#replies;
-    this.#replies = undefined;
-    this.#letGo();
-    if (!replies) return;
-    if (this.#framing === "close" && error instanceof ClosedError) replies.onEnd();
-    else replies.onError(error);
+  /** Closes the connection, which is gone or of no use. That completes a body whose end is the connection's end. */
+  #fail(error: Error): void {
+    const state = this.#state;
+    this.#close();
+    if (state.kind === "connecting") state.request.handler.onError(error);
+    if (state.kind !== "exchanging") return;
+    if (state.framing === "close" && error instanceof ClosedError) state.handler.onEnd();
+    else state.handler.onError(error);
   }
 
-  /** At once, and not when the socket says so: nobody may be given it meanwhile. */
-  #letGo(): void {
-    this.#waiting = undefined;
+  /** Leaves the pool at once, and not when the socket emits `close`: meanwhile it must not be given a request. */
+  #close(): void {
+    if (this.#state.kind === "closed") return;
+    this.#state = closed;
     this.#options.deadlines.forget(this);
     this.#options.onClosed(this);
     this.#socket.destroy();

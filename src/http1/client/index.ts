@@ -4,4 +4,4 @@ export { type Fields, writeFields } from "../fields.ts";
 export type { Body } from "../write-message.ts";
 export * from "./contract.ts";
 export { createConnectionPool } from "./pool.ts";
-export { checkPath } from "./request-target.ts";
+export { checkPath } from "./request-head.ts";

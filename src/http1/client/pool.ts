@@ -1,126 +1,124 @@
 /**
- * The connections to one server: as many as requests run there, each kept for the next as long as the server keeps it.
+ * The connections to one server: one for each request that runs there. Each is kept for later requests for as long as the server
+ * keeps it.
  *
- * Who asks gets the connection that was used last, so that those which a quiet hour does not need end by themselves. Requests
- * are sent at the end of the turn in which they were asked, one after another: a write to a server that sleeps wakes it, which
- * costs more than the write; and what has come meanwhile has been read then, so that no connection is taken which has ended.
- * For the same reason a connection rests until the turn after its answer: what follows that unasked shows meanwhile, and ends it.
+ * A request takes the connection that was used last, so that connections which are not needed for a while time out. Requests are
+ * sent at the end of the turn of the event loop in which they were made. So writes to a server go out together; and what its
+ * connections have brought has been read by then, so that one which has ended is not taken. For the same reason a connection
+ * rests until the turn after its reply: what follows a reply unasked shows meanwhile, and closes it.
  */
-
 import { createDeadlines } from "../../runtime/deadlines.ts";
-import { writeFields } from "../fields.ts";
-import { type Body, byteLength } from "../write-message.ts";
-import { Connection } from "./connection.ts";
+import { Connection, type ConnectionOptions, type WrittenRequest } from "./connection.ts";
+import { type Connector, createConnector } from "./connector.ts";
 import type { PhaseTimeouts, ReplyHandler, UpstreamClient, UpstreamRequest } from "./contract.ts";
-import { createOpen } from "./open.ts";
-import { checkPath } from "./request-target.ts";
+import { createHeadWriter } from "./request-head.ts";
 
-interface Queued {
-  readonly head: string;
-  readonly body: Body | undefined;
-  readonly replies: ReplyHandler;
+/**
+ * Creates a pool of connections to the server at `origin`. With `remembersHeads` a head that comes again on a connection is known by
+ * its bytes, and not read again.
+ */
+export function createConnectionPool(origin: string, timeouts: PhaseTimeouts, remembersHeads = true): UpstreamClient {
+  const writeHead = createHeadWriter(new URL(origin).host);
+  return new ConnectionPool(createConnector(origin), writeHead, { timeouts, remembersHeads });
 }
 
-/** `origin` is `http://…` or `https://…`. */
-export function createConnectionPool(origin: string, timeouts: PhaseTimeouts): UpstreamClient {
-  const { host } = new URL(origin);
-  const own = `host: ${host}\r\nconnection: keep-alive\r\n`;
-  const open = createOpen(origin);
-  const deadlines = createDeadlines();
-  const idle: Connection[] = [];
-  /** Those whose answers ended in this turn. */
-  let resting: Connection[] = [];
-  const all = new Set<Connection>();
-  let queued: Queued[] = [];
-  let isTurnEndAwaited = false;
-  let closing: PromiseWithResolvers<void> | undefined;
+type Settings = Pick<ConnectionOptions, "timeouts" | "remembersHeads">;
 
-  function make(): Connection {
-    const connection = new Connection({ open, timeouts, deadlines, onIdle, onClosed });
-    all.add(connection);
-    return connection;
+class ConnectionPool implements UpstreamClient {
+  readonly #writeHead: (request: UpstreamRequest) => string;
+  readonly #connectionOptions: ConnectionOptions;
+  readonly #open = new Set<Connection>();
+  readonly #idle: Connection[] = [];
+  /** The connections whose replies ended in this turn. */
+  #resting: Connection[] = [];
+  /** What is sent at the end of this turn. */
+  #queued: WrittenRequest[] = [];
+  #isTurnEndScheduled = false;
+  #closing: PromiseWithResolvers<void> | undefined;
+
+  constructor(connect: Connector, writeHead: (request: UpstreamRequest) => string, settings: Settings) {
+    this.#writeHead = writeHead;
+    const [onIdle, onClosed] = [this.#onIdle, this.#onClosed];
+    this.#connectionOptions = { ...settings, connect, deadlines: createDeadlines(), onIdle, onClosed };
   }
 
-  function kept(now: number): Connection | undefined {
-    for (let connection = idle.pop(); connection; connection = idle.pop()) {
+  send(request: UpstreamRequest, handler: ReplyHandler): void {
+    this.#queued.push({ head: this.#writeHead(request), body: request.body, handler });
+    this.#scheduleTurnEnd();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= Promise.withResolvers<void>();
+    for (const connection of [...this.#idle, ...this.#resting]) connection.abort();
+    this.#resolveIfClosed();
+    return this.#closing.promise;
+  }
+
+  #scheduleTurnEnd(): void {
+    if (this.#isTurnEndScheduled) return;
+    this.#isTurnEndScheduled = true;
+    setImmediate(this.#endTurn);
+  }
+
+  readonly #endTurn = (): void => {
+    this.#isTurnEndScheduled = false;
+    this.#sendQueued(performance.now());
+    this.#keepRested();
+    if (this.#queued.length > 0) this.#scheduleTurnEnd();
+    this.#resolveIfClosed();
+  };
+
+  /** Sends what is queued. A request that a resting connection could take waits a turn for it, which is quicker than connecting. */
+  #sendQueued(now: number): void {
+    const sending = this.#queued;
+    this.#queued = [];
+    for (const request of sending) {
+      if (request.handler.isCancelled) continue;
+      const connection = this.#takeIdle(now);
+      if (connection) connection.send(request);
+      else if (this.#queued.length < this.#resting.length) this.#queued.push(request);
+      else this.#connectFor(request);
+    }
+  }
+
+  #keepRested(): void {
+    const rested = this.#resting;
+    this.#resting = [];
+    for (const connection of rested) {
+      if (connection.isWritten) this.#idle.push(connection);
+      else connection.abort();
+    }
+  }
+
+  /** Returns an idle connection that its server still keeps; undefined where there is none. */
+  #takeIdle(now: number): Connection | undefined {
+    for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
       if (connection.isKeptAt(now)) return connection;
       connection.abort();
     }
     return undefined;
   }
 
-  function awaitTurnEnd(): void {
-    if (isTurnEndAwaited) return;
-    isTurnEndAwaited = true;
-    setImmediate(endTurn);
+  #connectFor(request: WrittenRequest): void {
+    this.#open.add(new Connection(this.#connectionOptions, request));
   }
 
-  /** Sends what was asked for in this turn. What a resting connection could take waits for it, which is quicker than another. */
-  function endTurn(): void {
-    isTurnEndAwaited = false;
-    const sending = queued;
-    queued = [];
-    const now = performance.now();
-    for (const one of sending) {
-      if (one.replies.isCancelled) continue;
-      const connection = kept(now);
-      if (connection) connection.send(one.head, one.body, one.replies);
-      else if (queued.length < resting.length) queued.push(one);
-      else make().send(one.head, one.body, one.replies);
-    }
-    const rested = resting;
-    resting = [];
-    for (const connection of rested) {
-      if (connection.isWritten) idle.push(connection);
-      else connection.abort();
-    }
-    if (queued.length > 0) awaitTurnEnd();
-    endIfOver();
-  }
+  readonly #onIdle = (connection: Connection): void => {
+    if (this.#closing) return void connection.abort();
+    this.#resting.push(connection);
+    this.#scheduleTurnEnd();
+  };
 
-  function onIdle(connection: Connection): void {
-    if (closing) return void connection.abort();
-    resting.push(connection);
-    awaitTurnEnd();
-  }
-
-  function onClosed(connection: Connection): void {
-    if (!all.delete(connection)) return;
-    for (const list of [idle, resting]) {
+  readonly #onClosed = (connection: Connection): void => {
+    if (!this.#open.delete(connection)) return;
+    for (const list of [this.#idle, this.#resting]) {
       const at = list.indexOf(connection);
       if (at !== -1) list.splice(at, 1);
     }
-    endIfOver();
-  }
-
-  function endIfOver(): void {
-    if (all.size === 0 && queued.length === 0) closing?.resolve();
-  }
-
-  /** How the request before began: most begin alike. */
-  let begun = { method: "", path: "", common: "", text: "" };
-
-  function beginningOf({ method, path, common = "" }: UpstreamRequest): string {
-    if (path === begun.path && method === begun.method && common === begun.common) return begun.text;
-    checkPath(path);
-    const text = [method, " ", path, " HTTP/1.1\r\n", own, common].join("");
-    begun = { method, path, common, text };
-    return text;
-  }
-
-  return {
-    send(request, replies) {
-      const { fields, body } = request;
-      const length = body === undefined ? "" : `content-length: ${byteLength(body)}\r\n`;
-      const head = `${beginningOf(request)}${writeFields(fields)}${length}\r\n`;
-      queued.push({ head, body, replies });
-      awaitTurnEnd();
-    },
-    close() {
-      closing ??= Promise.withResolvers<void>();
-      for (const connection of [...idle, ...resting]) connection.abort();
-      endIfOver();
-      return closing.promise;
-    },
+    this.#resolveIfClosed();
   };
+
+  #resolveIfClosed(): void {
+    if (this.#open.size === 0 && this.#queued.length === 0) this.#closing?.resolve();
+  }
 }

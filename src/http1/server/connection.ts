@@ -1,10 +1,11 @@
 /**
- * A client's connection as long as what comes on it is plain (`request.ts`): one request after another, each answered
- * before the next is looked at. With the first one that is not, the connection is handed over with every byte of it, and for
- * good: nothing is decided here that Node's own server would decide otherwise.
+ * A client's connection for as long as its requests are plain (`request.ts`): they are answered one after another, each before the
+ * next is looked at. With the first request that is not plain the connection is handed over to Node's server for good, with every
+ * byte of it: nothing is decided here that Node's server would decide in another way.
  */
 import { channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
+import type { Timed } from "../../runtime/deadlines.ts";
 import { BufferList } from "../buffer-list.ts";
 import { flushWrites } from "../coalesce-writes.ts";
 import { copyOf, readIntoSharedMemory } from "../read-buffer.ts";
@@ -14,57 +15,77 @@ import type { ServeOptions } from "./options.ts";
 import { maxBufferedRequest, type PlainHead, plainRequest } from "./request.ts";
 import { RequestHeads } from "./request-heads.ts";
 
-/** Who listens in on Node's own servers hears of these requests, too. */
+/** Node's servers publish their requests here; so does this one. */
 const requestStart = channel("http.server.request.start");
 
+/** What a connection is doing. */
+type State =
+  | { readonly kind: "idle" }
+  | Receiving
+  | {
+      readonly kind: "answering";
+      readonly answer: PlainAnswer /** A long body that still comes. */;
+      body: IncomingBody | undefined;
+    }
+  /** Its last answer is over, and the rest of a long body still comes. */
+  | { readonly kind: "discarding"; readonly body: IncomingBody }
+  /** It takes no more requests: it was closed, or handed over. */
+  | { readonly kind: "ended" };
+
 /** A short request whose body has not come whole. */
-interface Unfinished {
+interface Receiving {
+  readonly kind: "receiving";
   readonly head: PlainHead;
   readonly pieces: BufferList;
-  /** When somebody more patient waits for the rest, by `performance.now()`. */
+  /** When Node's server takes over waiting for the rest, by `performance.now()`. */
   readonly until: number;
 }
 
-const partialMs = 1_000;
-/** How much longer a connection may be idle than its client is told. */
+const idle: State = { kind: "idle" };
+const ended: State = { kind: "ended" };
+
+/** How long the rest of a short body is waited for. */
+const receivingMs = 1_000;
+/** How much longer a connection may be idle than `keep-alive` says. */
 const graceMs = 1_000;
-/** How long a client may take to hear that its connection has ended. */
+/** How long a client may take to notice that its connection has ended. */
 const lingerMs = 1_000;
 
-export class ServedConnection {
+/** ServedConnection serves the plain requests of one client's connection. */
+export class ServedConnection implements Timed {
   readonly #socket: Socket;
   readonly #options: ServeOptions;
-  readonly #heads = new RequestHeads();
-  readonly #readAsEver: (() => void) | undefined;
-  #unfinished: Unfinished | undefined;
-  /** A long body, before its end. Its answer may be over: then it is thrown away. */
-  #coming: IncomingBody | undefined;
-  /** What has come behind the request that is answered. */
+  readonly #heads: RequestHeads;
+  readonly #emitDataAgain: (() => void) | undefined;
+  #state: State = idle;
+  /** What has come behind the request that is being answered. */
   readonly #next = new BufferList();
-  #answer: PlainAnswer | undefined;
+  /** Reports that the port closes: the next answer is the last. */
   #isClosing = false;
-  /** Until when it may be idle, by `performance.now()`. */
+  /** Until when the connection may be idle, by `performance.now()`. */
   #idleUntil: number;
 
   constructor(socket: Socket, options: ServeOptions) {
     this.#socket = socket;
     this.#options = options;
+    this.#heads = new RequestHeads(options.remembersHeads);
     this.#idleUntil = this.#idleFromNow();
     options.deadlines.watch(this);
     socket.on("timeout", this.#onTimeout).on("data", this.#onData).on("end", this.#onEnd).on("error", ignore);
     socket.on("drain", this.#onDrain).on("close", this.#onClose);
-    this.#readAsEver = readIntoSharedMemory(socket, this.#onRead);
+    this.#emitDataAgain = readIntoSharedMemory(socket, this.#onRead);
   }
 
-  /** Of one on which something runs nothing is late. */
+  /** A connection that receives or answers a request has none. */
   get deadline(): number {
-    if (this.#answer || this.#unfinished) return Number.POSITIVE_INFINITY;
-    return this.#coming?.until ?? this.#idleUntil;
+    const state = this.#state;
+    if (state.kind === "answering" || state.kind === "receiving") return Number.POSITIVE_INFINITY;
+    return state.kind === "discarding" ? (state.body.until ?? this.#idleUntil) : this.#idleUntil;
   }
 
-  /** Whether nothing runs on it and nothing of a request has come. */
+  /** Reports that the connection may be closed without a loss: nothing runs on it, and nothing of a request has come. */
   get isIdle(): boolean {
-    const isBusy = this.#answer ?? this.#unfinished ?? this.#coming;
+    const isBusy = this.#state.kind !== "idle" && this.#state.kind !== "ended";
     return !isBusy && this.#next.length === 0 && this.#socket.writableLength === 0;
   }
 
@@ -72,34 +93,43 @@ export class ServedConnection {
     return performance.now() + this.#options.idleMs + graceMs;
   }
 
-  /** Ends it when its answer has ended, or at once. */
+  /** Ends the connection: at once, or with the answer that is under way. */
   close(): void {
+    const state = this.#state;
     this.#isClosing = true;
-    if (this.#answer) this.#answer.isLast = true;
-    else if (this.#unfinished) this.#handOver(this.#unfinished.pieces.take());
+    if (state.kind === "answering") state.answer.isLast = true;
+    else if (state.kind === "receiving") this.#handOver(state.pieces.take());
     else if (this.#next.length === 0) this.#finish();
   }
 
-  /** Ends it, whatever runs. */
+  /** Ends the connection, whatever runs on it. */
   cut(): void {
     this.#socket.destroy();
   }
 
   readonly #onRead = (memory: Buffer, length: number): void => {
-    if (this.#coming?.isCopying) this.#addTo(this.#coming, memory.subarray(0, length));
+    const body = this.#incomingBody();
+    if (body?.isCopying) this.#addTo(body, memory.subarray(0, length));
     else this.#onData(copyOf(memory, length));
   };
 
   readonly #onData = (bytes: Buffer): void => {
-    if (this.#coming) this.#addTo(this.#coming, bytes);
+    const body = this.#incomingBody();
+    if (body) this.#addTo(body, bytes);
+    else if (this.#state.kind === "receiving") this.#receive(this.#state, bytes);
     else if (this.#isOccupied()) this.#hold(bytes);
-    else if (this.#unfinished) this.#add(this.#unfinished, bytes);
     else this.#begin(bytes);
   };
 
-  /** Whether something is to be answered, or read by the client, before what comes now. */
+  /** Returns the long body that still comes. */
+  #incomingBody(): IncomingBody | undefined {
+    const state = this.#state;
+    return state.kind === "answering" || state.kind === "discarding" ? state.body : undefined;
+  }
+
+  /** Reports that a request is to be answered, or an answer to be read by the client, before what comes now. */
   #isOccupied(): boolean {
-    return this.#answer !== undefined || this.#next.length > 0 || this.#socket.writableNeedDrain;
+    return this.#state.kind === "answering" || this.#next.length > 0 || this.#socket.writableNeedDrain;
   }
 
   #hold(bytes: Buffer): void {
@@ -112,66 +142,76 @@ export class ServedConnection {
     if (!head) this.#handOver(bytes);
     else if (head.to > maxBufferedRequest || head.to <= bytes.length) this.#serve(head, bytes);
     else {
-      this.#unfinished = { head, pieces: new BufferList(), until: performance.now() + partialMs };
-      this.#unfinished.pieces.add(bytes);
-      this.#socket.setTimeout(partialMs);
+      const pieces = new BufferList();
+      pieces.add(bytes);
+      this.#state = { kind: "receiving", head, pieces, until: performance.now() + receivingMs };
+      this.#socket.setTimeout(receivingMs);
     }
   }
 
-  #add({ head, pieces, until }: Unfinished, bytes: Buffer): void {
+  #receive({ head, pieces, until }: Receiving, bytes: Buffer): void {
     pieces.add(bytes);
     const isWhole = pieces.length >= head.to;
     if (!isWhole && performance.now() < until) return;
-    const all = pieces.take();
-    this.#unfinished = undefined;
+    this.#state = idle;
     this.#socket.setTimeout(0);
-    if (isWhole) this.#serve(head, all);
-    else this.#handOver(all);
+    if (isWhole) this.#serve(head, pieces.take());
+    else this.#handOver(pieces.take());
   }
 
+  /** Answers a request whose head is complete, and its body, unless that is long. */
   #serve(head: PlainHead, bytes: Buffer): void {
-    const coming = head.to > maxBufferedRequest ? new IncomingBody(head.to - head.from, this.#socket) : undefined;
-    const request = plainRequest(head, coming ?? bytes.subarray(head.from, head.to), this.#socket);
+    const body = head.to > maxBufferedRequest ? new IncomingBody(head.to - head.from, this.#socket) : undefined;
+    const request = plainRequest(head, body ?? bytes.subarray(head.from, head.to), this.#socket);
     const reply = this.#options.serve(request);
     if (!reply) return void this.#handOver(bytes);
     const answer = new PlainAnswer(this.#socket, this.#options.keepAlive, this.#onAnswered);
     answer.isLast = this.#isClosing;
-    this.#answer = answer;
-    this.#coming = coming;
+    this.#state = { kind: "answering", answer, body };
     if (requestStart.hasSubscribers) requestStart.publish({ request, response: answer, socket: this.#socket });
-    if (coming) this.#addTo(coming, bytes.subarray(head.from));
+    if (body) this.#addTo(body, bytes.subarray(head.from));
     else if (bytes.length > head.to) this.#hold(bytes.subarray(head.to));
     reply(answer);
-    if (coming?.isUndecided) this.#socket.pause();
+    if (body?.isUndecided) this.#socket.pause();
   }
 
-  /** What comes behind the body waits for its answer. */
-  #addTo(coming: IncomingBody, bytes: Buffer): void {
-    const taken = coming.add(bytes);
-    if (!coming.isWhole) return;
-    this.#coming = undefined;
+  /** Adds bytes to a long body. What comes behind it waits for its answer. */
+  #addTo(body: IncomingBody, bytes: Buffer): void {
+    const taken = body.add(bytes);
+    if (!body.isWhole) return;
+    const state = this.#state;
+    if (state.kind === "ended") return; // The end of the body has ended the last answer.
+    if (state.kind === "answering") state.body = undefined;
+    else this.#state = idle;
     if (taken < bytes.length) this.#hold(Buffer.from(bytes.subarray(taken)));
-    if (!this.#answer) this.#goOn();
+    if (state.kind !== "answering") this.#goOn();
   }
 
   readonly #onAnswered = (): void => {
-    const isLast = this.#answer?.isLast;
-    this.#answer = undefined;
-    if (isLast) this.#finish();
+    const state = this.#state;
+    if (state.kind !== "answering") return; // The client has gone meanwhile.
+    const { answer, body } = state;
+    this.#state = body && !body.isWhole ? { kind: "discarding", body } : idle;
+    if (answer.isLast) this.#finish();
     else this.#goOn();
   };
 
-  /** It is idle from now on, unless another request has come. */
+  /** The connection is idle from now on, unless another request has come. */
   #goOn(): void {
     this.#idleUntil = this.#idleFromNow();
     if (this.#next.length > 0) setImmediate(this.#takeNext);
   }
 
-  /** Takes no more. A client that has not heard of it may send another request: were it reset, it might lose its answer. */
+  /**
+   * Takes no more requests, and ends the connection. A client that has not noticed may send another request: if the connection
+   * were reset, the client might lose its answer.
+   */
   #finish(): void {
+    if (this.#state.kind === "ended") return;
+    if (this.#state.kind === "idle") this.#state = ended;
     const socket = this.#socket;
     flushWrites();
-    this.#readAsEver?.();
+    this.#emitDataAgain?.();
     this.#options.deadlines.forget(this);
     socket.off("data", this.#onData).off("timeout", this.#onTimeout).setTimeout(0);
     socket.resume().end(() => {
@@ -180,56 +220,64 @@ export class ServedConnection {
     });
   }
 
-  /** Only who does not wait for answers has sent another request. */
+  /** Serves the request that has come behind the one before it: from a client that does not wait for answers. */
   readonly #takeNext = (): void => {
     const { destroyed, writableNeedDrain } = this.#socket;
-    if (this.#answer || this.#next.length === 0 || destroyed || writableNeedDrain) return;
+    if (this.#state.kind !== "idle" || this.#next.length === 0 || destroyed || writableNeedDrain) return;
     const bytes = this.#next.take();
     this.#socket.resume();
     this.#begin(bytes);
   };
 
-  /** The socket's own timer runs while a short body comes. */
+  /** The socket's own timer runs while a short body is received. */
   readonly #onTimeout = (): void => {
-    if (this.#unfinished && !this.#answer) this.#handOver(this.#unfinished.pieces.take());
+    if (this.#state.kind === "receiving") this.#handOver(this.#state.pieces.take());
   };
 
-  /** Closes an idle connection, and one that keeps sending a discarded body. One that still reads its last answer is not idle. */
+  /**
+   * Closes an idle connection. A connection is busy while its last answer is being written; one that keeps sending a discarded
+   * body is closed at the deadline.
+   */
   onDeadline(): void {
-    if (this.#coming || this.#socket.writableLength === 0) return void this.#socket.destroy();
-    this.#idleUntil = this.#idleFromNow();
+    if (this.#state.kind === "discarding" || this.#socket.writableLength === 0) this.#socket.destroy();
+    else this.#idleUntil = this.#idleFromNow();
   }
 
-  /** A client that ends its side has left; what was answered before is still its. */
+  /** The client has ended its side. It still gets what was answered before. */
   readonly #onEnd = (): void => {
-    this.#unfinished = undefined;
+    const state = this.#state;
+    this.#state = ended;
     this.#next.take();
-    const answer = this.#answer;
-    this.#answer = undefined;
     this.#idleUntil = this.#idleFromNow();
-    answer?.emit("close");
-    this.#coming?.leave();
+    this.#abandon(state);
     flushWrites();
     this.#socket.end();
   };
 
   readonly #onDrain = (): void => {
-    if (this.#answer) return void this.#answer.emit("drain");
+    if (this.#state.kind === "answering") return void this.#state.answer.emit("drain");
     this.#idleUntil = this.#idleFromNow();
     this.#takeNext();
   };
 
   readonly #onClose = (): void => {
+    const state = this.#state;
+    this.#state = ended;
     this.#options.deadlines.forget(this);
-    this.#answer?.emit("close");
-    this.#coming?.leave();
+    this.#abandon(state);
     this.#options.onOver(this);
   };
 
+  /** Tells the answer, and then the body, that the client has gone. */
+  #abandon(state: State): void {
+    if (state.kind === "answering") state.answer.emit("close");
+    if (state.kind === "answering" || state.kind === "discarding") state.body?.leave();
+  }
+
   #handOver(bytes: Buffer): void {
     const socket = this.#socket;
-    this.#readAsEver?.();
-    this.#unfinished = undefined;
+    this.#state = ended;
+    this.#emitDataAgain?.();
     this.#options.deadlines.forget(this);
     this.#options.onOver(this);
     socket.setTimeout(0);
@@ -242,5 +290,5 @@ export class ServedConnection {
   }
 }
 
-/** The socket closes by itself; there is nobody to tell. */
+/** The socket closes by itself after an error. */
 function ignore(): void {}

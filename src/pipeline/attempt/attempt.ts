@@ -135,7 +135,7 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
     model: candidate.target.model,
     header,
     signal: stream?.signal ?? signal,
-    late: stream?.late,
+    onLate: stream?.late,
     record,
     meter,
     priority,
@@ -177,13 +177,13 @@ async function gated(answer: Answer, { meter, record }: CallAttempt): Promise<An
 function translateAnswer(attempt: CallAttempt, sent: Answer): MaybePromise<unknown> {
   const { modelCall, part, request, translated } = attempt;
   // A stream may last for long, and needs the text of its request no more.
-  if (modelCall.form === "stream") for (const kept of [request, part.request]) kept.letGoOfText();
+  if (modelCall.form === "stream") for (const kept of [request, part.request]) kept.dropText();
   const { dropped } = translated;
   const further = sent.headers?.["x-gateway-dropped"];
   const answer = translated.answer(sent as Answer<Output<Operation, Form>>) as Answer;
   const isComplete = dropped.length === 0 && further === undefined;
   attempt.answer = isComplete ? answer : { ...answer, headers: droppedHeaders(dropped, further) };
-  if (sent.kind === "whole" && answer.kind === "whole" && sent.body.isLong) return answer.body.written();
+  if (sent.kind === "whole" && answer.kind === "whole" && sent.body.isLong) return answer.body.writeInSlices();
   return undefined;
 }
 

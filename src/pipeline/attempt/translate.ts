@@ -4,7 +4,7 @@
  */
 import type { Call } from "../../call/call.ts";
 import type { Form, Operation } from "../../call/operations.ts";
-import { callersPath, translateAlong } from "../../families/index.ts";
+import { callersPath, translateAll } from "../../families/index.ts";
 import type { Translated, Translation } from "../../families/translation.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { estimatePromptTokens } from "../../tokens/prompt.ts";
@@ -62,7 +62,7 @@ export function* translateAlongPath(
   const isNamed = "models" in part.request.desc.field && part.request.outline().models !== undefined;
   const asked = (isNamed ? part.request.with({ models: undefined }) : part.request) as TranslatedRequest;
   if (path.length === 0) return { request: asked, dropped: [], answer: (answer) => answer };
-  const translated = yield* translateAlong(path, asked, {
+  const translated = yield* translateAll(path, asked, {
     form,
     maxOutputTokens: model.maxOutputTokens,
     customTools: fitting?.customTools,

@@ -4,11 +4,11 @@
  */
 
 import type { Operation } from "../../call/operations.ts";
-import { effortAskedFor, hasAgentsWords, hasTools, hasTrigger } from "../../families/asked-by.ts";
-import { throughChat, wayTo } from "../../families/index.ts";
+import { findTranslations, throughChat } from "../../families/index.ts";
+import { hasAgentItems, hasCompactionTrigger, hasTools, requestedEffort } from "../../families/request-needs.ts";
 import { relayResponses } from "../../families/responses-to-responses/index.ts";
 import type { Translation } from "../../families/translation.ts";
-import type { Fitting, Provider } from "../../providers/contract.ts";
+import type { Provider, RequestFitter } from "../../providers/contract.ts";
 import { type Model, mayRelay } from "../../targets/catalog.ts";
 import type { JsonObject } from "../../wire/json.ts";
 
@@ -29,20 +29,20 @@ export function translationPathsTo(
   asked: Operation,
   model: Model,
   { speaks }: Pick<Provider, "speaks">,
-  fitting: Fitting | undefined,
+  fitting: RequestFitter | undefined,
 ): TranslationPaths | undefined {
   const isSpoken = (operation: Operation) => speaks[operation] !== undefined && mayRelay(model, operation);
   const rule = fitting?.responses ?? "when_asked";
-  if (!fitting || !isSpoken("responses")) return only(wayTo(asked, isSpoken));
+  if (!fitting || !isSpoken("responses")) return only(findTranslations(asked, isSpoken));
   const isOffered = (operation: Operation) => isSpoken(operation) && !(operation === "responses" && rule === "never");
   const isChosen = (operation: Operation) => isOffered(operation) && !(operation === "chat" && rule === "always");
-  const spare = wayTo(asked, (operation) => operation !== "responses" && isChosen(operation));
-  if (asked === "responses") return responsesPaths(wayTo(asked, isChosen), spare, fitting);
-  const usual = wayTo(asked, isChosen);
+  const spare = findTranslations(asked, (operation) => operation !== "responses" && isChosen(operation));
+  if (asked === "responses") return responsesPaths(findTranslations(asked, isChosen), spare, fitting);
+  const usual = findTranslations(asked, isChosen);
   if (!usual || rule !== "tools") return only(usual);
-  const path = wayTo(asked, (operation) => operation === "responses");
+  const path = findTranslations(asked, (operation) => operation === "responses");
   if (!path) return only(usual);
-  const takes = (request: JsonObject) => hasTools(request) && fitting.reasonsBy(effortAskedFor(asked, request));
+  const takes = (request: JsonObject) => hasTools(request) && fitting.reasonsBy(requestedEffort(asked, request));
   return { usual, other: { path, takes }, spare };
 }
 
@@ -57,10 +57,10 @@ function only(usual: TranslationPath | undefined): TranslationPaths | undefined 
 function responsesPaths(
   path: TranslationPath | undefined,
   spare: TranslationPath | undefined,
-  { takesAnyItem }: Fitting,
+  { takesAnyItem }: RequestFitter,
 ): TranslationPaths | undefined {
   // A server that does not speak responses gets a translation in any case.
   if (!path || path.length > 0) return only(path);
-  const takes = (request: JsonObject) => hasTrigger(request) || (!takesAnyItem && hasAgentsWords(request));
+  const takes = (request: JsonObject) => hasCompactionTrigger(request) || (!takesAnyItem && hasAgentItems(request));
   return { usual: [relayResponses as unknown as Translation], other: { path: spare ?? throughChat, takes }, spare };
 }

@@ -17,7 +17,7 @@ import {
   outputBound,
   promptsOf,
 } from "../../ledger/worst-case.ts";
-import { askedManner, toolFee } from "../../providers/usage/manner.ts";
+import { requestedManner, toolFee } from "../../providers/usage/manner.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -48,7 +48,7 @@ export interface Estimate {
 
 /** Throws a Refusal where a request, in its upstream's dialect, asks for a service tier, speed, region or tool without a price. */
 export function refuseUnpriced({ id, price }: Model, request: Wire): Asked {
-  const asked = askedManner(request.outline());
+  const asked = requestedManner(request.outline());
   const key = price && !isFree(price) ? unpricedKey(price, asked) : undefined;
   if (key) throw wayUnpriced(id, key);
   return asked;
@@ -96,7 +96,7 @@ export function estimateOf(
 function highestRates(price: Price, sent: Asked, prompt: number, model: Model, { call, operation }: EstimatedCall) {
   if (isPlain(price)) return { rates: price, fees: 0 };
   // Another target of the model may be sent what the dialect of this one cannot express.
-  const own = askedManner(call.request.outline());
+  const own = requestedManner(call.request.outline());
   const holding: Holding = {
     asked: {
       tier: sent.tier || own.tier,

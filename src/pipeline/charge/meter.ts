@@ -178,8 +178,8 @@ function reportedOutput({ operation, usage }: MeteredAttempt): number | undefine
 
 /** Counts one web search where the upstream was asked to search and did not report how often it did. */
 function rareOf({ rare, asked }: MeteredAttempt): MeteredAttempt["rare"] {
-  const { sureSearches } = asked;
-  return sureSearches > 0 && rare?.searches === undefined ? { ...rare, searches: sureSearches } : rare;
+  const { certainSearches } = asked;
+  return certainSearches > 0 && rare?.searches === undefined ? { ...rare, searches: certainSearches } : rare;
 }
 
 /** Returns the estimated reasoning tokens, within the most output that the attempt may have. */

@@ -5,8 +5,8 @@
 import type { Operation } from "../../call/operations.ts";
 import type { ToldManner, ToldUsage, Usage } from "../../call/usage.ts";
 import type { Meter } from "../../providers/contract.ts";
-import { mostTold } from "../../providers/usage/count.ts";
-import { type AskedManner, askedManner } from "../../providers/usage/manner.ts";
+import { maxCount } from "../../providers/usage/count.ts";
+import { type RequestedManner, requestedManner } from "../../providers/usage/manner.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { KeptText } from "./kept-text.ts";
 
@@ -61,7 +61,7 @@ export class MeteredAttempt implements AttemptMeter {
   /** Whether a reported count was implausible, and was cut. */
   isCut = false;
   /** The service tier that was asked for, the reported one, and the reported rare parts. */
-  readonly asked: AskedManner;
+  readonly asked: RequestedManner;
   manner: ToldManner | undefined;
   rare: Rare | undefined;
   /** Whether output was reported after there was any. Such a report includes the reasoning up to then. */
@@ -73,15 +73,15 @@ export class MeteredAttempt implements AttemptMeter {
   constructor(operation: Operation, request: Wire) {
     this.operation = operation;
     this.request = request;
-    this.asked = askedManner(request.outline());
+    this.asked = requestedManner(request.outline());
   }
 
-  told(told: ToldUsage): void {
-    const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, manner } = told;
+  reportUsage(reported: ToldUsage): void {
+    const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, manner } = reported;
     const { usage } = this;
     if (manner) this.manner = manner;
     for (const part of rareParts) {
-      const count = this.#plausible(told[part]);
+      const count = this.#plausible(reported[part]);
       if (count !== undefined) this.rare = { ...this.rare, [part]: count };
     }
     usage.input = this.#plausible(input) ?? usage.input;
@@ -94,21 +94,21 @@ export class MeteredAttempt implements AttemptMeter {
   }
 
   #plausible(count: number | undefined): number | undefined {
-    if (count === undefined || count <= mostTold) return count;
+    if (count === undefined || count <= maxCount) return count;
     this.isCut = true;
-    return mostTold;
+    return maxCount;
   }
 
-  wrote(text: string): void {
+  countText(text: string): void {
     this.hasWritten = true;
     this.output.add(text);
   }
 
-  gaveUp(): void {
+  reportGivenUp(): void {
     this.hasGivenUp = true;
   }
 
-  ended(): void {
+  reportEnd(): void {
     this.hasEnded = true;
   }
 

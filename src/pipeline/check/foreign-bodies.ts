@@ -2,7 +2,7 @@
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Answer, Call, Handler } from "../../call/call.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
-import { type Meant, meantAsChat } from "../../families/chat-bodies.ts";
+import { type ChatBody, readForeignBody } from "../../families/chat-bodies.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -13,16 +13,16 @@ import { isStrict } from "./strict.ts";
 export function withMeant(handle: Handler): Handler {
   return (call) => {
     const { request } = call;
-    if (request.desc !== CreateChatCompletionRequestSchema || request.isMessage()) return handle(call);
-    const meant = meantAsChat(request as unknown as Wire<typeof CreateChatCompletionRequestSchema>);
+    if (request.desc !== CreateChatCompletionRequestSchema || request.isMessageOnly()) return handle(call);
+    const meant = readForeignBody(request as unknown as Wire<typeof CreateChatCompletionRequestSchema>);
     if (!meant) return handle(call);
     return andThen(runCooperatively(meant, request.isLong), (chat) => handleMeant(handle, call, chat));
   };
 }
 
-function handleMeant(handle: Handler, call: Call, { request, dropped }: Meant): MaybePromise<Answer> {
+function handleMeant(handle: Handler, call: Call, { request, dropped }: ChatBody): MaybePromise<Answer> {
   if (dropped.length > 0 && isStrict(call.header)) throw wouldBeDropped(dropped);
-  const written = call.request.isLong ? request.written() : request;
+  const written = call.request.isLong ? request.writeInSlices() : request;
   const answered = andThen(written, (wire) => handle({ ...call, request: wire as unknown as Call["request"] }));
   if (dropped.length === 0) return answered;
   return andThen(answered, (answer) => {

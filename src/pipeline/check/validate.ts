@@ -32,16 +32,16 @@ export interface QuickCheck {
   /** Reports whether a request surely keeps its contract; false says nothing. */
   isSure(desc: DescMessage, json: JsonObject): boolean;
   /** Does the same for a long request, in turns. */
-  isSureOfLong(desc: DescMessage, json: JsonObject): CooperativeTask<boolean>;
+  isLongSurelyValid(desc: DescMessage, json: JsonObject): CooperativeTask<boolean>;
 }
 
 /** Holds a long request to its contract in turns. Throws as `validate` does, later. */
 export function validateLong(request: Wire, validate: Validate, quickCheck?: QuickCheck): Deferred<void> {
-  const checked = runInSlices(quickCheck?.isSureOfLong(request.desc, request.outline()) ?? unsure());
+  const checked = runInSlices(quickCheck?.isLongSurelyValid(request.desc, request.outline()) ?? unsure());
   return checked.then((isSure) => {
     if (isSure) return;
     // The reader makes of it what the validator looks at.
-    const understood = runInSlices(request.understand()).then(() => nextSlice());
+    const understood = runInSlices(request.readLongMessage()).then(() => nextSlice());
     return understood.then(() => validate(request, true));
   });
 }
@@ -76,7 +76,8 @@ export function createValidate(messages: readonly DescMessage[], quickCheck?: Qu
     }
   }
   return (request, isUnsure) => {
-    if (quickCheck && !isUnsure && !request.isMessage() && quickCheck.isSure(request.desc, request.outline())) return;
+    if (quickCheck && !isUnsure && !request.isMessageOnly() && quickCheck.isSure(request.desc, request.outline()))
+      return;
     decide(request);
   };
 }

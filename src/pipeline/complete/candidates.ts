@@ -6,7 +6,7 @@
 import type { Call } from "../../call/call.ts";
 import { type Operation, operations } from "../../call/operations.ts";
 import { internal, invalidType, invalidValue, modelNotFound, Refusal } from "../../call/refusals.ts";
-import type { Fitting, Provider, Speak } from "../../providers/contract.ts";
+import type { Provider, RequestFitter, Speak } from "../../providers/contract.ts";
 import type { Catalog, Model, Target } from "../../targets/catalog.ts";
 import type { TargetState, Targets } from "../../targets/targets.ts";
 import type { JsonObject } from "../../wire/json.ts";
@@ -27,7 +27,7 @@ export interface Candidate {
   readonly operation: Operation;
   readonly speak: Speak<Operation>;
   /** What the upstream accepts of a request; undefined: requests are sent as they are. */
-  readonly fitting: Fitting | undefined;
+  readonly fitting: RequestFitter | undefined;
   /** Whether calls may queue at the upstream. */
   readonly hasQueue: boolean;
   readonly state: TargetState;
@@ -158,7 +158,7 @@ function candidatesByTarget(
   for (const target of model.targets) {
     const provider = providerOf(target, providers);
     const { speaks, kind, hasQueue = false } = provider;
-    const fitting = provider.fitting?.(target.model, model.reasons);
+    const fitting = provider.fitter?.(target.model, model.reasons);
     const state = targets.of(target);
     const paths = translationPathsTo(asked, model, provider, fitting);
     if (!paths) continue;

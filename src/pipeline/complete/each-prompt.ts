@@ -9,8 +9,8 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, BodyRoom, Call, Frames } from "../../call/call.ts";
 import type { Form, Input, Output } from "../../call/operations.ts";
 import { expandedTooLarge, internal } from "../../call/refusals.ts";
-import { promptTexts } from "../../families/completions-to-chat/prompt.ts";
-import { JoinedPieces, joinedCompletion } from "../../families/completions-to-chat/several.ts";
+import { CompletionJoin, joinCompletions } from "../../families/completions-to-chat/answer/join.ts";
+import { promptTexts } from "../../families/completions-to-chat/request/prompt.ts";
 import { abortSignalOf } from "../../runtime/caller-abort.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -88,7 +88,7 @@ async function unary({ prompts, n, askFor, stop }: Several): Promise<Answer<Comp
     if (answer.kind !== "whole") throw internal(new Error("a part of a whole answer is a stream"));
     return answer.body;
   });
-  return { kind: "whole", body: joinedCompletion(bodies, n), ...headersOf(answers) };
+  return { kind: "whole", body: joinCompletions(bodies, n), ...headersOf(answers) };
 }
 
 async function streamed({ prompts, n, askFor, stop }: Several, few: number): Promise<Answer<Completion>> {
@@ -123,7 +123,7 @@ async function* later(ask: () => Promise<Answer<Completion>>): Frames<Completion
 }
 
 async function* joined(streams: readonly Frames<Completion>[], n: number, stop: () => void): Frames<Completion> {
-  const pieces = new JoinedPieces(n);
+  const pieces = new CompletionJoin(n);
   yield* interleave(
     streams.map((frames, prompt) => pieces.of(prompt, frames)),
     atOnce,

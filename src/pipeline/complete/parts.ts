@@ -5,7 +5,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Call } from "../../call/call.ts";
 import type { Input } from "../../call/operations.ts";
-import { promptTexts } from "../../families/completions-to-chat/prompt.ts";
+import { promptTexts } from "../../families/completions-to-chat/request/prompt.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { TranslationPath } from "../attempt/translation-paths.ts";
 

@@ -12,13 +12,13 @@ import type { Call } from "../../call/call.ts";
 import type { AttemptRecord } from "../../call/call-record.ts";
 import { cancelled, upstreamResting } from "../../call/refusals.ts";
 import {
-  askedToWaitMs,
+  countsForHealth,
   faultOf,
   isBusy,
-  isLasting,
-  isOfUpstream,
   isOwnRefusal,
-  isTelling,
+  isPermanent,
+  isUpstreamRefusal,
+  retryAfterMs,
 } from "../../providers/errors/fault.ts";
 import { abortSignalOf, type Signal } from "../../runtime/caller-abort.ts";
 import { catchError, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
@@ -146,9 +146,9 @@ function observed<A>(
     },
     (error): never => {
       const isFault = !signal.aborted && faultOf(error) !== undefined;
-      breaker.ended(isFault && isTelling(error) && !isBusy(error) ? "badly" : "unproved");
-      const retryAfterMs = isOfUpstream(error) ? askedToWaitMs(error) : 0;
-      if (retryAfterMs > assumedRetryAfterMs) breaker.asks(retryAfterMs);
+      breaker.ended(isFault && countsForHealth(error) && !isBusy(error) ? "badly" : "unproved");
+      const delayMs = isUpstreamRefusal(error) ? retryAfterMs(error) : 0;
+      if (delayMs > assumedRetryAfterMs) breaker.asks(delayMs);
       load.ended(undefined);
       throw error;
     },
@@ -179,10 +179,10 @@ function nextAttempt<A>(sending: Sending<A>, tried: Candidate, error: unknown, e
 function pauseBeforeRetry<A>({ options, modelCall, plan }: Sending<A>, tried: Candidate, error: unknown): number {
   const { clock, random } = options;
   const { breaker, budget } = tried.state;
-  const pauseMs = Math.max(jitteredPause(plan.count(tried) - 1, random), askedToWaitMs(error));
+  const pauseMs = Math.max(jitteredPause(plan.count(tried) - 1, random), retryAfterMs(error));
   const isTooLong = pauseMs > maxPauseMs || clock() + pauseMs >= modelCall.deadline;
   // A caller whose own time-out is shorter than others' gets no retry that others would pay for.
-  if (isLasting(error) || !isTelling(error) || isTooLong || breaker.restMs() > 0) throw error;
+  if (isPermanent(error) || !countsForHealth(error) || isTooLong || breaker.restMs() > 0) throw error;
   if (!budget.take()) throw error;
   return pauseMs;
 }

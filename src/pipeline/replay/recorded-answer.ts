@@ -7,7 +7,7 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../../call/call.ts";
-import { type Encoded, encodedOf, ofEncoded } from "../../wire/encoded.ts";
+import { decode, type EncodedAnswer, encode } from "../../wire/encoded.ts";
 import type { Wire } from "../../wire/wire.ts";
 
 export interface Recording {
@@ -61,7 +61,7 @@ export function createRecording(mostBytes: number, room = unbounded): Recording 
     taken = 0;
   }
 
-  function take({ isJson, bytes }: Encoded, isLast: boolean): void {
+  function take({ isJson, bytes }: EncodedAnswer, isLast: boolean): void {
     size += headBytes + bytes.length;
     const wanted = bytes.length + pieceBytes;
     if (!pieces || size > mostBytes || !room.take(wanted)) {
@@ -77,7 +77,7 @@ export function createRecording(mostBytes: number, room = unbounded): Recording 
 
   return {
     add(batch) {
-      for (let i = 0; pieces && i < batch.length; i++) take(encodedOf(batch[i] as Wire), i === batch.length - 1);
+      for (let i = 0; pieces && i < batch.length; i++) take(encode(batch[i] as Wire), i === batch.length - 1);
     },
     // Memory of its own: a piece of the pool would keep all that the pool holds.
     packed: () => pieces && copied(pieces, size),
@@ -99,7 +99,7 @@ export function* batchesOf<D extends DescMessage>(desc: D, packed: Buffer): Gene
     const kind = packed[at] as number;
     const from = at + headBytes;
     at = from + packed.readUInt32LE(at + 1);
-    batch.push(ofEncoded(desc, { isJson: (kind & jsonBit) !== 0, bytes: packed.subarray(from, at) }));
+    batch.push(decode(desc, { isJson: (kind & jsonBit) !== 0, bytes: packed.subarray(from, at) }));
     if ((kind & lastOfBatchBit) === 0) continue;
     yield batch;
     batch = [];

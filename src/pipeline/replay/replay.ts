@@ -13,7 +13,7 @@ import type { Ledger } from "../../ledger/contract.ts";
 import { runInSlices } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Catalog } from "../../targets/catalog.ts";
-import { canonicalParts, canonicalText } from "../../wire/canonical.ts";
+import { canonicalText, writeCanonical } from "../../wire/canonical.ts";
 import { authorizeModel } from "../admit/authorize.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { createRecording, type Recording } from "./recorded-answer.ts";
@@ -67,7 +67,7 @@ function sameOf(key: string, asked: Operation, form: Form, { request }: Call): M
   });
   // The form is said by the RPC; the request may say it once more.
   const without = ["stream"];
-  if (request.isLong) return runInSlices(canonicalParts(request.desc, request.message(), without, take)).then(told);
+  if (request.isLong) return runInSlices(writeCanonical(request.desc, request.message(), without, take)).then(told);
   take(canonicalText(request.desc, request.message(), without));
   return told();
 }

@@ -1,9 +1,9 @@
 /**
  * The dialect of Anthropic's Messages API.
  *
- * In a request only `model` is replaced, and `stream` set; sampling settings are left out, and named, where the caller's
- * version of the API has none, and so is thinking that Claude has not signed. `anthropic-version` and `anthropic-beta` go on as the caller sent them. Errors keep the
- * vendor's wording, which clients read: they switch features off by it.
+ * In a request `model` is replaced and `stream` is set. Sampling settings that the caller's API version does not have
+ * are left out and named, and so is thinking that Claude has not signed. `anthropic-version` and `anthropic-beta`
+ * pass through. Errors keep the vendor's wording, by which clients switch features off.
  */
 
 import type { JsonValue } from "@bufbuild/protobuf";
@@ -12,23 +12,24 @@ import type { Operation } from "../../call/operations.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
 import type { Body, CreateUpstreamClient } from "../../http1/client/index.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
-import { createHide, type Hide } from "../errors/hidden-words.ts";
+import type { Dialect } from "../dialect.ts";
+import { createRedact, type Redact } from "../errors/redact.ts";
 import { type ErrorDialect, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
-import { checkOver, commonFields, type Dialect, lowerCased, secretsOf, speakOver } from "../upstream/dialect.ts";
+import { checkOver, commonFields, lowerCased, secretsOf, speakOver } from "../upstream/speak.ts";
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
+import { createEventAccumulator } from "./accumulator.ts";
 import { anthropicFaults } from "./faults.ts";
-import { createEventFolder } from "./fold.ts";
-import { followEvents } from "./follower.ts";
 import { eventsOfMessage } from "./frames.ts";
-import { provesThinking, withoutUnsigned } from "./unsigned-thinking.ts";
+import { trackEvents } from "./tracker.ts";
+import { requiresSignedThinking, withoutUnsigned } from "./unsigned-thinking.ts";
 import { meterMessage } from "./usage.ts";
 
 export interface AnthropicOptions {
   /** With the version: `https://api.anthropic.com/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
-  /** What else each request has. */
+  /** Further headers of each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly timeouts?: Timeouts;
@@ -40,27 +41,27 @@ export function createAnthropicProvider(options: AnthropicOptions): Provider {
   const { baseUrl, apiKey, timeouts, headers, query, createClient } = options;
   const upstream = createUpstream(baseUrl, timeouts, query, createClient);
   const credential = { ...lowerCased(headers), ...(apiKey ? { "x-api-key": apiKey } : {}) };
-  const dialect = anthropicDialect(credential, createHide(baseUrl, secretsOf(apiKey, headers, query)));
-  const isSigned = (model: string) => provesThinking(model, baseUrl);
+  const dialect = anthropicDialect(credential, createRedact(baseUrl, secretsOf(apiKey, headers, query)));
+  const isSigned = (model: string) => requiresSignedThinking(model, baseUrl);
   return {
     kind: "anthropic",
     speaks: {
-      messages: leavingOut(speakOver(upstream, dialect, "/messages"), isSigned),
-      count_tokens: leavingOut(speakOver(upstream, dialect, "/messages/count_tokens"), isSigned),
+      messages: dropUnsupported(speakOver(upstream, dialect, "/messages"), isSigned),
+      count_tokens: dropUnsupported(speakOver(upstream, dialect, "/messages/count_tokens"), isSigned),
     },
     check: checkOver(upstream, { ...credential, "anthropic-version": defaultVersion }),
     close: () => upstream.close(),
   };
 }
 
-/** The version spoken where the caller names none: callers of other families do not. */
+/** The version for callers that name none, as those of other families. */
 const defaultVersion = "2023-06-01";
-/** From this version on the API refuses sampling settings, also at their defaults. */
+/** From this version on the API refuses sampling settings, even default ones. */
 const firstWithoutSampling = "2026-10-21";
 const sampling = ["temperature", "top_p", "top_k"];
 
-/** Leaves out what the vendor would refuse and names it, or refuses it where the caller would rather be refused. */
-function leavingOut<O extends Operation>(speak: Speak<O>, isSigned: (model: string) => boolean): Speak<O> {
+/** Leaves out what the vendor would refuse and names it. With `x-gateway-strict` it refuses the request instead. */
+function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model: string) => boolean): Speak<O> {
   return async (attempt) => {
     const { header, model } = attempt;
     const signed = isSigned(model) ? await withoutUnsigned(attempt.request) : { request: attempt.request, dropped: [] };
@@ -78,7 +79,7 @@ function leavingOut<O extends Operation>(speak: Speak<O>, isSigned: (model: stri
   };
 }
 
-function anthropicDialect(credential: Record<string, string>, hide: Hide): Dialect {
+function anthropicDialect(credential: Record<string, string>, hide: Redact): Dialect {
   const errors = anthropicErrors(hide);
   const common = commonFields(credential);
   return {
@@ -91,9 +92,9 @@ function anthropicDialect(credential: Record<string, string>, hide: Hide): Diale
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn: anthropicFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
     measure: meterMessage,
-    follow: ({ meter }) => followEvents(meter),
+    track: ({ meter }) => trackEvents(meter),
     framesOf: eventsOfMessage,
-    folder: createEventFolder,
+    accumulator: createEventAccumulator,
   };
 }
 
@@ -109,7 +110,7 @@ function requestBody({ request, form, model }: Attempt): Body {
   return (Object.keys(changes).length === 0 ? request : request.with(changes)).sendable();
 }
 
-/** The status that stands for each of the vendor's error types, where the error itself has none: in a stream. */
+/** The status of each error type, for errors without one, as in streams. */
 const statuses: ReadonlyMap<unknown, number> = new Map([
   ["invalid_request_error", 400],
   ["authentication_error", 401],
@@ -123,11 +124,11 @@ const statuses: ReadonlyMap<unknown, number> = new Map([
   ["overloaded_error", 503],
 ]);
 
-/** The type tells more than the status: proxies on the way change the status. */
-function anthropicErrors(hide: Hide): ErrorDialect {
+/** The type says more than the status, which proxies on the way may change. */
+function anthropicErrors(hide: Redact): ErrorDialect {
   return {
     family: Family.ANTHROPIC,
-    hide,
+    redact: hide,
     isOwn: ({ isAnthropic }) => isAnthropic,
     statusOf: ({ isAnthropic, error }) => (isAnthropic ? statuses.get(error.type) : undefined),
     overflowBody: () => undefined,

@@ -1,19 +1,19 @@
 /**
- * What an upstream of Anthropic's dialect says in the place of an answer, or beside one: its own errors, those that proxies and
- * other servers write in other shapes, an end by a failure, an answer without anything in it.
+ * Finds errors in place of an answer of Anthropic's dialect, or beside one: its own errors, those of proxies and
+ * other servers in other shapes, an end by a failure, an empty answer.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
-import { isFailedEnd, namesError, type Place, saysAnything } from "../errors/errors-in-answers.ts";
+import { type ErrorPlace, isFailedEnd, namesError, saysAnything } from "../errors/errors-in-answers.ts";
 
-/** Makes the refusal of an error in whatever shape. */
+/** RefusalOf turns an error of any shape into a refusal. */
 type RefusalOf = (error: JsonObject, bytes: Buffer) => Refusal;
 
-/** Returns what finds the refusal for what is no answer, or no piece of one. */
+/** Returns a function that finds the refusal for JSON that is no answer and no frame of one. */
 export function anthropicFaults(refusalOf: RefusalOf) {
-  return (json: JsonObject, bytes: Buffer, operation: Operation, place: Place): Refusal | undefined => {
+  return (json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined => {
     if (namesError(json)) return refusalOf(json, bytes);
     if (place === "frame" && typeof json.type === "string") return endsByFailure(json.delta) ? brokenOff() : undefined;
     if (place === "whole" && isAnswer(json, operation)) return endsByFailure(json) ? brokenOff() : undefined;
@@ -23,7 +23,7 @@ export function anthropicFaults(refusalOf: RefusalOf) {
   };
 }
 
-/** A count may come with a message around it: it is free, and told as it came. */
+/** A token count may come with a message around it. It is free, and passed on as it came. */
 function isAnswer({ content, input_tokens, usage }: JsonObject, operation: Operation): boolean {
   if (Array.isArray(content)) return true;
   return operation === "count_tokens" && (typeof input_tokens === "number" || isObject(usage));

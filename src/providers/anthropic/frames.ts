@@ -1,4 +1,4 @@
-/** A whole message of Anthropic's dialect → the events that say the same, each block in one piece. */
+/** A unary message of Anthropic's dialect → the events that say the same, each block in one delta. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject } from "../../wire/json.ts";
@@ -28,7 +28,7 @@ function eventsOfBlock(block: JsonObject, index: number): JsonObject[] {
   ];
 }
 
-/** Returns the block as it begins, and what is added to it. What is not known to grow begins whole. */
+/** Returns the block as it begins, and its deltas. Unknown types begin complete. */
 function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly deltas: readonly JsonObject[] } {
   const { type, text, thinking, signature, input, citations } = block;
   if (type === "text" && typeof text === "string") {
@@ -53,7 +53,7 @@ function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly delt
   return { begun: block, deltas: [] };
 }
 
-/** A list stands empty where its items follow, and as it was where it has none. */
+/** Empties a list whose items follow as deltas; an empty list stays as it was. */
 function emptied(block: JsonObject, changes: JsonObject, list: string, items: readonly JsonValue[]): JsonObject {
   return items.length > 0 ? { ...block, ...changes, [list]: [] } : { ...block, ...changes };
 }

@@ -1,10 +1,10 @@
 /**
- * Thinking that Claude has not signed, on its way to Claude: left out, and named.
+ * Removes thinking that Claude has not signed from requests to Claude, and names it.
  *
- * A conversation may change its model. What another model thought has no signature, or an empty one where this gateway
- * put it into a message, or another vendor's, and Claude's refuses the whole request for it. A turn that was nothing but such
- * thinking goes with it. So do signatures of texts that another vendor made, which nobody misses: they are not named. Where the
- * model is to go on with a turn that now begins without thinking, it cannot think within a budget.
+ * A conversation may change its model. Thinking of another model has no signature, an empty one where this gateway
+ * put it into a message, or another vendor's; Claude refuses the whole request for it. A turn of nothing else is
+ * removed with it. Signatures of texts by another vendor are removed, too, but not named: nobody misses them. Where
+ * the answer continues a turn that now begins without thinking, the model cannot think within a budget.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
@@ -13,8 +13,11 @@ import { Wire } from "../../wire/wire.ts";
 import { isSealedReasoning } from "../profile/reasoning-seal.ts";
 import { isSealedSignature } from "../profile/sealed-signature.ts";
 
-/** Whether thinking in a request for this model has to be signed by its vendor. Other vendors speak the same API. */
-export function provesThinking(model: string, baseUrl: string): boolean {
+/**
+ * Reports whether thinking in a request for this model must be signed by its vendor. Other vendors speak the same
+ * API.
+ */
+export function requiresSignedThinking(model: string, baseUrl: string): boolean {
   return /claude/i.test(model) || /(^|\.)anthropic\.com$/i.test(new URL(baseUrl).hostname);
 }
 
@@ -24,7 +27,7 @@ export interface Narrowed<D extends DescMessage> {
   readonly dropped: readonly string[];
 }
 
-/** Returns the request without unsigned thinking; the very request where it has none. */
+/** Returns the request without unsigned thinking; the same request where it has none. */
 export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): MaybePromise<Narrowed<D>> {
   const { messages: outlined } = request.outline();
   const paths = unsignedIn(outlined);
@@ -36,7 +39,7 @@ export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): MaybeP
   const dropped = [...paths, ...lost];
   if (!request.isLong) return { request: request.with(changes), dropped };
   const kept = Object.entries({ ...json, messages }).filter(([key]) => !lost.includes(key));
-  const narrowed = Wire.ofJson(request.desc, Object.fromEntries(kept) as JsonObject).written();
+  const narrowed = Wire.ofJson(request.desc, Object.fromEntries(kept) as JsonObject).writeInSlices();
   return andThen(narrowed, (written) => ({ request: written, dropped }));
 }
 
@@ -48,7 +51,7 @@ function unsignedIn(messages: JsonValue | undefined): string[] {
   );
 }
 
-/** A user's message has thinking no more than any other model's. */
+/** Messages of any role are filtered. */
 function signedMessages(messages: readonly JsonValue[]): JsonValue[] {
   return messages.flatMap((message) => {
     const blocks = blocksIn(message);
@@ -81,7 +84,7 @@ function hasSealed(messages: JsonValue | undefined): boolean {
   return Array.isArray(messages) && messages.some((message) => blocksIn(message).some(isSealed));
 }
 
-/** Whether the answer goes on with a turn of the assistant's, after results of its tools or as it stands. */
+/** Reports whether the answer continues a turn of the assistant, after tool results or as a prefill. */
 function resumesWithoutThinking(messages: readonly JsonValue[]): boolean {
   const last = messages.findLast((message) => isObject(message) && message.role !== "system");
   const isResult = (block: JsonValue) => isObject(block) && block.type === "tool_result";
@@ -91,7 +94,7 @@ function resumesWithoutThinking(messages: readonly JsonValue[]): boolean {
   return turn !== undefined && !(isObject(first) && isOneOf(first, /^(redacted_)?thinking$/));
 }
 
-/** Returns the keys that ask for thinking within a budget, and for what needs it. */
+/** Returns the keys that ask for thinking within a budget, and for what depends on it. */
 function budgetIn({ thinking, context_management }: JsonObject): string[] {
   if (!isObject(thinking) || thinking.type !== "enabled") return [];
   const edits = isObject(context_management) && Array.isArray(context_management.edits) ? context_management.edits : [];

@@ -1,32 +1,32 @@
 /**
- * What an answer of Anthropic's Messages API tells a meter: its usage, in parts that do not overlap, what the model
- * wrote, and whether it gave up.
+ * Reports an answer of Anthropic's Messages API to a meter: its usage, the model's output, and whether the model gave
+ * up.
  *
- * What cannot be understood is passed over: it is never the answer's fault.
+ * Values that cannot be read are ignored: they are never the answer's fault.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
-import { MessageCounts } from "../usage/message-counts.ts";
+import { MessageUsageReader } from "../usage/message-counts.ts";
 
-/** Tells of a whole answer. What was written counts only where the output is not told. */
+/** Reports a unary answer. Output is counted only where no output usage is reported. */
 export function meterMessage({ content, stop_reason, usage }: JsonObject, meter: Meter): void {
-  const counts = new MessageCounts();
-  if (counts.take(usage)) meter.told(counts.told);
-  if (stop_reason === "refusal") meter.gaveUp();
-  if (counts.told.output !== undefined || !Array.isArray(content)) return;
+  const counts = new MessageUsageReader();
+  if (counts.take(usage)) meter.reportUsage(counts.reported);
+  if (stop_reason === "refusal") meter.reportGivenUp();
+  if (counts.reported.output !== undefined || !Array.isArray(content)) return;
   for (const block of content as (JsonObject | null)[]) {
     writeBlock(block, meter);
     const input = block?.input;
-    if (input !== null && typeof input === "object") meter.wrote(JSON.stringify(input));
+    if (input !== null && typeof input === "object") meter.countText(JSON.stringify(input));
   }
 }
 
-/** Returns what tells of each event of a stream. */
+/** Returns a function that reports each event of a stream. */
 export function meterEvents(meter: Meter): (event: JsonObject) => void {
-  const counts = new MessageCounts();
+  const counts = new MessageUsageReader();
   const tell = (usage: JsonValue | undefined) => {
-    if (counts.take(usage)) meter.told(counts.told);
+    if (counts.take(usage)) meter.reportUsage(counts.reported);
   };
   let searches = 0;
   return (event) => {
@@ -36,25 +36,25 @@ export function meterEvents(meter: Meter): (event: JsonObject) => void {
         return;
       case "content_block_start":
         writeBlock(event.content_block as JsonObject | null | undefined, meter);
-        // It has been made, also where the answer breaks off before its usage.
-        if (isSearchMade(event.content_block)) meter.told({ searches: ++searches });
+        // The search was made, even if the answer breaks off before its usage.
+        if (isSearchMade(event.content_block)) meter.reportUsage({ searches: ++searches });
         return;
       case "message_start":
         tell((event.message as JsonObject | null | undefined)?.usage);
         return;
       case "message_delta":
         tell(event.usage);
-        if ((event.delta as JsonObject | null | undefined)?.stop_reason === "refusal") meter.gaveUp();
+        if ((event.delta as JsonObject | null | undefined)?.stop_reason === "refusal") meter.reportGivenUp();
     }
   };
 }
 
-/** A search that failed is told by an object, and is not paid. */
+/** A failed search has an object for its content, and is free. */
 function isSearchMade(block: JsonValue | undefined): boolean {
   return isObject(block) && block.type === "web_search_tool_result" && Array.isArray(block.content);
 }
 
-/** A block as it begins, or whole but for its input. */
+/** Counts a block as it begins, or a complete one without its input. */
 function writeBlock(block: JsonObject | null | undefined, meter: Meter): void {
   switch (block?.type) {
     case "text":
@@ -69,8 +69,8 @@ function writeBlock(block: JsonObject | null | undefined, meter: Meter): void {
       writeText(block.name, meter);
       return;
     default:
-      // What tools of the vendor found, thoughts that are encrypted, and what is still to be invented.
-      if (typeof block?.type === "string") meter.wrote("");
+      // Results of the vendor's tools, encrypted thinking, and unknown types.
+      if (typeof block?.type === "string") meter.countText("");
   }
 }
 
@@ -88,5 +88,5 @@ function writeDelta(delta: JsonObject | null | undefined, meter: Meter): void {
 }
 
 function writeText(text: JsonValue | undefined, meter: Meter): void {
-  if (typeof text === "string" && text !== "") meter.wrote(text);
+  if (typeof text === "string" && text !== "") meter.countText(text);
 }

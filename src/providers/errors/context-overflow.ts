@@ -1,30 +1,30 @@
 /**
- * How vendors say that a conversation does not fit the model, each told in the words that the other family's clients look
- * for: they shorten it and try again.
+ * Recognises a conversation that exceeds the context window in any vendor's words, and words it as the other family's
+ * clients expect: they shorten the conversation and retry.
  */
 import { countOf } from "../usage/count.ts";
-import type { ErrorWords } from "./error-words.ts";
+import type { ErrorFields } from "./error-fields.ts";
 
-/** The refusal's own words in either family. */
-export interface OverflowWords {
+/** ContextOverflow holds the refusal's words for either family. */
+export interface ContextOverflow {
   readonly param: "messages";
   readonly openaiCode: "context_length_exceeded";
-  /** The message as Anthropic's clients know it. */
+  /** The message in the form that Anthropic's clients know. */
   readonly vendorMessage: string;
 }
 
-/** Codes and types; servers that have none say it in their message only. */
+/** Error codes and types. Servers without any say it in the message only. */
 const codes: ReadonlySet<string> = new Set([
   ...["context_length_exceeded", "exceed_context_size_error", "contextwindowexceedederror", "context_window_exceeded"],
   ...["prompt_too_long", "tokens_limit_reached", "1261"],
 ]);
 
-/** Anthropic's own words. */
+/** Anthropic's own message. */
 const anthropic = /prompt is too long: [\d,]+ tokens|input length and `?max_tokens`? exceed context limit/i;
 
 /**
- * Messages that tell counts. Groups: `sent` for the input, `most` for what the model takes, `output` for what was asked of it,
- * and `all` for input and output together. `#` stands for a number.
+ * Messages with counts. Groups: `sent` is the input, `most` the model's limit, `output` the output asked for, `all`
+ * input and output together. `#` stands for a number.
  */
 const counted: readonly RegExp[] = [
   // DeepSeek, OpenRouter, OpenAI's completions.
@@ -55,7 +55,7 @@ const counted: readonly RegExp[] = [
   "prompt is too long: (?<sent>#) tokens > (?<most>#)",
 ].map((pattern) => new RegExp(pattern.replaceAll("#", "\\d[\\d,]{0,14}"), "is"));
 
-/** Messages that tell none, or not by themselves. */
+/** Messages without counts, or whose counts do not suffice. */
 const uncounted = new RegExp(
   [
     "maximum (?:context|prompt) length|context[ _](?:length|window|size).{0,40}exceed",
@@ -70,15 +70,15 @@ const uncounted = new RegExp(
   "is",
 );
 
-/** A bound on tokens a minute, or on the output alone, is none of the conversation's. */
+/** Limits on tokens a minute, or on the output alone, do not concern the conversation. */
 const another =
   /tokens per (?:second|minute|hour|day)|\bTPM\b|maximum output|max_tokens.{0,60}must be less than or equal/is;
 
-/** How much of a message is looked at, in characters: the patterns may take the square of it. */
+/** Characters of a message that are searched: the patterns may take quadratic time. */
 const lookedAt = 2000;
 
-/** Returns nothing where the error is another. */
-export function overflowWords(words: ErrorWords): OverflowWords | undefined {
+/** Returns undefined for any other error. */
+export function readOverflow(words: ErrorFields): ContextOverflow | undefined {
   const message = (words.message ?? "").slice(0, lookedAt);
   const isNamed = words.codes.some((code) => codes.has(`${code}`.toLowerCase()));
   if (!isNamed && (another.test(message) || !saysOverflow(message))) return undefined;
@@ -89,7 +89,7 @@ function saysOverflow(message: string): boolean {
   return uncounted.test(message) || counted.some((pattern) => pattern.test(message));
 }
 
-function vendorMessage(words: ErrorWords, message: string): string {
+function vendorMessage(words: ErrorFields, message: string): string {
   const own = message.search(anthropic);
   if (own !== -1) return message.slice(own);
   const { sent, most, output } = countsIn(words, message);
@@ -106,10 +106,10 @@ interface CountsIn {
   readonly output?: number | undefined;
 }
 
-function countsIn({ error }: ErrorWords, message: string): CountsIn {
-  // llama.cpp tells them beside its words.
-  const told = { sent: countOf(error.n_prompt_tokens), most: countOf(error.n_ctx) };
-  if (told.sent !== undefined && told.most !== undefined) return told;
+function countsIn({ error }: ErrorFields, message: string): CountsIn {
+  // llama.cpp has the counts beside its message.
+  const reported = { sent: countOf(error.n_prompt_tokens), most: countOf(error.n_ctx) };
+  if (reported.sent !== undefined && reported.most !== undefined) return reported;
   for (const pattern of counted) {
     const groups = pattern.exec(message)?.groups;
     if (groups) return countsOf(groups);

@@ -1,15 +1,16 @@
 /**
- * What an upstream's error means for whoever asked, by its status, its codes and its words: data of the vendors' own, in tables.
+ * Tells what an upstream's error means for the caller, by its status, codes and message. The tables are the vendors'
+ * own words.
  *
- * Words are read at the beginning of a message only, and not where they are quoted: what a caller wrote may be repeated there,
- * and must not pass for the upstream's word on the gateway's own standing.
+ * Only the beginning of a message is read, and no quotations: they may repeat what the caller wrote, which must not
+ * pass for the upstream's word on the gateway's own account.
  */
-import type { ErrorWords } from "./error-words.ts";
+import type { ErrorFields } from "./error-fields.ts";
 
-/** Whose trouble an error is, where its status alone does not tell. */
+/** Meaning is the cause of an error, where its status alone does not tell. */
 export type Meaning = "credit" | "credential" | "model" | "late";
 
-/** The account that the gateway has with its upstream has nothing left. */
+/** The gateway's account with the upstream has no credit left. */
 const creditCodes: ReadonlySet<string> = new Set([
   ...["insufficient_quota", "insufficient_balance", "insufficient_credits", "insufficient_funds", "billing_error"],
   ...["billing_hard_limit_reached", "billing_not_active", "payment_required", "insufficient_user_quota"],
@@ -53,14 +54,14 @@ const modelWords =
   /^(?:model not exist|invalid model\b|unknown model\b|no endpoints found for\b)|is not a valid model id/i;
 const modelWordsOf404 = /^(?:not found the model|models\/\S{1,200} is not found)/i;
 
-/** A provider that will not answer this content says so with the status of a wrong key. */
+/** A provider that refuses the content says so with the status of a wrong key. */
 const moderated = wordsOf("flagged|moderation|content[ _]policy");
 
-/** Statuses that say so much by themselves that the words may only repeat what was asked. */
+/** Statuses that leave no doubt: the words may only repeat the request. */
 const statusesOfRequests: ReadonlySet<number> = new Set([404, 413, 422]);
 
-/** Returns undefined where the status stands for itself. */
-export function meaningOf(words: ErrorWords, status: number): Meaning | undefined {
+/** Returns undefined where the status says it all. */
+export function meaningOf(words: ErrorFields, status: number): Meaning | undefined {
   const codes = words.codes.map((code) => `${code}`.toLowerCase());
   const message = (words.message ?? "").slice(0, lookedAt).replaceAll(quoted, "''");
   const mayTell = !statusesOfRequests.has(status);
@@ -75,36 +76,39 @@ export function meaningOf(words: ErrorWords, status: number): Meaning | undefine
   return isLate ? "late" : undefined;
 }
 
-/** How much of a message is looked at, in characters. */
+/** Characters of a message that are read. */
 const lookedAt = 300;
 
-/** What stands in quotation marks, also where its end is not looked at. An apostrophe is none. */
+/** Quotations, also unfinished ones. An apostrophe does not open one. */
 const quoted = /(?<!\w)(['"`])[^\n]*?(?:\1(?!\w)|$)/g;
 
 function wordsOf(...patterns: readonly string[]): RegExp {
   return new RegExp(`(?<!\\w)(?:${patterns.join("|")})`, "i");
 }
 
-/** By a code, or a 404 by its param or, from some, its message only; Anthropic names the model behind its type. */
-function isAboutModel({ param }: ErrorWords, codes: readonly string[], message: string, status: number): boolean {
+/**
+ * Reports an unknown model: by a code, by the message, or for a 404 by its param. Anthropic names the model after its
+ * type.
+ */
+function isAboutModel({ param }: ErrorFields, codes: readonly string[], message: string, status: number): boolean {
   if (codes.some((code) => modelCodes.has(code))) return true;
   if (codes.includes("not_found_error") && /^model:/i.test(message)) return true;
   if ((status === 400 || status === 404) && modelWords.test(message)) return true;
   return status === 404 && (param === "model" || saysNoModel(message) || modelWordsOf404.test(message));
 }
 
-/** The first name of a model is looked for, and what is said behind it: to begin anew at each takes the square of their number. */
+/** Searches from the first mention of a model only; starting over at each would take quadratic time. */
 function saysNoModel(message: string): boolean {
   const at = message.search(/\bmodel\b/i);
   return at !== -1 && /\bnot (?:found|exist)/i.test(message.slice(at));
 }
 
-/** What the codes and types of either family mean, and those of servers like them, where an error has no status of its own. */
+/** The statuses of the codes and types of both families, and of servers like them, for errors without a status. */
 const statuses: ReadonlyMap<string, number> = new Map([
   ...["invalid_request_error", "context_length_exceeded", "content_policy_violation", "badrequesterror"].map(as(400)),
   ...["invalid_argument", "failed_precondition", "out_of_range", "validationexception", "value_error"].map(as(400)),
   ...["exceed_context_size_error", "prompt_too_long", "content_filter"].map(as(400)),
-  // Of a response that failed.
+  // Of a failed response.
   ...["invalid_prompt", "invalid_image", "invalid_image_format", "invalid_base64_image", "invalid_image_url"].map(
     as(400),
   ),
@@ -131,8 +135,11 @@ function as(status: number): (word: string) => readonly [string, number] {
   return (word) => [word, status];
 }
 
-/** Returns the status that an error's own codes mean: a number or a text that is one, or a word; undefined where none does. */
-export function statusMeant(codes: ErrorWords["codes"]): number | undefined {
+/**
+ * Returns the status that an error's codes mean: a status as a number or string, or a known word; undefined without
+ * one.
+ */
+export function statusMeant(codes: ErrorFields["codes"]): number | undefined {
   for (const code of codes) {
     const word = `${code}`.toLowerCase();
     const status = /^[45]\d\d$/.test(word) ? Number(word) : statuses.get(word);

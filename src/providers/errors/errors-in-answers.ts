@@ -1,20 +1,20 @@
 /**
- * The error that stands where an answer should, or beside one: vendors, servers and proxies write it in many ways, and many of them
- * under status 200. What it says is read as of an error answer (`error-words.ts`).
+ * Recognises errors in place of an answer or beside one. Vendors, servers and proxies write them in many shapes,
+ * often with status 200. Their message is read by `error-fields.ts`.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
-import { readErrorJson } from "./error-words.ts";
+import { readErrorJson } from "./error-fields.ts";
 
-/** Where JSON stands that may be an error: a whole answer, a frame of a stream, or one that is named `error`. */
-export type Place = "whole" | "frame" | "error";
+/** ErrorPlace is where the JSON stands: a unary answer, a frame of a stream, or an event named `error`. */
+export type ErrorPlace = "whole" | "frame" | "error";
 
-/** Whether JSON names an error. An empty one is none: some servers write it beside every answer. */
+/** Reports whether JSON names an error. An empty one does not count: some servers write it beside every answer. */
 export function namesError({ error, object, type }: JsonObject): boolean {
   return !saysNothing(error) || object === "error" || type === "error";
 }
 
-/** Whether JSON that is no answer says anything: `{"detail"}`, `{"code","msg"}`, `{"message"}`. */
+/** Reports whether JSON that is no answer has a message: `{"detail"}`, `{"code","msg"}`, `{"message"}`. */
 export function saysAnything(json: JsonObject): boolean {
   return readErrorJson(json).message !== undefined;
 }
@@ -25,7 +25,7 @@ function saysNothing(value: JsonValue | undefined): boolean {
   return Array.isArray(values) && values.every((one) => one === null || one === "" || one === 0);
 }
 
-/** The words of many servers for an end by a failure of theirs: what they said before is no whole answer. */
+/** Finish reasons that servers use for their own failures. The output before them is incomplete. */
 const failedEnds: ReadonlySet<unknown> = new Set([
   "error",
   "abort",
@@ -36,7 +36,7 @@ const failedEnds: ReadonlySet<unknown> = new Set([
   "insufficient_system_resource",
 ]);
 
-/** Whether an answer ended because its upstream failed, by its `finish_reason` or `stop_reason`. */
+/** Reports whether an answer ended by its upstream's failure, by its `finish_reason` or `stop_reason`. */
 export function isFailedEnd(reason: JsonValue | undefined): boolean {
   return typeof reason === "string" && failedEnds.has(reason.toLowerCase());
 }

@@ -1,9 +1,7 @@
-/**
- * What the failure of an attempt says: whether it was its upstream's fault, and whether the same could go well later.
- */
+/** Classifies the failure of an attempt: whether it is the upstream's fault, and whether a retry may succeed. */
 import { Reason, Refusal, upstreamFailed } from "../../call/refusals.ts";
 
-/** Returns what failed by the upstream's fault, in the gateway's own words; undefined where nothing did. */
+/** Returns the upstream's fault in the gateway's own words; undefined where it has none. */
 export function faultOf(error: unknown): string | undefined {
   if (!(error instanceof Refusal)) return undefined;
   const { reason, status, fault = answered(status), cause } = error;
@@ -15,33 +13,36 @@ export function faultOf(error: unknown): string | undefined {
   return typeof code === "string" ? `${fault} (${code})` : fault;
 }
 
-/** The status is the upstream's own but for 502, which stands for any error of its. */
+/** The status is the upstream's own, except 502, which stands for any of its errors. */
 function answered(status: number): string {
   return status === 502 ? "it answered with an error" : `it answered with status ${status}`;
 }
 
 const failing: ReadonlySet<Reason> = new Set([Reason.UPSTREAM_FAILED, Reason.UPSTREAM_TIMEOUT, Reason.UPSTREAM_BUSY]);
 
-/** Whether it has too much to do: that is no sign that it is broken. */
+/** Reports overload (429, a full queue). Overload does not trip the breaker. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Refusal && (error.status === 429 || error.reason === Reason.UPSTREAM_BUSY);
 }
 
-/** Whether the failure tells how the upstream fares. That a caller would not wait long tells nothing, or any might close it. */
-export function isTelling(error: unknown): boolean {
+/**
+ * Reports whether the failure counts for the upstream's health. A bound that the caller set does not, or any caller
+ * could trip the breaker.
+ */
+export function countsForHealth(error: unknown): boolean {
   return !(error instanceof Refusal && error.isCallersBound);
 }
 
 /**
- * Whether the same request would meet the same failure at this upstream: the gateway's own configuration is wrong, or the
- * call has waited there for a place already.
+ * Reports whether the same request would fail the same way at this upstream: the gateway's configuration is wrong, or
+ * the call has waited in its queue already.
  */
-export function isLasting(error: unknown): boolean {
+export function isPermanent(error: unknown): boolean {
   if (!(error instanceof Refusal)) return false;
   return error.reason === Reason.UPSTREAM_BUSY || error.headers["x-should-retry"] === "false";
 }
 
-/** Whether the gateway would not, or could not, ask for the call what another model might do. */
+/** Reports whether the gateway itself refused, for a reason that another model might not share. */
 export function isOwnRefusal(error: unknown): boolean {
   return error instanceof Refusal && ownRefusals.has(error.reason);
 }
@@ -52,19 +53,19 @@ const ownRefusals: ReadonlySet<Reason> = new Set([
   Reason.WOULD_BE_DROPPED,
 ]);
 
-/** Whether the upstream has said it itself, and not the gateway's own queue before it. */
-export function isOfUpstream(error: unknown): boolean {
+/** Reports whether the upstream itself refused, and not the gateway's queue. */
+export function isUpstreamRefusal(error: unknown): boolean {
   return error instanceof Refusal && error.reason === Reason.UPSTREAM_REFUSED;
 }
 
-/** Returns when the upstream wants to be asked again, in milliseconds from now; 0 where it did not say. */
-export function askedToWaitMs(error: unknown): number {
+/** Returns the delay that the upstream asked for, in milliseconds; 0 without one. */
+export function retryAfterMs(error: unknown): number {
   const seconds = error instanceof Refusal ? Number(error.headers["retry-after"] ?? 0) : 0;
   return Number.isFinite(seconds) ? seconds * 1000 : 0;
 }
 
-/** Has something made of what an upstream says: where nothing can be made of it, that is the upstream's failure. */
-export function understood<T>(read: () => T): T {
+/** Runs a reader of upstream data. An error that it throws becomes the upstream's failure. */
+export function readOrFail<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -72,7 +73,7 @@ export function understood<T>(read: () => T): T {
   }
 }
 
-/** What is no refusal was thrown over an answer that makes no sense. */
+/** Returns the error as a refusal. Any other error was thrown over an unreadable answer. */
 export function asFailure(error: unknown): Refusal {
   return error instanceof Refusal ? error : upstreamFailed("its answer cannot be read", error);
 }

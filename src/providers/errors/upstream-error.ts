@@ -1,11 +1,11 @@
 /**
- * An upstream's error answer → the refusal that the caller gets, of either family.
+ * An upstream's error answer → the caller's refusal, in either family.
  *
- * The caller's own mistakes (4xx) and a busy upstream (429, 503) are passed on in the upstream's words, whatever shape it put
- * them into. 401 and 403 are the gateway's own credential failing, and 402 its own credit, which is no fault of the caller's:
- * 502, in the gateway's words. Nor is it that the upstream has no model of the name that the gateway is configured with: 502.
- * Other 5xx are 502, or 504 where time ran out. A conversation that is too long is 400 whatever the status. An error that comes
- * with status 200, as those inside streams do, has the status that its words mean.
+ * The caller's own mistakes (4xx) and overload (429, 503) keep the upstream's message, whatever its shape. 401 and
+ * 403 mean that the gateway's own credential failed, and 402 its own credit: the caller gets 502 in the gateway's
+ * words, and so it does where the upstream lacks the configured model. Other 5xx become 502, or 504 after a timeout.
+ * A conversation that is too long is 400 whatever the status. An error with status 200, as in streams, gets the
+ * status that its codes mean.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
@@ -19,13 +19,13 @@ import {
   upstreamTimeout,
 } from "../../call/refusals.ts";
 import { retryDelayIn } from "../upstream/retry-delay.ts";
-import { type OverflowWords, overflowWords } from "./context-overflow.ts";
+import { type ContextOverflow, readOverflow } from "./context-overflow.ts";
+import { type ErrorFields, readErrorBody, readErrorJson } from "./error-fields.ts";
 import { type Meaning, meaningOf, statusMeant } from "./error-meaning.ts";
-import { type ErrorWords, readErrorBody, readErrorJson } from "./error-words.ts";
-import type { Hide } from "./hidden-words.ts";
+import type { Redact } from "./redact.ts";
 
 export interface UpstreamError {
-  /** Undefined where the error came in the place of an answer. */
+  /** Undefined where the error came in place of an answer. */
   readonly status: number | undefined;
   readonly body: Buffer;
   /** The header `retry-after`, as it came. */
@@ -34,24 +34,27 @@ export interface UpstreamError {
   readonly model?: string;
 }
 
-/** What the errors of a family have that others have not. */
+/** ErrorDialect is how the errors of one family differ from those of others. */
 export interface ErrorDialect {
   readonly family: Family;
-  /** Takes the operator's own out of what the caller is told. */
-  readonly hide: Hide;
-  /** Whether callers of the family know the error as it came. */
-  isOwn(words: ErrorWords): boolean;
-  /** Returns the status that its words mean where they tell more than the one that it came with; undefined otherwise. */
-  statusOf(words: ErrorWords): number | undefined;
-  /** Returns the error as the family's callers look for it where a conversation is too long; undefined: it is told anew. */
+  /** Removes the operator's secrets from what the caller sees. */
+  readonly redact: Redact;
+  /** Reports whether callers of the family know the error as it came. */
+  isOwn(words: ErrorFields): boolean;
+  /** Returns the status that the error's own words mean, where they say more than its status; else undefined. */
+  statusOf(words: ErrorFields): number | undefined;
+  /**
+   * Returns the error of a conversation that is too long as the family's callers know it; undefined: it is written
+   * anew.
+   */
   overflowBody(json: JsonObject): JsonObject | undefined;
 }
 
 /** The errors of OpenAI and everything compatible. */
-export function openAiErrors(hide: Hide): ErrorDialect {
+export function openAiErrors(hide: Redact): ErrorDialect {
   return {
     family: Family.OPENAI,
-    hide,
+    redact: hide,
     isOwn: ({ isOpenAi }) => isOpenAi,
     statusOf: () => undefined,
     overflowBody: (json) => ({ ...json, error: { ...(json.error as JsonObject), code: "context_length_exceeded" } }),
@@ -63,51 +66,68 @@ export function refusalOfAnswer(error: UpstreamError, dialect: ErrorDialect): Re
   return refusalOfWords(readErrorBody(error.body), error, dialect);
 }
 
-/** Returns the refusal for an error in the place of an answer, or inside a stream. */
+/** Returns the refusal for an error in place of an answer, or inside a stream. */
 export function refusalOfErrorIn(json: JsonObject, body: Buffer, dialect: ErrorDialect): Refusal {
   const error = { status: undefined, body, retryAfter: undefined };
   return refusalOfWords(readErrorJson(json), error, dialect);
 }
 
-function refusalOfWords(words: ErrorWords, error: UpstreamError, dialect: ErrorDialect): Refusal {
+function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: ErrorDialect): Refusal {
   const { retryAfter = retryDelayIn(words.error), model } = error;
   const status = dialect.statusOf(words) ?? error.status ?? statusMeant(words.codes) ?? 500;
   const meaning = meaningOf(words, status);
-  const overflow = meaning === "credit" ? undefined : overflowWords(words);
+  const overflow = meaning === "credit" ? undefined : readOverflow(words);
   if (overflow) return refusalOfOverflow(words, overflow, error, dialect);
   if (meaning) return refusalOfMeaning(meaning, `status ${status}`, model);
-  const told = toldStatus(status);
-  // A proxy's words for what is broken behind it are of no use to callers.
-  if (words.message === undefined || (words.isText && told >= 500))
+  const callerStatusCode = callerStatus(status);
+  // A proxy's message about what is broken behind it is of no use to callers.
+  if (words.message === undefined || (words.isText && callerStatusCode >= 500))
     return refusalOfStatus(error.status, status, retryAfter);
-  const fault = error.status === undefined || told === error.status ? undefined : faultOfStatus(error.status);
-  const said = { message: dialect.hide(words.message), param: words.param, fault: told < 500 ? undefined : fault };
+  const fault =
+    error.status === undefined || callerStatusCode === error.status ? undefined : faultOfStatus(error.status);
+  const fields = {
+    message: dialect.redact(words.message),
+    param: words.param,
+    fault: callerStatusCode < 500 ? undefined : fault,
+  };
   const body = dialect.isOwn(words) ? ownBody(words, error.body, dialect) : undefined;
-  return upstreamRefused(told, said, body && { family: dialect.family, body }, retryHeaders(told, retryAfter));
+  return upstreamRefused(
+    callerStatusCode,
+    fields,
+    body && { family: dialect.family, body },
+    retryHeaders(callerStatusCode, retryAfter),
+  );
 }
 
-/** As it came; but where its message only says that there is another, with both. */
-function ownBody({ message, error }: ErrorWords, body: Buffer, { hide }: ErrorDialect): Buffer {
+/** Returns the body as it came. Where its message only names another error, it gets both messages. */
+function ownBody({ message, error }: ErrorFields, body: Buffer, { redact }: ErrorDialect): Buffer {
   const text = body.toString();
-  if (error.message === message) return Buffer.from(hide(text));
+  if (error.message === message) return Buffer.from(redact(text));
   const json = JSON.parse(text) as JsonObject;
-  return Buffer.from(hide(JSON.stringify({ ...json, error: { ...error, message } })));
+  return Buffer.from(redact(JSON.stringify({ ...json, error: { ...error, message } })));
 }
 
-/** Told as the family's clients know it: they shorten the conversation. The upstream is well. */
-function refusalOfOverflow(words: ErrorWords, overflow: OverflowWords, { body }: UpstreamError, dialect: ErrorDialect) {
-  const message = dialect.hide(words.message ?? "The conversation is too long for this model.");
-  const said = { ...overflow, message, vendorMessage: dialect.hide(overflow.vendorMessage) };
+/**
+ * Words the refusal as the family's clients know it, so that they shorten the conversation. The upstream is healthy.
+ */
+function refusalOfOverflow(
+  words: ErrorFields,
+  overflow: ContextOverflow,
+  { body }: UpstreamError,
+  dialect: ErrorDialect,
+) {
+  const message = dialect.redact(words.message ?? "The conversation is too long for this model.");
+  const fields = { ...overflow, message, vendorMessage: dialect.redact(overflow.vendorMessage) };
   const own = dialect.isOwn(words) ? overflowBody(body, overflow, dialect) : undefined;
-  return upstreamRefused(400, said, own && { family: dialect.family, body: own }, {});
+  return upstreamRefused(400, fields, own && { family: dialect.family, body: own }, {});
 }
 
-function overflowBody(body: Buffer, { openaiCode, vendorMessage }: OverflowWords, dialect: ErrorDialect) {
+function overflowBody(body: Buffer, { openaiCode, vendorMessage }: ContextOverflow, dialect: ErrorDialect) {
   const text = body.toString();
   const json = JSON.parse(text) as { readonly error: JsonObject };
   const isKnown = json.error.code === openaiCode || json.error.message === vendorMessage;
-  const told = isKnown ? text : JSON.stringify(dialect.overflowBody(json));
-  return told === undefined ? undefined : Buffer.from(dialect.hide(told));
+  const callerStatusCode = isKnown ? text : JSON.stringify(dialect.overflowBody(json));
+  return callerStatusCode === undefined ? undefined : Buffer.from(dialect.redact(callerStatusCode));
 }
 
 function refusalOfMeaning(meaning: Meaning, answer: string, model: string | undefined): Refusal {
@@ -123,40 +143,42 @@ function refusalOfMeaning(meaning: Meaning, answer: string, model: string | unde
   }
 }
 
-/** Returns the refusal for an error that says nothing, or nothing that callers should read: a proxy's on the way, say. */
+/** Returns the refusal for an error without a message that callers should read, such as a proxy's. */
 function refusalOfStatus(answered: number | undefined, status: number, retryAfter: string | undefined): Refusal {
-  const told = toldStatus(status);
+  const callerStatusCode = callerStatus(status);
   if (answered === undefined) return upstreamFailed("it answered with an error");
-  if (told >= 500 && told !== 503) return upstreamFailed(faultOfStatus(answered));
+  if (callerStatusCode >= 500 && callerStatusCode !== 503) return upstreamFailed(faultOfStatus(answered));
   const message = `The upstream of this model answered with status ${answered}.`;
-  return upstreamRefused(told, { message, param: undefined }, undefined, retryHeaders(told, retryAfter));
+  return upstreamRefused(
+    callerStatusCode,
+    { message, param: undefined },
+    undefined,
+    retryHeaders(callerStatusCode, retryAfter),
+  );
 }
 
 function faultOfStatus(status: number): string {
   return `it answered with status ${status}`;
 }
 
-/** Statuses that one vendor alone has, for what others say by another: Groq's and Anthropic's, and a failure as 4xx. */
+/** Statuses that a single vendor uses for what others say by another: Groq's, Anthropic's, and failures as 4xx. */
 const vendorsOwn: ReadonlyMap<number, number> = new Map([
   ...[498, 529].map((status) => [status, 503] as const),
   ...[424, 499].map((status) => [status, 502] as const),
 ]);
 
 /** Returns the status that the caller sees. */
-function toldStatus(status: number): number {
+function callerStatus(status: number): number {
   const own = vendorsOwn.get(status) ?? status;
   return (own >= 400 && own < 500) || own === 503 ? own : 502;
 }
 
-/** Names the model at fault in the log: it is the operator's own word. */
+/** Names the model at fault in the log. The name is the operator's own. */
 function named(model: string | undefined): string {
   return model === undefined ? "" : ` for ${model}`;
 }
 
-/**
- * Returns the hint when to come back, in seconds from 1 to 60: some clients take no longer one, and others would sleep
- * for days.
- */
+/** Returns a `retry-after` of 1 to 60 seconds: some clients ignore longer ones, and others would sleep for days. */
 function retryHeaders(status: number, retryAfter: string | undefined): Record<string, string> {
   const asSeconds = Number(retryAfter ?? Number.NaN);
   const asDate = (Date.parse(retryAfter ?? "") - Date.now()) / 1000;

@@ -1,24 +1,22 @@
-/**
- * What an answer is written in, as its first bytes say: upstreams, and proxies before them, name it as they like, or not at all.
- */
+/** Sniffs the form of an answer from its first bytes. Upstreams and proxies label answers wrongly, or not at all. */
 import { Deferred } from "../../runtime/maybe-promise.ts";
 import { type Body, type Reader, UpstreamReply } from "../upstream/reply.ts";
 
-/** One piece of JSON; server-sent events; neither, or nothing that says so. */
+/** AnswerForm is one JSON value, server-sent events, or neither. */
 export type AnswerForm = "json" | "events" | "other";
 
-/** The most that a whole answer may have. */
+/** The largest unary answer, in bytes. */
 export const maxAnswerBytes = 64 * 1024 * 1024;
 
 const openBrace = 0x7b;
 const openBracket = 0x5b;
 const spaces: ReadonlySet<number> = new Set(Buffer.from(" \t\r\n"));
-/** What begins with more space than this, in bytes, is taken for no answer. */
+/** An answer that begins with more white space than this, in bytes, is taken for none. */
 const mostSpace = 65_536;
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 const fieldNames = ["data", "event", "id", "retry", ":"].map((name) => Buffer.from(name));
 
-/** Returns the place of the first byte that says something; -1 where there is none. */
+/** Returns the index of the first byte that is not white space, or -1. */
 function beginningOf(bytes: Buffer): number {
   const from = byteOrderMark.every((byte, at) => bytes[at] === byte) ? byteOrderMark.length : 0;
   for (let at = from; at < bytes.length; at++) if (!spaces.has(bytes[at] as number)) return at;
@@ -26,7 +24,7 @@ function beginningOf(bytes: Buffer): number {
 }
 
 /** Returns undefined while too little has come to tell. */
-export function formOf(bytes: Buffer): AnswerForm | undefined {
+export function sniffForm(bytes: Buffer): AnswerForm | undefined {
   const at = beginningOf(bytes);
   if (at === -1) return undefined;
   const first = bytes[at];
@@ -38,31 +36,31 @@ export function formOf(bytes: Buffer): AnswerForm | undefined {
   return fieldNames.some(isField) ? "events" : "other";
 }
 
-/** Returns the media type without its parameters, in lower case; empty where none is named, or several. */
+/** Returns the media type without parameters, in lower case; empty where none or several are named. */
 export function mediaTypeOf({ headers }: UpstreamReply): string {
   const type = headers["content-type"];
   return typeof type === "string" ? (type.split(";", 1)[0] as string).trim().toLowerCase() : "";
 }
 
-/** A body of which the beginning has come. */
-export interface Begun {
+/** SniffedReply is a reply whose form is known. */
+export interface SniffedReply {
   readonly form: AnswerForm;
-  /** The same answer, of which nothing is lost. */
+  /** The same reply; no byte of it is lost. */
   readonly reply: UpstreamReply;
 }
 
-/** Waits for as much of the body as tells its form. It fails by a Refusal where the upstream does before. */
-export function begunOf(reply: UpstreamReply): Deferred<Begun> {
-  const begun = new Deferred<Begun>();
-  const told = (form: AnswerForm, body: Body) => {
+/** Waits for as much of the body as tells its form. Rejects with a Refusal where the upstream fails before. */
+export function sniffReply(reply: UpstreamReply): Deferred<SniffedReply> {
+  const begun = new Deferred<SniffedReply>();
+  const onForm = (form: AnswerForm, body: Body) => {
     begun.resolve({ form, reply: new UpstreamReply(reply.status, reply.headers, body) });
   };
-  reply.read(new BegunBody(reply.source, told, (failure) => begun.reject(failure)));
+  reply.read(new SniffedBody(reply.source, onForm, (failure) => begun.reject(failure)));
   return begun;
 }
 
-/** Between a body and its reader, who comes when its beginning is known. */
-class BegunBody implements Body, Reader {
+/** SniffedBody sits between a body and its reader, which comes when the form is known. */
+class SniffedBody implements Body, Reader {
   readonly #source: Body;
   readonly #told: (form: AnswerForm, body: Body) => void;
   readonly #failed: (failure: unknown) => void;
@@ -70,23 +68,23 @@ class BegunBody implements Body, Reader {
   #space = 0;
   #isKnown = false;
   #reader: Reader | undefined;
-  /** Lets the source go on, or leaves it. */
+  /** Resumes the source, or leaves it. */
   #goOn: PromiseWithResolvers<void> | undefined;
-  /** How the body ended while nobody read it. */
+  /** How the body ended before it had a reader. */
   #ended: ((reader: Reader) => void) | undefined;
 
-  constructor(source: Body, told: (form: AnswerForm, body: Body) => void, failed: (failure: unknown) => void) {
+  constructor(source: Body, onForm: (form: AnswerForm, body: Body) => void, failed: (failure: unknown) => void) {
     this.#source = source;
-    this.#told = told;
+    this.#told = onForm;
     this.#failed = failed;
   }
 
   take(batch: readonly Buffer[]): Promise<void> | undefined {
     if (this.#reader) return this.#reader.take(batch);
     const bytes = Buffer.concat(batch);
-    let form = formOf(bytes);
+    let form = sniffForm(bytes);
     if (form === undefined) {
-      // Space before an answer is none of it.
+      // White space before an answer is no part of it.
       this.#space += bytes.length;
       if (this.#space <= mostSpace) return undefined;
       form = "other";

@@ -1,10 +1,10 @@
-/** The word that ends a stream of OpenAI's dialect, and with some upstreams one of Anthropic's. */
+/** The end mark of a stream of OpenAI's dialect, which some upstreams of Anthropic's send, too. */
 export const done = Buffer.from("[DONE]");
 
-/** Of the word with the space that may stand around it, in bytes: what is longer is not looked at. */
+/** The longest data that is compared, in bytes: the mark with the white space that may surround it. */
 const longestDone = 15;
 
-/** Whether a frame's data are the word. */
+/** Reports whether a frame's data are the end mark. */
 export function isDone(data: Buffer): boolean {
   return data.length <= longestDone && data.toString().trim() === "[DONE]";
 }

@@ -1,23 +1,23 @@
 /**
- * How long a stream is waited for that says nothing more: one that is complete not for long, and one of nothing but comments no
- * longer than one that is silent.
+ * Bounds how long a stream may stay open without saying anything: a complete stream for a short while, a stream of
+ * comments no longer than a silent one.
  */
 import { stopPulling } from "../../runtime/push-stream.ts";
 import type { SseReader } from "../../wire/sse.ts";
-import type { Follower } from "../upstream/dialect.ts";
+import type { StreamTracker } from "../dialect.ts";
 import type { Body } from "../upstream/reply.ts";
 
-export interface Life {
-  /** Takes what a read has completed, and hands it back. */
-  seen<T>(frames: T): T;
+export interface SilenceWatch {
+  /** Takes the frames that a read has completed, and returns them. */
+  note<T>(frames: T): T;
 }
 
-/** Tells a body since when nothing has come of an answer. Where something does each time, that costs no look at the clock. */
-export function createLife(reader: SseReader, source: Pick<Body, "lifeless"> | undefined): Life {
+/** Tells a body since when no data has come. While data comes the clock is not read. */
+export function createSilenceWatch(reader: SseReader, source: Pick<Body, "lifeless"> | undefined): SilenceWatch {
   let since = 0;
   return {
-    seen(frames) {
-      if (reader.saidData()) since = 0;
+    note(frames) {
+      if (reader.takeSawData()) since = 0;
       else {
         since ||= performance.now();
         source?.lifeless(since);
@@ -28,22 +28,25 @@ export function createLife(reader: SseReader, source: Pick<Body, "lifeless"> | u
 }
 
 export interface Linger {
-  /** Waits for a complete stream to go on, once what came of it has been taken. Throws `noMore` where it has had its time. */
+  /**
+   * Waits for a complete stream to go on, once its frames have been taken. Throws `stopPulling` when its time is
+   * over.
+   */
   begin(taken: Promise<void> | undefined): Promise<void> | undefined;
-  /** Stops waiting, for something has come. */
+  /** Stops waiting: something has come. */
   stop(): void;
-  /** Whether its time is over. */
+  /** Reports whether the time is over. */
   isOver(): boolean;
 }
 
-/** Leaves a body whose stream is complete and does not end, whatever it goes on to say. */
-export function createLinger(follower: Follower, source: Pick<Body, "leave"> | undefined): Linger {
+/** Leaves a body whose stream is complete and does not end. */
+export function createLinger(tracker: StreamTracker, source: Pick<Body, "leave"> | undefined): Linger {
   let timer: NodeJS.Timeout | undefined;
-  /** When its time is over, by `performance.now()`. */
+  /** The end of the wait, by `performance.now()`. */
   let until: number | undefined;
   let isOver = false;
   const wait = () => {
-    const ms = follower.lingerMs?.();
+    const ms = tracker.lingerMs?.();
     if (ms === undefined) {
       until = undefined;
       return;
@@ -60,7 +63,7 @@ export function createLinger(follower: Follower, source: Pick<Body, "leave"> | u
   };
   return {
     begin(taken) {
-      if (follower.isOver()) return taken;
+      if (tracker.isOver()) return taken;
       if (taken) return taken.then(wait);
       wait();
       return undefined;

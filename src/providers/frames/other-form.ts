@@ -1,6 +1,6 @@
 /**
- * Answers in another form than they were asked for: a whole one told as a stream, and a stream put together to a whole one. Their
- * upstream has billed them, and would answer alike once more.
+ * Converts answers that came in another form than requested: a unary answer into frames, and a stream into a unary
+ * answer. The upstream has billed them, and would answer the same way again.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../../call/call.ts";
@@ -8,36 +8,36 @@ import { upstreamFailed } from "../../call/refusals.ts";
 import { forEach } from "../../runtime/push-stream.ts";
 import { longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import { asFailure, understood } from "../errors/fault.ts";
-import type { Folder } from "../upstream/dialect.ts";
-import { formOf, maxAnswerBytes } from "./answer-form.ts";
+import type { Accumulator } from "../dialect.ts";
+import { asFailure, readOrFail } from "../errors/fault.ts";
+import { maxAnswerBytes, sniffForm } from "./answer-form.ts";
 import { done } from "./done.ts";
 import { readJson } from "./read-json.ts";
-import type { Followed } from "./take-frames.ts";
+import type { TrackedStream } from "./take-frames.ts";
 
-/** Hands over one item. */
-export async function* once<T>(item: T): AsyncGenerator<T, void> {
+/** Yields one item. */
+export async function* single<T>(item: T): AsyncGenerator<T, void> {
   yield item;
 }
 
-/** What comes where events were expected. */
-export interface WholeInstead {
-  /** Whether it is one piece of JSON. */
-  readonly isSo: boolean;
-  /** Throws a Refusal where it is too large. */
+/** JsonBody collects a JSON answer that came where events were expected. */
+export interface JsonBody {
+  /** Whether the body is one JSON value. */
+  readonly isJson: boolean;
+  /** Throws a Refusal where the body is too large. */
   add(chunks: readonly Buffer[]): undefined;
   bytes(): Buffer;
 }
 
-/** Returns undefined where nothing has come yet but space. */
-export function wholeInstead(chunks: readonly Buffer[]): WholeInstead | undefined {
-  const form = chunks.map(formOf).find(Boolean);
+/** Returns undefined while only white space has come. */
+export function detectJsonBody(chunks: readonly Buffer[]): JsonBody | undefined {
+  const form = chunks.map(sniffForm).find(Boolean);
   if (form === undefined) return undefined;
   if (form !== "json") return events;
   const pieces: Buffer[] = [];
   let length = 0;
   return {
-    isSo: true,
+    isJson: true,
     add(more) {
       for (const piece of more) length += piece.length;
       if (length > maxAnswerBytes) throw upstreamFailed("its answer is too large");
@@ -48,37 +48,37 @@ export function wholeInstead(chunks: readonly Buffer[]): WholeInstead | undefine
   };
 }
 
-const events: WholeInstead = { isSo: false, add: () => undefined, bytes: () => Buffer.alloc(0) };
+const events: JsonBody = { isJson: false, add: () => undefined, bytes: () => Buffer.alloc(0) };
 
-/** Returns the frames of a stream that say what a whole answer says, with its end. Throws a Refusal. */
-export async function framesOfWhole<O extends DescMessage>(
+/** Returns the frames of a stream that says what a unary answer says, its end included. Throws a Refusal. */
+export async function framesOfAnswer<O extends DescMessage>(
   bytes: Buffer,
-  { desc, dialect, follower, operation, meter }: Followed<O>,
+  { desc, dialect, tracker, operation, meter }: TrackedStream<O>,
 ): Promise<readonly Wire<O>[]> {
   try {
     const answer = Wire.ofBytes(desc, bytes, true);
-    await answer.prepared();
+    await answer.parseInSlices();
     const frames = dialect.framesOf?.(readJson(answer, dialect, operation, "whole"), operation);
     if (!frames) throw upstreamFailed("it did not answer with a stream");
     const batch: Wire<O>[] = [];
     for (const json of frames) {
       const frame = Wire.ofJson(desc, json, true);
-      if (bytes.length >= longJson) await frame.written();
-      const seen = follower.take(frame, json);
+      if (bytes.length >= longJson) await frame.writeInSlices();
+      const seen = tracker.take(frame, json);
       if (seen) batch.push(seen);
     }
-    follower.isEnd(done);
-    meter.ended();
-    return [...batch, ...(follower.last?.(desc) ?? [])];
+    tracker.isEndMark(done);
+    meter.reportEnd();
+    return [...batch, ...(tracker.closingFrames?.(desc) ?? [])];
   } catch (error) {
     throw asFailure(error);
   }
 }
 
-/** Puts a stream together. Throws a Refusal where it fails, or says more than `maxBytes`. */
-export async function folded<O extends DescMessage>(
+/** Accumulates a stream. Throws a Refusal where it fails or exceeds `maxBytes`. */
+export async function accumulate<O extends DescMessage>(
   frames: Frames<O>,
-  folder: Folder,
+  accumulator: Accumulator,
   desc: O,
   maxBytes: number,
 ): Promise<Wire<O>> {
@@ -87,14 +87,14 @@ export async function folded<O extends DescMessage>(
     for (const frame of batch) {
       bytes += frame.bytes().length;
       if (bytes > maxBytes) throw upstreamFailed("its answer is too large");
-      understood(() => folder.add(frame.json()));
+      readOrFail(() => accumulator.add(frame.json()));
     }
     return undefined;
   });
   const answer = Wire.ofJson(
     desc,
-    understood(() => folder.whole()),
+    readOrFail(() => accumulator.answer()),
     true,
   );
-  return bytes >= longJson ? answer.written() : answer;
+  return bytes >= longJson ? answer.writeInSlices() : answer;
 }

@@ -1,8 +1,8 @@
 /**
- * Reads the frames of an upstream's stream in its dialect, and tells the meter of them.
+ * Reads the frames of an upstream's stream in its dialect, and reports them to the meter.
  *
- * What comes is mostly little, and handed on at once. What is much, and what is one long frame, is read in turns, and nothing
- * else of its stream meanwhile: so a stream takes no more of the process than others, whatever it is made of.
+ * Small reads are handed on at once. Large reads, and frames that are long, are read in time slices, one stream step
+ * at a time, so that no stream takes more of the process than others.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../../call/call.ts";
@@ -13,22 +13,24 @@ import { longJson } from "../../wire/json.ts";
 import { type SseFrame, SseReader } from "../../wire/sse.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Attempt } from "../contract.ts";
-import { asFailure, faultOf, understood } from "../errors/fault.ts";
-import type { Dialect } from "../upstream/dialect.ts";
+import type { Dialect } from "../dialect.ts";
+import { asFailure, faultOf, readOrFail } from "../errors/fault.ts";
 import type { Body, UpstreamReply } from "../upstream/reply.ts";
-import { createLife, createLinger, type Life, type Linger } from "./lingering.ts";
-import { framesOfWhole, type WholeInstead, wholeInstead } from "./other-form.ts";
-import { type Followed, takeFrames, wireOf } from "./take-frames.ts";
+import { createLinger, createSilenceWatch, type Linger, type SilenceWatch } from "./lingering.ts";
+import { detectJsonBody, framesOfAnswer, type JsonBody } from "./other-form.ts";
+import { type TrackedStream, takeFrames, wireOf } from "./take-frames.ts";
 
-/** What is more than this is much, in bytes. Each piece that it came in counts for more than its bytes. */
-const little = 16_384;
+/** Reads of more bytes than this are read in time slices. Each chunk counts for more than its bytes. */
+const largeReadBytes = 16_384;
 const bytesOfPiece = 64;
-/** How much is read in a turn: what a read brings, which is not cut, for its frames would have to be copied. */
-const bytesATurn = 65_536;
-/** How many frames are handed over in a turn. */
-const framesATurn = 512;
+/** Bytes read in a time slice. A chunk is not cut, because its frames would have to be copied. */
+const bytesPerSlice = 65_536;
+/** Frames handed over in a time slice. */
+const framesPerSlice = 512;
 
-/** `source` is what the body is of, where that still comes: it is left when the end of its stream has been waited for long enough. */
+/**
+ * Returns the frames of a body. `source` is left when the end of a complete stream has been waited for long enough.
+ */
 export function readFrames<O extends DescMessage>(
   body: UpstreamReply["body"],
   desc: O,
@@ -36,86 +38,88 @@ export function readFrames<O extends DescMessage>(
   attempt: Attempt,
   source?: Body,
 ): Frames<O> {
-  // Nothing here keeps the attempt: a stream lasts longer than what is known of it is needed.
-  const follower = dialect.follow(attempt);
+  // The attempt is not kept: a stream outlives its use.
+  const tracker = dialect.track(attempt);
   const { meter, operation } = attempt;
-  return pushStream((take) => new FrameReading(take, { desc, dialect, follower, meter, operation }, source).run(body));
+  return pushStream((take) =>
+    new FrameReading(take, { desc, dialect, tracker: tracker, meter, operation }, source).run(body),
+  );
 }
 
-/** One reading of a stream. */
+/** FrameReading is one reading of a stream. */
 class FrameReading<O extends DescMessage> {
   readonly #take: Take<readonly Wire<O>[]>;
-  readonly #of: Followed<O>;
+  readonly #of: TrackedStream<O>;
   readonly #reader = new SseReader();
-  readonly #life: Life;
+  readonly #life: SilenceWatch;
   readonly #linger: Linger;
-  /** What comes instead of events. */
-  #whole: WholeInstead | undefined;
-  /** Whether it ended by what was read or by whoever takes it, and not by its upstream. */
+  /** Set when JSON comes instead of events. */
+  #whole: JsonBody | undefined;
+  /** Whether the reading ended by its content or by its taker, not by the upstream. */
   #isLeft = false;
-  /** Whether it ended well by what was read. */
+  /** Whether the reading ended well by its content. */
   #isOver = false;
 
-  constructor(take: Take<readonly Wire<O>[]>, of: Followed<O>, source?: Body) {
+  constructor(take: Take<readonly Wire<O>[]>, of: TrackedStream<O>, source?: Body) {
     this.#take = take;
     this.#of = of;
-    this.#life = createLife(this.#reader, source);
-    this.#linger = createLinger(of.follower, source);
+    this.#life = createSilenceWatch(this.#reader, source);
+    this.#linger = createLinger(of.tracker, source);
   }
 
   run(body: UpstreamReply["body"]): Promise<void> {
     const read = forEach(body, this.#takeChunks).then(() => this.#takeRest());
     return read.then(
-      () => (this.#whole?.isSo ? this.#endWhole(this.#whole.bytes()) : this.#end()),
+      () => (this.#whole?.isJson ? this.#endWhole(this.#whole.bytes()) : this.#end()),
       (error: unknown) => this.#ended(error),
     );
   }
 
   readonly #takeChunks: Take<readonly Buffer[]> = (chunks) => {
-    this.#whole ??= wholeInstead(chunks);
-    if (this.#whole?.isSo) return this.#whole.add(chunks);
+    this.#whole ??= detectJsonBody(chunks);
+    if (this.#whole?.isJson) return this.#whole.add(chunks);
     this.#linger.stop();
-    const taken = isMuch(chunks)
+    const taken = isLarge(chunks)
       ? inTurns(chunks, this.#readIn, this.#handOverAny)
       : this.#handOverAny(this.#readIn(chunks));
     return this.#linger.begin(taken);
   };
 
-  readonly #readIn = (chunks: readonly Buffer[]) => this.#life.seen(framesIn(chunks, this.#reader));
+  readonly #readIn = (chunks: readonly Buffer[]) => this.#life.note(framesIn(chunks, this.#reader));
 
   readonly #handOverAny = (frames: readonly SseFrame[]) =>
     frames.some(isLong) ? oneByOne(frames, this.#of.desc, this.#handOver) : this.#handOver(frames);
 
   readonly #handOver = (frames: readonly SseFrame[], read?: Wire<O>): Promise<void> | undefined => {
-    const { follower, meter, desc } = this.#of;
+    const { tracker, meter, desc } = this.#of;
     const batch: Wire<O>[] = [];
     const failure = takeFrames(frames, read, batch, this.#of);
-    const isOver = failure === stopPulling || (failure === undefined && follower.isOver());
+    const isOver = failure === stopPulling || (failure === undefined && tracker.isOver());
     if (isOver) {
       this.#isOver = true;
-      batch.push(...(follower.last?.(desc) ?? []));
-      meter.ended();
+      batch.push(...(tracker.closingFrames?.(desc) ?? []));
+      meter.reportEnd();
     }
     const taken = batch.length > 0 ? this.#tell(batch) : undefined;
     if (failure === undefined && !isOver) return taken;
     this.#isLeft = true;
-    // What came before a failure is the caller's.
+    // Frames before a failure still reach the caller.
     return failAfter(taken, failure ?? stopPulling);
   };
 
   #takeRest(): Promise<void> | undefined {
-    return this.#whole?.isSo ? undefined : this.#handOverAny(this.#reader.end());
+    return this.#whole?.isJson ? undefined : this.#handOverAny(this.#reader.end());
   }
 
   #end(): Promise<void> | undefined {
-    const { follower, meter, desc } = this.#of;
-    if (!follower.isComplete()) throw upstreamFailed("it broke off its answer");
-    meter.ended();
-    const last = follower.last?.(desc) ?? [];
+    const { tracker, meter, desc } = this.#of;
+    if (!tracker.isComplete()) throw upstreamFailed("it broke off its answer");
+    meter.reportEnd();
+    const last = tracker.closingFrames?.(desc) ?? [];
     return last.length > 0 ? this.#take(last) : undefined;
   }
 
-  /** Whoever takes may leave. */
+  /** Hands over a batch. The taker may leave. */
   #tell(batch: readonly Wire<O>[]): Promise<void> | undefined {
     try {
       return this.#take(batch)?.catch(this.#leave);
@@ -130,7 +134,7 @@ class FrameReading<O extends DescMessage> {
   };
 
   #endWhole(bytes: Buffer): Promise<void> {
-    return framesOfWhole(bytes, this.#of).then(this.#take);
+    return framesOfAnswer(bytes, this.#of).then(this.#take);
   }
 
   #ended(error: unknown): Promise<void> | undefined {
@@ -139,8 +143,8 @@ class FrameReading<O extends DescMessage> {
       if (error === stopPulling && this.#isOver) return undefined;
       throw error;
     }
-    // What breaks behind a complete answer takes nothing from it.
-    const isBehind = this.#of.follower.isComplete() && faultOf(error) !== undefined;
+    // A failure after a complete answer does not harm the answer.
+    const isBehind = this.#of.tracker.isComplete() && faultOf(error) !== undefined;
     if (isBehind || (error === stopPulling && this.#linger.isOver())) return this.#end();
     throw error;
   }
@@ -148,13 +152,13 @@ class FrameReading<O extends DescMessage> {
 
 type HandOver<O extends DescMessage> = (frames: readonly SseFrame[], read?: Wire<O>) => Promise<void> | undefined;
 
-function isMuch(chunks: readonly Buffer[]): boolean {
+function isLarge(chunks: readonly Buffer[]): boolean {
   let bytes = chunks.length * bytesOfPiece;
   for (const { length } of chunks) bytes += length;
-  return bytes > little;
+  return bytes > largeReadBytes;
 }
 
-/** Reads part after part, each in a turn of its own. */
+/** Reads part after part, each in a time slice of its own. */
 async function inTurns(
   chunks: readonly Buffer[],
   readIn: (chunks: readonly Buffer[]) => readonly SseFrame[],
@@ -165,20 +169,20 @@ async function inTurns(
     if (!isFirst) await nextSlice();
     isFirst = false;
     const frames = readIn(part);
-    for (let at = 0; at < frames.length; at += framesATurn) {
+    for (let at = 0; at < frames.length; at += framesPerSlice) {
       if (at > 0) await nextSlice();
-      await handOver(frames.slice(at, at + framesATurn));
+      await handOver(frames.slice(at, at + framesPerSlice));
     }
   }
 }
 
-/** Yields chunks that are read in a turn. */
+/** Groups chunks into the parts of one time slice. */
 function* partsOf(chunks: readonly Buffer[]): Generator<readonly Buffer[]> {
   let part: Buffer[] = [];
   let bytes = 0;
   for (const chunk of chunks) {
     bytes += chunk.length + bytesOfPiece;
-    if (part.length > 0 && bytes > bytesATurn) {
+    if (part.length > 0 && bytes > bytesPerSlice) {
       yield part;
       part = [];
       bytes = chunk.length;
@@ -192,7 +196,7 @@ function isLong({ data }: SseFrame): boolean {
   return data.length >= longJson;
 }
 
-/** Reads those that are long in turns, and hands over one after another. */
+/** Reads long frames in time slices and hands over frames one by one. */
 async function oneByOne<O extends DescMessage>(
   frames: readonly SseFrame[],
   desc: O,
@@ -201,7 +205,7 @@ async function oneByOne<O extends DescMessage>(
   for (const frame of frames) {
     const read = isLong(frame) ? wireOf(frame, desc) : undefined;
     try {
-      await read?.prepared();
+      await read?.parseInSlices();
     } catch (error) {
       throw asFailure(error);
     }
@@ -211,7 +215,7 @@ async function oneByOne<O extends DescMessage>(
 
 /** Returns the frames that a read has completed. */
 function framesIn(chunks: readonly Buffer[], reader: SseReader): readonly SseFrame[] {
-  return understood(() =>
+  return readOrFail(() =>
     chunks.length === 1 ? reader.push(chunks[0] as Buffer) : chunks.flatMap((chunk) => reader.push(chunk)),
   );
 }

@@ -1,15 +1,18 @@
-/** Reads what an upstream says in JSON: an answer, a frame of one, or an error. */
+/** Reads an upstream's JSON: an answer, a frame, or an error. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { firstOfList } from "../errors/error-words.ts";
-import type { Place } from "../errors/errors-in-answers.ts";
-import { understood } from "../errors/fault.ts";
-import type { Dialect } from "../upstream/dialect.ts";
+import type { Dialect } from "../dialect.ts";
+import { firstOfList } from "../errors/error-fields.ts";
+import type { ErrorPlace } from "../errors/errors-in-answers.ts";
+import { readOrFail } from "../errors/fault.ts";
 
-/** Throws a Refusal where it is no answer, or says an error. Vectors need not be read: they say nothing of errors or usage. */
-export function readJson(answer: Wire, dialect: Dialect, operation: Operation, place: Place): JsonObject {
-  return understood(() => {
+/**
+ * Throws a Refusal for JSON that is no answer or reports an error. Vectors are not read: they hold no errors and no
+ * usage.
+ */
+export function readJson(answer: Wire, dialect: Dialect, operation: Operation, place: ErrorPlace): JsonObject {
+  return readOrFail(() => {
     const listed = firstOfList(answer.bytes());
     const inList = listed && dialect.errorIn(listed, Buffer.from(JSON.stringify(listed)), operation, "error");
     if (inList) throw inList;

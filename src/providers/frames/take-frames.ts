@@ -1,4 +1,4 @@
-/** Reads the frames of a stream as its follower takes them, up to the one that ends it or fails. */
+/** Passes the frames of a stream to its tracker, up to the frame that ends the stream or fails. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { Refusal, upstreamFailed } from "../../call/refusals.ts";
@@ -6,62 +6,62 @@ import { stopPulling } from "../../runtime/push-stream.ts";
 import type { SseFrame } from "../../wire/sse.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
+import type { Dialect, StreamTracker } from "../dialect.ts";
 import { asFailure } from "../errors/fault.ts";
-import type { Dialect, Follower } from "../upstream/dialect.ts";
 import { readJson } from "./read-json.ts";
 
-/** A stream, and who follows it. */
-export interface Followed<O extends DescMessage> {
+/** TrackedStream is a stream with its tracker. */
+export interface TrackedStream<O extends DescMessage> {
   readonly desc: O;
   readonly dialect: Dialect;
-  readonly follower: Follower;
+  readonly tracker: StreamTracker;
   readonly meter: Meter;
   readonly operation: Operation;
 }
 
-export function wireOf<O extends DescMessage>({ data, whole }: SseFrame, desc: O): Wire<O> {
-  return whole ? Wire.ofFrame(desc, whole, data) : Wire.ofBytes(desc, data, true);
+export function wireOf<O extends DescMessage>({ data, raw }: SseFrame, desc: O): Wire<O> {
+  return raw ? Wire.ofFrame(desc, raw, data) : Wire.ofBytes(desc, data, true);
 }
 
 /**
- * Puts what the caller sees into the batch. `read` is the only frame, where it has been read. Returns what the stream fails by,
- * and `noMore` where it ends by what cannot be read behind a complete answer.
+ * Adds what the caller sees to the batch. `read` is the only frame, where it has been read already. Returns the
+ * failure of the stream, or `stopPulling` where something unreadable follows a complete answer.
  */
 export function takeFrames<O extends DescMessage>(
   frames: readonly SseFrame[],
   read: Wire<O> | undefined,
   batch: Wire<O>[],
-  of: Followed<O>,
+  stream: TrackedStream<O>,
 ): Error | undefined {
-  const { follower } = of;
+  const { tracker } = stream;
   try {
     for (const sent of frames) {
-      if (takeFrame(sent, read, batch, of)) break;
+      if (takeFrame(sent, read, batch, stream)) break;
     }
-    return follower.isOver() && !follower.isComplete() ? upstreamFailed("its answer is empty") : undefined;
+    return tracker.isOver() && !tracker.isComplete() ? upstreamFailed("its answer is empty") : undefined;
   } catch (error) {
     const failure = asFailure(error);
-    return follower.isComplete() && isUnreadable(failure) ? stopPulling : failure;
+    return tracker.isComplete() && isUnreadable(failure) ? stopPulling : failure;
   }
 }
 
-/** Returns whether it ends the stream. */
+/** Returns true where the frame ends the stream. */
 function takeFrame<O extends DescMessage>(
   sent: SseFrame,
   read: Wire<O> | undefined,
   batch: Wire<O>[],
-  { desc, dialect, follower, operation }: Followed<O>,
+  { desc, dialect, tracker, operation }: TrackedStream<O>,
 ): boolean {
-  if (follower.isEnd(sent.data)) return true;
+  if (tracker.isEndMark(sent.data)) return true;
   const frame = read ?? wireOf(sent, desc);
   if (sent.event === "error") throw namedError(frame, dialect, operation);
-  const skimmed = read ? undefined : follower.skim?.(frame);
-  const seen = skimmed ?? follower.take(frame, readJson(frame, dialect, operation, "frame"));
+  const skimmed = read ? undefined : tracker.takeUnparsed?.(frame);
+  const seen = skimmed ?? tracker.take(frame, readJson(frame, dialect, operation, "frame"));
   if (seen) batch.push(seen);
-  return follower.isOver();
+  return tracker.isOver();
 }
 
-/** What an event of this name says is an error, whatever it is, or is no JSON. */
+/** Returns the refusal for an event named `error`, whatever its data. */
 function namedError(frame: Wire, dialect: Dialect, operation: Operation): Refusal {
   try {
     readJson(frame, dialect, operation, "error");
@@ -71,7 +71,7 @@ function namedError(frame: Wire, dialect: Dialect, operation: Operation): Refusa
   return upstreamFailed("it answered with an error");
 }
 
-/** Whether nothing was understood, which has a cause other than the upstream's words. */
+/** Reports whether a refusal stands for bytes that could not be read: its cause is then an Error. */
 function isUnreadable({ cause }: Refusal): boolean {
   return cause instanceof Error;
 }

@@ -1,5 +1,5 @@
 /**
- * How far the choices of a stream of OpenAI's dialect have come: whether it may end, whether it is over though its upstream goes
+ * Tracks the choices of a stream of OpenAI's dialect: whether it may end, whether it is over though the upstream goes
  * on, and what it lacks at its end.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
@@ -12,14 +12,14 @@ interface Progress {
   hasCalled: boolean;
 }
 
-/** How much longer a stream is read that has finished, in milliseconds: with its usage, and for its usage. */
+/** How long a finished stream is read on, in milliseconds: after its usage, and while waiting for its usage. */
 const [afterUsageMs, forUsageMs] = [1_000, 5_000];
 
-export class ChoicesSeen {
+export class ChoiceTracker {
   readonly #operation: Operation;
-  /** How many were asked for. */
+  /** Number of choices asked for. */
   readonly #asked: number;
-  /** By their index. */
+  /** By index. */
   readonly #seen = new Map<JsonValue, Progress>();
   #unfinished = 0;
   #head: JsonObject | undefined;
@@ -35,8 +35,8 @@ export class ChoicesSeen {
     for (const choice of choices) if (isObject(choice)) this.#see(choice);
     if (this.#seen.size > 0) this.#head ??= chunk;
     if (isObject(chunk.usage)) {
-      // The last of OpenAI's chunks tells the usage and nothing else.
-      this.#isOver ||= choices.length === 0 && this.haveFinished && this.#seen.size >= this.#asked;
+      // OpenAI's last chunk has the usage and no choices.
+      this.#isOver ||= choices.length === 0 && this.allFinished && this.#seen.size >= this.#asked;
       this.#hasUsage = true;
     }
   }
@@ -48,13 +48,13 @@ export class ChoicesSeen {
       this.#seen.set(index, progress);
       this.#unfinished++;
     }
-    // Some say an empty reason with every piece.
+    // Some upstreams send an empty reason with every chunk.
     if (finish_reason !== null && finish_reason !== "") this.#finish(progress);
-    const said = delta ?? message;
+    const content = delta ?? message;
     if (text) progress.hasSaid = true;
-    if (!isObject(said)) return;
-    progress.hasSaid ||= Object.entries(said).some(([key, value]) => key !== "role" && isSomething(value));
-    progress.hasCalled ||= isSomething(said.tool_calls ?? null);
+    if (!isObject(content)) return;
+    progress.hasSaid ||= Object.entries(content).some(([key, value]) => key !== "role" && isSomething(value));
+    progress.hasCalled ||= isSomething(content.tool_calls ?? null);
   }
 
   #finish(progress: Progress): void {
@@ -62,28 +62,28 @@ export class ChoicesSeen {
     progress.hasFinished = true;
   }
 
-  /** Whether every choice has said why it ended. */
-  get haveFinished(): boolean {
+  /** Whether every choice has a finish reason. */
+  get allFinished(): boolean {
     return this.#seen.size > 0 && this.#unfinished === 0;
   }
 
-  /** Whether there is an answer, be it one that does not say why it ended. */
+  /** Whether there is an answer, even without a finish reason. */
   get hasAnswer(): boolean {
     return [...this.#seen.values()].some(({ hasFinished, hasSaid }) => hasFinished || hasSaid);
   }
 
-  /** Whether nothing that matters can come any more. */
-  get areOver(): boolean {
+  /** Whether nothing that matters can follow. */
+  get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** For how long, at most, the end is waited for that need not come any more; undefined while it must. */
+  /** How long the end is waited for where it may be missing, in milliseconds; undefined while it must come. */
   get lingerMs(): number | undefined {
-    if (!this.haveFinished) return undefined;
+    if (!this.allFinished) return undefined;
     return this.#hasUsage && this.#seen.size >= this.#asked ? afterUsageMs : forUsageMs;
   }
 
-  /** Returns the chunk that says why choices ended of which that was not said; undefined where there are none. */
+  /** Returns a chunk that finishes the open choices; undefined without any. */
   lastChunk(): JsonObject | undefined {
     const open = [...this.#seen].filter(([, { hasFinished }]) => !hasFinished);
     if (open.length === 0) return undefined;
@@ -104,7 +104,7 @@ function isSomething(value: JsonValue): boolean {
   return value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);
 }
 
-/** The legacy completion makes so many choices of each prompt. */
+/** A legacy completion makes so many choices for each prompt. */
 function askedIn({ n, prompt }: JsonObject): number {
   const each = typeof n === "number" ? n : 1;
   return Array.isArray(prompt) && typeof prompt[0] !== "number" ? each * prompt.length : each;

@@ -1,66 +1,66 @@
 /**
- * Reads the chunks of OpenAI's dialect that differ from one read before in nothing but their text: most do. What stands
- * around the text is compared byte by byte, and nothing is parsed; what differs in anything else is left to a parser.
+ * Recognises chunks of OpenAI's dialect that differ from an earlier one in their text alone, as most do. The bytes
+ * around the text are compared, and nothing is parsed; any other chunk is left to the parser.
  */
 import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type Around, aroundText, type PlainText } from "../../wire/scan/delta-template.ts";
-import { frameAround } from "../../wire/sse.ts";
+import { type DeltaTemplate, findTemplate, type PlainText } from "../../wire/scan/delta-template.ts";
+import { frameFromTemplate } from "../../wire/sse.ts";
 
-/** What a chunk says that is like one learnt from. */
-export interface AlikeChunk {
+/** TemplateChunk is a chunk that matches the template. */
+export interface TemplateChunk {
   readonly text: string;
-  /** The same as it stands in what the caller sees. */
+  /** The text as it stands in the frame for the caller. */
   readonly plainText: PlainText;
-  /** The frame of what the caller sees of it; undefined where that is all of it. */
+  /** The frame for the caller; undefined where it equals the chunk. */
   readonly frame: Buffer | undefined;
 }
 
-export interface AlikeReader {
-  /** Learns from a chunk, if all that it says is a text, and from what its caller sees of it. */
+export interface TemplateReader {
+  /** Learns a template from a chunk that says nothing but a text, and from what its caller sees. */
   learn(json: JsonObject, chunk: Buffer, seen: Buffer): void;
-  /** Returns undefined for a chunk that is not like the one learnt from. */
-  read(chunk: Buffer): AlikeChunk | undefined;
+  /** Returns undefined for a chunk that does not match the template. */
+  read(chunk: Buffer): TemplateChunk | undefined;
 }
 
-/** How often it learns without finding a chunk that is alike: some vendors put something new into each. */
+/** How many templates are tried without a match: some vendors put something new into each chunk. */
 const mostTries = 8;
 
-export function createAlikeReader(): AlikeReader {
-  let whole: Around | undefined;
-  let told: Around | undefined;
+export function createTemplateReader(): TemplateReader {
+  let input: DeltaTemplate | undefined;
+  let output: DeltaTemplate | undefined;
   let tries = 0;
   return {
     learn(json, chunk, seen) {
       const member = tries < mostTries ? onlyText(json) : undefined;
       if (!member) return;
       tries++;
-      // Data of several lines are no frame as we write it.
+      // A frame of several data lines is not one as we write it.
       const isOnOneLine = !chunk.includes("\n");
-      whole = isOnOneLine ? aroundMember(member, chunk) : undefined;
-      told = seen === chunk ? whole : whole && sharing(aroundMember(member, seen), whole);
+      input = isOnOneLine ? aroundMember(member, chunk) : undefined;
+      output = seen === chunk ? input : input && sharing(aroundMember(member, seen), input);
     },
     read(chunk) {
-      if (!whole || !told) return undefined;
-      const from = whole.before.length;
-      const to = chunk.length - whole.after.length;
-      if (to < from || whole.before.compare(chunk, 0, from) !== 0 || whole.after.compare(chunk, to) !== 0)
+      if (!input || !output) return undefined;
+      const from = input.before.length;
+      const to = chunk.length - input.after.length;
+      if (to < from || input.before.compare(chunk, 0, from) !== 0 || input.after.compare(chunk, to) !== 0)
         return undefined;
       const bytes = chunk.subarray(from, to);
       if (!isPlain(bytes)) return undefined;
       tries = 0;
-      const frame = told === whole ? undefined : frameAround(told.before, bytes, told.after);
-      return { text: bytes.toString(), plainText: { around: whole, bytes }, frame };
+      const frame = output === input ? undefined : frameFromTemplate(output.before, bytes, output.after);
+      return { text: bytes.toString(), plainText: { template: input, bytes }, frame };
     },
   };
 }
 
-/** A member of an object whose value is a text. */
+/** Member is a key with a text for its value. */
 type Member = readonly [key: string, text: string];
 
 const textKeys: ReadonlySet<string> = new Set(["content", "reasoning_content", "reasoning"]);
 
-/** Returns where a chunk says its text, if that is all that it says. */
+/** Returns the member of a chunk that says nothing but a text. */
 function onlyText({ choices, usage }: JsonObject): Member | undefined {
   if (usage || !Array.isArray(choices) || choices.length !== 1) return undefined;
   const [{ delta, finish_reason = null, logprobs = null }] = choices as [JsonObject];
@@ -70,25 +70,25 @@ function onlyText({ choices, usage }: JsonObject): Member | undefined {
   return said.length === 1 && textKeys.has(key) && typeof text === "string" ? [key, text] : undefined;
 }
 
-/** Returns what stands around the text, and around nothing that is only written like it: another text is tried in its place. */
-function aroundMember([key, text]: Member, json: Buffer): Around | undefined {
-  const found = aroundText(key, text, json);
+/** Returns the template around the text. Another text is put in its place to prove that it is the right one. */
+function aroundMember([key, text]: Member, json: Buffer): DeltaTemplate | undefined {
+  const found = findTemplate(key, text, json);
   if (!found) return undefined;
   const other = Buffer.from(text === "a" ? "b" : "a");
   try {
     const read = onlyText(JSON.parse(Buffer.concat([found.before, other, found.after]).toString()));
     return read?.[0] === key && read[1] === other.toString() ? found : undefined;
   } catch {
-    return undefined; // What is no JSON here was read all the same: as by a byte order mark before it.
+    return undefined; // The chunk was read although it is not JSON, as after a byte order mark.
   }
 }
 
-/** What stands before a text is mostly told as it came: one copy does for both. */
-function sharing(told: Around | undefined, whole: Around): Around | undefined {
-  return told && whole.before.equals(told.before) ? { before: whole.before, after: told.after } : told;
+/** The parts before the text are mostly equal: one copy serves both. */
+function sharing(output: DeltaTemplate | undefined, input: DeltaTemplate): DeltaTemplate | undefined {
+  return output && input.before.equals(output.before) ? { before: input.before, after: output.after } : output;
 }
 
-/** Whether bytes may stand in a string of JSON, and stand for themselves there. */
+/** Reports whether bytes may stand in a JSON string without escapes. */
 function isPlain(bytes: Buffer): boolean {
   let isAscii = true;
   for (let at = 0; at < bytes.length; at++) {

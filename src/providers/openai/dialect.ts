@@ -11,27 +11,20 @@ import type { Body, CreateUpstreamClient } from "../../http1/client/index.ts";
 import { isObject, longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
-import { createHide, type Hide } from "../errors/hidden-words.ts";
+import type { Dialect, StreamTracker } from "../dialect.ts";
+import { createRedact, type Redact } from "../errors/redact.ts";
 import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
 import { isDone } from "../frames/done.ts";
 import { fittingOf } from "../profile/fit.ts";
 import { createProfile, type Profile } from "../profile/profile.ts";
-import {
-  checkOver,
-  commonFields,
-  type Dialect,
-  type Follower,
-  lowerCased,
-  secretsOf,
-  speakOver,
-} from "../upstream/dialect.ts";
+import { checkOver, commonFields, lowerCased, secretsOf, speakOver } from "../upstream/speak.ts";
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
-import { ChatCounts } from "../usage/chat-counts.ts";
-import { ChoicesSeen } from "./choices.ts";
-import type { AlikeReader } from "./delta-template.ts";
+import { ChatUsageReader } from "../usage/chat-counts.ts";
+import { createChunkAccumulator } from "./accumulator.ts";
+import { ChoiceTracker } from "./choices.ts";
+import type { TemplateReader } from "./delta-template.ts";
 import { openAiFaults } from "./faults.ts";
-import { createChunkFolder } from "./fold.ts";
 import { chunksOfAnswer } from "./frames.ts";
 import { responsesDialect } from "./responses.ts";
 import { speakSpeech } from "./speech.ts";
@@ -50,7 +43,7 @@ export interface OpenAiOptions {
   readonly profile?: Profile;
   readonly timeouts?: Timeouts;
   /** Makes what reads chunks of a stream that differ in their text alone. Without one every chunk is parsed. */
-  readonly createAlikeReader?: (() => AlikeReader) | undefined;
+  readonly createTemplateReader?: (() => TemplateReader) | undefined;
   /** What sends the requests. Default: the client of `http1/client`. */
   readonly createClient?: CreateUpstreamClient | undefined;
 }
@@ -59,12 +52,12 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
   const { baseUrl, apiKey, timeouts, query, createClient, profile = createProfile({}) } = options;
   const upstream = createUpstream(baseUrl, timeouts, query, createClient);
   const credential = { ...lowerCased(options.headers), ...credentialOf(apiKey, options.credential) };
-  const hide = createHide(baseUrl, secretsOf(apiKey, options.headers, query));
+  const hide = createRedact(baseUrl, secretsOf(apiKey, options.headers, query));
   const dialect = openAiDialect(
     credential,
     hide,
     (model) => profile.of(model).stated.include_usage !== false,
-    options.createAlikeReader,
+    options.createTemplateReader,
   );
   const errors = openAiErrors(hide);
   const responding = responsesDialect(dialect, (json, bytes) => refusalOfErrorIn(json, bytes, errors));
@@ -83,7 +76,7 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
   return {
     kind: "openai",
     speaks: Object.fromEntries(speaks) as Provider["speaks"],
-    fitting: (model, reasons) => fittingOf(profile.of(model), reasons),
+    fitter: (model, reasons) => fittingOf(profile.of(model), reasons),
     check: checkOver(upstream, credential),
     close: () => upstream.close(),
   };
@@ -91,9 +84,9 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
 
 function openAiDialect(
   credential: Record<string, string>,
-  hide: Hide,
+  hide: Redact,
   tellsUsage: (model: string) => boolean,
-  createReader: OpenAiOptions["createAlikeReader"],
+  createReader: OpenAiOptions["createTemplateReader"],
 ): Dialect {
   const errors = openAiErrors(hide);
   return {
@@ -105,9 +98,9 @@ function openAiDialect(
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn: openAiFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
     measure: meterAnswer,
-    follow: (attempt) => followChunks(attempt, createReader?.()),
+    track: (attempt) => trackChunks(attempt, createReader?.()),
     framesOf: chunksOfAnswer,
-    folder: createChunkFolder,
+    accumulator: createChunkAccumulator,
   };
 }
 
@@ -133,12 +126,12 @@ function wantsUsage({ stream_options }: JsonObject): boolean {
  * A stream ends with `[DONE]`. Some upstreams never say it, and then it may end once every choice has finished; some say nothing
  * but that, and then the choices are finished here.
  */
-function followChunks({ request, form, operation, meter }: Attempt, reader: AlikeReader | undefined): Follower {
+function trackChunks({ request, form, operation, meter }: Attempt, reader: TemplateReader | undefined): StreamTracker {
   const asked = request.outline();
   const seesUsage = form === "whole" || wantsUsage(asked);
   let done = false;
-  const seen = new ChoicesSeen(operation, asked);
-  const counts = new ChatCounts();
+  const seen = new ChoiceTracker(operation, asked);
+  const counts = new ChatUsageReader();
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
     // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
     if (seesUsage || !("usage" in json)) return frame;
@@ -146,32 +139,32 @@ function followChunks({ request, form, operation, meter }: Attempt, reader: Alik
     return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
   };
   return {
-    isEnd(data) {
+    isEndMark(data) {
       done = isDone(data);
       return done;
     },
-    isOver: () => done || seen.areOver,
-    skim(frame) {
-      const said = reader?.read(frame.bytes());
-      if (!said) return undefined;
-      if (said.text !== "") meter.wrote(said.text);
-      const told = said.frame ? Wire.ofFrame(frame.desc, said.frame) : frame;
-      return told.differingIn(said.plainText);
+    isOver: () => done || seen.isOver,
+    takeUnparsed(frame) {
+      const chunk = reader?.read(frame.bytes());
+      if (!chunk) return undefined;
+      if (chunk.text !== "") meter.countText(chunk.text);
+      const visible = chunk.frame ? Wire.ofFrame(frame.desc, chunk.frame) : frame;
+      return visible.withPlainText(chunk.plainText);
     },
     take(frame, json) {
       const choices = json.choices ?? [];
       if (!Array.isArray(choices)) throw new TypeError("`choices` is no list");
       for (const choice of choices) if (isObject(choice)) meterChoice(choice, meter);
       seen.take(json, choices);
-      if (counts.take(json)) meter.told(counts.told);
-      const told = see(frame, json);
+      if (counts.take(json)) meter.reportUsage(counts.reported);
+      const visible = see(frame, json);
       // A long one is hardly like another.
-      if (reader && told && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), told.bytes());
-      return told;
+      if (reader && visible && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
+      return visible;
     },
-    isComplete: () => (done ? seen.hasAnswer : seen.haveFinished),
+    isComplete: () => (done ? seen.hasAnswer : seen.allFinished),
     lingerMs: () => seen.lingerMs,
-    last(desc) {
+    closingFrames(desc) {
       const chunk = seen.lastChunk();
       return chunk ? [Wire.ofJson(desc, chunk, true)] : [];
     },

@@ -1,19 +1,19 @@
 /**
- * What an upstream of OpenAI's dialect says in the place of an answer, or beside one: an error in whatever shape, an end by a
- * failure of its own, an answer without anything in it. None of them is told as an answer, nor charged as one.
+ * Finds errors in place of an answer of OpenAI's dialect, or beside one: an error in any shape, an end by a failure,
+ * an empty answer. None of them is passed on or charged as an answer.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
-import { isFailedEnd, namesError, type Place, saysAnything } from "../errors/errors-in-answers.ts";
+import { type ErrorPlace, isFailedEnd, namesError, saysAnything } from "../errors/errors-in-answers.ts";
 
-/** Makes the refusal of an error in whatever shape. */
+/** RefusalOf turns an error of any shape into a refusal. */
 type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
 
-/** Returns what finds the refusal for what is no answer, or no piece of one. */
+/** Returns a function that finds the refusal for JSON that is no answer and no chunk of one. */
 export function openAiFaults(refusalOf: RefusalOf) {
-  return (json: JsonObject, bytes: Buffer, operation: Operation, place: Place): Refusal | undefined => {
+  return (json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined => {
     if (namesError(json)) return refusalOfError(json, bytes, refusalOf);
     if (!isPart(json, operation, place)) {
       if (saysAnything(json)) return refusalOf(json, bytes);
@@ -24,8 +24,8 @@ export function openAiFaults(refusalOf: RefusalOf) {
   };
 }
 
-/** Whether it is an answer, or a piece of one. What some servers send between pieces is none, and no error either. */
-function isPart({ choices, usage, data }: JsonObject, operation: Operation, place: Place): boolean {
+/** Reports an answer or a chunk. What some servers send between chunks is neither, and no error. */
+function isPart({ choices, usage, data }: JsonObject, operation: Operation, place: ErrorPlace): boolean {
   if (place === "error") return false;
   if (place === "frame") return (choices ?? usage ?? null) !== null;
   if (operation === "embeddings") return Array.isArray(data);
@@ -36,12 +36,12 @@ function endsByFailure(choices: JsonValue | undefined): boolean {
   return Array.isArray(choices) && choices.some((choice) => isObject(choice) && isFailedEnd(choice.finish_reason));
 }
 
-/** A whole choice has something that was said, be it empty. */
+/** A complete choice has a message or a text, even an empty one. */
 function isAnswer(choice: JsonValue): boolean {
   return isObject(choice) && (isObject(choice.message) || typeof choice.text === "string");
 }
 
-/** Callers of the family read an error and nothing that stands beside it. */
+/** Callers of the family read the error and nothing beside it. */
 function refusalOfError(json: JsonObject, bytes: Buffer, refusalOf: RefusalOf): Refusal {
   if (!("choices" in json)) return refusalOf(json, bytes);
   const alone: JsonObject = { error: json.error ?? null };

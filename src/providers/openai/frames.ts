@@ -1,4 +1,7 @@
-/** A whole answer of OpenAI's dialect → the chunks that say the same: one that says it all, one that ends it, and one of the usage. */
+/**
+ * A unary answer of OpenAI's dialect → the chunks that say the same: for each choice its content and its end, then
+ * the usage.
+ */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject } from "../../wire/json.ts";
@@ -11,14 +14,14 @@ export function chunksOfAnswer(answer: JsonObject, operation: Operation): readon
   const chunks = all.flatMap((choice): JsonObject[] => {
     const { message, finish_reason = null, ...more } = choice;
     if (!isObject(message)) return [{ ...head, choices: [choice] }];
-    const said = { ...more, delta: deltaOf(message), finish_reason: null };
+    const content = { ...more, delta: deltaOf(message), finish_reason: null };
     const end = { index: choice.index ?? 0, delta: {}, logprobs: null, finish_reason };
-    return [said, end].map((one) => ({ ...head, choices: [one] }));
+    return [content, end].map((one) => ({ ...head, choices: [one] }));
   });
   return isObject(usage) ? [...chunks, { ...head, choices: [], usage }] : chunks;
 }
 
-/** The pieces of calls are known by their index. */
+/** Pieces of calls need an index. */
 function deltaOf(message: JsonObject): JsonObject {
   const { tool_calls: calls } = message;
   if (!Array.isArray(calls)) return message;

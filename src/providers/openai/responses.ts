@@ -1,20 +1,20 @@
 /**
- * Responses over an upstream of OpenAI's dialect. In a request only `model` is replaced, and `stream` set: what of it is the
- * gateway's has been put in its place before (`families/responses-to-responses`).
+ * Responses over an upstream of OpenAI's dialect. In a request `model` is replaced and `stream` is set; the gateway's
+ * own members have been set before (`families/responses-to-responses`).
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { operationUnserved } from "../../call/refusals.ts";
 import type { Body } from "../../http1/client/index.ts";
 import type { Attempt } from "../contract.ts";
+import type { Dialect } from "../dialect.ts";
+import { ResponseAccumulator } from "../responses/accumulator.ts";
 import { responsesFaults } from "../responses/faults.ts";
-import { ResponseFolder } from "../responses/fold.ts";
-import { followResponse } from "../responses/follower.ts";
 import { eventsOfResponse } from "../responses/frames.ts";
+import { trackResponse } from "../responses/tracker.ts";
 import { isOfUnknownPath } from "../responses/unserved.ts";
 import { meterResponse } from "../responses/usage.ts";
-import type { Dialect } from "../upstream/dialect.ts";
 
-/** `refusalOf` makes the refusal of an error in whatever shape. */
+/** `refusalOf` turns an error of any shape into a refusal. */
 export function responsesDialect(
   { common, refusal }: Pick<Dialect, "common" | "refusal">,
   refusalOf: Parameters<typeof responsesFaults>[0],
@@ -25,9 +25,9 @@ export function responsesDialect(
     refusal: (error) => (isOfUnknownPath(error) ? operationUnserved("responses") : refusal(error)),
     errorIn: responsesFaults(refusalOf),
     measure: meterResponse,
-    follow: ({ meter }) => followResponse(meter),
+    track: ({ meter }) => trackResponse(meter),
     framesOf: eventsOfResponse,
-    folder: () => new ResponseFolder(),
+    accumulator: () => new ResponseAccumulator(),
   };
 }
 
@@ -37,7 +37,7 @@ function requestBody({ request, form, model }: Attempt): Body {
   const changes: Record<string, JsonValue | undefined> = {};
   if (json.model !== model) changes.model = model;
   if ((json.stream === true) !== isStream) changes.stream = isStream || undefined;
-  // Servers refuse the options of a stream where none is asked for.
+  // Servers refuse stream options without a stream.
   if (!isStream && json.stream_options !== undefined) changes.stream_options = undefined;
   return (Object.keys(changes).length === 0 ? request : request.with(changes)).sendable();
 }

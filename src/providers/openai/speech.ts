@@ -1,7 +1,7 @@
 /**
- * Speech by an upstream of OpenAI's dialect: the bytes are passed on as they come, under the upstream's media type.
+ * Speech by an upstream of OpenAI's dialect: bytes pass through as they come, with the upstream's media type.
  *
- * The upstream is always asked for bare audio. How the caller gets it, as bytes or as events, is settled at the edge.
+ * The upstream is always asked for plain audio. The door decides whether the caller gets bytes or events.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
@@ -11,29 +11,30 @@ import type { Fields } from "../../http1/client/index.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt } from "../contract.ts";
+import type { Dialect } from "../dialect.ts";
 import { ask, askWhole } from "../upstream/ask.ts";
-import { commonFields, type Dialect, passedOn } from "../upstream/dialect.ts";
 import type { UpstreamReply } from "../upstream/reply.ts";
+import { commonFields, forwardedHeaders } from "../upstream/speak.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 
 const unknownType = "application/octet-stream";
 const maxAudioBytes = 256 * 1024 * 1024;
 
-/** Returns how to speak the operation. */
+/** Returns the function that speaks the operation. */
 export function speakSpeech(upstream: Upstream, dialect: Dialect, credential: Readonly<Fields>, path: string) {
   const common = commonFields({ ...credential, accept: "application/octet-stream" });
   const spoken: Dialect = { ...dialect, common: { whole: common, stream: common }, body: requestBody };
   return (attempt: Attempt<"speech">): MaybePromise<Answer<typeof SpeechSchema | typeof SpeechChunkSchema>> => {
-    const asking = { upstream, dialect: spoken, path, attempt };
+    const call = { upstream, dialect: spoken, path, attempt };
     return attempt.form === "whole"
-      ? askWhole(asking, maxAudioBytes, wholeAudio)
-      : ask(asking, (reply) => ({ kind: "stream", frames: chunksOf(reply, attempt), ...passedOn(reply) }));
+      ? askWhole(call, maxAudioBytes, wholeAudio)
+      : ask(call, (reply) => ({ kind: "stream", frames: chunksOf(reply, attempt), ...forwardedHeaders(reply) }));
   };
 }
 
 function wholeAudio(audio: Buffer, reply: UpstreamReply): Answer<typeof SpeechSchema> {
   const body = Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType: typeOf(reply) ?? unknownType, audio }));
-  return { kind: "whole", body, ...passedOn(reply) };
+  return { kind: "whole", body, ...forwardedHeaders(reply) };
 }
 
 function requestBody({ request, model }: Attempt): Buffer {
@@ -55,8 +56,8 @@ async function* chunksOf(
     yield [chunk(first ? { contentType, audio } : { audio })];
     first = false;
   }
-  meter.ended();
-  // The upstream does not count: every code point of the input stands for a token.
+  meter.reportEnd();
+  // The upstream reports no usage: every code point of the input counts as a token.
   const inputTokens = [...(request.message().input ?? "")].length;
   yield [chunk({ usage: { inputTokens, outputTokens: 0, totalTokens: inputTokens } })];
 }
@@ -65,7 +66,7 @@ function chunk(init: Parameters<typeof create<typeof SpeechChunkSchema>>[1]): Wi
   return Wire.ofMessage(SpeechChunkSchema, create(SpeechChunkSchema, init));
 }
 
-/** Returns the media type of an answer; undefined where it names none, or several. */
+/** Returns the media type of an answer; undefined where none or several are named. */
 function typeOf({ headers }: UpstreamReply): string | undefined {
   const type = headers["content-type"];
   return typeof type === "string" ? type : undefined;

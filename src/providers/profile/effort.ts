@@ -1,41 +1,45 @@
-/** How much a model is to think, in the words that its server takes. */
+/** Fits the reasoning effort of a chat request to the words that the server takes. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { efforts } from "../../config/schema-profile.ts";
-import type { Facts } from "./profile.ts";
+import type { Capabilities } from "./profile.ts";
 
 export type Effort = (typeof efforts)[number];
 
 export interface FittedEffort {
   readonly changes: Readonly<Record<string, JsonValue | undefined>>;
   readonly dropped: readonly string[];
-  /** Whether the model will think, as far as it is known. */
+  /** Whether the model will reason, as far as is known. */
   readonly reasons: boolean;
 }
 
 const key = "reasoning_effort";
 
-/** Fits the effort that a chat request asks for. One that the server does not take becomes the nearest that it does, or is left out. */
-export function fitEffort(json: JsonObject, facts: Facts): FittedEffort {
+/** Fits `reasoning_effort`. An effort that the server does not take becomes its replacement, or is left out. */
+export function fitEffort(json: JsonObject, capabilities: Capabilities): FittedEffort {
   const asked = json[key] ?? undefined;
-  const { efforts: taken, effort_key: place = key, effort_default: byDefault } = facts;
+  const { efforts: taken, effort_key: place = key, effort_default: byDefault } = capabilities;
   const unasked = byDefault === undefined ? (taken?.length ?? 0) > 0 : byDefault !== "none";
   if (asked === undefined) return { changes: {}, dropped: [], reasons: unasked };
   if (taken === undefined) return { changes: {}, dropped: [], reasons: asked !== "none" };
-  const fitted = takenFor(asked, taken, facts);
+  const fitted = takenFor(asked, taken, capabilities);
   if (fitted === undefined) return { changes: { [key]: undefined }, dropped: [key], reasons: unasked };
   const reasons = fitted !== "none";
   if (place === key) return { changes: fitted === asked ? {} : { [key]: fitted }, dropped: [], reasons };
   return { changes: { [key]: undefined, ...placed(json, place, fitted) }, dropped: [], reasons };
 }
 
-function takenFor(asked: JsonValue, taken: readonly Effort[], { efforts_instead: instead }: Facts): Effort | undefined {
+function takenFor(
+  asked: JsonValue,
+  taken: readonly Effort[],
+  { efforts_instead: instead }: Capabilities,
+): Effort | undefined {
   const word = efforts.find((effort) => effort === asked);
   if (word === undefined) return undefined;
-  // A rule for some models may take fewer than the one that names what stands for the others.
+  // A rule for some models may accept fewer efforts than the rule that names the replacement.
   return [word, instead?.[word]].find((effort) => effort !== undefined && taken.includes(effort));
 }
 
-/** `thinking.effort` goes into the object `thinking`, whatever that has besides. */
+/** Puts `thinking.effort` into the object `thinking`, beside its other members. */
 function placed(json: JsonObject, place: string, effort: Effort): Record<string, JsonValue> {
   const [outer = place, inner] = place.split(".");
   if (inner === undefined) return { [outer]: effort };

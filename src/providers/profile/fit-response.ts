@@ -2,49 +2,49 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
-import type { Fitted } from "../contract.ts";
+import type { FittedRequest } from "../contract.ts";
 import { fitEffort } from "./effort.ts";
-import { instructionsChanged } from "./input-instructions.ts";
-import type { Facts } from "./profile.ts";
+import { placeInputInstructions } from "./input-instructions.ts";
+import type { Capabilities } from "./profile.ts";
 import { isDefault, refusedIn } from "./refused.ts";
 
 type Changes = Readonly<Record<string, JsonValue | undefined>>;
 
-export function fitResponse<W extends Wire>(request: W, facts: Facts): Fitted<W> {
-  const fitted = fitJson(request.outline(), facts);
+export function fitResponse<W extends Wire>(request: W, capabilities: Capabilities): FittedRequest<W> {
+  const fitted = fitJson(request.outline(), capabilities);
   const values = Object.values(fitted.changes);
   if (values.length === 0) return { request, dropped: fitted.dropped };
-  // An outline has other texts in the place of long ones: lists and objects are made of all of it.
+  // An outline has fillers in place of long strings, so lists and objects are rebuilt from the whole request.
   const isPlain = values.every((value) => typeof value !== "object");
   if (isPlain || !request.isLong) return { request: request.with(fitted.changes) as W, dropped: fitted.dropped };
-  const { changes, dropped } = fitJson(request.json(), facts);
+  const { changes, dropped } = fitJson(request.json(), capabilities);
   return { request: request.rebuiltWith(changes) as W, dropped };
 }
 
-function fitJson(json: JsonObject, facts: Facts) {
-  const reasoning = fitReasoning(json, facts);
-  const refused = refusedIn(json, facts.refuses_responses, facts, reasoning.reasons);
-  const included = fitInclude(json, facts, reasoning.reasons);
+function fitJson(json: JsonObject, capabilities: Capabilities) {
+  const reasoning = fitReasoning(json, capabilities);
+  const refused = refusedIn(json, capabilities.refuses_responses, capabilities, reasoning.reasons);
+  const included = fitInclude(json, capabilities, reasoning.reasons);
   const changes: Changes = {
-    ...boundIn(json, facts),
+    ...boundIn(json, capabilities),
     ...reasoning.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...included.changes,
-    ...instructionsChanged(json, facts),
+    ...placeInputInstructions(json, capabilities),
   };
   const named = refused.filter((key) => !isDefault(key, json[key]) && !isForKeeping(key));
   return { changes, dropped: [...reasoning.dropped, ...named, ...included.dropped] };
 }
 
-/** What is only for the next turn, and the gateway asks for by itself, is no loss where the server has no such thing. */
+/** Reports whether a key only prepares the next turn. The gateway adds it by itself, so leaving it out is no loss. */
 function isForKeeping(key: string): boolean {
   return key === "include";
 }
 
 const logprobs = "message.output_text.logprobs";
 
-/** A model that tells no log probabilities while it reasons refuses to be asked for them here, too. */
-function fitInclude({ include }: JsonObject, { refuses_reasoning: refused = [] }: Facts, reasons: boolean) {
+/** A model that gives no log probabilities while it reasons refuses to be asked for them here, too. */
+function fitInclude({ include }: JsonObject, { refuses_reasoning: refused = [] }: Capabilities, reasons: boolean) {
   const isRefused = reasons && refused.includes("logprobs");
   if (!isRefused || !Array.isArray(include) || !include.includes(logprobs)) return { changes: {}, dropped: [] };
   const others = include.filter((word) => word !== logprobs);
@@ -52,19 +52,19 @@ function fitInclude({ include }: JsonObject, { refuses_reasoning: refused = [] }
   return { changes, dropped: [`include[${logprobs}]`] };
 }
 
-function boundIn({ max_output_tokens: asked }: JsonObject, { least_output: least = 1 }: Facts): Changes {
+function boundIn({ max_output_tokens: asked }: JsonObject, { least_output: least = 1 }: Capabilities): Changes {
   return typeof asked === "number" && asked < least ? { max_output_tokens: least } : {};
 }
 
-/** A server that refuses to hear of an effort refuses the whole of `reasoning`. */
-function fitReasoning({ reasoning }: JsonObject, facts: Facts) {
+/** A server that takes no effort refuses the whole of `reasoning`. */
+function fitReasoning({ reasoning }: JsonObject, capabilities: Capabilities) {
   const asked = isObject(reasoning) ? reasoning : {};
   const { effort = null } = asked;
-  const said: JsonObject = effort === null ? {} : { reasoning_effort: effort };
-  const { changes, dropped, reasons } = fitEffort(said, { ...facts, effort_key: "reasoning_effort" });
+  const requested: JsonObject = effort === null ? {} : { reasoning_effort: effort };
+  const { changes, dropped, reasons } = fitEffort(requested, { ...capabilities, effort_key: "reasoning_effort" });
   const named = dropped.map(() => "reasoning.effort");
   if (!isObject(reasoning)) return { changes: {}, dropped: [], reasons };
-  if (facts.efforts?.length === 0) return { changes: { reasoning: undefined }, dropped: named, reasons };
+  if (capabilities.efforts?.length === 0) return { changes: { reasoning: undefined }, dropped: named, reasons };
   if (Object.keys(changes).length === 0) return { changes: {}, dropped: named, reasons };
   const { effort: _, ...rest } = asked;
   const fitted = changes.reasoning_effort;

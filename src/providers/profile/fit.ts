@@ -1,59 +1,59 @@
 /**
- * Fits a request to what its server takes: by other names where they mean the same, else by leaving out and naming what would
- * be refused.
+ * Fits a chat request to what its server takes: keys are renamed where another name means the same, and keys that
+ * would be refused are left out and named.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { efforts } from "../../config/schema-profile.ts";
 import type { Changes } from "../../wire/splice.ts";
 import type { Wire } from "../../wire/wire.ts";
-import type { Fitted, Fitting } from "../contract.ts";
+import type { FittedRequest, RequestFitter } from "../contract.ts";
 import { fitEffort } from "./effort.ts";
 import { fitResponse } from "./fit-response.ts";
 import { fitMessages } from "./messages.ts";
-import type { Facts, ModelProfile } from "./profile.ts";
+import type { Capabilities, ModelProfile } from "./profile.ts";
 import { isDefault, refusedIn } from "./refused.ts";
 
 /**
- * `reasons` says whether the model reasons: a server of which nobody has said which efforts it takes is asked for one by
- * a model that does.
+ * Returns the fitter of a model. `reasons` says whether the model reasons: a server whose efforts nobody stated is
+ * asked for one if it does.
  */
-export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): Fitting {
+export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): RequestFitter {
   const { stated } = profile;
-  const careful =
-    stated.efforts === undefined && reasons ? { ...profile.careful, efforts: [...efforts] } : profile.careful;
+  const conservative =
+    stated.efforts === undefined && reasons ? { ...profile.conservative, efforts: [...efforts] } : profile.conservative;
   const isUnknown = Object.keys(stated).length === 0;
   return {
-    outputBound: careful.output_bound,
-    customTools: careful.tools.includes("custom"),
-    responses: careful.responses,
-    takesAnyItem: careful.responses_items === "any",
+    outputBound: conservative.output_bound,
+    customTools: conservative.tools.includes("custom"),
+    responses: conservative.responses,
+    takesAnyItem: conservative.responses_items === "any",
     reasoningItems: {
-      areAskedFor: careful.reasoning_items !== "plain" && (reasons ?? mayReason(careful)),
-      taken: careful.reasoning_items,
+      areAskedFor: conservative.reasoning_items !== "plain" && (reasons ?? mayReason(conservative)),
+      taken: conservative.reasoning_items,
     },
-    reasonsBy: (effort) => fitEffort(effort === undefined ? {} : { reasoning_effort: effort }, careful).reasons,
+    reasonsBy: (effort) => fitEffort(effort === undefined ? {} : { reasoning_effort: effort }, conservative).reasons,
     fit(operation, request, isOwn) {
-      const facts = isOwn ? stated : careful;
+      const capabilities = isOwn ? stated : conservative;
       if (isOwn && isUnknown) return { request, dropped: [] };
-      if (operation === "responses") return fitResponse(request, facts);
-      return operation === "chat" ? fitChat(request, facts, isOwn) : { request, dropped: [] };
+      if (operation === "responses") return fitResponse(request, capabilities);
+      return operation === "chat" ? fitChat(request, capabilities, isOwn) : { request, dropped: [] };
     },
   };
 }
 
-/** Whether a model reasons of which its server says so much. */
-function mayReason({ efforts: taken, effort_default: byDefault }: Facts): boolean {
+/** Reports whether the stated capabilities say that the model reasons. */
+function mayReason({ efforts: taken, effort_default: byDefault }: Capabilities): boolean {
   return (taken ?? []).some((effort) => effort !== "none") || (byDefault ?? "none") !== "none";
 }
 
-function fitChat<W extends Wire>(request: W, facts: Facts, isOwn: boolean): Fitted<W> {
-  const fitted = fitJson(request.outline(), facts, isOwn);
+function fitChat<W extends Wire>(request: W, capabilities: Capabilities, isOwn: boolean): FittedRequest<W> {
+  const fitted = fitJson(request.outline(), capabilities, isOwn);
   const values = Object.values(fitted.changes);
   if (values.length === 0) return { request, dropped: fitted.dropped };
-  // An outline has other texts in the place of long ones: lists and objects are made of all of it.
+  // An outline has fillers in place of long strings, so lists and objects are rebuilt from the whole request.
   const isPlain = values.every((value) => typeof value !== "object");
   if (isPlain || !request.isLong) return { request: request.with(fitted.changes) as W, dropped: fitted.dropped };
-  const { changes, dropped } = fitJson(request.json(), facts, isOwn);
+  const { changes, dropped } = fitJson(request.json(), capabilities, isOwn);
   return { request: request.rebuiltWith(changes) as W, dropped };
 }
 
@@ -62,18 +62,18 @@ interface FittedJson {
   readonly dropped: readonly string[];
 }
 
-function fitJson(json: JsonObject, facts: Facts, isOwn: boolean): FittedJson {
-  const effort = fitEffort(json, facts);
-  const messages = fitMessages(json.messages, facts);
-  const refused = refusedIn(json, facts.refuses, facts, effort.reasons);
-  const format = fitFormat(json, facts);
+function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): FittedJson {
+  const effort = fitEffort(json, capabilities);
+  const messages = fitMessages(json.messages, capabilities);
+  const refused = refusedIn(json, capabilities.refuses, capabilities, effort.reasons);
+  const format = fitFormat(json, capabilities);
   const changes: Record<string, JsonValue | undefined> = {
-    ...boundIn(json, facts),
+    ...boundIn(json, capabilities),
     ...effort.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...format.changes,
     ...(isOwn ? {} : withoutEmptyTools(json)),
-    ...(facts.include_usage === false && json.stream_options !== undefined ? { stream_options: undefined } : {}),
+    ...(capabilities.include_usage === false && json.stream_options !== undefined ? { stream_options: undefined } : {}),
     ...(messages ? { messages: messages.messages as JsonValue } : {}),
   };
   const dropped = [
@@ -85,10 +85,10 @@ function fitJson(json: JsonObject, facts: Facts, isOwn: boolean): FittedJson {
   return { changes, dropped };
 }
 
-/** The two names of the bound of the output. Where both are there, the larger counts, as it does for the price. */
+/** The two names of the output bound. Where both are set the larger counts, as it does for the price. */
 const bounds = ["max_tokens", "max_completion_tokens"] as const;
 
-function boundIn(json: JsonObject, { output_bound: name, least_output: least = 1 }: Facts) {
+function boundIn(json: JsonObject, { output_bound: name, least_output: least = 1 }: Capabilities) {
   const present = bounds.filter((bound) => typeof json[bound] === "number");
   if (name === undefined || present.length === 0) return {};
   const asked = Math.max(...present.map((bound) => json[bound] as number));
@@ -98,8 +98,8 @@ function boundIn(json: JsonObject, { output_bound: name, least_output: least = 1
   return { [other as string]: undefined, [name]: bound };
 }
 
-/** A server that knows no schema is asked for any JSON at least. */
-function fitFormat(json: JsonObject, { response_formats: taken }: Facts) {
+/** A server that takes no schema is asked for JSON at least. */
+function fitFormat(json: JsonObject, { response_formats: taken }: Capabilities) {
   const { response_format: asked } = json;
   const type = typeof asked === "object" && asked !== null && !Array.isArray(asked) ? asked.type : undefined;
   const isTaken = type === undefined || type === "text" || taken === undefined || taken.some((one) => one === type);
@@ -110,7 +110,7 @@ function fitFormat(json: JsonObject, { response_formats: taken }: Facts) {
   return { changes: { response_format: undefined }, dropped: ["response_format"] };
 }
 
-/** Several servers refuse a list of no tools. */
+/** Several servers refuse an empty list of tools. */
 function withoutEmptyTools({ tools }: JsonObject) {
   const isEmpty = Array.isArray(tools) && tools.length === 0;
   return isEmpty ? { tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined } : {};

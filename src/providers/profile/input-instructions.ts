@@ -1,15 +1,15 @@
 /**
- * Instructions among the items of a request for a response, as the server takes them: `developer` is said as `system` where it is
- * not known, and where instructions may stand nowhere but first, all of them become `instructions`, in their order.
+ * Instructions among the items of a request for a response. Servers that do not know `developer` get `system`.
+ * Servers that take instructions only first get all of them, in order, as `instructions`.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
-import type { Facts } from "./profile.ts";
+import type { Capabilities } from "./profile.ts";
 
-/** Returns what of the request changes: nothing where the server takes it as it is, or nobody says what it takes. */
-export function instructionsChanged(
+/** Returns the changes to the request: none where the server takes it as it is, or what it takes is not stated. */
+export function placeInputInstructions(
   json: JsonObject,
-  { developer, system }: Facts,
+  { developer, system }: Capabilities,
 ): Readonly<Record<string, JsonValue>> {
   const { input: items, instructions = null } = json;
   if (!Array.isArray(items) || (developer !== "system" && system !== "first")) return {};
@@ -24,8 +24,8 @@ function isInstruction(item: JsonValue): item is JsonObject {
 }
 
 function joined(items: readonly JsonValue[], instructions: JsonValue): Readonly<Record<string, JsonValue>> {
-  const told = typeof instructions === "string" && instructions !== "" ? [instructions] : [];
-  const texts = [...told, ...items.filter(isInstruction).map(textOf)];
+  const existing = typeof instructions === "string" && instructions !== "" ? [instructions] : [];
+  const texts = [...existing, ...items.filter(isInstruction).map(textOf)];
   return {
     instructions: texts.filter((text) => text !== "").join("\n\n"),
     input: items.filter((item) => !isInstruction(item)),

@@ -1,16 +1,17 @@
 /**
- * Instructions in a chat, as the server takes them: `developer` is said as `system` where it is not known, and where
- * instructions may stand nowhere but first, all of them become one first message, in their order.
+ * Instructions in a chat. Servers that do not know `developer` get `system`. Servers that take instructions only
+ * first get all of them, in order, as one first message.
  *
- * What stood around an instruction is a turn of one: templates that want instructions first want turns to alternate, too.
+ * User messages on both sides of a moved instruction become one: templates that want instructions first also want
+ * turns to alternate.
  */
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
-import type { Facts } from "./profile.ts";
+import type { Capabilities } from "./profile.ts";
 
-/** Returns the messages as they are where nobody says what the server takes. */
-export function withInstructions(
+/** Returns the messages unchanged where nothing is stated of what the server takes. */
+export function placeInstructions(
   messages: readonly JsonObject[],
-  { developer, system }: Pick<Facts, "developer" | "system">,
+  { developer, system }: Pick<Capabilities, "developer" | "system">,
 ): readonly JsonObject[] {
   const known = developer === "system" ? messages.map(asSystem) : messages;
   return system === "first" && known.some(isLate) ? folded(known) : known;
@@ -42,7 +43,7 @@ function folded(messages: readonly JsonObject[]): JsonObject[] {
   return [first, ...others];
 }
 
-/** Returns one text where all are texts, else their parts. */
+/** Returns one string where all contents are strings, else their parts. */
 function contentOfAll(messages: readonly JsonObject[], between: string): JsonValue {
   const contents = messages.map(({ content = "" }) => content).filter((content) => content !== "" && content !== null);
   if (contents.every((content) => typeof content === "string")) return contents.join(between);

@@ -1,30 +1,32 @@
-/** Has the messages of a chat request stand as a server's template wants them. Nothing of their texts is lost. */
+/** Fits the messages of a chat request to a server's template. No text is lost. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { withInstructions } from "./instructions.ts";
-import type { Facts } from "./profile.ts";
+import { placeInstructions } from "./instructions.ts";
+import type { Capabilities } from "./profile.ts";
 
-/** Returns the messages, and the paths of what is left out of them; undefined where they can stay as they are. */
+/** Returns the messages and the paths of what was left out; undefined where they can stay as they are. */
 export function fitMessages(
   messages: JsonValue | undefined,
-  facts: Facts,
+  capabilities: Capabilities,
 ): { readonly messages: readonly JsonObject[]; readonly dropped: readonly string[] } | undefined {
   if (!Array.isArray(messages)) return undefined;
   const dropped: string[] = [];
-  const fitted = messages.map((message, i) => fitMessage(message as JsonObject, facts, `messages[${i}]`, dropped));
-  const folded = withInstructions(fitted, facts);
+  const fitted = messages.map((message, i) =>
+    fitMessage(message as JsonObject, capabilities, `messages[${i}]`, dropped),
+  );
+  const folded = placeInstructions(fitted, capabilities);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);
   return isChanged ? { messages: folded, dropped } : undefined;
 }
 
-function fitMessage(message: JsonObject, facts: Facts, path: string, dropped: string[]): JsonObject {
+function fitMessage(message: JsonObject, capabilities: Capabilities, path: string, dropped: string[]): JsonObject {
   const changes: Record<string, JsonValue | undefined> = {};
   const role = message.role === "developer" ? "system" : message.role;
-  if (facts.plain_text?.some((plain) => plain === role)) {
+  if (capabilities.plain_text?.some((plain) => plain === role)) {
     const text = textOf(message.content);
     if (text !== undefined) changes.content = text;
   }
-  fitThoughts(message, facts, path, changes, dropped);
-  for (const key of facts.refuses ?? []) {
+  fitThoughts(message, capabilities, path, changes, dropped);
+  for (const key of capabilities.refuses ?? []) {
     const [, name] = /^messages\[\]\.(\w+)$/.exec(key) ?? [];
     if (name === undefined || (message[name] ?? null) === null) continue;
     changes[name] = undefined;
@@ -33,16 +35,16 @@ function fitMessage(message: JsonObject, facts: Facts, path: string, dropped: st
   return Object.keys(changes).length === 0 ? message : withChanges(message, changes);
 }
 
-/** Some call what a model has thought by another name, and some refuse to hear of it. */
+/** Renames or drops reasoning: some servers have another name for it, and some refuse it. */
 function fitThoughts(
   message: JsonObject,
-  { thoughts }: Facts,
+  { thoughts }: Capabilities,
   path: string,
   changes: Record<string, JsonValue | undefined>,
   dropped: string[],
 ): void {
   if (thoughts === undefined || message.role !== "assistant") return;
-  // What another family's vendor has signed.
+  // These blocks are signed by another family's vendor.
   if ((message.thinking_blocks ?? null) !== null) {
     changes.thinking_blocks = undefined;
     dropped.push(`${path}.thinking_blocks`);
@@ -56,7 +58,7 @@ function fitThoughts(
   }
 }
 
-/** Returns a list of texts as one; undefined where it is one already, or holds anything else. */
+/** Joins a list of texts; undefined for a string, and for lists with anything else. */
 function textOf(content: JsonValue | undefined): string | undefined {
   if (!Array.isArray(content)) return undefined;
   const texts = content.map((part) => (isText(part) ? part.text : undefined));

@@ -1,33 +1,34 @@
 /**
- * Reads dialect profiles: what a server takes, for each model that it serves. The only reader of them.
+ * Reads dialect profiles: what a server takes, for each model that it serves. It is their only reader.
  *
- * A fact that a profile states holds for every request. What it leaves out is filled in carefully, by what nearly every server
- * takes, for requests that the gateway has written itself; a request in the server's own family goes on as its caller wrote it.
+ * What a profile states holds for every request. The rest is filled in conservatively, by what nearly every server
+ * takes, for requests that the gateway wrote itself. A request in the server's own family is sent as its caller wrote
+ * it.
  */
 import type { ProfileConfig, ProfileRule } from "../../config/schema-profile.ts";
 
-/** Of one model, all that is to be known of what its server takes. */
-export type Facts = Omit<ProfileRule, "match">;
-/** None of them left out. */
-export type AllFacts = { readonly [fact in keyof Facts]-?: NonNullable<Facts[fact]> };
+/** Capabilities is what a server takes of requests to one model, as far as stated. */
+export type Capabilities = Omit<ProfileRule, "match">;
+/** AllCapabilities leaves nothing out. */
+export type AllCapabilities = { readonly [fact in keyof Capabilities]-?: NonNullable<Capabilities[fact]> };
 
 export interface ModelProfile {
   /** What the profile states. */
-  readonly stated: Facts;
-  /** The same, with what is careful in the place of what is not stated. */
-  readonly careful: AllFacts;
+  readonly stated: Capabilities;
+  /** The same, with conservative values for what is not stated. */
+  readonly conservative: AllCapabilities;
 }
 
 export type ProfiledOperation = keyof NonNullable<ProfileConfig["operations"]>;
 
 export interface Profile {
-  /** Where an operation is served, below the base address; undefined where it is not. */
+  /** Returns the path of an operation below the base address; undefined where it is not served. */
   pathOf(operation: ProfiledOperation): string | undefined;
-  /** By the model's name at the upstream. */
+  /** Returns the profile of a model by its name at the upstream. */
   of(model: string): ModelProfile;
 }
 
-/** What a server serves of which nobody has said anything. */
+/** The operations of a server without a stated list. */
 const usual: NonNullable<ProfileConfig["operations"]> = {
   chat: "/chat/completions",
   completions: "/completions",
@@ -35,13 +36,13 @@ const usual: NonNullable<ProfileConfig["operations"]> = {
   speech: "/audio/speech",
 };
 
-/** Keys of OpenAI's own service, which servers refuse that take no key that they do not know, and others ignore. */
+/** Keys of OpenAI's own service. Other servers ignore them, and strict ones refuse them. */
 const ofOpenAiOnly = [
   ...["prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "verbosity"],
   "web_search_options",
 ];
 
-const careful: AllFacts = {
+const conservative: AllCapabilities = {
   output_bound: "max_tokens",
   least_output: 1,
   developer: "system",
@@ -65,13 +66,13 @@ const careful: AllFacts = {
 
 export function createProfile(config: ProfileConfig): Profile {
   const { operations = usual, models = [], ...base } = config;
-  const rules = models.map(({ match, ...facts }) => ({ matches: matcherOf(match), facts }));
+  const rules = models.map(({ match, ...capabilities }) => ({ matches: matcherOf(match), facts: capabilities }));
   const known = new Map<string, ModelProfile>();
   const read = (model: string): ModelProfile => {
-    const matching = rules.filter(({ matches }) => matches(model)).map(({ facts }) => facts);
-    const stated: Facts = [base, ...matching].reduce(over, {});
-    // No fact that is stated is undefined.
-    return { stated, careful: { ...careful, ...stated } as AllFacts };
+    const matching = rules.filter(({ matches }) => matches(model)).map(({ facts: capabilities }) => capabilities);
+    const stated: Capabilities = [base, ...matching].reduce(merge, {});
+    // No stated capability is undefined.
+    return { stated, conservative: { ...conservative, ...stated } as AllCapabilities };
   };
   return {
     pathOf: (operation) => operations[operation],
@@ -83,16 +84,16 @@ export function createProfile(config: ProfileConfig): Profile {
   };
 }
 
-/** What is refused adds up; of all else the later word holds. */
-function over(facts: Facts, further: Facts): Facts {
-  const joined = { ...facts, ...further };
+/** Merges two rules. Lists of refused keys add up; of all else the later value holds. */
+function merge(capabilities: Capabilities, further: Capabilities): Capabilities {
+  const joined = { ...capabilities, ...further };
   for (const key of ["refuses", "refuses_reasoning", "refuses_responses"] as const) {
-    if (facts[key] && further[key]) joined[key] = [...facts[key], ...further[key]];
+    if (capabilities[key] && further[key]) joined[key] = [...capabilities[key], ...further[key]];
   }
   return joined;
 }
 
-/** A pattern without a slash is of what stands behind the last one, for aggregators put a maker's name before it. */
+/** A pattern without a slash matches what follows the last slash: aggregators put the maker's name before it. */
 function matcherOf(patterns: readonly string[]): (model: string) => boolean {
   const named = patterns.map((pattern) => ({ isWhole: pattern.includes("/"), expression: expressionOf(pattern) }));
   return (model) => {

@@ -1,8 +1,8 @@
 /**
- * Reasoning that a vendor has encrypted for the next turn ↔ the text that stands for it where other families keep what thinking is
- * proved by. Callers keep it and send it back unread.
+ * Reasoning that a vendor encrypted for the next turn ↔ a text that other families keep as the signature of thinking.
+ * Callers send it back unread.
  *
- * It says whose it is, by the upstream's name: nobody else can read it. It is no secret: what is inside is encrypted already.
+ * The seal names its upstream, since nobody else can read it. It is not secret: its content is encrypted already.
  */
 import { createHash } from "node:crypto";
 import type { JsonValue } from "@bufbuild/protobuf";
@@ -11,16 +11,16 @@ import { isObject } from "../../wire/json.ts";
 const mark = "reasoning:";
 
 export interface SealedReasoning {
-  /** By `makerOf`. */
+  /** The hash that `makerOf` returns. */
   readonly maker: string;
   /** The item's id at its upstream; empty where it has none. */
   readonly id: string;
   readonly encrypted: string;
-  /** How many calls came before it in its answer. */
+  /** Number of calls before it in its answer. */
   readonly calls: number;
 }
 
-/** Returns what tells an upstream's items from those of others. */
+/** Returns a hash that tells an upstream's items from those of others. */
 export function makerOf(upstream: string): string {
   return createHash("sha256").update(upstream).digest("hex").slice(0, 8);
 }
@@ -33,7 +33,7 @@ export function isSealedReasoning(text: JsonValue | undefined): text is string {
   return typeof text === "string" && text.startsWith(mark);
 }
 
-/** Returns undefined for what was not sealed here. */
+/** Returns undefined for a text that was not sealed here. */
 export function unsealReasoning(text: JsonValue | undefined): SealedReasoning | undefined {
   if (!isSealedReasoning(text)) return undefined;
   try {

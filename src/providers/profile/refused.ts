@@ -1,19 +1,19 @@
 /** The keys of a request that its server refuses. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Facts } from "./profile.ts";
+import type { Capabilities } from "./profile.ts";
 
-/** Returns those that the request has, of the keys refused always and of those refused while the model reasons. */
+/** Returns the refused keys that the request has: those refused always and those refused while the model reasons. */
 export function refusedIn(
   json: JsonObject,
   always: readonly string[] = [],
-  { refuses_reasoning = [] }: Facts,
+  { refuses_reasoning = [] }: Capabilities,
   reasons: boolean,
 ): string[] {
   const refused = new Set(reasons ? [...always, ...refuses_reasoning] : always);
   return [...refused].filter((key) => (json[key] ?? null) !== null);
 }
 
-/** Values that say what is so anyway: nothing is lost with them. */
+/** Default values. Nothing is lost when they are left out. */
 const defaults: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
   ["temperature", 1],
   ["top_p", 1],

@@ -1,6 +1,6 @@
 /**
- * How signatures of texts that Gemini made are known again: callers of Messages have them as redacted thinking, which no other
- * vendor takes for its own. `families/call-signature.ts` writes and reads them.
+ * Recognises sealed signatures of Gemini's texts. Callers of Messages hold them as redacted thinking, which no other
+ * vendor accepts. `families/call-signature.ts` writes and reads them.
  */
 
 export const sealMark = "sig-";

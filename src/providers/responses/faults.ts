@@ -1,19 +1,19 @@
 /**
- * What an upstream says in the place of a response, or beside one: its failure, an error in whatever shape, a response that is not
- * over, one without anything in it. None of them is told as an answer, nor charged as one.
+ * Finds errors in place of a response, or beside one: a failed response, an error in any shape, an unfinished
+ * response, an empty one. None of them is passed on or charged as an answer.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { operationUnserved, type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
-import { namesError, type Place, saysAnything } from "../errors/errors-in-answers.ts";
+import { type ErrorPlace, namesError, saysAnything } from "../errors/errors-in-answers.ts";
 import { isOfChat } from "./unserved.ts";
 
-/** Makes the refusal of an error in whatever shape. */
+/** RefusalOf turns an error of any shape into a refusal. */
 type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
 
-/** Returns what finds the refusal for what is no response, or no event of one. */
+/** Returns a function that finds the refusal for JSON that is no response and no event of one. */
 export function responsesFaults(refusalOf: RefusalOf) {
-  return (json: JsonObject, bytes: Buffer, _: unknown, place: Place): Refusal | undefined => {
+  return (json: JsonObject, bytes: Buffer, _: unknown, place: ErrorPlace): Refusal | undefined => {
     if (place === "frame" && json.type === "response.failed") return ofFailed(json.response, refusalOf);
     if (place === "frame" && json.type === "response.cancelled") return cancelled();
     if (place === "frame" && isObject(json.response)) {
@@ -36,14 +36,14 @@ function isFailed({ object, status, output }: JsonObject): boolean {
   return status === "failed" && (object === "response" || Array.isArray(output));
 }
 
-/** The failure of a response stands in it. */
+/** The error of a failed response stands inside it. */
 function ofFailed(response: JsonObject[string] | undefined, refusalOf: RefusalOf): Refusal {
   const error = isObject(response) ? response.error : undefined;
   if (!isObject(error)) return upstreamFailed("it broke off its answer by an error");
   return refusalOfError({ error }, Buffer.alloc(0), refusalOf);
 }
 
-/** Callers of the family read an error and nothing that stands beside it. */
+/** Callers of the family read the error and nothing beside it. */
 function refusalOfError(json: JsonObject, bytes: Buffer, refusalOf: RefusalOf): Refusal {
   if (!isObject(json.error)) return refusalOf(json, bytes);
   const { type = null, code = null, param = null, ...more } = json.error;
@@ -51,7 +51,7 @@ function refusalOfError(json: JsonObject, bytes: Buffer, refusalOf: RefusalOf): 
   return refusalOf(alone, Buffer.from(JSON.stringify(alone)));
 }
 
-/** One that was cut off may have nothing to show: all of it was thought. */
+/** An incomplete response may be empty: all of it was reasoning. */
 function faultOfWhole({ status, output }: JsonObject): Refusal | undefined {
   if (status === "cancelled") return cancelled();
   if (status === "queued" || status === "in_progress") return upstreamFailed("its answer is not over");

@@ -1,4 +1,4 @@
-/** A whole response → the events that say the same, each item in one piece. */
+/** A unary response → the events that say the same, each item in one delta. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 
@@ -25,7 +25,7 @@ function eventsOfItem(item: JsonObject, output_index: number): JsonObject[] {
   ];
 }
 
-/** Returns the item as it begins. What is not known to grow begins whole. */
+/** Returns the item as it begins. Unknown types begin complete. */
 function emptied(item: JsonObject): JsonObject {
   const begun = { ...item, status: "in_progress" };
   switch (item.type) {

@@ -1,22 +1,22 @@
 /**
- * The items that the events of a streamed response have told, and what its last event lacks of them: servers leave items out there
- * that they have told before, whole or piece by piece. What was told belongs to the answer.
+ * Collects the items of a streamed response, and restores those that its last event lacks: some servers leave out
+ * there what they sent before, whole or in pieces.
  *
- * An item that has ended is kept as it ended; of one that is still told, its pieces are.
+ * A finished item is kept as it ended, an open one as its pieces.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { closed, GrowingText, isHollow, type OpenItem, opened } from "./open-item.ts";
+import { closeItem, isEmptyItem, type OpenItem, openItem, TextBuilder } from "./open-item.ts";
 
-/** The most that is kept of what is told, in bytes. */
+/** The most that is kept, in bytes. */
 const mostKept = 64 * 1024 * 1024;
-/** What a text that is told in pieces takes beside them, in bytes. */
+/** The overhead of a text that comes in pieces, in bytes. */
 const bytesOfOpen = 256;
 
 export class ResponseItems {
-  /** By their place in the output, or their id where that is not told. */
+  /** By output index, or by id where there is none. */
   readonly #ended = new Map<JsonValue, JsonObject>();
   readonly #open = new Map<JsonValue, OpenItem>();
   #kept = 0;
@@ -29,32 +29,32 @@ export class ResponseItems {
     else if (type === "response.output_item.done" && isObject(item)) this.#end(event, item, frame.byteLength);
   }
 
-  /** Returns the output of a response that has ended so, with all that was told: as it is, where it lacks nothing. */
+  /** Returns the complete output of a response with this status; the same list where it lacks nothing. */
   whole(output: JsonValue | undefined, status: string): readonly JsonValue[] {
     const own = Array.isArray(output) ? this.#filled(output, status) : [];
     const missing = this.#missing(own.filter(isObject), status);
     return missing.length === 0 ? own : inPlaces(own, missing);
   }
 
-  /** Returns the output with what was told of items that are there, and say nothing. */
+  /** Returns the output with its empty items filled from the events. */
   #filled(output: readonly JsonValue[], status: string): readonly JsonValue[] {
-    if (!output.some(isHollow)) return output;
-    const told = new Map<JsonValue | undefined, JsonObject>();
-    for (const open of this.#open.values()) told.set(open.item.id, closed(open, status) ?? open.item);
-    for (const item of this.#ended.values()) told.set(item.id, item);
-    return output.map((item) => (isHollow(item) && item.id !== undefined ? (told.get(item.id) ?? item) : item));
+    if (!output.some(isEmptyItem)) return output;
+    const known = new Map<JsonValue | undefined, JsonObject>();
+    for (const open of this.#open.values()) known.set(open.item.id, closeItem(open, status) ?? open.item);
+    for (const item of this.#ended.values()) known.set(item.id, item);
+    return output.map((item) => (isEmptyItem(item) && item.id !== undefined ? (known.get(item.id) ?? item) : item));
   }
 
   #begin(event: JsonObject, item: JsonObject, bytes: number): void {
     this.#keep(bytes);
-    this.#open.set(keyOf(event), opened(item));
+    this.#open.set(keyOf(event), openItem(item));
   }
 
   #end(event: JsonObject, item: JsonObject, bytes: number): void {
     const key = keyOf(event);
     const open = this.#open.get(key);
     this.#open.delete(key);
-    this.#ended.set(key, (open && isHollow(item) ? closed(open, "completed") : undefined) ?? item);
+    this.#ended.set(key, (open && isEmptyItem(item) ? closeItem(open, "completed") : undefined) ?? item);
     this.#keep(bytes);
   }
 
@@ -67,20 +67,20 @@ export class ResponseItems {
       open.input.add(delta);
     const partType = partTypes.get(type);
     if (partType === undefined) return;
-    const part = open.texts.get(place) ?? { type: partType, text: new GrowingText() };
+    const part = open.texts.get(place) ?? { type: partType, text: new TextBuilder() };
     if (!open.texts.has(place)) this.#keep(bytesOfOpen);
     open.texts.set(place, part);
     part.text.add(delta);
   }
 
-  /** Some servers tell a text without saying that its message begins. */
+  /** Some servers send a text without announcing its message. */
   #openFor(event: JsonObject): OpenItem | undefined {
     const key = keyOf(event);
     const open = this.#open.get(key);
     if (open || this.#ended.has(key) || !partTypes.has(event.type)) return open;
     const id = typeof event.item_id === "string" ? { id: event.item_id } : {};
     const item = { ...id, type: "message", role: "assistant" };
-    const begun = opened(item);
+    const begun = openItem(item);
     this.#open.set(key, begun);
     return begun;
   }
@@ -90,10 +90,13 @@ export class ResponseItems {
     if (this.#kept > mostKept) throw upstreamFailed("its answer is too large");
   }
 
-  /** Returns what is not in the output, in the order of its places. Ids may differ there: then as many of a type are the same. */
+  /**
+   * Returns the items that the output lacks, by output index. Ids may differ there: then items are matched by type
+   * and number.
+   */
   #missing(output: readonly JsonObject[], status: string): [number, JsonObject][] {
-    const told = [...this.#ended, ...[...this.#open].map(([key, open]) => [key, closed(open, status)] as const)];
-    const items = told.filter((one): one is [JsonValue, JsonObject] => one[1] !== undefined);
+    const known = [...this.#ended, ...[...this.#open].map(([key, open]) => [key, closeItem(open, status)] as const)];
+    const items = known.filter((one): one is [JsonValue, JsonObject] => one[1] !== undefined);
     const ids = new Set(items.map(([, { id }]) => id));
     const outputIds = new Set(output.map(({ id }) => id));
     const others = counted(output.filter(({ id }) => id === undefined || !ids.has(id)));
@@ -118,7 +121,7 @@ function keyOf({ output_index: place = null, item_id = null, item }: JsonObject)
   return place ?? item_id ?? (isObject(item) ? (item.id ?? null) : null);
 }
 
-/** Puts items among others, each at its place in the whole: `missing` is in the order of its places. */
+/** Inserts items at their indices. `missing` is sorted by index. */
 function inPlaces(others: readonly JsonValue[], missing: readonly [number, JsonObject][]): JsonValue[] {
   const all: JsonValue[] = [];
   let next = 0;

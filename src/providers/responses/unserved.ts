@@ -1,16 +1,19 @@
 /**
- * How a server that has no responses shows it: a profile may be a vendor's whose server stands elsewhere. What says so has asked no
- * model: nothing is charged for it.
+ * Recognises a server without responses: a vendor's profile may stand for another server. No model was called, so
+ * nothing is charged.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
+import { readErrorBody } from "../errors/error-fields.ts";
 import { meaningOf } from "../errors/error-meaning.ts";
-import { readErrorBody } from "../errors/error-words.ts";
 import type { UpstreamError } from "../errors/upstream-error.ts";
 
 /** RFC 9110, 15.5.5, 15.5.6 and 15.6.2. */
 const statuses: ReadonlySet<number | undefined> = new Set([404, 405, 501]);
 
-/** Whether an error says that nothing is at this path. One that names the model is about that. */
+/**
+ * Reports whether an error means that nothing is served at this path. An error that names the model is about the
+ * model.
+ */
 export function isOfUnknownPath({ status, body, model }: UpstreamError): boolean {
   if (!statuses.has(status)) return false;
   const words = readErrorBody(body);
@@ -18,7 +21,7 @@ export function isOfUnknownPath({ status, body, model }: UpstreamError): boolean
   return !model || !(words.message ?? "").includes(model);
 }
 
-/** Whether it is an answer of chat, or a chunk of one: some servers take whatever they are sent for chat. */
+/** Reports a chat answer or chunk: some servers take any request for chat. */
 export function isOfChat({ object, choices }: JsonObject): boolean {
   return Array.isArray(choices) && (object === "chat.completion" || object === "chat.completion.chunk");
 }

@@ -1,28 +1,28 @@
 /**
- * What a response tells a meter: its usage, in parts that do not overlap, what the model wrote, and whether it gave up.
+ * Reports a response to a meter: its usage, the model's output, and whether the model gave up.
  *
- * What cannot be understood is passed over: it is never the answer's fault.
+ * Values that cannot be read are ignored: they are never the answer's fault.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
-import { ChatCounts } from "../usage/chat-counts.ts";
+import { ChatUsageReader } from "../usage/chat-counts.ts";
 
-/** Tells of a whole response. What was written counts only where the output is not told. */
+/** Reports a unary response. Output is counted only where no output usage is reported. */
 export function meterResponse(response: JsonObject, meter: Meter): void {
-  const counts = new ChatCounts();
+  const counts = new ChatUsageReader();
   tellUsage(response, counts, searchesIn(response.output), meter);
-  if (hasGivenUp(response)) meter.gaveUp();
-  if (counts.told.output !== undefined || !Array.isArray(response.output)) return;
+  if (hasGivenUp(response)) meter.reportGivenUp();
+  if (counts.reported.output !== undefined || !Array.isArray(response.output)) return;
   for (const item of response.output) if (isObject(item)) writeItem(item, meter);
 }
 
-/** Tells of the events of a stream. */
+/** ResponseMetering reports the events of a stream. */
 export class ResponseMetering {
   readonly #meter: Meter;
-  readonly #counts = new ChatCounts();
+  readonly #counts = new ChatUsageReader();
   #searches = 0;
-  /** Whether anything of the item that is being told has come piece by piece. */
+  /** Whether the current item came in pieces. */
   #hasPieces = false;
 
   constructor(meter: Meter) {
@@ -33,9 +33,9 @@ export class ResponseMetering {
     if (typeof type !== "string") return;
     if (type.endsWith(".delta")) {
       this.#hasPieces = true;
-      // Sound, and whatever else is no text.
+      // Audio, and anything else that is no text.
       if (typeof delta === "string") writeText(delta, this.#meter);
-      else this.#meter.wrote("");
+      else this.#meter.countText("");
     }
     if (isObject(item)) this.#item(type, item);
     if (isObject(response)) this.#response(response);
@@ -46,32 +46,37 @@ export class ResponseMetering {
       this.#hasPieces = false;
       writeBeginning(item, this.#meter);
     } else if (type === "response.output_item.done") {
-      // It has been made, also where the answer breaks off before its usage.
-      if (isSearch(item)) this.#meter.told({ searches: ++this.#searches });
+      // The search was made, even if the answer breaks off before its usage.
+      if (isSearch(item)) this.#meter.reportUsage({ searches: ++this.#searches });
       if (!this.#hasPieces) writeContent(item, this.#meter);
-      else if (item.encrypted_content) this.#meter.wrote("");
+      else if (item.encrypted_content) this.#meter.countText("");
       this.#hasPieces = false;
     }
   }
 
   #response(response: JsonObject): void {
     tellUsage(response, this.#counts, Math.max(this.#searches, searchesIn(response.output)), this.#meter);
-    if (hasGivenUp(response)) this.#meter.gaveUp();
+    if (hasGivenUp(response)) this.#meter.reportGivenUp();
   }
 }
 
-/** Searches of the web are items of the answer: only some vendors tell of them in the usage, too. */
-function tellUsage({ usage = null, service_tier }: JsonObject, counts: ChatCounts, items: number, meter: Meter): void {
+/** Web searches are items of the answer. Only some vendors report them in the usage, too. */
+function tellUsage(
+  { usage = null, service_tier }: JsonObject,
+  counts: ChatUsageReader,
+  items: number,
+  meter: Meter,
+): void {
   const hasTold = counts.take(service_tier === undefined ? { usage } : { usage, service_tier });
-  const { searches = items, ...told } = counts.told;
-  if (hasTold || searches > 0) meter.told(searches > 0 ? { ...told, searches } : told);
+  const { searches = items, ...reported } = counts.reported;
+  if (hasTold || searches > 0) meter.reportUsage(searches > 0 ? { ...reported, searches } : reported);
 }
 
 function searchesIn(output: JsonValue | undefined): number {
   return Array.isArray(output) ? output.filter((item) => isObject(item) && isSearch(item)).length : 0;
 }
 
-/** Pages that are opened and looked through cost nothing by themselves. */
+/** Opening and searching pages is free. */
 function isSearch({ type, action }: JsonObject): boolean {
   return type === "web_search_call" && (!isObject(action) || (action.type ?? "search") === "search");
 }
@@ -85,12 +90,12 @@ function writeItem(item: JsonObject, meter: Meter): void {
   writeContent(item, meter);
 }
 
-/** What an item is known by as it begins: that a message or a thought begins is nothing yet. */
+/** Counts the beginning of an item: the name of a call, but nothing for messages and reasoning. */
 function writeBeginning({ type, name }: JsonObject, meter: Meter): void {
   if (type === "message" || type === "reasoning") return;
-  if (typeof name === "string" && name !== "") meter.wrote(name);
-  // What the vendor's tools do, and what is still to be invented.
-  else if (typeof type === "string") meter.wrote("");
+  if (typeof name === "string" && name !== "") meter.countText(name);
+  // The vendor's tools at work, and unknown types.
+  else if (typeof type === "string") meter.countText("");
 }
 
 function writeContent(item: JsonObject, meter: Meter): void {
@@ -101,9 +106,9 @@ function writeContent(item: JsonObject, meter: Meter): void {
   }
   writeText(args, meter);
   writeText(input, meter);
-  if (encrypted_content) meter.wrote("");
+  if (encrypted_content) meter.countText("");
 }
 
 function writeText(text: JsonValue | undefined, meter: Meter): void {
-  if (typeof text === "string" && text !== "") meter.wrote(text);
+  if (typeof text === "string" && text !== "") meter.countText(text);
 }

@@ -1,7 +1,7 @@
 /**
- * Asks an upstream in its dialect: sends the request, sees it accepted, and counts what is waited for it.
+ * Calls an upstream in its dialect: sends the request, checks the status, and records the time waited.
  *
- * What the upstream refuses is thrown as the refusal that the dialect makes of it, now or later.
+ * An error answer is thrown as the dialect's refusal, now or later.
  */
 
 import type { AttemptRecord } from "../../call/call-record.ts";
@@ -9,42 +9,42 @@ import type { Refusal } from "../../call/refusals.ts";
 import type { Fields } from "../../http1/client/index.ts";
 import { andThen, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import type { Attempt } from "../contract.ts";
-import { understood } from "../errors/fault.ts";
+import type { Dialect } from "../dialect.ts";
+import { readOrFail } from "../errors/fault.ts";
 import { decoded } from "./content-coding.ts";
-import type { Dialect } from "./dialect.ts";
 import type { UpstreamReply } from "./reply.ts";
 import type { Upstream } from "./upstream.ts";
 import { readError, readWhole } from "./whole-body.ts";
 
-/** Who is asked what. */
-export interface ToAsk {
+/** UpstreamCall is one call to an upstream. */
+export interface UpstreamCall {
   readonly upstream: Upstream;
   readonly dialect: Dialect;
-  /** Below the upstream's base address. */
+  /** The path below the upstream's base address. */
   readonly path: string;
   readonly attempt: Attempt;
 }
 
-/** Returns what is made of the reply as soon as its head has come. */
-export function ask<A>(asking: ToAsk, answerOf: (reply: UpstreamReply) => MaybePromise<A>): MaybePromise<A> {
-  const { record } = asking.attempt;
-  const coming = waited(record, () => post(asking));
+/** Returns the result of `answerOf` for the reply, as soon as its head has come. */
+export function ask<A>(call: UpstreamCall, answerOf: (reply: UpstreamReply) => MaybePromise<A>): MaybePromise<A> {
+  const { record } = call.attempt;
+  const coming = timeWait(record, () => post(call));
   return andThen(coming, (coded) => {
     const reply = decoded(coded);
     if (reply.status === 200) return answerOf(reply);
-    const reading = waited(record, () => readError(reply));
+    const reading = timeWait(record, () => readError(reply));
     return andThen(reading, (bytes): never => {
-      throw refusalOf(reply, bytes, asking);
+      throw refusalOf(reply, bytes, call);
     });
   });
 }
 
 /**
- * Returns what is made of the reply when all of it has come. `eventsOf` returns what is made of one that comes as events, and
- * undefined for one that does not.
+ * Returns the result of `answerOf` for the complete body. `eventsOf` returns the result for a reply of events, and
+ * undefined for any other reply.
  */
 export function askWhole<A>(
-  asking: ToAsk,
+  call: UpstreamCall,
   maxBytes: number,
   answerOf: (bytes: Buffer, reply: UpstreamReply) => MaybePromise<A>,
   eventsOf: (reply: UpstreamReply) => MaybePromise<A> | undefined = () => undefined,
@@ -53,38 +53,38 @@ export function askWhole<A>(
     const reply = decoded(coded);
     if (reply.status !== 200)
       return andThen(readError(reply), (bytes) => () => {
-        throw refusalOf(reply, bytes, asking);
+        throw refusalOf(reply, bytes, call);
       });
     const events = eventsOf(reply);
     if (events) return andThen(events, (answer) => () => answer);
     return andThen(readWhole(reply, maxBytes), (bytes) => () => answerOf(bytes, reply));
   };
-  const reading = waited(asking.attempt.record, () => andThen(post(asking), read));
+  const reading = timeWait(call.attempt.record, () => andThen(post(call), read));
   return andThen(reading, (answer) => answer());
 }
 
-function post({ upstream, dialect, path, attempt }: ToAsk): MaybePromise<UpstreamReply> {
-  const { signal, timeouts, late } = attempt;
+function post({ upstream, dialect, path, attempt }: UpstreamCall): MaybePromise<UpstreamReply> {
+  const { signal, timeouts, onLate } = attempt;
   const strict = attempt.header("x-gateway-strict");
   const fields: Fields = { "x-request-id": attempt.id };
   if (strict !== undefined) fields["x-gateway-strict"] = strict;
   for (const name in attempt.traceHeaders) fields[name] = attempt.traceHeaders[name] as string;
   if (dialect.headers) Object.assign(fields, dialect.headers(attempt));
   const request = { path, common: dialect.common[attempt.form], fields, body: dialect.body(attempt) };
-  return upstream.post(request, { signal, timeouts, late });
+  return upstream.post(request, { signal, timeouts, late: onLate });
 }
 
-function refusalOf({ status, headers }: UpstreamReply, body: Buffer, { dialect, attempt }: ToAsk): Refusal {
-  const told = headers["retry-after"];
-  const retryAfter = typeof told === "string" ? told : undefined;
-  return understood(() => dialect.refusal({ status, body, retryAfter, model: attempt.model }));
+function refusalOf({ status, headers }: UpstreamReply, body: Buffer, { dialect, attempt }: UpstreamCall): Refusal {
+  const header = headers["retry-after"];
+  const retryAfter = typeof header === "string" ? header : undefined;
+  return readOrFail(() => dialect.refusal({ status, body, retryAfter, model: attempt.model }));
 }
 
-/** Counts the time until what is asked for is there, or fails, for the upstream's. */
-function waited<T>(facts: AttemptRecord, work: () => MaybePromise<T>): MaybePromise<T> {
+/** Adds the time until the work succeeds or fails to the record's wait for the upstream. */
+function timeWait<T>(record: AttemptRecord, work: () => MaybePromise<T>): MaybePromise<T> {
   const begunAt = performance.now();
   const count = () => {
-    facts.waitedMs += performance.now() - begunAt;
+    record.waitedMs += performance.now() - begunAt;
   };
   return thenOrCatch(
     work,

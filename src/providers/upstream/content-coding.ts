@@ -1,40 +1,41 @@
 /**
- * Reads an answer that its upstream has compressed: gzip, deflate, br, zstd, one upon another where it says so.
+ * Decompresses an answer: gzip, deflate, br, zstd, nested where the header says so.
  *
- * It is decompressed as it comes, outside the event loop, and each piece is handed on as soon as it is there, so that the events of a
- * stream are not held back. The source waits until what came has been taken. A coding that is broken, that nobody asked for, or that
- * grows beyond measure is the upstream's failure; what came before it is handed on. An answer that is not compressed passes as it is.
+ * Decompression runs outside the event loop, and each chunk is handed on as soon as it is there, so the events of a
+ * stream are not delayed. The source waits until the reader has taken what came. A broken or unrequested coding, and
+ * one that grows beyond measure, is the upstream's failure; what came before is handed on. An answer without a coding
+ * passes unchanged.
  */
 import type { Transform } from "node:stream";
 import { upstreamFailed } from "../../call/refusals.ts";
 import { codingsIn, createDecompressor, knownCodings, mostGrowth } from "../../runtime/content-codings.ts";
 import { type Body, type Reader, UpstreamReply } from "./reply.ts";
 
-/** What `accept-encoding` tells upstreams. */
+/** The value of `accept-encoding`. */
 export const readableCodings = knownCodings.join(", ");
 
-/** The most that a piece has, in bytes. */
+/** The largest chunk of output, in bytes. */
 const chunkSize = 16_384;
-/** So many bytes may come of however few. */
+/** Output up to this many bytes is accepted of any input. */
 const freeBytes = 4 * 1024 * 1024;
 
-/** Returns the answer as it was before its upstream compressed it. Throws a Refusal for codings that are not known. */
+/** Returns the decompressed reply. Throws a Refusal for unknown codings. */
 export function decoded(reply: UpstreamReply): UpstreamReply {
-  const told = reply.headers["content-encoding"];
-  if (told === undefined) return reply;
-  const codings = codingsIn([told].flat().join());
+  const header = reply.headers["content-encoding"];
+  if (header === undefined) return reply;
+  const codings = codingsIn([header].flat().join());
   if (!codings) {
     reply.leave();
     throw upstreamFailed("its answer has a coding that nobody asked for");
   }
-  // What was done last is undone first.
+  // The last coding is undone first.
   return codings.reduceRight<UpstreamReply>(
     (coded, coding) => new UpstreamReply(coded.status, coded.headers, new DecodedBody(coded.source, coding)),
     reply,
   );
 }
 
-/** Between a compressed body and its reader, who is told as of a plain one. */
+/** DecodedBody sits between a compressed body and its reader. */
 class DecodedBody implements Body, Reader {
   readonly #source: Body;
   readonly #coding: string;
@@ -42,13 +43,13 @@ class DecodedBody implements Body, Reader {
   #decoder: Transform | undefined;
   #bytesIn = 0;
   #bytesOut = 0;
-  /** What the reader has not yet taken. */
+  /** Pending while the reader has not taken what it was given. */
   #taking: Promise<void> | undefined;
-  /** What it failed by: the coding, or the reader, who takes no more. */
+  /** The failure of the coding, or of the reader, who takes no more. */
   #failure: { readonly error: unknown } | undefined;
-  /** Whether the coding has come to its end, or to nothing more. */
+  /** Whether the decoder has ended, or has nothing more to give. */
   #isOver = false;
-  /** Goes on when the decoder has ended or failed. */
+  /** Called when the decoder has ended or failed. */
   #onOver = () => {};
 
   constructor(source: Body, coding: string) {
@@ -100,7 +101,7 @@ class DecodedBody implements Body, Reader {
     reader?.resolve();
   }
 
-  /** Resolves when all that this piece becomes has come out, taken or not, or nothing more will. */
+  /** Resolves when all output of this chunk is there, taken or not, or no more will come. */
   #write(piece: Buffer): Promise<void> {
     this.#decoder ??= this.#begin(piece);
     const decoder = this.#decoder;
@@ -166,7 +167,7 @@ class DecodedBody implements Body, Reader {
     });
   }
 
-  /** Waits until the reader has taken what came out. Throws what it failed by. */
+  /** Waits until the reader has taken the output. Throws the failure. */
   async #taken(): Promise<void> {
     while (!this.#failure && (this.#taking || (this.#decoder?.readableLength ?? 0) > 0))
       await (this.#taking ?? new Promise((resolve) => setImmediate(resolve)));

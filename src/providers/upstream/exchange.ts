@@ -1,10 +1,10 @@
 /**
- * One request to an upstream and its answer.
+ * Exchange is one request to an upstream and its answer.
  *
- * The answer's bytes are handed on as they come: while a taker is not done, reading stops after `highWaterBytes`, so a slow
- * caller slows its upstream and fills no memory. When the signal fires the exchange is broken off at once, also while it
- * still waits for a connection; and so it is when it takes longer than it may. What may take long is left to the
- * connection's deadlines, which cost nothing but are coarse; what may not has a timer of its own.
+ * The answer's bytes are handed on as they come. While the reader is busy reading stops after `highWaterBytes`, so a
+ * slow caller slows its upstream and fills no memory. The exchange breaks off at once when the signal fires, also
+ * while it waits for a connection, and when a bound passes. Long bounds are kept by the connection's deadlines, which
+ * are cheap but coarse; short ones have a timer of their own.
  */
 import { cancelled, type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import type { PhaseTimeouts, ReplyFields, ReplyHandler, SentRequest } from "../../http1/client/index.ts";
@@ -18,14 +18,14 @@ const highWaterBytes = 64 * 1024;
 const releaseTimeoutMs = 1000;
 
 export class Exchange implements ReplyHandler, Body {
-  /** The reply that is waited for, until its head is there: what that says is not kept for as long as the body lasts. */
+  /** The pending reply, until its head is there. It is not kept while the body lasts. */
   #reply: Deferred<UpstreamReply> | undefined;
   readonly #signal: Signal;
   readonly #late: ((why: Error) => boolean) | undefined;
   readonly #bounds: Bounds;
-  /** The upstream's own. */
+  /** The upstream's own bounds. */
   readonly #timeouts: Timeouts;
-  /** Fires when what comes next does not, where the connection does not see to that. */
+  /** Fires when the next part is late, where the connection's deadlines do not see to that. */
   #next: NodeJS.Timeout | undefined;
   readonly #end: NodeJS.Timeout | undefined;
   #request: SentRequest | undefined;
@@ -33,14 +33,16 @@ export class Exchange implements ReplyHandler, Body {
   #bytes = 0;
   #ended = false;
   #failure: Refusal | undefined;
-  /** Set once nobody reads on. */
+  /** Set once the body has no reader any more. */
   #released: NodeJS.Timeout | undefined;
-  /** Whoever takes the body, until it is over. */
+  /** The reader of the body, until it ends. */
   #reader: Reader | undefined;
-  /** Whether the reader has not yet taken what it was given. */
+  /** Whether the reader has not taken what it was given. */
   #isBusy = false;
 
-  /** `late` is told of a bound of the caller's that has passed, and returns whether the answer is read on all the same. */
+  /**
+   * `late` is called when a bound of the caller's has passed, and returns true where the answer is read on nevertheless.
+   */
   constructor(
     reply: Deferred<UpstreamReply>,
     signal: Signal,
@@ -59,7 +61,7 @@ export class Exchange implements ReplyHandler, Body {
     if (signal.aborted) this.#onAbort();
   }
 
-  /** Whether it has failed before it was sent: it may wait for its turn, or a connection, while its caller leaves. */
+  /** Whether it failed before it was sent: its caller may leave while it waits for a turn or a connection. */
   get isCancelled(): boolean {
     return this.#failure !== undefined;
   }
@@ -67,7 +69,7 @@ export class Exchange implements ReplyHandler, Body {
   readonly #onAbort = () => this.#leave(cancelled());
 
   readonly #onTimeout = (part: keyof Timeouts, bound: Bound) => {
-    // Who does not read on keeps the upstream from telling more.
+    // A reader that does not read keeps the upstream from sending more.
     if (part === "idleMs" && this.#request?.isPaused) return;
     const why = timedOut(part, bound);
     if (!(bound.isCallers && this.#late?.(why))) this.#leave(why);
@@ -163,9 +165,9 @@ export class Exchange implements ReplyHandler, Body {
   readonly #goOn = (): void => {
     const reader = this.#reader;
     if (!reader) return;
-    this.#isBusy = true; // More may come while it takes.
+    this.#isBusy = true; // More may come meanwhile.
     try {
-      // What came before a failure is the caller's.
+      // Bytes before a failure still reach the caller.
       while (this.#chunks.length > 0) {
         const taken = reader.take(this.#take());
         if (!taken) continue;
@@ -189,8 +191,8 @@ export class Exchange implements ReplyHandler, Body {
   };
 
   /**
-   * A stream is read to its last event, which may come before the last bytes: they are waited for and thrown away,
-   * for a connection that is broken off cannot be used again. Only a short while: they may never come.
+   * Reads the remaining bytes and discards them, for a short while: a stream is read to its last event, which may
+   * come before the last bytes, and a connection that is broken off cannot be used again.
    */
   #release(): void {
     if (this.#ended || this.#failure) return;

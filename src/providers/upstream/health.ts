@@ -1,72 +1,71 @@
 /**
- * How the upstreams fare, as this process sees it: what runs at each, and how its last attempts ended.
+ * The health of the upstreams as this process sees it: running calls, and how the last attempts ended.
  *
- * Of each upstream the last attempts are kept in a ring of fixed size, so that an attempt costs the same whether an upstream
- * is asked once a day or a thousand times a second. Nothing that an upstream said is kept: what failed is told in the
- * gateway's own words. Who leaves, and whose request is refused, is no fault of the upstream's. What becomes of an attempt is
- * written into its facts, too.
+ * The last attempts of each upstream are kept in a ring of fixed size, so an attempt costs the same at any load.
+ * Nothing that an upstream sent is kept: failures are described in the gateway's own words. A caller's disconnect and
+ * a refused request are not the upstream's fault. Each attempt's result also goes into its record.
  */
 import type { Answer } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { onEnd } from "../../runtime/push-stream.ts";
-import { type Attempt, type Provider, type Speak, withEverySpeak } from "../contract.ts";
-import { faultOf, isTelling } from "../errors/fault.ts";
+import { type Attempt, type Provider, type Speak, wrapEverySpeak } from "../contract.ts";
+import { countsForHealth, faultOf } from "../errors/fault.ts";
 
-/** How an upstream fared over the last while. */
-export interface Fared {
+/** UpstreamHealth sums up an upstream's recent attempts. */
+export interface UpstreamHealth {
   readonly attempts: number;
   readonly failures: number;
   /** Whether the last attempt failed. */
   readonly lastFailed: boolean;
-  /** How long the first byte took, in milliseconds: of each answer, the shortest first. */
+  /** Times to the first byte in milliseconds, one for each answer, ascending. */
   readonly firstBytes: readonly number[];
-  /** How many calls run at this moment. */
+  /** Number of calls that run now. */
   readonly running: number;
-  /** What failed last, however long ago; undefined where nothing did. */
+  /** The last failure, however long ago. */
   readonly lastFailure: { readonly words: string; readonly at: number } | undefined;
 }
 
 export interface Health {
-  /** Has the provider's attempts counted under this name. */
+  /** Returns the provider with its attempts counted under this name. */
   watch(name: string, provider: Provider): Provider;
-  /** Tells how an upstream fared. One that is not watched was never asked. */
-  fared(name: string): Fared;
+  /** Returns the health of an upstream. One that is not watched has no attempts. */
+  of(name: string): UpstreamHealth;
 }
 
-/** How far back attempts count. */
+/** How far back attempts count, in milliseconds. */
 const spanMs = 15 * 60_000;
-/** How many of them count at most. */
+/** The most attempts that count. */
 const most = 1000;
 
-/** `clock` tells milliseconds since 1970. */
+/** `clock` returns milliseconds since 1970. */
 export function createHealth(clock: () => number): Health {
   const records = new Map<string, Attempts>();
   return {
     watch(name, provider) {
-      const record = createAttempts();
-      records.set(name, record);
-      return withEverySpeak(provider, (speak) => watched(speak, record, clock));
+      const ring = createAttempts();
+      records.set(name, ring);
+      return wrapEverySpeak(provider, (speak) => watched(speak, ring, clock));
     },
-    fared: (name) => (records.get(name) ?? createAttempts()).since(clock() - spanMs),
+    of: (name) => (records.get(name) ?? createAttempts()).since(clock() - spanMs),
   };
 }
 
 interface Attempts {
-  /** Notes that an attempt begins. */
+  /** Counts an attempt that begins. */
   began(): void;
-  /** Notes how it ended; `firstByte` is in milliseconds, -1 where none came. */
+  /** Counts an attempt that ended. `firstByte` is in milliseconds, -1 where none came. */
   ended(at: number, firstByte: number, failure: string | undefined): void;
-  /** Tells of those that ended at this moment or later. */
-  since(from: number): Fared;
+  /** Sums up the attempts that ended at `from` or later. */
+  since(from: number): UpstreamHealth;
 }
 
-/** The ring is made with the first attempt: most upstreams that are configured are never asked. */
+/** The ring is allocated with the first attempt: most configured upstreams are never called. */
 function createAttempts(): Attempts {
   let ring: { at: Float64Array; firstByte: Float64Array; failed: Uint8Array } | undefined;
   let count = 0;
   let running = 0;
-  let lastFailure: Fared["lastFailure"];
+  let lastFailure: UpstreamHealth["lastFailure"];
   return {
     began() {
       running++;
@@ -96,15 +95,15 @@ function createAttempts(): Attempts {
   };
 }
 
-function watched(speak: Speak<Operation>, record: Attempts, clock: () => number): Speak<Operation> {
+function watched(speak: Speak<Operation>, ring: Attempts, clock: () => number): Speak<Operation> {
   const watchedSpeak = (attempt: Attempt): MaybePromise<Answer> => {
     let firstByte = -1;
     let isOver = false;
-    const { record: facts, signal } = attempt;
+    const { record: attemptRecord, signal } = attempt;
     const begunAt = clock();
     const came = (now: number) => {
       firstByte = Math.max(0, now - begunAt);
-      facts.firstByteMs = firstByte;
+      attemptRecord.firstByteMs = firstByte;
     };
     const passing = () => {
       if (firstByte < 0) came(clock());
@@ -112,14 +111,14 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
     const end = (error?: unknown, now = clock()) => {
       if (isOver) return;
       isOver = true;
-      facts.endedAt = now;
+      attemptRecord.endedAt = now;
       const failure = signal.aborted ? undefined : faultOf(error);
-      if (failure !== undefined) facts.failure = failure;
-      record.ended(facts.endedAt, firstByte, isTelling(error) ? failure : undefined);
+      if (failure !== undefined) attemptRecord.failure = failure;
+      ring.ended(attemptRecord.endedAt, firstByte, countsForHealth(error) ? failure : undefined);
     };
     const answered = (answer: Answer): Answer => {
       if (answer.kind === "stream") {
-        // Frames that nobody began to read have no end of their own.
+        // Frames that nobody began to read do not end by themselves.
         signal.addEventListener("abort", () => end(), { once: true });
         return { ...answer, frames: onEnd(answer.frames, (error) => end(error), passing) };
       }
@@ -128,7 +127,7 @@ function watched(speak: Speak<Operation>, record: Attempts, clock: () => number)
       end(undefined, now);
       return answer;
     };
-    record.began();
+    ring.began();
     return thenOrCatch(
       () => speak(attempt) as MaybePromise<Answer>,
       answered,

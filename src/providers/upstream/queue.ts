@@ -1,10 +1,11 @@
 /**
- * The queue before an upstream that may have only so many calls at a time. Those of a higher tier go first, and of one tier
- * who came first. So many may wait, and so long; who may not is refused as busy, and who leaves is gone at once.
+ * The queue before an upstream that takes a limited number of calls at a time. Higher tiers go first; within a tier,
+ * the order of arrival holds. The number of waiting calls and their wait are bounded: a call beyond them is refused
+ * as busy. A call that is aborted leaves the queue at once.
  *
- * A place is held until the answer has ended, failed or been left. Bottleneck says which line goes on; what it cannot do is
- * drop a job that nobody waits for any more: such a job is for the next who comes into the same line, and if nobody does,
- * it is over as soon as it begins. So there are never more jobs than calls that waited at once.
+ * A slot is held until the answer has ended, failed or been left. Bottleneck chooses the line. It cannot drop a job,
+ * so the job of an aborted call serves the next call of the same line; without one it ends as soon as it begins.
+ * There are never more jobs than calls that waited at once.
  */
 import Bottleneck from "bottleneck";
 import type { Answer } from "../../call/call.ts";
@@ -12,28 +13,28 @@ import type { Operation } from "../../call/operations.ts";
 import { cancelled, type Refusal, upstreamBusy } from "../../call/refusals.ts";
 import type { UpstreamConfig } from "../../config/config.ts";
 import { onEnd } from "../../runtime/push-stream.ts";
-import { type Attempt, type Provider, type Speak, withEverySpeak } from "../contract.ts";
+import { type Attempt, type Provider, type Speak, wrapEverySpeak } from "../contract.ts";
 import { faultOf } from "../errors/fault.ts";
 
-/** What there is to see of all queues, by the upstream's name. */
+/** Queues is the state of all queues, by the upstream's name. */
 export interface Queues {
-  /** Has the provider's calls wait for their places, where its upstream has a queue. */
-  before(name: string, provider: Provider): Provider;
-  /** How many calls wait for a place; 0 where there is no queue. */
+  /** Returns the provider with its calls queued, where its upstream has a queue. */
+  wrap(name: string, provider: Provider): Provider;
+  /** Number of calls waiting for a slot; 0 without a queue. */
   queued(name: string): number;
-  /** How many calls have a place; 0 where there is no queue. */
+  /** Number of calls that hold a slot; 0 without a queue. */
   running(name: string): number;
-  /** How many may have one; undefined where there is no queue. */
+  /** Number of slots; undefined without a queue. */
   maxConcurrent(name: string): number | undefined;
 }
 
 export function createQueues(upstreams: readonly Pick<UpstreamConfig, "name" | "queue">[]): Queues {
   const queues = new Map(upstreams.flatMap(({ name, queue }) => (queue ? [[name, createQueue(queue)] as const] : [])));
   return {
-    before(name, provider) {
+    wrap(name, provider) {
       const queue = queues.get(name);
       if (!queue) return provider;
-      return { ...withEverySpeak(provider, (speak) => queuedSpeak(speak, queue)), hasQueue: true };
+      return { ...wrapEverySpeak(provider, (speak) => queuedSpeak(speak, queue)), hasQueue: true };
     },
     queued: (name) => queues.get(name)?.queued() ?? 0,
     running: (name) => queues.get(name)?.running() ?? 0,
@@ -41,23 +42,23 @@ export function createQueues(upstreams: readonly Pick<UpstreamConfig, "name" | "
   };
 }
 
-/** Gives a place back; only the first time counts. */
+/** Release frees a slot. Only the first call counts. */
 type Release = () => void;
 
 interface Queue {
   readonly maxConcurrent: number;
   queued(): number;
   running(): number;
-  /** Resolves when there is a place. Throws a Refusal. */
+  /** Resolves when a slot is free. Throws a Refusal. */
   enter(attempt: Pick<Attempt, "priority" | "signal" | "timeouts">): Promise<Release>;
 }
 
-/** There is no telling when a call ends. */
+/** Nobody knows when a call will end, so a second is as good a hint as any. */
 const retryAfterMs = 1000;
-/** Bottleneck's, from 0 on. */
+/** The priorities of Bottleneck, from 0. */
 const priorities = 10;
 
-/** Those of one priority, and how many jobs Bottleneck has for them. */
+/** Line holds the calls of one priority, and how many jobs Bottleneck has for them. */
 interface Line {
   readonly waiting: Set<(release: Release) => void>;
   jobs: number;
@@ -69,7 +70,7 @@ function createQueue({ max_concurrent, max_queued, max_wait_seconds }: NonNullab
   let waiting = 0;
   let running = 0;
 
-  /** Has Bottleneck give a place to whoever is first in the line by then. */
+  /** Has Bottleneck give a slot to the call that is first in the line by then. */
   function schedule(line: Line, priority: number): void {
     line.jobs++;
     void limiter.schedule({ priority }, async () => {
@@ -138,7 +139,7 @@ function queuedSpeak(speak: Speak<Operation>, queue: Queue): Speak<Operation> {
         release();
         return answer;
       }
-      // Frames that nobody began to read have no end of their own.
+      // Frames that nobody began to read do not end by themselves.
       attempt.signal.addEventListener("abort", release, { once: true });
       if (attempt.signal.aborted) release();
       return { ...answer, frames: onEnd(answer.frames, release) };
@@ -166,7 +167,7 @@ async function waitIn(queue: Queue, attempt: Attempt): Promise<Release> {
   }
 }
 
-/** What was waited is no longer left of what the caller would wait in all. */
+/** Takes the time waited off the caller's total bound. */
 function withRest(attempt: Attempt): Attempt {
   const { totalMs } = attempt.timeouts;
   if (totalMs === undefined || totalMs === Number.POSITIVE_INFINITY) return attempt;

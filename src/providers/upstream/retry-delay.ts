@@ -1,8 +1,11 @@
-/** When Google's servers want to be asked again: their errors say it among their details, and no header does. */
+/** The retry delay of Google's servers, which stands in the error's details and in no header. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 
-/** Returns the delay of a `google.rpc.RetryInfo` as a `Retry-After` header tells it, in seconds; undefined where there is none. */
+/**
+ * Returns the delay of a `google.rpc.RetryInfo` in seconds, as a `Retry-After` header would have it; undefined
+ * without one.
+ */
 export function retryDelayIn({ details }: JsonObject): string | undefined {
   if (!Array.isArray(details)) return undefined;
   const delay = details.find(isRetryInfo)?.retryDelay;

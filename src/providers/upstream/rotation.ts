@@ -1,35 +1,36 @@
 /**
- * An upstream for which there are several keys: calls take them in turn.
+ * Rotates the keys of an upstream: each call begins with the next key.
  *
- * A key that is refused, or has used up its rate, rests for as long as the upstream asks, and else for a while; the call goes on
- * with the next at once. Where all of them rest, the one that rests the shortest is tried: it is the upstream that refuses then.
+ * A key that is refused or rate-limited rests as long as the upstream asks, else for a fixed time, and the call goes
+ * on with the next key at once. When all keys rest, the one that is ready soonest is tried, and the upstream's
+ * refusal stands.
  */
 import type { Answer } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
 import { catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
-import { askedToWaitMs, isLasting } from "../errors/fault.ts";
+import { isPermanent, retryAfterMs } from "../errors/fault.ts";
 
-/** In milliseconds. */
+/** Rest times in milliseconds. */
 const restWhenRefused = 60_000;
 const restWhenSpent = 1_000;
 
-/** The upstream by one of its keys. */
+/** ByKey is the upstream under one of its keys. */
 interface ByKey {
   readonly provider: Provider;
-  /** Until when it is passed over, in milliseconds since 1970. */
+  /** The end of the key's rest, in milliseconds since 1970. */
   restsUntil: number;
 }
 
-/** `providers` are the same upstream, each with a key of its own. */
-export function inRotation(providers: readonly [Provider, ...Provider[]], clock: () => number): Provider {
+/** `providers` are the same upstream, each with its own key. */
+export function rotateKeys(providers: readonly [Provider, ...Provider[]], clock: () => number): Provider {
   const [first, ...others] = providers;
   if (others.length === 0) return first;
   const keys = providers.map((provider): ByKey => ({ provider, restsUntil: 0 }));
   let turn = 0;
 
-  /** All keys in the order in which a call tries them. */
+  /** Returns the keys in the order in which a call tries them. */
   function inTurn(): ByKey[] {
     const from = turn++ % keys.length;
     const now = clock();
@@ -67,9 +68,12 @@ export function inRotation(providers: readonly [Provider, ...Provider[]], clock:
   };
 }
 
-/** Returns for how long a key rests that has met this, in milliseconds; undefined where another would have met the same. */
+/**
+ * Returns how long a key rests after this error, in milliseconds; undefined where another key would meet the same
+ * error.
+ */
 function restFor(error: unknown): number | undefined {
   if (!(error instanceof Refusal)) return undefined;
-  if (error.status === 429) return askedToWaitMs(error) || restWhenSpent;
-  return isLasting(error) ? restWhenRefused : undefined;
+  if (error.status === 429) return retryAfterMs(error) || restWhenSpent;
+  return isPermanent(error) ? restWhenRefused : undefined;
 }

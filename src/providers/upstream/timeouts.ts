@@ -1,21 +1,19 @@
-/**
- * How long an upstream may take, in each part of an attempt. Whoever makes a call may ask for less, and never for more.
- */
+/** The time bounds of an attempt, part by part. A caller may shorten the upstream's own, never lengthen them. */
 import { type Refusal, upstreamTimeout } from "../../call/refusals.ts";
 
-/** In milliseconds. */
+/** Timeouts are in milliseconds. */
 export interface Timeouts {
-  /** For a connection. */
+  /** Until a connection is open. */
   readonly connectMs: number;
-  /** From the request's being sent to the head of the answer. */
+  /** From the request sent to the head of the answer. */
   readonly firstByteMs: number;
-  /** Between two pieces of the answer. */
+  /** Between two chunks of the answer. */
   readonly idleMs: number;
   /** From the beginning of the attempt to the last byte of its answer. */
   readonly totalMs: number;
 }
 
-/** Models may think for minutes before they say anything; nothing bounds how long they speak. */
+/** Models may think for minutes before the first byte. The length of an answer is not bounded. */
 export const defaultTimeouts: Timeouts = {
   connectMs: 10_000,
   firstByteMs: 600_000,
@@ -23,44 +21,44 @@ export const defaultTimeouts: Timeouts = {
   totalMs: Number.POSITIVE_INFINITY,
 };
 
-/** A bound that an exchange keeps by a timer of its own. */
+/** Bound is kept by a timer of the exchange. */
 export interface Bound {
   readonly ms: number;
-  /** Whether it is the caller's, and not the upstream's. */
+  /** Whether the caller set it, and not the upstream's configuration. */
   readonly isCallers: boolean;
 }
 
-/** Undefined is what the connection's own deadlines keep (`http1/deadlines.ts`). */
+/** Bounds leaves undefined what the connection's deadlines keep (`http1/deadlines.ts`). */
 export type Bounds = { readonly [part in keyof Timeouts]: Bound | undefined };
 
-/** Those deadlines are half a second late: what is shorter than this has a timer of its own. */
+/** The connection's deadlines are up to half a second late, so shorter bounds have a timer of their own. */
 const coarsestMs = 10_000;
 
-/** Returns what gives the bounds of an exchange, the shorter ones of the upstream's own and the caller's. */
-export function createBounds(own: Timeouts): (wanted: Partial<Timeouts>) => Bounds {
+/** Returns a function from the caller's bounds to those of an exchange: the shorter of both. */
+export function createBounds(own: Timeouts): (requested: Partial<Timeouts>) => Bounds {
   const mostly = boundsOf(own, {});
-  return (wanted) => (isUnbounded(wanted) ? mostly : boundsOf(own, wanted));
+  return (requested) => (isUnbounded(requested) ? mostly : boundsOf(own, requested));
 }
 
 function isUnbounded({ connectMs, firstByteMs, idleMs, totalMs = Number.POSITIVE_INFINITY }: Partial<Timeouts>) {
   return (connectMs ?? firstByteMs ?? idleMs) === undefined && totalMs === Number.POSITIVE_INFINITY;
 }
 
-function boundsOf(own: Timeouts, wanted: Partial<Timeouts>): Bounds {
+function boundsOf(own: Timeouts, requested: Partial<Timeouts>): Bounds {
   return {
-    connectMs: boundOf(own.connectMs, coarsestMs, wanted.connectMs),
-    firstByteMs: boundOf(own.firstByteMs, coarsestMs, wanted.firstByteMs),
-    idleMs: boundOf(own.idleMs, coarsestMs, wanted.idleMs),
-    totalMs: boundOf(own.totalMs, Number.POSITIVE_INFINITY, wanted.totalMs),
+    connectMs: boundOf(own.connectMs, coarsestMs, requested.connectMs),
+    firstByteMs: boundOf(own.firstByteMs, coarsestMs, requested.firstByteMs),
+    idleMs: boundOf(own.idleMs, coarsestMs, requested.idleMs),
+    totalMs: boundOf(own.totalMs, Number.POSITIVE_INFINITY, requested.totalMs),
   };
 }
 
-function boundOf(own: number, keptBelow: number, wanted = Number.POSITIVE_INFINITY): Bound | undefined {
-  if (wanted < own) return { ms: wanted, isCallers: true };
+function boundOf(own: number, keptBelow: number, requested = Number.POSITIVE_INFINITY): Bound | undefined {
+  if (requested < own) return { ms: requested, isCallers: true };
   return own < keptBelow ? { ms: own, isCallers: false } : undefined;
 }
 
-/** What did not come in time, by the part of an attempt. */
+/** What did not come in time, for each part. */
 const missing: Readonly<Record<keyof Timeouts, string>> = {
   connectMs: "no connection",
   firstByteMs: "no answer",
@@ -69,7 +67,7 @@ const missing: Readonly<Record<keyof Timeouts, string>> = {
 };
 
 export function timedOut(part: keyof Timeouts, { ms, isCallers }: Bound): Refusal {
-  // What earlier attempts have left of the caller's time would tell it nothing.
+  // The remaining milliseconds would tell the caller nothing: earlier attempts have used up the rest.
   if (part === "totalMs" && isCallers)
     return upstreamTimeout("no end of its answer within `x-gateway-timeout`", isCallers);
   return upstreamTimeout(`${missing[part]} in ${Math.max(0, Math.round(ms)) / 1000} s`, isCallers);

@@ -1,32 +1,32 @@
 /**
- * The usage that an answer of OpenAI's dialect tells, in whichever of its forms, as parts that do not overlap: the one reader,
- * for what a call is charged and for what translations tell of it.
+ * Reads the usage of an answer of OpenAI's dialect, in whichever form, as parts that do not overlap. It is the only
+ * reader, for the charge and for translations.
  *
- * Vendors put the usage into the answer, into a choice of it, or into a member of their own; they count reasoning in the
- * completion, beside it, or in the total alone; and what was read from a cache has half a dozen names. A stream may tell it
- * as often as it likes: the greatest counts stand, and of equal ones the last. What is no count is passed over.
+ * Vendors put usage into the answer, into a choice, or into a member of their own; they count reasoning within the
+ * completion, beside it, or in the total alone; and cached input has half a dozen names. A stream may report usage
+ * repeatedly: the greatest counts stand, and of equal ones the last. Anything that is no count is ignored.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ToldManner, ToldUsage } from "../../call/usage.ts";
 import { countOf, greatestOf, membersOf } from "./count.ts";
-import { toldManner } from "./manner.ts";
+import { reportedManner } from "./manner.ts";
 
 type InputParts = { readonly input: number; readonly cacheRead: number; readonly cacheWrite: number };
 type OutputParts = { readonly output: number; readonly reasoning: number; readonly hasReasoning: boolean };
-/** What only some vendors tell, and some models use; unset where it was not told, or is none. */
+/** RareParts are reported by few vendors and models; unset where nothing was reported, or none. */
 type RareParts = Pick<ToldUsage, "inputAudio" | "inputImage" | "outputAudio" | "searches">;
 
-export class ChatCounts {
+export class ChatUsageReader {
   #input: InputParts | undefined;
   #output: OutputParts | undefined;
   #rare: RareParts | undefined;
   #manner: ToldManner | undefined;
 
-  /** Takes an answer, or a chunk of one. Returns whether it told any usage. */
+  /** Takes an answer or a chunk. Returns whether it reported usage. */
   take(json: JsonObject): boolean {
     const { usage, x_groq, choices, service_tier } = json;
-    // Each chunk may say it, and that of the usage need not.
-    if (service_tier !== undefined) this.#manner = toldManner(json) ?? this.#manner;
+    // Each chunk may name the tier, and the one with the usage need not.
+    if (service_tier !== undefined) this.#manner = reportedManner(json) ?? this.#manner;
     let hasTold = usage ? this.#takeUsage(usage, json) : false;
     if (x_groq) hasTold = this.#takeUsage(membersOf(x_groq).usage, json) || hasTold;
     if (!Array.isArray(choices)) return hasTold;
@@ -37,8 +37,8 @@ export class ChatCounts {
     return hasTold;
   }
 
-  /** What was told so far; a part that was not is undefined. */
-  get told(): ToldUsage {
+  /** The usage reported so far. Parts that were not reported are undefined. */
+  get reported(): ToldUsage {
     const { input, cacheRead, cacheWrite } = this.#input ?? {};
     const { output, reasoning } = this.#output ?? {};
     const parts = { input, cacheRead, cacheWrite, output, reasoning };
@@ -46,14 +46,14 @@ export class ChatCounts {
     return { ...parts, ...(this.#rare && within(this.#rare, input ?? 0, output ?? 0)), manner: this.#manner };
   }
 
-  /** Whether anything was told of the reasoning. */
+  /** Whether reasoning was reported. */
   get hasReasoning(): boolean {
     return this.#output?.hasReasoning ?? false;
   }
 
   #takeUsage(usage: JsonValue | undefined, { choices, timings }: JsonObject): boolean {
     if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
-    this.#manner ??= toldManner(usage);
+    this.#manner ??= reportedManner(usage);
     this.#rare = rareParts(usage) ?? this.#rare;
     const sums = sumsOf(usage);
     const isOfInputOnly = choices === undefined && sums.output === undefined;
@@ -70,7 +70,7 @@ function sumOf(parts: InputParts | undefined): number {
   return parts ? parts.input + parts.cacheRead + parts.cacheWrite : 0;
 }
 
-/** All input and all output as they are named, and both together. */
+/** Sums of all input, of all output, and of both, as the vendor reports them. */
 interface Sums {
   readonly prompt: number | undefined;
   readonly output: number | undefined;
@@ -85,14 +85,14 @@ function sumsOf(usage: JsonObject): Sums {
   return { prompt: prompt ?? rest, output, total };
 }
 
-/** Who names the input as Anthropic does, and the cache too, counts the cache beside it. */
+/** A usage with Anthropic's names for input and cache counts the cache beside the input. */
 function inputTokens({ input_tokens, cache_read_input_tokens, cache_creation_input_tokens }: JsonObject) {
   const fresh = countOf(input_tokens);
   if (fresh === undefined) return undefined;
   return fresh + (countOf(cache_read_input_tokens) ?? 0) + (countOf(cache_creation_input_tokens) ?? 0);
 }
 
-/** The prompt's tokens have those of the cache in them: whatever is told, the parts make up the whole. */
+/** Splits the prompt's tokens, which include the cache's. The parts always add up to the whole. */
 function inputParts(usage: JsonObject, prompt: number | undefined, timings: JsonValue | undefined) {
   if (prompt === undefined) return undefined;
   const cacheRead = Math.min(prompt, readIn(usage, timings));
@@ -100,7 +100,7 @@ function inputParts(usage: JsonObject, prompt: number | undefined, timings: Json
   return { input: prompt - cacheRead - cacheWrite, cacheRead, cacheWrite };
 }
 
-/** By OpenAI's name, Mistral's two, DeepSeek's, Moonshot's, Anthropic's, that of Responses, and llama.cpp's. */
+/** Cached input by the names of OpenAI, Mistral (two), DeepSeek, Moonshot, Anthropic, Responses and llama.cpp. */
 function readIn(usage: JsonObject, timings: JsonValue | undefined): number {
   return greatestOf(
     membersOf(usage.prompt_tokens_details).cached_tokens,
@@ -114,7 +114,7 @@ function readIn(usage: JsonObject, timings: JsonValue | undefined): number {
   );
 }
 
-/** Returns the parts, none of which is more than what it is a part of: of the input, what is left beside the cache. */
+/** Bounds each part by what it is a part of: of the input, by what is left beside the cache. */
 function within(
   { inputAudio = 0, inputImage = 0, outputAudio = 0, searches }: RareParts,
   input: number,
@@ -125,7 +125,7 @@ function within(
   return { ...ofInput, outputAudio: Math.min(outputAudio, output), ...(searches === undefined ? {} : { searches }) };
 }
 
-/** By OpenAI's names. Undefined where nothing is told of any. */
+/** Reads OpenAI's names. Returns undefined where none is reported. */
 function rareParts(usage: JsonObject): RareParts | undefined {
   const ofPrompt = membersOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
   const ofOutput = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details);
@@ -137,7 +137,7 @@ function rareParts(usage: JsonObject): RareParts | undefined {
   return { inputAudio, inputImage, outputAudio, searches };
 }
 
-/** By the names of OpenRouter, and of xAI, which also counts sources. */
+/** Reads the names of OpenRouter and of xAI, which counts sources, too. */
 function searchesIn({ server_tool_use, server_side_tool_usage_details, num_sources_used }: JsonObject) {
   return (
     countOf(membersOf(server_tool_use).web_search_requests) ??
@@ -146,7 +146,7 @@ function searchesIn({ server_tool_use, server_side_tool_usage_details, num_sourc
   );
 }
 
-/** By OpenAI's name, Alibaba's, Anthropic's and that of other gateways. */
+/** Written cache by the names of OpenAI, Alibaba, Anthropic and other gateways. */
 function writtenIn(usage: JsonObject): number {
   const details = membersOf(usage.prompt_tokens_details);
   return greatestOf(
@@ -159,21 +159,21 @@ function writtenIn(usage: JsonObject): number {
 }
 
 /**
- * The completion's tokens have the reasoning in them, but not at xAI, nor at Gemini, which does not even tell of it: there the
- * total alone does. Where no completion is told it is what the total has beside the prompt, or the reasoning alone.
+ * The completion's tokens include the reasoning, except at xAI and at Gemini, where only the total has it. Without a
+ * completion count the output is the total less the prompt, or the reasoning alone.
  */
 function outputParts(usage: JsonObject, sums: Sums, input: InputParts | undefined): OutputParts | undefined {
   const { total = 0, prompt = Number.NaN } = sums;
-  const told = reasoningIn(usage);
+  const reasoningCount = reasoningIn(usage);
   if (sums.output === undefined) {
-    const output = total > prompt ? total - prompt : (told ?? 0);
-    return output > 0 ? outputOf(output, told) : undefined;
+    const output = total > prompt ? total - prompt : (reasoningCount ?? 0);
+    return output > 0 ? outputOf(output, reasoningCount) : undefined;
   }
   const beside = total - prompt - sums.output;
   const isOfCache = beside === (input?.cacheRead ?? 0) + (input?.cacheWrite ?? 0);
-  const isReasoning = told === undefined ? !isOfCache : beside === told;
+  const isReasoning = reasoningCount === undefined ? !isOfCache : beside === reasoningCount;
   if (beside > 0 && isReasoning) return outputOf(sums.output + beside, beside);
-  return outputOf(sums.output, told);
+  return outputOf(sums.output, reasoningCount);
 }
 
 function outputOf(output: number, reasoning: number | undefined): OutputParts {

@@ -1,28 +1,26 @@
-/**
- * The counts that upstreams tell. They become money: what is no count is none, as if it had not been told.
- */
+/** Reads counts that upstreams report. Counts become money, so a value that is no count is ignored. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 
 /**
- * The most of any count that is believed: no call comes near it. What is told beyond that is taken for this, so that no sum of
- * counts or of money becomes one that cannot be counted exactly.
+ * The largest count that is accepted; no call comes near it. Larger values are reduced to it, so that sums of counts
+ * and of money stay exact.
  */
-export const mostTold = 1e9;
+export const maxCount = 1e9;
 
-/** Returns a whole number from 0 on, or undefined for anything else. */
+/** Returns a whole number from 0, or undefined. */
 export function countOf(value: JsonValue | undefined): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }
 
-/** Returns the greatest of those that are counts; 0 where none is. */
+/** Returns the greatest of the values that are counts; 0 without any. */
 export function greatestOf(...values: readonly (JsonValue | undefined)[]): number {
   let greatest = 0;
   for (const value of values) greatest = Math.max(greatest, countOf(value) ?? 0);
   return greatest;
 }
 
-/** Returns a value as an object: one without members where it is none. */
+/** Returns an object unchanged, and an empty one for any other value. */
 export function membersOf(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : nothing;
 }

@@ -1,69 +1,70 @@
 /**
- * How a request wants to be served beyond the ordinary, and how an answer says that it was: what vendors have other prices for.
+ * The manner of service beyond the standard one that a request asks for and an answer reports: tier, speed, region
+ * and searches, for which vendors charge other prices.
  *
- * Each vendor has its own words for the ordinary way, which are one here. What is no word is none.
+ * Each vendor has its own words for the standard manner, which are one here. Values that are not strings are ignored.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Manner, ToldManner } from "../../call/usage.ts";
 import { isObject } from "../../wire/json.ts";
 
-export interface AskedManner extends Manner {
-  /** The most searches of the web that the request may make. */
+export interface RequestedManner extends Manner {
+  /** The most web searches that the request may make. */
   readonly searches: number;
-  /** Those that it makes in any case, whether or not its answer tells of them. */
-  readonly sureSearches: number;
+  /** The web searches that it makes in any case, whether or not the answer reports them. */
+  readonly certainSearches: number;
 }
 
-const ordinary: AskedManner = { tier: "", speed: "", region: "", searches: 0, sureSearches: 0 };
+const ordinary: RequestedManner = { tier: "", speed: "", region: "", searches: 0, certainSearches: 0 };
 
 const ordinaryTiers: ReadonlySet<string> = new Set(["default", "standard", "standard_only", "on_demand"]);
 const ordinarySpeeds: ReadonlySet<string> = new Set(["standard", "default"]);
 const anywhere: ReadonlySet<string> = new Set(["global", "not_available"]);
 
-/** Returns so much of it as is said, in an answer or in its usage; undefined where nothing is. */
-export function toldManner({ service_tier, speed, inference_geo }: JsonObject): ToldManner | undefined {
+/** Returns what an answer or its usage reports; undefined where it reports nothing. */
+export function reportedManner({ service_tier, speed, inference_geo }: JsonObject): ToldManner | undefined {
   const tier = wordOf(service_tier, ordinaryTiers);
-  const said = { tier: tier === "auto" ? undefined : tier, speed: wordOf(speed, ordinarySpeeds) };
+  const reported = { tier: tier === "auto" ? undefined : tier, speed: wordOf(speed, ordinarySpeeds) };
   const region = wordOf(inference_geo, anywhere);
-  const isNothing = said.tier === undefined && said.speed === undefined && region === undefined;
-  return isNothing ? undefined : { ...said, region };
+  const isNothing = reported.tier === undefined && reported.speed === undefined && region === undefined;
+  return isNothing ? undefined : { ...reported, region };
 }
 
-/** Reads what a request asks for, in the words of whichever operation. */
-export function askedManner(request: JsonObject): AskedManner {
+/** Reads what a request asks for, in any operation. */
+export function requestedManner(request: JsonObject): RequestedManner {
   const tier = wordOf(request.service_tier, ordinaryTiers) ?? "";
   const speed = wordOf(request.speed, ordinarySpeeds) ?? "";
   const region = wordOf(request.inference_geo, anywhere) ?? "";
   const sureSearches = sureSearchesOf(request);
   const searches = sureSearches + toolSearchesOf(request);
   if (tier === "" && speed === "" && region === "" && searches === 0) return ordinary;
-  return { tier, speed, region, searches, sureSearches };
+  return { tier, speed, region, searches, certainSearches: sureSearches };
 }
 
-/** Returns the word, "" for an ordinary one, undefined where none is said. */
+/** Returns the word, "" for a standard one, undefined without any. */
 function wordOf(value: JsonValue | undefined, ordinaryWords: ReadonlySet<string>): string | undefined {
   if (typeof value !== "string") return undefined;
   const word = value.trim().toLowerCase();
   return ordinaryWords.has(word) ? "" : word;
 }
 
-/** OpenAI's and OpenRouter's ways to ask for a search with each answer. */
+/** Counts the searches that OpenAI's and OpenRouter's options demand with each answer. */
 function sureSearchesOf({ web_search_options, plugins }: JsonObject): number {
   const asked = isObject(web_search_options) ? 1 : 0;
   if (!Array.isArray(plugins)) return asked;
   return asked + plugins.filter((plugin) => isObject(plugin) && plugin.id === "web").length;
 }
 
-/** What a model searches at most where the request does not bound it. */
+/** The number of searches assumed where the request sets no bound. */
 const usualSearches = 20;
-/** The types of tools that search the web, in all families. */
+/** The types of web search tools, in all families. */
 const searching = /^(openrouter:)?web_search/;
-/** Those of Anthropic, by their day: no other heeds how often they may be used. */
+/** Anthropic's dated types. Only these honour a bound on their uses. */
 const heedsBound = /^web_search_\d{8}$/;
-/** The types of tools of responses that are paid by the call, the container or the picture, at OpenAI and xAI. */
+/** The types of tools of responses that are charged by the call, the container or the image, at OpenAI and xAI. */
 const paidOtherwise = /^(code_interpreter|file_search|image_generation|x_search|collections_search)$/;
 
-/** Returns by what a tool of responses is paid beside tokens, if by anything. */
+/** Returns what a tool of responses is charged for beside tokens, if anything. */
 export function toolFee({ type, environment }: JsonObject): "search" | "other" | undefined {
   if (typeof type !== "string") return undefined;
   if (searching.test(type)) return "search";
@@ -71,7 +72,7 @@ export function toolFee({ type, environment }: JsonObject): "search" | "other" |
   return isHosted || paidOtherwise.test(type) ? "other" : undefined;
 }
 
-/** Searches that the model makes where it wants to: by tools, which items bring along too, and at xAI by parameters. */
+/** Counts the searches that the model may make: by tools, which items may add, too, and at xAI by parameters. */
 function toolSearchesOf({ tools, input, search_parameters, max_tool_calls: most }: JsonObject): number {
   let searches = 0;
   if (isObject(search_parameters) && search_parameters.mode !== "off") {
@@ -91,7 +92,7 @@ function searchesBy(tools: JsonValue | undefined): number {
     if (typeof type === "string" && searching.test(type)) {
       searches += heedsBound.test(type) ? boundOf(tool.max_uses) : usualSearches;
     }
-    // A namespace has tools of its own.
+    // A namespace contains tools.
     searches += searchesBy(tool.tools);
   }
   return searches;

@@ -1,18 +1,18 @@
 /**
- * The usage that an answer of Anthropic's Messages API tells, as parts that do not overlap: the one reader, for what a call is
- * charged and for what translations tell of it.
+ * Reads the usage of an answer of Anthropic's Messages API, as parts that do not overlap. It is the only reader, for
+ * the charge and for translations.
  *
- * A stream tells its counts more than once. Of the input the last word stands, for the first may be an estimate; but some
- * servers end with zeros, which take back nothing. The output grows: the greatest count stands.
+ * A stream reports usage repeatedly. Of the input the last report stands, since the first may be an estimate; but
+ * zeros at the end, which some servers send, are ignored. Of the output the greatest count stands.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ToldManner, ToldUsage } from "../../call/usage.ts";
 import { countOf, membersOf } from "./count.ts";
-import { toldManner } from "./manner.ts";
+import { reportedManner } from "./manner.ts";
 
 type Written = Pick<ToldUsage, "cacheWrite" | "cacheWriteHour">;
 
-export class MessageCounts {
+export class MessageUsageReader {
   #input: Pick<ToldUsage, "input" | "cacheRead"> & Written = {};
   #output: number | undefined;
   #reasoning = 0;
@@ -20,7 +20,7 @@ export class MessageCounts {
   #searches: number | undefined;
   #manner: ToldManner | undefined;
 
-  /** Takes what stands as `usage`. Returns whether it was any. */
+  /** Takes the value of `usage`. Returns whether it was an object. */
   take(usage: JsonValue | undefined): boolean {
     if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
     this.#takeInput(usage);
@@ -44,27 +44,27 @@ export class MessageCounts {
     if (sumOf(next) > 0 || sumOf(this.#input) === 0) this.#input = { ...this.#input, ...next };
   }
 
-  /** The end of a stream need not say again how it is served: each word stands until there is another. */
+  /** Each word stands until there is another: the end of a stream need not repeat it. */
   #takeManner(usage: JsonObject): void {
     const searches = countOf(membersOf(usage.server_tool_use).web_search_requests);
     if (searches !== undefined) this.#searches = Math.max(searches, this.#searches ?? 0);
-    const told = toldManner(usage);
-    if (!told) return;
+    const reported = reportedManner(usage);
+    if (!reported) return;
     const { tier, speed, region } = this.#manner ?? {};
-    this.#manner = { tier: told.tier ?? tier, speed: told.speed ?? speed, region: told.region ?? region };
+    this.#manner = { tier: reported.tier ?? tier, speed: reported.speed ?? speed, region: reported.region ?? region };
   }
 
-  /** What was told so far; a part that was not is left out. Reasoning is none where only the output was told. */
-  get told(): ToldUsage {
+  /** The usage reported so far; unreported parts are left out. Reasoning is 0 where only the output was reported. */
+  get reported(): ToldUsage {
     const output = this.#output;
-    const told =
+    const reported =
       output === undefined ? this.#input : { ...this.#input, output, reasoning: Math.min(output, this.#reasoning) };
-    if (this.#searches === undefined && !this.#manner) return told;
+    if (this.#searches === undefined && !this.#manner) return reported;
     const searches = this.#searches === undefined ? {} : { searches: this.#searches };
-    return { ...told, ...searches, ...(this.#manner && { manner: this.#manner }) };
+    return { ...reported, ...searches, ...(this.#manner && { manner: this.#manner }) };
   }
 
-  /** Whether anything was told of the reasoning. */
+  /** Whether reasoning was reported. */
   get hasReasoning(): boolean {
     return this.#hasReasoning;
   }
@@ -74,12 +74,12 @@ function sumOf({ input = 0, cacheRead = 0, cacheWrite = 0, cacheWriteHour = 0 }:
   return input + cacheRead + cacheWrite + cacheWriteHour;
 }
 
-/** What was told before of a part is told again by leaving the part out. */
+/** Leaving a part out keeps its last value. */
 function only(part: keyof ToldUsage, count: number | undefined): ToldUsage {
   return count === undefined ? {} : { [part]: count };
 }
 
-/** The sum alone may be told again at the end: then as much of it is long as was before. */
+/** The end may report the sum alone: then the long-lived part is as large as before. */
 function writtenParts(usage: JsonObject, longBefore: number): Written {
   const split = membersOf(usage.cache_creation);
   const short = countOf(split.ephemeral_5m_input_tokens);

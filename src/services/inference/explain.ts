@@ -39,7 +39,7 @@ export function explainMethod({ explain, standing, queued }: ExplainParts, prepa
     const endpoint = endpointAt(path);
     if (!endpoint) throw resourceNotFound("model endpoint", path, "path");
     const { asked, method } = endpoint;
-    const request = await Wire.ofBytes(method.input, textOf(call.request)).prepared();
+    const request = await Wire.ofBytes(method.input, textOf(call.request)).parseInSlices();
     const asIfSent = { ...call, method, request, header: headerWith(call.header, strict) };
     const explaining = { asked, form: endpoint.formOf(request.outline()) };
     const { models, cache, refusal } = await explain(explaining, asIfSent, prepare);

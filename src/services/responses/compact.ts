@@ -15,7 +15,7 @@ export async function compactionOf(request: CreateRequest): Promise<CreateReques
   const last = items.at(-1);
   const input = isObject(last) && last.type === trigger.type ? [...items] : [...items, trigger];
   const changes = { input, previous_response_id: undefined, stream: undefined, background: undefined };
-  return request.isLong ? request.rebuiltWith(changes).written() : request.with(changes);
+  return request.isLong ? request.rebuiltWith(changes).writeInSlices() : request.with(changes);
 }
 
 /** What the user has said stays as it was said. */

@@ -12,7 +12,7 @@ import { invalidValue, itemNotFound, missingField, previousResponseNotFound } fr
 import { answerIdOf } from "../../families/relayed-ids.ts";
 import { runInSlices } from "../../runtime/cooperative.ts";
 import type { Link, StoredResponse } from "../../storage/answers/responses.ts";
-import { type JsonObject, type JsonValue, longJson, readAnswer } from "../../wire/json.ts";
+import { type JsonObject, type JsonValue, longJson, readLongAnswer } from "../../wire/json.ts";
 import { jsonBytes } from "../../wire/long/write-json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { asOutputItemId, bytesOf, inputItemsOf, type KeptResponses, outputOf, readKept } from "./kept.ts";
@@ -41,7 +41,7 @@ export async function resolve(
   const asked = itemsOf(request.json().input ?? null);
   const items = asked.some(isReference) ? await dereferenced(asked, kept, body) : asked;
   const withInput = (input: JsonObject[]) =>
-    body.bytes < longJson ? request.with({ input }) : request.rebuiltWith({ input }).written();
+    body.bytes < longJson ? request.with({ input }) : request.rebuiltWith({ input }).writeInSlices();
   if (previousId === undefined) {
     const resolved = items === asked ? request : await withInput([...items]);
     return { request: resolved, items, previousId: null, conversation: remembered ? [await textOf(items, body)] : [] };
@@ -71,7 +71,7 @@ async function readPieces(pieces: readonly string[], body: BodyRoom): Promise<Js
 /** Reads items that were kept, in turns where they are long. */
 async function itemsIn(text: string): Promise<readonly JsonObject[]> {
   const isLong = text.length >= longJson;
-  return (isLong ? await runInSlices(readAnswer(Buffer.from(text))) : JSON.parse(text)) as JsonObject[];
+  return (isLong ? await runInSlices(readLongAnswer(Buffer.from(text))) : JSON.parse(text)) as JsonObject[];
 }
 
 async function textOf(items: readonly JsonObject[], body: BodyRoom): Promise<string> {

@@ -52,7 +52,7 @@ export function responseMethods(
       const json = answer.body.json();
       const told = await keep(json);
       const body = told === json ? answer.body : Wire.ofJson(ModelResponseSchema, told);
-      return { ...answer, body: answer.body.isLong ? await body.written() : body };
+      return { ...answer, body: answer.body.isLong ? await body.writeInSlices() : body };
     },
     async streamResponse(call) {
       const resolved = await prepared(call, parts);
@@ -103,7 +103,7 @@ async function countedTokens(
 ): Promise<Answer<typeof ResponseTokenCountSchema>> {
   const { caller, body, signal } = call;
   // Which fields it has is no matter: it is read as the request that would be sent.
-  const asked = await Wire.ofBytes(CreateResponseRequestSchema, call.request.bytes()).prepared();
+  const asked = await Wire.ofBytes(CreateResponseRequestSchema, call.request.bytes()).parseInSlices();
   if (asked.outline().model !== undefined) modelsOf("responses", { caller, request: asked }, parts.catalog);
   const { request } = await prepared({ ...call, request: asked, body }, parts);
   const input_tokens = await countResponseTokens(request, signal);
@@ -116,7 +116,7 @@ async function prepared(
   { request, caller, body, remembered }: CreateCall,
   { store, clock }: Pick<ResponsesParts, "store" | "clock">,
 ): Promise<Resolved> {
-  if (request.isLong) await runInSlices(request.understand());
+  if (request.isLong) await runInSlices(request.readLongMessage());
   const { conversation } = request.message();
   if (conversation.case !== undefined) {
     throw invalidValue("conversation", "the gateway keeps no conversations; use previous_response_id");

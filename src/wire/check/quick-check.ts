@@ -1,82 +1,82 @@
 /**
- * A quick check of a request's JSON, which is sure of most requests that they can be read and keep their bounds. No message is
- * made for it. It refuses nothing: of what it is not sure the reader and the validator decide.
+ * A quick check of a request's JSON. It accepts most valid requests without building a message, and refuses nothing:
+ * whatever it does not accept is left to the reader and the validator.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { WireFault } from "../fault.ts";
 import { checkCount, checkKey, checkRaw, type JsonObject, type JsonValue, maxDepth } from "../json.ts";
 import { checkUnnamed } from "../read.ts";
-import { type NumberPlace, type ObjectPlace, type Place, placeOf, type TextPlace } from "./places.ts";
+import { type NumberSchema, type ObjectSchema, schemaOf, type TextSchema, type ValueSchema } from "./value-schema.ts";
 
-/** Whether it is sure of a request of this type. */
-export function isSurelySound(desc: DescMessage, json: JsonObject): boolean {
+/** Reports whether the request is surely valid for this message type. */
+export function isSurelyValidRequest(desc: DescMessage, json: JsonObject): boolean {
   try {
-    return isSure(placeOf(desc), json, 0);
+    return isValidValue(schemaOf(desc), json, 0);
   } catch (fault) {
     if (fault instanceof WireFault) return false;
     throw fault;
   }
 }
 
-/** Of what is nested deeper it is not sure: the reader counts exactly. */
-export const deepest = maxDepth / 2;
+/** Deeper values are left to the reader, which counts exactly. */
+export const maxCheckedDepth = maxDepth / 2;
 
-export function isSure(place: Place, value: JsonValue, depth: number): boolean {
+export function isValidValue(schema: ValueSchema, value: JsonValue, depth: number): boolean {
   switch (typeof value) {
     case "string":
-      return place.text !== undefined && isSureOfText(place.text, value);
+      return schema.text !== undefined && isValidText(schema.text, value);
     case "number":
-      return place.number !== undefined && isSureOfNumber(place.number, value);
+      return schema.number !== undefined && isValidNumber(schema.number, value);
     case "boolean":
-      return place.isBoolean;
+      return schema.isBoolean;
     case "object":
       if (value === null) return false;
-      if (Array.isArray(value)) return isSureOfList(place, value, depth);
-      return place.object !== undefined && isSureOfObject(place.object, value, depth);
+      if (Array.isArray(value)) return isValidList(schema, value, depth);
+      return schema.object !== undefined && isValidObject(schema.object, value, depth);
   }
   return false;
 }
 
-function isSureOfText({ words, known, bounds }: TextPlace, value: string): boolean {
+function isValidText({ words, known, bounds }: TextSchema, value: string): boolean {
   if (words?.has(value)) return true;
   if (words && (!known || known.has(value))) return false;
   return value.isWellFormed() && (bounds === undefined || bounds(value));
 }
 
-function isSureOfNumber({ isWhole, min, max, bounds }: NumberPlace, value: number): boolean {
+function isValidNumber({ isWhole, min, max, bounds }: NumberSchema, value: number): boolean {
   const isRight = isWhole ? Number.isInteger(value) && value >= min && value <= max : Number.isFinite(value);
   return isRight && (bounds === undefined || bounds(value));
 }
 
-function isSureOfList({ list, numbers }: Place, value: readonly JsonValue[], depth: number): boolean {
+function isValidList({ list, numbers }: ValueSchema, value: readonly JsonValue[], depth: number): boolean {
   const of = numbers !== undefined && typeof value[0] === "number" ? numbers : list;
   if (of === undefined) return false;
   if (of.isOfMessages) checkCount(value.length);
-  for (let i = 0; i < value.length; i++) if (!isSure(of.item, value[i] as JsonValue, depth + 1)) return false;
+  for (let i = 0; i < value.length; i++) if (!isValidValue(of.item, value[i] as JsonValue, depth + 1)) return false;
   return of.bounds === undefined || of.bounds(value);
 }
 
-/** `depth` is that of the message which it stands in. */
-function isSureOfObject(object: ObjectPlace, value: JsonObject, depth: number): boolean {
-  if (object.plan === undefined) return isSureOfUnnamed(object, value, depth);
-  if (depth > deepest) return false;
-  let missing = object.needed;
+/** `depth` is that of the enclosing message. */
+function isValidObject(object: ObjectSchema, value: JsonObject, depth: number): boolean {
+  if (object.plan === undefined) return isValidMap(object, value, depth);
+  if (depth > maxCheckedDepth) return false;
+  let missing = object.required;
   let count = 0;
   for (const key in value) {
     count++;
     const member = value[key] as JsonValue;
     const at = object.members.get(key);
     if (at === undefined) checkUnnamed(object.plan, key, member, depth + 1);
-    else if (member === null ? !at.orNull : !isSure(at.place, member, depth + 1)) return false;
-    else if (at.isNeeded) missing--;
+    else if (member === null ? !at.isNullable : !isValidValue(at.schema, member, depth + 1)) return false;
+    else if (at.isRequired) missing--;
   }
   checkCount(count);
   return missing === 0;
 }
 
-/** A map, or what no schema describes. */
-function isSureOfUnnamed({ value: place, bounds }: ObjectPlace, map: JsonObject, depth: number): boolean {
-  if (place === undefined) {
+/** Checks a map, or an object that no schema describes. */
+function isValidMap({ value: schema, bounds }: ObjectSchema, map: JsonObject, depth: number): boolean {
+  if (schema === undefined) {
     checkRaw(map, depth + 1);
     return true;
   }
@@ -84,7 +84,7 @@ function isSureOfUnnamed({ value: place, bounds }: ObjectPlace, map: JsonObject,
   checkCount(keys.length);
   for (const key of keys) {
     checkKey(key);
-    if (!isSure(place, map[key] as JsonValue, depth + 1)) return false;
+    if (!isValidValue(schema, map[key] as JsonValue, depth + 1)) return false;
   }
   return bounds === undefined || bounds(map);
 }

@@ -1,6 +1,6 @@
 /**
- * Compiles the bounds that `buf.validate` annotations set into checks that are sure of most values that they keep them. Of a
- * rule that is not known none is sure.
+ * Compiles `buf.validate` annotations into quick checks. A check returns true only for values that surely keep the
+ * bounds. Rules that are not known here accept nothing.
  */
 import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
 import { type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
@@ -10,59 +10,63 @@ import {
   field as fieldRules,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
-/** Whether it is sure that a value keeps its bounds. */
-export type IsSure<T = unknown> = (value: T) => boolean;
+/** SureCheck returns true where a value surely keeps its bounds. */
+export type SureCheck<T = unknown> = (value: T) => boolean;
 
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Returns what holds a field's value to its own bounds, not to those of a message in it; undefined where it has none. A word of
- * an enum is its number here.
+ * Returns the check of a field's own bounds, without those of a message in it; undefined where the field has none.
+ * Enums are checked by number.
  */
-export function boundsOf(field: DescField): IsSure | undefined {
+export function boundsOf(field: DescField): SureCheck | undefined {
   if (!hasOption(field, fieldRules)) return undefined;
   const checks = ofRules(getOption(field, fieldRules), field);
   return checks.length > 1 ? all(checks) : checks[0];
 }
 
-const unsure = () => false;
+const acceptNothing = () => false;
 
-function all<T>(checks: readonly IsSure<T>[]): IsSure<T> {
+function all<T>(checks: readonly SureCheck<T>[]): SureCheck<T> {
   return (value) => {
-    for (const isSure of checks) if (!isSure(value)) return false;
+    for (const check of checks) if (!check(value)) return false;
     return true;
   };
 }
 
-function everyItem(isSure: IsSure): IsSure {
+function everyItem(check: SureCheck): SureCheck {
   return (list) => {
-    for (const item of list as readonly unknown[]) if (!isSure(item)) return false;
+    for (const item of list as readonly unknown[]) if (!check(item)) return false;
     return true;
   };
 }
 
-function everyValue(isSure: IsSure): IsSure {
-  return (map) => Object.values(map as Members).every(isSure);
+function everyValue(check: SureCheck): SureCheck {
+  return (map) => Object.values(map as Members).every(check);
 }
 
-function ofRules(rules: FieldRules, field: DescField): IsSure[] {
+function ofRules(rules: FieldRules, field: DescField): SureCheck[] {
   const { type } = rules;
-  const told = reflect(FieldRulesSchema, rules);
-  const others = told.fields.filter((rule) => told.isSet(rule) && rule.name !== "required" && rule.name !== type.case);
-  if (others.length > 0 || rules.$unknown) return [unsure];
+  const reflected = reflect(FieldRulesSchema, rules);
+  const others = reflected.fields.filter(
+    (rule) => reflected.isSet(rule) && rule.name !== "required" && rule.name !== type.case,
+  );
+  if (others.length > 0 || rules.$unknown) return [acceptNothing];
   if (type.case === undefined) return [];
   const bounds = reflect(FieldRulesSchema.field[type.case].message as DescMessage, type.value);
-  if (bounds.message.$unknown) return [unsure];
+  if (bounds.message.$unknown) return [acceptNothing];
   const set = bounds.fields.filter((rule) => bounds.isSet(rule));
-  return set.map((rule) => knownRules.get(type.case as string)?.[rule.name]?.(bounds.get(rule), field) ?? unsure);
+  return set.map(
+    (rule) => knownRules.get(type.case as string)?.[rule.name]?.(bounds.get(rule), field) ?? acceptNothing,
+  );
 }
 
-function ofRule(rules: unknown, field: DescField): IsSure {
+function ofRule(rules: unknown, field: DescField): SureCheck {
   return all(ofRules((rules as ReflectMessage).message as FieldRules, field));
 }
 
-/** By the rule's name: makes the check from what the rule says of a field, or of what is in it. */
-type Rules = Readonly<Record<string, (bound: unknown, field: DescField) => IsSure>>;
+/** Rules maps a rule's name to what makes the check from the rule's value. */
+type Rules = Readonly<Record<string, (bound: unknown, field: DescField) => SureCheck>>;
 
 const numberRules: Rules = {
   gt: (bound) => (value) => (value as number) > (bound as number),
@@ -71,7 +75,7 @@ const numberRules: Rules = {
   lte: (bound) => (value) => (value as number) <= (bound as number),
 };
 
-/** A character is one or two of the units in which a text's length is known, and these up to three bytes each. */
+/** Lengths here are in UTF-16 units. A character is one or two of them, and each is up to three bytes of UTF-8. */
 const textRules: Rules = {
   max_len: atMost((text: string) => text.length),
   min_len: (bound) => (text) => (text as string).length / 2 > Number(bound) - 1,
@@ -104,14 +108,14 @@ const knownRules: ReadonlyMap<string, Rules> = new Map(
   }),
 );
 
-function atMost<T>(sizeOf: (value: T) => number): (bound: unknown) => IsSure {
+function atMost<T>(sizeOf: (value: T) => number): (bound: unknown) => SureCheck {
   return (bound) => {
     const most = Number(bound);
     return (value) => sizeOf(value as T) <= most;
   };
 }
 
-function isAmong(values: Iterable<unknown>): IsSure {
+function isAmong(values: Iterable<unknown>): SureCheck {
   const set = new Set(values);
   return (value) => set.has(value);
 }

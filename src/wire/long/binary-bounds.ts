@@ -1,24 +1,24 @@
 /**
- * Counts what a protobuf message holds before it is read: two bytes of it may be a message of its own, which costs a thousand
- * times as much. The bounds are those of JSON.
+ * Counts the parts of a protobuf message before it is read. Two bytes may stand for a message, which costs a thousand
+ * times as much in memory. The bounds are those of JSON.
  *
- * It goes the way that the reader goes, record by record. What the reader cannot read is left to it, to refuse where the count
- * ends.
+ * The count follows the reader record by record. Where the bytes are malformed the count ends, and the reader refuses
+ * them.
  */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, type WireType } from "@bufbuild/protobuf/wire";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
-import { Counts, maxParts } from "../bounds.ts";
+import { maxParts, PartCounter } from "../bounds.ts";
 import { WireFault } from "../fault.ts";
 import { binaryOptions } from "../json.ts";
 import { fieldsByNumber, isPacked, skip, typeOf, typeOfScalar } from "./records.ts";
 
-/** Counts in turns. Throws a WireFault where a message has more than is read. */
+/** Counts in time slices. Throws a WireFault where a message has too many parts. */
 export function* checkBinary(desc: DescMessage, bytes: Uint8Array): CooperativeTask<void> {
   // A record takes two bytes at least.
   if (bytes.length <= 2 * maxParts) return;
   try {
-    yield* count(desc, bytes.length, { reader: new BinaryReader(bytes), counts: new Counts(), ...nothingYet });
+    yield* count(desc, bytes.length, { reader: new BinaryReader(bytes), counts: new PartCounter(), ...nothingYet });
   } catch (fault) {
     if (fault instanceof WireFault) throw fault;
   }
@@ -28,18 +28,18 @@ const nothingYet = { depth: 0, ofJson: 0, steps: 0 };
 
 interface Counting {
   readonly reader: BinaryReader;
-  readonly counts: Counts;
+  readonly counts: PartCounter;
   depth: number;
-  /** Records of messages that stand for JSON which no schema describes. */
+  /** Number of records of messages that stand for free JSON. */
   ofJson: number;
-  /** How many records and items were counted. */
+  /** Number of records and items counted. */
   steps: number;
 }
 
-/** How many are counted before it may be interrupted: some tenths of a millisecond. */
-const stepsATurn = 4096;
+/** Records and items between two yields: some tenths of a millisecond. */
+const stepsPerSlice = 4096;
 
-/** Such JSON takes up to three records for a member. */
+/** A member of free JSON takes up to three records. */
 const recordsOfJson = 3;
 
 function* count(desc: DescMessage, length: number, counting: Counting): CooperativeTask<void> {
@@ -49,7 +49,7 @@ function* count(desc: DescMessage, length: number, counting: Counting): Cooperat
   const end = reader.pos + length;
   if (++counting.depth > binaryOptions.recursionLimit) throw new Error("too deep to be read");
   while (reader.pos < end) {
-    if (++counting.steps % stepsATurn === 0) yield;
+    if (++counting.steps % stepsPerSlice === 0) yield;
     const [number, type] = reader.tag();
     const field = fields.get(number);
     if (field?.fieldKind === "list" && !field.message) yield* countItems(field, type, counting);
@@ -63,19 +63,19 @@ function* count(desc: DescMessage, length: number, counting: Counting): Cooperat
   counting.depth--;
 }
 
-/** Numbers may stand behind one another in one record. */
+/** Counts the items of a list. A packed record holds many numbers. */
 function* countItems(field: DescField, type: WireType, counting: Counting): CooperativeTask<void> {
   const { reader, counts } = counting;
   const own = typeOf(field);
   const end = isPacked(field, type) ? reader.uint32() + reader.pos : reader.pos + 1;
   while (reader.pos < end) {
-    if (++counting.steps % stepsATurn === 0) yield;
+    if (++counting.steps % stepsPerSlice === 0) yield;
     counts.item();
     skip(reader, own);
   }
 }
 
-/** An entry of a map has its key in field 1 and its value in field 2. */
+/** Counts a map entry: the key is field 1, the value field 2. */
 function* countEntry(field: DescField & { fieldKind: "map" }, counting: Counting): CooperativeTask<void> {
   const { reader, counts } = counting;
   const end = reader.uint32() + reader.pos;

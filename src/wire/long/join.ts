@@ -1,8 +1,8 @@
-/** Puts bytes together in turns: to copy megabytes, into memory that nobody has touched yet, takes milliseconds. */
+/** Joins bytes in time slices. Copying megabytes into fresh memory takes milliseconds. */
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 
-/** In bytes: so much is copied before it may be interrupted. */
-const bytesATurn = 2 ** 20;
+/** Bytes copied between two yields. */
+const bytesPerSlice = 2 ** 20;
 
 export function* join(parts: readonly Uint8Array[]): CooperativeTask<Buffer> {
   if (parts.length === 1) return bufferOf(parts[0] as Uint8Array);
@@ -14,7 +14,7 @@ export function* join(parts: readonly Uint8Array[]): CooperativeTask<Buffer> {
   for (const part of parts) {
     joined.set(part, at);
     at += part.length;
-    if (at - interruptedAt < bytesATurn) continue;
+    if (at - interruptedAt < bytesPerSlice) continue;
     interruptedAt = at;
     yield;
   }

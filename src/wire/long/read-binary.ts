@@ -1,6 +1,6 @@
 /**
- * Protobuf → message, in turns: what `fromBinary` makes of a long message, some of its records at a time. What a long record holds
- * is read by itself.
+ * Protobuf → message, in time slices: the result of `fromBinary`, read a few records at a time. The content of a long
+ * record is read separately.
  */
 import { isAscii, isUtf8 } from "node:buffer";
 import {
@@ -14,24 +14,25 @@ import {
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { binaryOptions } from "../json.ts";
-import { heldBy, holdsJson, holdsMessages, holdsTexts, put } from "./nested.ts";
+import { fieldValue, holdsJson, holdsMessages, holdsTexts, setField } from "./nested.ts";
 import { readStruct } from "./read-struct.ts";
 import { fieldsByNumber, isPacked, skipField, typeOf } from "./records.ts";
 
-/** In bytes: so much is read before it may be interrupted. Two bytes may be a message of its own. */
+/** Bytes read between two yields. Two bytes may be a message. */
 const pieceBytes = 8192;
 
-/** Throws an Error where it is no such message. */
+/** Throws an Error where the bytes are not such a message. */
 export function* readBinary(desc: DescMessage, bytes: Uint8Array): CooperativeTask<Message> {
   const message = create(desc);
   yield* readInto(desc, message, bytes, binaryOptions.recursionLimit);
   return message;
 }
 
-/** `room` is how much deeper it may be nested. */
-function* readInto(desc: DescMessage, message: Message, bytes: Uint8Array, room: number): CooperativeTask<void> {
-  if (room <= 0) throw new Error("it is nested too deep");
-  const merge = (part: Uint8Array) => mergeFromBinary(desc, message, part, { ...binaryOptions, recursionLimit: room });
+/** `room` is how much deeper the message may nest. */
+function* readInto(desc: DescMessage, message: Message, bytes: Uint8Array, depthLeft: number): CooperativeTask<void> {
+  if (depthLeft <= 0) throw new Error("it is nested too deep");
+  const merge = (part: Uint8Array) =>
+    mergeFromBinary(desc, message, part, { ...binaryOptions, recursionLimit: depthLeft });
   const fields = fieldsByNumber(desc);
   const reader = new BinaryReader(bytes);
   let from = 0;
@@ -39,13 +40,13 @@ function* readInto(desc: DescMessage, message: Message, bytes: Uint8Array, room:
     const start = reader.pos;
     const [number, type] = reader.tag();
     const field = fields.get(number);
-    if (field && isByItself(field, type) && isLong(reader)) {
+    if (field && isReadSeparately(field, type) && isLong(reader)) {
       if (start > from) merge(bytes.subarray(from, start));
       yield;
       const inner = reader.bytes();
       from = reader.pos;
       if (isPacked(field, type) && !field.message) for (const part of packedParts(field, inner)) yield void merge(part);
-      else yield* readField(message, field, inner, room);
+      else yield* readField(message, field, inner, depthLeft);
     } else skipField(reader, field, type);
     if (reader.pos - from < pieceBytes) continue;
     merge(bytes.subarray(from, reader.pos));
@@ -55,7 +56,7 @@ function* readInto(desc: DescMessage, message: Message, bytes: Uint8Array, room:
   if (reader.pos > from) merge(bytes.subarray(from, reader.pos));
 }
 
-function isByItself(field: DescField, type: WireType): boolean {
+function isReadSeparately(field: DescField, type: WireType): boolean {
   if (holdsMessages(field) || holdsJson(field) || holdsTexts(field)) return true;
   return field.fieldKind === "list" && isPacked(field, type) && typeOf(field) === WireType.Varint;
 }
@@ -67,20 +68,20 @@ function isLong(reader: BinaryReader): boolean {
   return length >= pieceBytes;
 }
 
-function* readField(message: Message, field: DescField, bytes: Uint8Array, room: number): CooperativeTask<void> {
-  if (holdsTexts(field)) put(message, field, yield* textOf(bytes));
+function* readField(message: Message, field: DescField, bytes: Uint8Array, depthLeft: number): CooperativeTask<void> {
+  if (holdsTexts(field)) setField(message, field, yield* textOf(bytes));
   else if (holdsJson(field)) {
-    const json = yield* readStruct(bytes, room - 1);
-    put(message, field, { ...(heldBy(message, field) as JsonObject | undefined), ...json });
+    const json = yield* readStruct(bytes, depthLeft - 1);
+    setField(message, field, { ...(fieldValue(message, field) as JsonObject | undefined), ...json });
   } else if (holdsMessages(field)) {
-    const held = field.fieldKind === "list" ? undefined : (heldBy(message, field) as Message | undefined);
+    const held = field.fieldKind === "list" ? undefined : (fieldValue(message, field) as Message | undefined);
     const inner = held ?? create(field.message);
-    if (!held) put(message, field, inner);
-    yield* readInto(field.message, inner, bytes, room - 1);
+    if (!held) setField(message, field, inner);
+    yield* readInto(field.message, inner, bytes, depthLeft - 1);
   }
 }
 
-/** In bytes: of a long text so much is read at a time. */
+/** Bytes of a long string decoded between two yields. */
 const textBytes = 2 ** 20;
 
 function* textOf(bytes: Uint8Array): CooperativeTask<string> {
@@ -101,7 +102,9 @@ function* textOf(bytes: Uint8Array): CooperativeTask<string> {
   return text;
 }
 
-/** Yields records with some of the numbers each that stand behind one another. A number ends in a byte without its highest bit. */
+/**
+ * Splits packed numbers into records of a bounded size. A number ends with the first byte whose highest bit is clear.
+ */
 function* packedParts(field: DescField, bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; ) {
     let end = Math.min(bytes.length, at + pieceBytes);

@@ -1,5 +1,5 @@
 /**
- * Long public JSON → message, in turns: what `readMessage` makes of a request, with the items of its long lists read some at a
+ * Long public JSON → message, in time slices: the result of `readMessage`, with the items of long lists read a few at a
  * time.
  */
 import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
@@ -9,11 +9,11 @@ import { checkCount } from "../json.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "../plan.ts";
 import { readItem, readMessage } from "../read.ts";
 
-/** A list of fewer items is read at once. */
+/** Shorter lists are read at once. */
 const manyItems = 256;
-const itemsATurn = 64;
+const itemsPerYield = 64;
 
-/** A list of messages, and how the message holds it. */
+/** LongList is a list of messages, and how its message holds it. */
 interface LongList {
   readonly key: string;
   readonly list: readonly JsonValue[];
@@ -22,14 +22,14 @@ interface LongList {
   hold(items: unknown[]): unknown;
 }
 
-/** Throws a WireFault where the JSON does not fit: of several faults the one that `readMessage` throws. */
+/** Throws a WireFault where the JSON does not fit: of several faults, the one that `readMessage` throws. */
 export function* readLongMessage<D extends DescMessage>(desc: D, json: JsonObject): CooperativeTask<MessageShape<D>> {
   const lists = longListsOf(planOf(desc), json);
   const longKeys = new Set(lists.map(({ key }) => key));
   const rest = Object.fromEntries(Object.entries(json).filter(([key]) => !longKeys.has(key)));
   const { message, fault } = tryRead(desc, rest);
   for (const long of lists) {
-    // Of several faults the first is told: one of the rest may stand before this list.
+    // The first fault in the order of the document is reported: a member before this list may have one.
     if (fault) readMessage(desc, membersBefore(long.key, json, longKeys), { lenient: false });
     const held = long.hold(yield* readItems(long));
     if (message) message[long.name] = held;
@@ -59,7 +59,7 @@ function* readItems({ key, list, item }: LongList): CooperativeTask<unknown[]> {
     checkCount(list.length);
     for (at = 0; at < list.length; at++) {
       items.push(readItem(item, list[at] as JsonValue));
-      if (items.length % itemsATurn === 0) yield;
+      if (items.length % itemsPerYield === 0) yield;
     }
   } catch (fault) {
     if (!(fault instanceof WireFault)) throw fault;
@@ -84,7 +84,7 @@ function inField({ shape, value }: FieldPlan): Holding | undefined {
   return shape === "list" ? { item: value, hold: (items) => items } : undefined;
 }
 
-/** A list in a union is a message that stands for it. */
+/** A list in a union is a transparent message around a list. */
 function inUnion({ byType }: UnionPlan): Holding | undefined {
   const found = byType.get("list");
   const plan = found?.value.kind === "message" ? found.value.plan : undefined;

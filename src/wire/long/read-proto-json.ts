@@ -1,46 +1,46 @@
 /**
- * Protobuf's own JSON, as Connect has it, → message, in turns: what `fromJson` makes of it, one message at a time. Those in lists
- * and fields of others are read by themselves.
+ * Protobuf's own JSON, as Connect uses it, → message, in time slices: the result of `fromJson`, read one message at a time.
  */
 import { type DescField, type DescMessage, fromJson, type JsonObject, type Message } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
-import { deepest } from "../bounds.ts";
+import { maxScanDepth } from "../bounds.ts";
 import type { JsonValue } from "../json.ts";
-import { heldBy, holdsJson, holdsMessages, put } from "./nested.ts";
+import { fieldValue, holdsJson, holdsMessages, setField } from "./nested.ts";
 
-const messagesATurn = 64;
-/** So many items that are no messages are read at a time. */
+const messagesPerSlice = 64;
+/** Items that are not messages are read so many at a time. */
 const manyItems = 4096;
 
 interface Reading {
   messages: number;
 }
 
-/** Throws an Error where it does not fit, in the words of `fromJson`. */
+/** Throws the errors of `fromJson` where the JSON does not fit. */
 export function* readProtoJson(desc: DescMessage, json: JsonValue): CooperativeTask<Message> {
   return yield* messageOf(desc, json, 0, { messages: 0 });
 }
 
 function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: Reading): CooperativeTask<Message> {
-  if (++reading.messages % messagesATurn === 0) yield;
-  if (depth > deepest || typeof json !== "object" || json === null || Array.isArray(json)) return fromJson(desc, json);
+  if (++reading.messages % messagesPerSlice === 0) yield;
+  if (depth > maxScanDepth || typeof json !== "object" || json === null || Array.isArray(json))
+    return fromJson(desc, json);
   const fields = fieldsByName(desc);
   const rest: JsonObject = {};
   const nested: Nested[] = [];
   for (const [key, value] of Object.entries(json)) {
     const field = fields.get(key);
-    if (field && isByItself(field, value)) {
+    if (field && isReadSeparately(field, value)) {
       nested.push({ field, value });
-      // It is there, and no other of its oneof may be.
+      // A placeholder marks the field as set, so that a second member of its oneof is refused.
       rest[key] = Array.isArray(value) ? [] : {};
     } else rest[key] = value;
   }
   const message = fromJson(desc, rest);
   for (const { field, value } of nested) {
-    if (holdsJson(field)) put(message, field, value);
+    if (holdsJson(field)) setField(message, field, value);
     else if (!field.message) yield* putItems(message, desc, field, value as JsonValue[]);
-    else if (field.fieldKind !== "list") put(message, field, yield* inField(field, value, depth, reading));
-    else for (const item of value as JsonValue[]) put(message, field, yield* inField(field, item, depth, reading));
+    else if (field.fieldKind !== "list") setField(message, field, yield* inField(field, value, depth, reading));
+    else for (const item of value as JsonValue[]) setField(message, field, yield* inField(field, item, depth, reading));
   }
   return message;
 }
@@ -53,7 +53,7 @@ function* putItems(
 ): CooperativeTask<void> {
   for (let at = 0; at < list.length; at += manyItems) {
     const some = fromJson(desc, { [field.jsonName]: list.slice(at, at + manyItems) });
-    for (const item of heldBy(some, field) as unknown[]) put(message, field, item);
+    for (const item of fieldValue(some, field) as unknown[]) setField(message, field, item);
     yield;
   }
 }
@@ -67,8 +67,8 @@ interface Nested {
   readonly value: JsonValue;
 }
 
-/** Whether what a field holds is read by itself; JSON that no schema describes need not be read at all. */
-function isByItself(field: DescField, value: JsonValue): boolean {
+/** Reports whether a field's content is read separately. Free JSON is not read at all. */
+function isReadSeparately(field: DescField, value: JsonValue): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (holdsJson(field)) return !Array.isArray(value);
   if (field.fieldKind === "list" && !field.message) return Array.isArray(value) && value.length > manyItems;
@@ -77,7 +77,7 @@ function isByItself(field: DescField, value: JsonValue): boolean {
 
 const byName = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
 
-/** A field may be called by either of its names. */
+/** Maps both names of each field, the proto name and the JSON name. */
 function fieldsByName(desc: DescMessage): ReadonlyMap<string, DescField> {
   let fields = byName.get(desc);
   if (!fields) {

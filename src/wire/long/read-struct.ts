@@ -1,19 +1,19 @@
 /**
- * A long google.protobuf.Struct → the JSON that it stands for, in turns. A member that is there twice is what was said last, and
- * `__proto__` is left out.
+ * A long google.protobuf.Struct → the JSON it stands for, in time slices. Of duplicate members the last wins; `__proto__`
+ * is left out.
  */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { skip } from "./records.ts";
 
-const membersATurn = 512;
+const membersPerSlice = 512;
 
 type Kind =
   | { readonly type: WireType; readonly is: "plain"; readonly read: (reader: BinaryReader) => JsonValue }
   | { readonly type: WireType; readonly is: "object" | "list" };
 
-/** The fields of a Value. */
+/** The fields of google.protobuf.Value. */
 const kinds: ReadonlyMap<number, Kind> = new Map<number, Kind>([
   [1, { type: WireType.Varint, is: "plain", read: nothing }],
   [2, { type: WireType.Bit64, is: "plain", read: (reader) => reader.double() }],
@@ -28,7 +28,7 @@ function nothing(reader: BinaryReader): null {
   return null;
 }
 
-/** Throws unless a record is of the type that its field has. */
+/** Throws unless the record has the wire type of its field. */
 function expected(own: WireType, type: WireType, reader: BinaryReader): BinaryReader {
   if (type !== own) throw new Error("a value is of another type");
   return reader;
@@ -36,13 +36,13 @@ function expected(own: WireType, type: WireType, reader: BinaryReader): BinaryRe
 
 interface Reading {
   members: number;
-  /** How much deeper it may be nested. */
+  /** How much deeper the value may nest. */
   room: number;
 }
 
-/** Throws an Error where it is none, or is nested too deep. */
-export function* readStruct(bytes: Uint8Array, room: number): CooperativeTask<JsonObject> {
-  return yield* objectIn(bytes, { members: 0, room });
+/** Throws an Error for malformed bytes and for excessive nesting. */
+export function* readStruct(bytes: Uint8Array, depthLeft: number): CooperativeTask<JsonObject> {
+  return yield* objectIn(bytes, { members: 0, room: depthLeft });
 }
 
 function* objectIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonObject> {
@@ -69,7 +69,7 @@ function* listIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonValue
 }
 
 function* valueIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonValue> {
-  if (++reading.members % membersATurn === 0) yield;
+  if (++reading.members % membersPerSlice === 0) yield;
   if (--reading.room <= 0) throw new Error("it is nested too deep");
   let value: JsonValue = null;
   const reader = new BinaryReader(bytes);
@@ -88,7 +88,7 @@ function* valueIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonValu
   return value;
 }
 
-/** Yields what stands in the records of a field. */
+/** Yields the content of the records of one field. */
 function* recordsIn(bytes: Uint8Array, field: number): Generator<Uint8Array> {
   const reader = new BinaryReader(bytes);
   while (reader.pos < bytes.length) {

@@ -1,4 +1,7 @@
-/** The records of a protobuf message as its reader goes over them: by what a field is, and not by what its record says. */
+/**
+ * Steps over the records of a protobuf message as the reader does: by the field's declared type, not by the record's
+ * tag.
+ */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { type BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { WireFault } from "../fault.ts";
@@ -14,20 +17,20 @@ export function fieldsByNumber(desc: DescMessage): ReadonlyMap<number, DescField
   return fields;
 }
 
-/** Goes over what stands behind the tag of a record. Throws a WireFault for a group. */
+/** Skips the content of a record after its tag. Throws a WireFault for a group. */
 export function skipField(reader: BinaryReader, field: DescField | undefined, type: WireType): void {
   if (!field) skip(reader, type);
   else if (field.fieldKind === "map" || field.message) skip(reader, WireType.LengthDelimited);
   else skip(reader, field.fieldKind === "list" && isPacked(field, type) ? WireType.LengthDelimited : typeOf(field));
 }
 
-/** Whether numbers of a list stand behind one another in one record. */
+/** Reports whether a record packs many numbers of a list. */
 export function isPacked(field: DescField, type: WireType): boolean {
   return type === WireType.LengthDelimited && typeOf(field) !== WireType.LengthDelimited;
 }
 
 export function skip(reader: BinaryReader, type: WireType): void {
-  // What stands in one is skipped without a count.
+  // A group's content would be skipped without being counted.
   if (type === WireType.StartGroup) throw new WireFault("malformed", "it has a group, as no message of this RPC has");
   reader.skip(type);
 }

@@ -1,28 +1,28 @@
-/** Writes JSON in turns, as `JSON.stringify` writes it: nobody waits for what is long. */
+/** Writes JSON in time slices, with the result of `JSON.stringify`. */
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { join } from "./join.ts";
 
-/** In characters: so much is put together before it is handed on. A long text is written in parts of this. */
+/** Characters collected before a part is handed over. Longer strings are written in parts of this length. */
 const partLength = 65_536;
 
-/** Takes text in the order in which it stands. */
+/** TakeText receives the parts of a text in order. */
 export type TakeText = (text: string) => void;
 
-/** A text that grows up to a part, and is handed on then. */
-interface Growing {
+/** TextBuffer collects text up to one part, then hands it over. */
+interface TextBuffer {
   text: string;
   readonly take: TakeText;
 }
 
-/** Writes the value. With `isSorted`, members stand by the order of their names. */
+/** Writes the value. With `isSorted` the members are sorted by name. */
 export function* writeJson(value: JsonValue, take: TakeText, isSorted = false): CooperativeTask<void> {
-  const growing: Growing = { text: "", take };
-  yield* write(value, growing, isSorted);
-  if (growing.text !== "") take(growing.text);
+  const buffer: TextBuffer = { text: "", take };
+  yield* write(value, buffer, isSorted);
+  if (buffer.text !== "") take(buffer.text);
 }
 
-/** Returns the value in bytes. `count` is told how many they are, as they come to be. */
+/** Returns the value as bytes. `count` receives the number of bytes so far. */
 export function* jsonBytes(value: JsonValue, count: (bytes: number) => void = () => {}): CooperativeTask<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -35,70 +35,70 @@ export function* jsonBytes(value: JsonValue, count: (bytes: number) => void = ()
   return yield* join(parts);
 }
 
-function* write(value: JsonValue, growing: Growing, isSorted: boolean): CooperativeTask<void> {
-  if (typeof value === "string" && value.length > partLength) yield* writeText(value, growing);
-  else if (typeof value !== "object" || value === null) add(growing, JSON.stringify(value));
-  else if (Array.isArray(value)) yield* writeList(value, growing, isSorted);
-  else yield* writeObject(value, growing, isSorted);
-  if (growing.text.length >= partLength) {
-    handOn(growing);
+function* write(value: JsonValue, buffer: TextBuffer, isSorted: boolean): CooperativeTask<void> {
+  if (typeof value === "string" && value.length > partLength) yield* writeText(value, buffer);
+  else if (typeof value !== "object" || value === null) add(buffer, JSON.stringify(value));
+  else if (Array.isArray(value)) yield* writeList(value, buffer, isSorted);
+  else yield* writeObject(value, buffer, isSorted);
+  if (buffer.text.length >= partLength) {
+    flush(buffer);
     yield;
   }
 }
 
-function add(growing: Growing, text: string): void {
-  growing.text += text;
+function add(buffer: TextBuffer, text: string): void {
+  buffer.text += text;
 }
 
-function handOn(growing: Growing): void {
-  growing.take(growing.text);
-  growing.text = "";
+function flush(buffer: TextBuffer): void {
+  buffer.take(buffer.text);
+  buffer.text = "";
 }
 
-function* writeList(list: readonly JsonValue[], growing: Growing, isSorted: boolean): CooperativeTask<void> {
-  add(growing, "[");
+function* writeList(list: readonly JsonValue[], buffer: TextBuffer, isSorted: boolean): CooperativeTask<void> {
+  add(buffer, "[");
   let isFirst = true;
   for (const item of list) {
-    if (!isFirst) add(growing, ",");
+    if (!isFirst) add(buffer, ",");
     isFirst = false;
-    // What is undefined has no place in an object, and stands as null in a list.
-    yield* write(item ?? null, growing, isSorted);
+    // As `JSON.stringify` does: undefined is left out of an object, and written as null in a list.
+    yield* write(item ?? null, buffer, isSorted);
   }
-  add(growing, "]");
+  add(buffer, "]");
 }
 
-function* writeObject(object: JsonObject, growing: Growing, isSorted: boolean): CooperativeTask<void> {
+function* writeObject(object: JsonObject, buffer: TextBuffer, isSorted: boolean): CooperativeTask<void> {
   const keys = isSorted ? sortedKeys(object) : Object.keys(object);
-  add(growing, "{");
+  add(buffer, "{");
   let isFirst = true;
   for (const key of keys) {
     const value = object[key];
     if (value === undefined) continue;
-    add(growing, `${isFirst ? "" : ","}${JSON.stringify(key)}:`);
+    add(buffer, `${isFirst ? "" : ","}${JSON.stringify(key)}:`);
     isFirst = false;
-    yield* write(value, growing, isSorted);
+    yield* write(value, buffer, isSorted);
   }
-  add(growing, "}");
+  add(buffer, "}");
 }
 
-/** Returns the names as they stand in an object into which they are put in their order: what are numbers come first. */
+/** Returns the names in the order in which an object lists them after sorting: integers first. */
 export function sortedKeys(object: JsonObject): string[] {
   const names = Object.keys(object).sort();
   return Object.keys(Object.fromEntries(names.map((key) => [key, null])));
 }
 
-function* writeText(text: string, growing: Growing): CooperativeTask<void> {
-  add(growing, '"');
+function* writeText(text: string, buffer: TextBuffer): CooperativeTask<void> {
+  add(buffer, '"');
   for (let at = 0; at < text.length; ) {
     let end = Math.min(text.length, at + partLength);
-    // Half of a character would be written as an escape.
+    // Half of a surrogate pair would be written as an escape.
     if (end < text.length && isHigh(text.charCodeAt(end - 1))) end--;
-    add(growing, JSON.stringify(text.slice(at, end)).slice(1, -1));
+    add(buffer, JSON.stringify(text.slice(at, end)).slice(1, -1));
     at = end;
-    handOn(growing);
+    flush(buffer);
     yield;
   }
-  add(growing, '"');
+  add(buffer, '"');
 }
 
 function isHigh(code: number): boolean {

@@ -1,21 +1,24 @@
-/** Message → public JSON, in turns: what `writeMessage` makes of it, with the items of its long lists written some at a time. */
+/**
+ * Message → public JSON, in time slices: the result of `writeMessage`, with the items of long lists written a few at a
+ * time.
+ */
 import type { DescMessage, JsonObject, JsonValue, Message, MessageShape } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "../plan.ts";
 import { writeItem, writeMessage } from "../write.ts";
 
-/** A list of fewer items is written at once. */
+/** Shorter lists are written at once. */
 const manyItems = 256;
-const itemsATurn = 64;
+const itemsPerYield = 64;
 
 type Source = Readonly<Record<string, unknown>>;
 
-/** A list of messages that is long. */
+/** LongList is a long list of messages. */
 interface LongList {
   readonly key: string;
   readonly list: readonly unknown[];
   readonly item: ValuePlan;
-  /** The property of the message, and what it is with the first of its items alone. */
+  /** The message's property, and its value with the first item alone. */
   readonly name: string;
   readonly withFirst: unknown;
 }
@@ -23,14 +26,14 @@ interface LongList {
 export function* writeLongMessage(desc: DescMessage, message: Message): CooperativeTask<JsonObject> {
   const source = message as unknown as Source;
   const lists = longListsOf(planOf(desc), source);
-  // The first item keeps the place of its list among the members.
+  // Writing the first item keeps the list's position among the members.
   const rest = { ...source, ...Object.fromEntries(lists.map(({ name, withFirst }) => [name, withFirst])) };
   const json = writeMessage(desc, rest as MessageShape<DescMessage>) as JsonObject;
   for (const { key, list, item } of lists) {
     const items: JsonValue[] = [];
     for (const value of list) {
       items.push(writeItem(item, value));
-      if (items.length % itemsATurn === 0) yield;
+      if (items.length % itemsPerYield === 0) yield;
     }
     json[key] = items;
   }
@@ -52,7 +55,7 @@ function inField({ shape, value, name }: FieldPlan, source: Source): Found | und
   return shape === "list" && Array.isArray(list) ? { list, item: value, withFirst: list.slice(0, 1) } : undefined;
 }
 
-/** A list in a union is a message that stands for it. */
+/** A list in a union is a transparent message around a list. */
 function inUnion({ name, byCase }: UnionPlan, source: Source): Found | undefined {
   const chosen = source[name] as { readonly case: string | undefined; readonly value?: unknown };
   const plan = chosen.case === undefined ? undefined : byCase.get(chosen.case)?.value;

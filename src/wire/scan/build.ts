@@ -1,34 +1,37 @@
 /**
- * Puts a value together from the pieces that a long JSON text was cut into, in turns. What comes of it is what `JSON.parse` makes
- * of the whole.
+ * Builds a value from the pieces of a long JSON text, in time slices. The result equals that of `JSON.parse` on the whole
+ * text.
  */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
-import { type Holder, type Name, nameIn, type Range, type Text } from "./pieces.ts";
-import { backslash } from "./signs.ts";
+import { type Container, type Name, nameIn, type Range, type Text } from "./pieces.ts";
+import { backslash } from "./punctuation.ts";
 import type { Steps } from "./steps.ts";
-import { filler, isPlain, parsed } from "./texts.ts";
+import { filler, isPlain, parseText } from "./strings.ts";
 
-/** A long text is read in parts of so many bytes. */
+/** Bytes of a long string that are decoded at a time. */
 const partBytes = 256 * 1024;
 
-/** A long plain text that was left out of a value: where it stands, and what stands in its place. */
-export interface LeftOut {
+/**
+ * OmittedText is a long plain string that was not read: its position in the text, and the member where a filler
+ * stands.
+ */
+export interface OmittedText {
   readonly holder: JsonObject | JsonValue[];
   readonly key: string | number;
   readonly from: number;
   readonly to: number;
 }
 
-/** `leftOut` takes up the long plain texts that are not read; without it all are. */
+/** `omitted` collects long plain strings instead of reading them; without it all are read. */
 export interface BuildOptions {
   readonly bytes: Buffer;
-  readonly leftOut: LeftOut[] | undefined;
+  readonly omitted: OmittedText[] | undefined;
   readonly steps?: Steps | undefined;
 }
 
-/** Makes the value. Throws a WireFault. */
-export function* build(piece: Holder, options: BuildOptions): CooperativeTask<JsonObject | JsonValue[]> {
+/** Builds the value. Throws a WireFault. */
+export function* build(piece: Container, options: BuildOptions): CooperativeTask<JsonObject | JsonValue[]> {
   const made: JsonObject | JsonValue[] = piece.isObject ? {} : [];
   for (const part of piece.pieces) {
     if (part.kind === "range") addRange(made, options, part);
@@ -42,7 +45,7 @@ export function* build(piece: Holder, options: BuildOptions): CooperativeTask<Js
   return made;
 }
 
-function nameOf({ name }: Text | Holder, bytes: Buffer): string {
+function nameOf({ name }: Text | Container, bytes: Buffer): string {
   return nameIn(bytes, name as Name);
 }
 
@@ -50,14 +53,14 @@ function addRange(made: JsonObject | JsonValue[], { bytes, steps }: BuildOptions
   if (steps) steps.count += to - from;
   const text = bytes.toString("utf8", from, to);
   if (Array.isArray(made)) {
-    for (const item of parsed(`[${text}]`) as JsonValue[]) made.push(item);
+    for (const item of parseText(`[${text}]`) as JsonValue[]) made.push(item);
     return;
   }
-  const members = parsed(`{${text}}`) as JsonObject;
+  const members = parseText(`{${text}}`) as JsonObject;
   for (const key of Object.keys(members)) put(made, key, members[key] as JsonValue);
 }
 
-/** As the parser does: what is only set under this name becomes the prototype. */
+/** Defines the member as the parser does. Assigning `__proto__` would set the prototype. */
 function put(made: Record<string | number, JsonValue>, key: string | number, value: JsonValue): void {
   if (key !== "__proto__") made[key] = value;
   else Object.defineProperty(made, key, { value, configurable: true, enumerable: true, writable: true });
@@ -67,19 +70,19 @@ function* textOf(
   { from, to }: Text,
   key: string | number,
   holder: JsonObject | JsonValue[],
-  { bytes, leftOut, steps = { count: 0 } }: BuildOptions,
+  { bytes, omitted, steps = { count: 0 } }: BuildOptions,
 ): CooperativeTask<string> {
   const text = bytes.subarray(from + 1, to - 1);
   if (yield* isPlainText(text, steps)) {
-    if (!leftOut) return text.toString("latin1");
-    leftOut.push({ holder, key, from: from + 1, to: to - 1 });
+    if (!omitted) return text.toString("latin1");
+    omitted.push({ holder, key, from: from + 1, to: to - 1 });
     return filler(text.length);
   }
   let read = "";
   for (let at = 0; at < text.length; ) {
     const end = endOfPart(text, at, steps);
     steps.count += end - at;
-    read += parsed(`"${text.toString("utf8", at, end)}"`) as string;
+    read += parseText(`"${text.toString("utf8", at, end)}"`) as string;
     at = end;
     yield;
   }
@@ -95,7 +98,7 @@ function* isPlainText(text: Buffer, steps: Steps): CooperativeTask<boolean> {
   return true;
 }
 
-/** Returns where a part of a text ends that begins here: within no character and no escape. */
+/** Returns the end of the part that begins at `from`, which splits no character and no escape. */
 function endOfPart(text: Buffer, from: number, steps: Steps): number {
   let end = from + partBytes;
   if (end >= text.length) return text.length;
@@ -103,14 +106,14 @@ function endOfPart(text: Buffer, from: number, steps: Steps): number {
   return behindEscape(text, from, end, steps);
 }
 
-/** Of an escape the longest has six bytes. */
+/** An escape has six bytes at most. */
 function behindEscape(text: Buffer, from: number, end: number, steps: Steps): number {
   for (let at = Math.max(from, end - 6); at < end; at++) {
     if (text[at] !== backslash) continue;
     let slashes = 1;
     while (at - slashes >= from && text[at - slashes] === backslash) slashes++;
     steps.count += slashes;
-    // Whether this one begins an escape: those before it are pairs.
+    // An odd number of backslashes begins an escape.
     if (slashes % 2 === 0) continue;
     const length = text[at + 1] === 0x75 ? 6 : 2;
     if (at + length > end) return at > from ? at : Math.min(text.length, at + length);
@@ -118,8 +121,8 @@ function behindEscape(text: Buffer, from: number, end: number, steps: Steps): nu
   return end;
 }
 
-/** Puts the texts into their places. */
-export function putIn(bytes: Buffer, leftOut: readonly LeftOut[]): void {
+/** Puts the omitted strings into their places. */
+export function restoreOmitted(bytes: Buffer, leftOut: readonly OmittedText[]): void {
   for (const { holder, key, from, to } of leftOut) {
     (holder as Record<string | number, JsonValue>)[key] = bytes.toString("latin1", from, to);
   }

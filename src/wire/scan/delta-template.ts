@@ -1,30 +1,33 @@
 /**
- * What stands around the text in frames of a stream that differ from one another in that text alone: by it such frames are
- * known without being parsed, and written without being put together anew.
+ * DeltaTemplate is the JSON or the frame around a text that alone changes from chunk to chunk of a stream. Chunks
+ * that match a template need no parsing, and are written without serialising.
  */
 
-/** What stands around a text, its quotes included, in JSON or in the frame of it. All that are alike share one. */
-export interface Around {
+/** The bytes before and after the text, its quotes included. All chunks of a run share one template. */
+export interface DeltaTemplate {
   readonly before: Buffer;
   readonly after: Buffer;
 }
 
-/** A text as it stands in a frame: its bytes stand for themselves, and none of them is escaped. */
+/** PlainText is a string as it stands in a chunk, without any escape. */
 export interface PlainText {
-  readonly around: Around;
+  readonly template: DeltaTemplate;
   readonly bytes: Buffer;
 }
 
-/** Returns what stands around a member's text; undefined where it is not found as it is mostly written, or at several places. */
-export function aroundText(key: string, text: string, from: Buffer): Around | undefined {
+/**
+ * Returns the template around a member's text; undefined where the member is not found in the usual spelling, or more
+ * than once.
+ */
+export function findTemplate(key: string, text: string, from: Buffer): DeltaTemplate | undefined {
   const name = from.includes(`"${key}": `) ? `"${key}": ` : `"${key}":`;
   const member = Buffer.from(name + JSON.stringify(text));
   const at = from.indexOf(member);
   if (at === -1 || from.includes(member, at + 1)) return undefined;
   const to = at + name.length + 1;
   const end = at + member.length - 1;
-  // In memory of their own, for as long as the stream lasts: what they stand in now, and what Node keeps for short pieces, is
-  // many others', and would all be kept.
+  // A copy of its own lasts as long as the stream. A slice would keep the chunk's memory, or Node's shared pool,
+  // alive.
   const own = Buffer.allocUnsafeSlow(to + from.length - end);
   own.set(from.subarray(0, to));
   own.set(from.subarray(end), to);

@@ -1,7 +1,7 @@
-/** How long a value is as JSON text, found out without writing it: forms, protobuf and base64 say the same in fewer bytes. */
+/** The length of a value as JSON text, without writing it. Forms, protobuf and base64 take fewer bytes than JSON. */
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** Of UTF-8, in bytes. Beyond `most` it is not counted on: some number larger than that is returned. */
+/** Returns the length in bytes of UTF-8. Beyond `most` counting stops, and some larger number is returned. */
 export function jsonLength(value: JsonValue, most: number): number {
   let length = 0;
   const add = (value: JsonValue): void => {
@@ -9,7 +9,7 @@ export function jsonLength(value: JsonValue, most: number): number {
     if (typeof value === "string") length += textLength(value, most);
     else if (typeof value !== "object" || value === null) length += JSON.stringify(value).length;
     else if (Array.isArray(value)) {
-      // Two brackets, and a comma less than there are items.
+      // Two brackets, and a comma between each two items.
       length += Math.max(2, value.length + 1);
       for (const item of value) add(item);
     } else {
@@ -35,11 +35,11 @@ function textLength(text: string, most: number): number {
   return length;
 }
 
-/** How many bytes more than one the character is written in. */
+/** Returns how many bytes beyond the first a character takes. */
 function moreFor(code: number): number {
   if (code > 0x5c) return 0;
   if (code === 0x22 || code === 0x5c) return 1;
   if (code >= 0x20) return 0;
-  // \b, \t, \n, \f and \r have a letter of their own; the others are written as \u0001.
+  // \b, \t, \n, \f and \r have short escapes; the others are written like \u0001.
   return code >= 0x08 && code <= 0x0d && code !== 0x0b ? 1 : 5;
 }

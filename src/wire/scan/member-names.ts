@@ -1,22 +1,22 @@
 /**
- * The names of the members of all objects that a scan is in, by which one that an object has twice is found.
+ * Finds duplicate members in the objects that a scan is inside of.
  *
- * Names are kept as places in the text. Those of an object with few members are compared by a hash of their bytes, and by these
- * where that is the same; of one with many, or with escapes in a name, they are put into a Set.
+ * Names are kept as positions in the text. In an object with few members they are compared by hash, then byte by
+ * byte; in one with many members, or with an escaped name, they go into a Set.
  */
 
 import { maxNameBytes } from "../bounds.ts";
 import { WireFault } from "../fault.ts";
-import { backslash, quote } from "./signs.ts";
+import { backslash, quote } from "./punctuation.ts";
+import { notJson, readText } from "./strings.ts";
 import { endOfText, TextEnds } from "./text-ends.ts";
-import { notJson, readText } from "./texts.ts";
 
-/** Of an object with more members the names are put into a Set: to compare each with all costs the square of their number. */
+/** Objects with more members use a Set. Comparing each with all takes quadratic time. */
 const fewNames = 24;
-/** A name takes three places: its hash, where it begins, and where it ends, its quotes included. */
+/** A name takes three slots: its hash, its start and its end, quotes included. */
 const placesOfName = 3;
 
-/** As FNV begins, as a signed number: hashes are kept so. */
+/** The initial value of FNV, as a signed number. */
 const firstHash = 0x811c9dc5 | 0;
 
 function hashOfByte(hash: number, byte: number): number {
@@ -27,13 +27,13 @@ const forbidden = "__proto__";
 const forbiddenHash = Buffer.from(forbidden).reduce(hashOfByte, firstHash);
 
 export class MemberNames {
-  /** By depth: which name is the first of an object. */
+  /** The first name of the open object at each depth. */
   readonly #first: Int32Array;
   readonly #many: (Set<string> | undefined)[] = [];
   #places = new Int32Array(placesOfName * 256);
   #count = 0;
-  /** How many bytes were looked at more than once by the last `take`. */
-  again = 0;
+  /** Bytes that the last `take` read more than once. */
+  reread = 0;
   readonly #ends = new TextEnds();
 
   constructor(deepest: number) {
@@ -44,7 +44,7 @@ export class MemberNames {
     this.#count = 0;
   }
 
-  /** How many bytes were searched for the ends of names. */
+  /** Bytes searched for the ends of names. */
   get searched(): number {
     return this.#ends.steps;
   }
@@ -59,13 +59,13 @@ export class MemberNames {
   }
 
   /**
-   * Takes the name that opens at `from` in the object at this depth. Returns where it ends. Throws a WireFault without a path;
-   * a malformed one where it is no name.
+   * Takes the name that opens at `from` in the object at this depth. Returns its end. Throws a WireFault without a
+   * path: a malformed one where no name stands there.
    */
   take(bytes: Uint8Array, depth: number, from: number): number {
-    // As FNV has it. Names that are made to meet here are compared, which costs no more than `fewNames` allow.
+    // FNV hash. Crafted collisions are compared byte by byte, which `fewNames` bounds.
     let hash = firstHash;
-    this.again = 0;
+    this.reread = 0;
     for (let at = from + 1; at < bytes.length; at++) {
       const byte = bytes[at] as number;
       if (byte === quote) {
@@ -86,7 +86,7 @@ export class MemberNames {
     throw notJson();
   }
 
-  /** Adds a name. `hash` is that of its bytes, unless it has escapes. */
+  /** Adds a name. `hash` covers its bytes and is unused where it has escapes. */
   #add(bytes: Uint8Array, depth: number, from: number, to: number, hash: number, isPlain: boolean): void {
     const first = this.#first[depth] as number;
     const count = this.#count;
@@ -105,12 +105,12 @@ export class MemberNames {
     if (hash === forbiddenHash && this.#isForbidden(bytes, from, to)) throw notAllowed();
     for (let known = placesOfName * first; known < at; known += placesOfName) {
       if (places[known] !== hash) continue;
-      this.again += to - from;
+      this.reread += to - from;
       if (isSame(bytes, places[known + 1] as number, places[known + 2] as number, from, to)) throw isTwice();
     }
   }
 
-  /** Returns the name that was added last before what is open at `below`, or last of all. */
+  /** Returns the name that was added last, or last before the object at depth `below` opened. */
   last(bytes: Uint8Array, below?: number): string {
     return this.#read(bytes, (below === undefined ? this.#count : (this.#first[below] as number)) - 1);
   }
@@ -127,7 +127,7 @@ export class MemberNames {
   #addToSet(known: Set<string> | undefined, bytes: Uint8Array, depth: number, from: number, to: number): void {
     const many = known ?? this.#startSet(bytes, depth);
     const name = readText(bytes, from, to);
-    // Of those in a Set only the last one is asked for, by a path.
+    // Paths need only the last name once names are in a Set.
     const first = this.#first[depth] as number;
     this.#places[placesOfName * first + 1] = from;
     this.#places[placesOfName * first + 2] = to;
@@ -135,10 +135,10 @@ export class MemberNames {
     if (name === forbidden) throw notAllowed();
     if (many.has(name)) throw isTwice();
     many.add(name);
-    this.again += to - from;
+    this.reread += to - from;
   }
 
-  /** Puts the names of an object, but the last, into a Set. */
+  /** Moves the names of an object, except the last, into a Set. */
   #startSet(bytes: Uint8Array, depth: number): Set<string> {
     const many = new Set<string>();
     this.#many[depth] = many;

@@ -1,17 +1,16 @@
 /**
- * Reads JSON but for the numbers of its vectors, which stand as empty lists in what is read: what is said around them is
- * seen at a fraction of the cost.
+ * Reads JSON without the numbers of its vectors: each vector reads as an empty list, at a fraction of the cost.
  *
- * A list is passed over only where it is sure to be one: it follows its key, which no text can hold with both its quotes and
- * a colon behind, and nothing stands in it but numbers. Whether each is well written, and none is missing, is not looked at.
+ * A list is skipped only where it surely is one: it follows its key, whose quotes and colon no string can contain,
+ * and holds nothing but numbers. Whether the numbers are well-formed is not checked.
  */
 import { isUtf8 } from "node:buffer";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
-import { type JsonValue, readAnswer } from "../json.ts";
+import { type JsonValue, readLongAnswer } from "../json.ts";
 import { skipSpace } from "../splice.ts";
 import type { Steps } from "./steps.ts";
 
-/** The key of a vector, as it is written. */
+/** The key of a vector, as written. */
 const key = Buffer.from('"embedding"');
 
 const colon = 0x3a;
@@ -19,31 +18,31 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /**
- * What some other value has that may stand in a list: a text, a list, an object, and each of the words `null`, `true`, `false`,
- * `NaN` and `Infinity`, in whatever case.
+ * The characters of all other values in a list: strings, lists, objects, and `null`, `true`, `false`, `NaN`,
+ * `Infinity` in any case.
  */
 const others = Array.from('"[}nauNAU', (character) => character.charCodeAt(0));
 const isOther = Uint8Array.from({ length: 256 }, (_, byte) => (others.includes(byte) ? 1 : 0));
 
 /**
- * So far into a list each byte is looked at; then windows of it are searched for each of the others, the next always twice as
- * long: to look at every byte would take as long as reading the numbers, and a search has its price at once. However a list
- * goes on, little more of it is looked at than up to where it is seen to be none.
+ * The first bytes of a list are checked one by one; then windows of doubling size are searched for each of the
+ * others. A search is faster than a loop, but costs a constant. Little more is read than up to the point where a list
+ * is seen not to qualify.
  */
 const nearBytes = 256;
 const [firstWindow, largestWindow] = [1_024, 65_536];
 
-/** How many steps are done before the work may be interrupted: some tenths of a millisecond. */
-const stepsAtOnce = 200_000;
+/** Steps between two yields: some tenths of a millisecond. */
+const stepsPerSlice = 200_000;
 const stepsOfSearch = 50;
 
-/** Returns the value with its vectors left empty; undefined where none can be passed over, or the text is no JSON. */
+/** Returns the value with empty vectors; undefined where none can be skipped, or the text is not JSON. */
 export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): CooperativeTask<JsonValue | undefined> {
   let at = yield* nextKey(bytes, 0, steps);
   if (at === -1 || !isUtf8(bytes)) return undefined;
   const pieces: Buffer[] = [];
   let kept = 0;
-  let until = steps.count + stepsAtOnce;
+  let until = steps.count + stepsPerSlice;
   for (; at !== -1; at = yield* nextKey(bytes, at, steps)) {
     at += key.length;
     const from = listAt(bytes, at);
@@ -52,10 +51,10 @@ export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): Cooper
       pieces.push(bytes.subarray(kept, from));
       kept = at = to;
     }
-    // A search that ends at once costs as much as many steps.
+    // A search that ends at once costs as much as this many steps.
     steps.count += stepsOfSearch;
     if (steps.count < until) continue;
-    until = steps.count + stepsAtOnce;
+    until = steps.count + stepsPerSlice;
     yield;
   }
   if (kept === 0) return undefined;
@@ -63,13 +62,13 @@ export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): Cooper
   return yield* parsed(Buffer.concat(pieces));
 }
 
-/** In bytes: how far a key is searched for at once. */
+/** Bytes searched for a key at once. */
 const searchedAtOnce = 1_048_576;
 
-/** Returns where a key stands, from a place on, or -1. */
+/** Returns the position of the next key, or -1. */
 function* nextKey(bytes: Buffer, from: number, steps: Steps): CooperativeTask<number> {
   for (let at = from; at < bytes.length; at += searchedAtOnce) {
-    // A key may lie across the end of what is searched.
+    // A key may span two searched parts.
     const part = bytes.subarray(at, at + searchedAtOnce + key.length - 1);
     const found = part.indexOf(key);
     steps.count += found === -1 ? part.length : found + key.length;
@@ -79,7 +78,7 @@ function* nextKey(bytes: Buffer, from: number, steps: Steps): CooperativeTask<nu
   return -1;
 }
 
-/** Returns where the list begins whose key ends here. */
+/** Returns the start of the list whose key ends here. */
 function listAt(bytes: Buffer, keyEnd: number): number | undefined {
   const separator = skipSpace(bytes, keyEnd);
   if (bytes[separator] !== colon) return undefined;
@@ -87,7 +86,7 @@ function listAt(bytes: Buffer, keyEnd: number): number | undefined {
   return bytes[opening] === openBracket ? opening + 1 : undefined;
 }
 
-/** Returns where a list ends in which nothing stands but numbers; -1 where there is anything else before, or no end. */
+/** Returns the end of a list of numbers; -1 where it holds anything else, or does not end. */
 function* endOfNumbers(bytes: Buffer, from: number, steps: Steps): CooperativeTask<number> {
   const near = Math.min(bytes.length, from + nearBytes);
   let at = from;
@@ -117,7 +116,7 @@ function isOfNumbers(list: Buffer): boolean {
 
 function* parsed(bytes: Buffer): CooperativeTask<JsonValue | undefined> {
   try {
-    return yield* readAnswer(bytes);
+    return yield* readLongAnswer(bytes);
   } catch {
     return undefined;
   }

@@ -1,19 +1,19 @@
 /**
- * Scans JSON text once, from its first byte to its last, before anything is made of it.
+ * Scans JSON text once, before anything is built from it.
  *
- * Refused are a member that an object has twice, the name `__proto__`, more parts and items than are read, and a structure
- * that is none. Names are compared after their escapes are read, so `"mod\u0065l"` is `"model"`. What stands in strings, numbers
- * and words is not looked at: `JSON.parse` decides on that.
+ * It refuses duplicate members, the name `__proto__`, too many parts or items, and a broken structure. Names are
+ * compared after their escapes are read, so `"mod\u0065l"` equals `"model"`. The content of strings, numbers and
+ * words is left to `JSON.parse`.
  *
- * A scan can be interrupted: `advance` does about as many steps as it is told. A step is a byte that is looked at.
+ * A scan can be interrupted: `advance` does about the given number of steps. A step is one byte looked at.
  */
-import { Counts, deepest, maxDepth, maxWordBytes } from "../bounds.ts";
+import { maxDepth, maxScanDepth, maxWordBytes, PartCounter } from "../bounds.ts";
 import { WireFault } from "../fault.ts";
 import { MemberNames } from "./member-names.ts";
 import type { Pieces } from "./pieces.ts";
-import { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from "./signs.ts";
+import { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from "./punctuation.ts";
+import { notJson } from "./strings.ts";
 import { endOfText, TextEnds } from "./text-ends.ts";
-import { notJson } from "./texts.ts";
 
 /** What may come next. */
 const aValue = 0;
@@ -32,39 +32,42 @@ export class Scan {
   #expects = aValue;
   #depth = 0;
   #steps = 0;
-  /** How many of the steps were none over the bytes, since `advance` began. */
+  /** Steps since `advance` began that were not forward over the bytes. */
   #more = 0;
   #until = 0;
-  /** Where the text began whose end has not been reached. */
+  /** Start of the string whose end has not been reached. */
   #textFrom = 0;
-  /** By depth: whether it is an object, and which item of a list is read. */
-  readonly #isObject = new Uint8Array(deepest + 1);
-  readonly #index = new Int32Array(deepest + 1);
-  readonly #names = new MemberNames(deepest);
-  readonly #counts: Counts;
+  /** By depth: whether the container is an object, and the index of the current list item. */
+  readonly #isObject = new Uint8Array(maxScanDepth + 1);
+  readonly #index = new Int32Array(maxScanDepth + 1);
+  readonly #names = new MemberNames(maxScanDepth);
+  readonly #counts: PartCounter;
   readonly #ends = new TextEnds();
-  /** What a long text is cut into, to be made a value piece by piece. */
+  /** Receives the pieces of a long text. */
   readonly #pieces: Pieces | undefined;
-  /** Whether it is what an upstream says: a member may be there twice, by any name, and parts and items are not counted. */
+  /**
+   * Whether the text is an upstream's: duplicate members and any name are accepted, and parts and items are not
+   * counted.
+   */
   readonly #lenient: boolean;
 
   constructor(pieces?: Pieces, lenient = false) {
     this.#pieces = pieces;
     this.#lenient = lenient;
-    this.#counts = lenient ? new Counts(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY) : new Counts();
+    this.#counts = lenient ? new PartCounter(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY) : new PartCounter();
   }
 
-  /** How many steps were done. */
+  /** Number of steps done. */
   get steps(): number {
     return this.#steps;
   }
 
-  /** How many bytes were searched besides, and not looked at one by one. */
+  /** Bytes that were searched besides, not looked at one by one. */
   get searched(): number {
     return this.#ends.steps + this.#names.searched;
   }
 
-  /** Begins with another text. */
+  /** Starts over with another text. */
   begin(bytes: Uint8Array): this {
     this.#bytes = bytes;
     this.#ends.begin(bytes);
@@ -75,11 +78,11 @@ export class Scan {
     return this;
   }
 
-  /** Does about as many steps. Returns whether the text is scanned to its end. Throws a WireFault. */
+  /** Does about this many steps. Returns true at the end of the text. Throws a WireFault. */
   advance(steps: number): boolean {
     const bytes = this.#bytes;
     const { length } = bytes;
-    // A step is a byte, so that steps need not be counted: what costs more, or less, moves the end.
+    // Bytes are steps, so no counter is needed: extra or saved work moves the limit.
     this.#until = this.#at + steps;
     let at = this.#at;
     while (at < this.#until) {
@@ -100,7 +103,7 @@ export class Scan {
         at = byte === closeBrace && expects === aNameOrEnd ? this.#close(byte, at) : this.#name(at);
       else if (byte === closeBracket && expects === aValueOrEnd) at = this.#close(byte, at);
       else {
-        // An item that is the first of its list has not been counted by a comma.
+        // The first item of a list has no comma to count it.
         if (expects === aValueOrEnd) this.#counts.item();
         if (byte === quote) {
           this.#textFrom = at;
@@ -125,7 +128,7 @@ export class Scan {
     this.#at = at;
   }
 
-  /** Counts what was done besides looking at each byte once. */
+  /** Accounts for work other than looking at each byte once. */
   #spend(steps: number): void {
     this.#more += steps;
     this.#until -= steps;
@@ -134,7 +137,7 @@ export class Scan {
   #open(isObject: boolean, at: number): number {
     this.#counts.part();
     const depth = ++this.#depth;
-    if (depth > deepest) throw new WireFault("malformed", `it is nested deeper than ${maxDepth} levels`);
+    if (depth > maxScanDepth) throw new WireFault("malformed", `it is nested deeper than ${maxDepth} levels`);
     this.#isObject[depth] = isObject ? 1 : 0;
     this.#index[depth] = 0;
     this.#names.open(depth);
@@ -154,7 +157,7 @@ export class Scan {
     return at + 1;
   }
 
-  /** Goes on behind a comma. */
+  /** Continues after a comma. */
   #next(at: number): number {
     const depth = this.#depth;
     this.#pieces?.next(depth, at);
@@ -167,7 +170,7 @@ export class Scan {
     return at + 1;
   }
 
-  /** A number or a word: whatever stands up to the next sign of structure. */
+  /** Skips a number or a word: everything up to the next structural character. */
   #word(from: number): number {
     const bytes = this.#bytes;
     let at = from;
@@ -182,12 +185,12 @@ export class Scan {
     return at;
   }
 
-  /** Goes on in a text, up to its end if that comes within the steps. */
+  /** Continues in a string, up to its end or the step limit. */
   #text(from: number): number {
     const ends = this.#ends;
     const end = ends.find(from, this.#until);
-    if (ends.spared !== 0) this.#spend(-ends.spared);
-    ends.spared = 0;
+    if (ends.savedSteps !== 0) this.#spend(-ends.savedSteps);
+    ends.savedSteps = 0;
     if (end > 0) {
       this.#expects = aCommaOrEnd;
       this.#pieces?.text(this.#depth, this.#textFrom, end);
@@ -225,14 +228,14 @@ export class Scan {
     const names = this.#names;
     try {
       const end = names.take(this.#bytes, this.#depth, from);
-      if (names.again > 0) this.#spend(names.again);
+      if (names.reread > 0) this.#spend(names.reread);
       return end;
     } catch (fault) {
       throw fault instanceof WireFault && fault.kind !== "malformed" ? this.#located(fault) : fault;
     }
   }
 
-  /** Says where the scan is: at which member or item of each object and list. */
+  /** Adds the current position to the fault: a key or an index for each open container. */
   #located(fault: WireFault): WireFault {
     let below: number | undefined;
     for (let depth = this.#depth; depth > 0; depth--) {

@@ -1,6 +1,6 @@
 /**
- * What a scanner has done, counted: a step is a byte that it looked at, searched or copied. Its work is linear where the steps
- * are in proportion to the bytes, whatever these are; `test/wire/linear.test.ts` holds every scanner to that.
+ * Steps counts the work of a scanner: each byte that it looks at, searches or copies. `test/wire/scan/linear.test.ts`
+ * holds every scanner to steps proportional to the bytes, whatever the bytes are.
  */
 export interface Steps {
   count: number;

@@ -1,44 +1,44 @@
-/** Finds where texts of JSON end: their quotes that are escaped may be many, and plain text between them long. */
-import { backslash, quote } from "./signs.ts";
+/** Finds the ends of JSON strings in linear time, for strings with many escaped quotes and for long plain ones. */
+import { backslash, quote } from "./punctuation.ts";
 
-/** A Buffer's are many times faster than those of other lists of bytes. */
+/** The methods of Buffer are many times faster than those of Uint8Array. */
 const { indexOf, latin1Slice } = Buffer.prototype;
-/** How far an end is looked for byte by byte before it is searched for: a search costs as much at once. */
+/** Bytes checked one by one before a search, which has a constant cost. */
 const nearBytes = 12;
 /**
- * So much of the bytes is made a string at a time: in a string a search begins much sooner. The first time it is little, for a
- * text may be all that is asked for, and then twice as much each time.
+ * Bytes are converted to a string window by window, because a search starts much faster in a string. The first window
+ * is small, since often one string is all that is needed; each next one is twice as long.
  */
 const [firstWindow, largestWindow] = [512, 65_536];
-/** How many bytes a search passes in the time of a step. */
+/** Bytes that a search covers in the time of one step. */
 const searchedPerStep = 16;
 
 export class TextEnds {
   #bytes: Uint8Array = new Uint8Array();
-  /** A part of the bytes as a string, a character each, and where it begins. */
+  /** A window of the bytes as a string, one character per byte, and its offset. */
   #window = "";
   #windowFrom = 0;
   #windowBytes = firstWindow;
-  /** How many bytes were looked at, searched or made a string, since it was made. */
+  /** Bytes looked at, searched or converted since construction. */
   steps = 0;
-  /** How many bytes were searched and not looked at, as steps: to be taken from the distance. */
-  spared = 0;
+  /** Bytes searched rather than looked at, as steps to be credited. */
+  savedSteps = 0;
 
   begin(bytes: Uint8Array): void {
     this.#bytes = bytes;
     this.#window = "";
     this.#windowBytes = firstWindow;
-    this.spared = 0;
+    this.savedSteps = 0;
   }
 
   /**
-   * Returns the index behind the quote that closes the text around `from`; where there is none before `until`, the negative of
-   * where to go on, which is within no escape. That is the end of the bytes where no text ends any more.
+   * Returns the index after the closing quote of the string around `from`. Where none comes before `until`, returns
+   * the negated index at which to continue, which is inside no escape; at the end of the bytes, their negated length.
    */
   find(from: number, until: number): number {
     const bytes = this.#bytes;
     let at = from;
-    while (at < bytes.length && at < until + this.spared) {
+    while (at < bytes.length && at < until + this.savedSteps) {
       const looked = at;
       const near = Math.min(at + nearBytes, bytes.length);
       for (; at < near; at++) {
@@ -55,7 +55,7 @@ export class TextEnds {
       const next = found === -1 ? bytes.length : found;
       const slashes = slashesBefore(bytes, next, at);
       this.steps += next - at + 1 + slashes;
-      this.spared += next - at - 1 - Math.ceil((next - at) / searchedPerStep) - slashes;
+      this.savedSteps += next - at - 1 - Math.ceil((next - at) / searchedPerStep) - slashes;
       if (found === -1) break;
       if (slashes % 2 === 0) return next + 1;
       at = next + 1;
@@ -63,7 +63,7 @@ export class TextEnds {
     return at < bytes.length ? -at : -bytes.length;
   }
 
-  /** Returns where the next quote is from here on, or -1. */
+  /** Returns the index of the next quote, or -1. */
   #findQuote(from: number): number {
     const bytes = this.#bytes;
     if (from < this.#windowFrom || from >= this.#windowFrom + this.#window.length) {
@@ -82,17 +82,17 @@ export class TextEnds {
 const ends = new TextEnds();
 
 /**
- * Returns the index after the closing quote of the text that opens at `from`; where it never closes, one beyond the bytes.
- * Who asks for many texts of the same bytes has ends of its own for them.
+ * Returns the index after the closing quote of the string that opens at `from`; one beyond the bytes where it never
+ * closes. For many strings of the same bytes pass a TextEnds of your own.
  */
 export function endOfText(bytes: Uint8Array, from: number, own = ends): number {
   if (own === ends) ends.begin(bytes);
   const end = own.find(from + 1, Number.POSITIVE_INFINITY);
-  own.spared = 0;
+  own.savedSteps = 0;
   return end > 0 ? end : bytes.length + 1;
 }
 
-/** Counts the backslashes before a quote: what stands before these is either plain, or escaped by what stands there too. */
+/** Counts the backslashes before a quote. */
 function slashesBefore(bytes: Uint8Array, quoteAt: number, from: number): number {
   let slashes = 0;
   while (quoteAt - slashes > from && bytes[quoteAt - slashes - 1] === backslash) slashes++;

@@ -1,6 +1,6 @@
 /**
- * The bytes of bodies that are under way are bounded, in all and for each account, whichever door they come through: what finds
- * no room is refused and told to come again, and small requests still find some.
+ * The bytes of bodies in flight are bounded, in all and by account, through every door: a body without room is refused with a time
+ * to retry, and small requests still find room.
  */
 import { once } from "node:events";
 import { request } from "node:http";
@@ -17,7 +17,7 @@ const KB = 1024;
 describe("the room for bodies", () => {
   const bounds = { maxBytes: 1000 * KB, maxBytesPerAccount: 500 * KB, maxBytesEach: 800 * KB };
 
-  test("is taken by what has come, and free again once it is given back", () => {
+  test("is taken by bytes that have arrived, and free once they are given back", () => {
     const bodies = createBodyBudget(bounds);
     const share = bodies.open("one");
     share.add(100 * KB);
@@ -28,7 +28,7 @@ describe("the room for bodies", () => {
     expect(bodies.bytes).toBe(0);
   });
 
-  test("is bounded for each account, and another's is no matter of it", () => {
+  test("is bounded for each account, independently of others", () => {
     const bodies = createBodyBudget(bounds);
     bodies.open("one").add(500 * KB);
     expect(() => bodies.open("one").add(1)).toThrow("the account has under way");
@@ -47,7 +47,7 @@ describe("the room for bodies", () => {
     expect(() => bodies.open("two").add(60 * KB)).toThrow("the gateway has under way");
   });
 
-  test("is taken by what a body becomes, up to what any body may be", () => {
+  test("is taken by what a body grows to, up to the bound of any body", () => {
     const bodies = createBodyBudget({ ...bounds, maxBytesEach: 300 * KB });
     const share = bodies.open("one");
     share.add(100 * KB);
@@ -62,14 +62,14 @@ describe("the room for bodies", () => {
     expect(bodies.bytes).toBe(300 * KB);
   });
 
-  test("is not taken by what was refused", () => {
+  test("is not taken by refused bytes", () => {
     const bodies = createBodyBudget(bounds);
     expect(() => bodies.open("one").add(501 * KB)).toThrow();
     expect(bodies.bytes).toBe(0);
   });
 });
 
-describe("a gateway whose room is taken", () => {
+describe("a gateway without room", () => {
   let upstream: ScriptedUpstream;
   let gateway: TestGateway;
 
@@ -108,7 +108,7 @@ describe("a gateway whose room is taken", () => {
   }
 
   for (const door of doors) {
-    test(`refuses a large body with 503 through ${door.name}, and takes it when there is room again`, async () => {
+    test(`refuses a large body with 503 through ${door.name}, and accepts it when there is room again`, async () => {
       const free = await takeRoom();
       const refused = await door.chat(gateway, { request: chat(200 * KB), stream: false }).catch(String);
       expect(JSON.stringify(refused)).toMatch(/take all the room there is for them. Try again in 1 s./);
@@ -121,7 +121,7 @@ describe("a gateway whose room is taken", () => {
     });
   }
 
-  test("says when to come back, also where the length of the body is not told", async () => {
+  test("says when to retry, even for a body without a length", async () => {
     const free = await takeRoom();
     const headers = { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" };
     const req = request(`${gateway.baseUrl}/chat/completions`, { method: "POST", headers, agent: false });
@@ -132,7 +132,7 @@ describe("a gateway whose room is taken", () => {
     await free();
   });
 
-  test("gives the room of a stream back as soon as it is answered", async () => {
+  test("gives back the room of a streaming call when its answer begins", async () => {
     const [rest] = doors;
     const running = rest?.chat(gateway, { request: chat(300 * KB), stream: true });
     const exchange = await upstream.next();
@@ -143,7 +143,7 @@ describe("a gateway whose room is taken", () => {
     await running;
   });
 
-  test("counts no body that was announced and does not come, and lets go of what its client has left", async () => {
+  test("counts no announced body that does not arrive, and releases what a client has left behind", async () => {
     const socket = connect(gateway.port, "127.0.0.1");
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\nauthorization: Bearer ${gateway.apiKey}\r\n`;
     socket.write(`${head}content-length: ${390 * KB}\r\n\r\n${"x".repeat(80 * KB)}`);

@@ -1,7 +1,7 @@
 /**
- * What a small request stands for is bounded as what is sent, before it is there: what it refers to, what forms, protobuf and
- * base64 say in fewer bytes than JSON, and prompts that each bring the whole request. What is within the bounds takes its room for
- * as long as it is held.
+ * A small request that expands is bounded like a large one, before it is held: by references, by forms, protobuf and base64, which
+ * are shorter than their JSON, and by prompts that each repeat the whole request. Within the bounds, it takes the room that it
+ * expands to.
  */
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
@@ -66,14 +66,14 @@ async function keep(bytes: number, more: JsonObject = {}): Promise<{ id: string;
 const references = (id: string, count: number) => Array(count).fill({ type: "item_reference", id });
 
 describe("references", () => {
-  test("are put in as long as all of it could have been sent", async () => {
+  test("are expanded up to the bound of bodies", async () => {
     const { item } = await keep(20 * KB);
     const { status } = await post({ input: references(item, 9), store: false });
     expect(status).toBe(200);
     expect(upstream.received.at(-1)?.body.length).toBeGreaterThan(180 * KB);
   });
 
-  test("are refused beyond that, and nothing is sent", async () => {
+  test("are refused beyond it, and nothing is sent", async () => {
     const { item } = await keep(20 * KB);
     const { length } = upstream.received;
     for (const count of [10, 400, 2000]) {
@@ -85,7 +85,7 @@ describe("references", () => {
     expect(upstream.received).toHaveLength(length);
   });
 
-  test("are refused so over RPC, too", async () => {
+  test("are refused alike over RPC", async () => {
     const { item } = await keep(20 * KB);
     const transport = createConnectTransport({ baseUrl: gateway.rootUrl, httpVersion: "1.1" });
     const items = Array.from({ length: 400 }, () => ({ id: item }));
@@ -97,7 +97,7 @@ describe("references", () => {
     expect(error.findDetails(ErrorDetailSchema)[0]).toMatchObject({ reason: Reason.REQUEST_TOO_LARGE, param: "input" });
   });
 
-  test("take room as what they stand for, until the answer is there", async () => {
+  test("take the room of what they expand to, until the call is answered", async () => {
     const { item } = await keep(20 * KB);
     upstream.script = undefined;
     const first = post({ input: references(item, 8), store: false });
@@ -116,8 +116,8 @@ describe("references", () => {
   });
 });
 
-describe("a conversation that is gone on from", () => {
-  test("is refused when it has grown beyond what could have been sent", async () => {
+describe("a conversation that is continued", () => {
+  test("is refused when it has grown beyond the bound of bodies", async () => {
     let previous: JsonObject = {};
     const statuses: number[] = [];
     for (let turn = 0; turn < 9; turn++) {
@@ -131,7 +131,7 @@ describe("a conversation that is gone on from", () => {
     expect(upstream.received).toHaveLength(8);
   });
 
-  test("is as long as what was said in it, whatever its responses repeat", async () => {
+  test("counts what was said in it once, whatever its responses repeat", async () => {
     const instructions = "z".repeat(60 * KB);
     let previous: JsonObject = {};
     for (let turn = 0; turn < 5; turn++) {
@@ -144,7 +144,7 @@ describe("a conversation that is gone on from", () => {
   });
 });
 
-test("no more is read for a request than a bound, and nothing beyond it", async () => {
+test("no more than the bound is read from storage for a request", async () => {
   const find = () => Promise.reject(new Error("it was read"));
   const kept = { store: { find } as unknown as ResponseStore, accountId: "acc", now: 0 };
   const sized = Array.from({ length: 65 }, (_, i) => ({ id: `resp_${i}`, bytes: KB * KB }));
@@ -152,7 +152,7 @@ test("no more is read for a request than a bound, and nothing beyond it", async 
   await expect(reading).rejects.toMatchObject({ reason: Reason.REQUEST_TOO_LARGE, param: "input" });
 });
 
-describe("what JSON says in more bytes than it came in", () => {
+describe("a request whose JSON is longer than its body", () => {
   /** Each is six bytes in JSON. */
   const controls = (count: number) => "\u0001".repeat(count);
 
@@ -175,7 +175,7 @@ describe("what JSON says in more bytes than it came in", () => {
   ];
 
   for (const [name, type, formOf] of forms) {
-    test(`is counted as what it says, of ${name}`, async () => {
+    test(`is counted as its JSON, with ${name}`, async () => {
       upstream.script = (exchange) => exchange.json(200, completion);
       expect((await postForm("/completions", type, formOf(controls(33 * KB)))).status).toBe(200);
       const refused = await postForm("/completions", type, formOf(controls(36 * KB)));
@@ -185,7 +185,7 @@ describe("what JSON says in more bytes than it came in", () => {
   }
 
   for (const { name, chat } of doors.filter(({ name }) => name !== "REST")) {
-    test(`is counted as what it says, through ${name}`, async () => {
+    test(`is counted as its JSON, through ${name}`, async () => {
       upstream.script = (exchange) => exchange.json(200, saying("hi"));
       // Twice as many bytes in JSON, and as many in all else.
       const asking = (count: number) => ({
@@ -198,7 +198,7 @@ describe("what JSON says in more bytes than it came in", () => {
     });
   }
 
-  test("is counted as what it says, of a file in base64 whose text goes upstream", async () => {
+  test("is counted as its JSON, with a file in base64 whose text goes upstream", async () => {
     const anthropic = await startTestGateway({ ...anthropicUpstreamAt(upstream.baseUrl), maxBodyBytes });
     upstream.script = (exchange) => exchange.json(200, message);
     const asking = (count: number) => {
@@ -238,7 +238,7 @@ describe("prompts of a completion on a chat model", () => {
     return { status: response.status, body: (await response.json()) as { error?: JsonObject } };
   }
 
-  test("may come to as much as a body, each with all else that is said", async () => {
+  test("may add up to a body, each with the rest of the request", async () => {
     const metadata = { note: "x".repeat(10 * KB) };
     expect((await complete({ prompt: Array(19).fill("Hi"), metadata })).status).toBe(200);
     expect(upstream.received).toHaveLength(19);
@@ -247,7 +247,7 @@ describe("prompts of a completion on a chat model", () => {
     expect(upstream.received).toHaveLength(19);
   });
 
-  test("may come to as much as a body where each choice repeats them", async () => {
+  test("may add up to a body where each choice repeats them", async () => {
     const prompt = "x".repeat(20 * KB);
     expect((await complete({ prompt, echo: true, n: 10 })).status).toBe(200);
     const refused = await complete({ prompt, echo: true, n: 11 });
@@ -256,7 +256,7 @@ describe("prompts of a completion on a chat model", () => {
   });
 });
 
-test("how long JSON is, is known without writing it", () => {
+test("the length of JSON is known without writing it", () => {
   const any = fc.jsonValue({
     stringUnit: fc.oneof(fc.constantFrom('"', "\\", "\u0001", "\n", "é", "€"), fc.string({ unit: "grapheme" })),
   });

@@ -1,6 +1,6 @@
 /**
- * What comes compressed is bounded as what is sent plain, through every door that takes it: by the piece, as it is decompressed,
- * and counted as what it becomes.
+ * A compressed body is bounded like a plain one, through every door that takes it: piece by piece while it is decompressed, and
+ * counted as what it becomes.
  */
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { ConnectError, createClient, type Transport } from "@connectrpc/connect";
@@ -93,7 +93,7 @@ for (const [name, transportWith] of Object.entries(protocols)) {
   }
 }
 
-test("what has been decompressed takes room as what it is, and what finds none is put off", async () => {
+test("a decompressed body takes the room of its length, and one without room is asked to retry", async () => {
   const transport = protocols["Connect, JSON"]?.(compressionGzip) as Transport;
   const first = ask(transport, 190 * KB, "whole");
   const exchange = await upstream.next();
@@ -105,7 +105,7 @@ test("what has been decompressed takes room as what it is, and what finds none i
   expect(await first).toBeUndefined();
 });
 
-describe("a body that is not compressed as it says", () => {
+describe("a body that is not compressed as declared", () => {
   const path = "/modelgateway.v1.InferenceService/CreateChatCompletion";
   const whole = Buffer.from(JSON.stringify({ model, messages: [{ role: "user", contentText: "Hi" }] }));
 
@@ -132,7 +132,7 @@ describe("decompressing", () => {
   const bodies = () => createBodyBudget({ maxBytes: 1e9, maxBytesPerAccount: 1e9, maxBytesEach: maxBytes });
   const long = brotliCompressSync(Buffer.alloc(maxBytes));
 
-  test("makes one long body at a time, and no more than a piece of each other", async () => {
+  test("finishes one long body at a time, and one piece of each other", async () => {
     const budget = bodies();
     const inflate = createInflate();
     let most = 0;
@@ -152,7 +152,7 @@ describe("decompressing", () => {
     expect(most).toBeLessThanOrEqual(maxBytes + 19 * 64 * KB);
   });
 
-  test("makes no more than a piece beyond the bound, however much it would be", async () => {
+  test("stops one piece beyond the bound, however long the body would be", async () => {
     const share = bodies().open("one");
     const bomb = gzipSync(Buffer.alloc(100_000 * KB));
     let made = 0;
@@ -165,7 +165,7 @@ describe("decompressing", () => {
     expect(made).toBeLessThanOrEqual(maxBytes);
   });
 
-  test("lets the next go on when one has been read, or its caller has left", async () => {
+  test("continues with the next body when one has been read, or its caller has left", async () => {
     const inflate = createInflate();
     const share = bodies().open("one");
     const [reader, leaver, last] = [new AbortController(), new AbortController(), new AbortController()];
@@ -191,7 +191,7 @@ describe("decompressing", () => {
     await third;
   });
 
-  test("ends when its caller has left, and gives its place to the next", async () => {
+  test("ends when its caller has left, and passes its lock to the next", async () => {
     const inflate = createInflate();
     const share = bodies().open("one");
     let pieces = 0;

@@ -1,6 +1,6 @@
 /**
- * Bodies of REST that come compressed are read as if they had come plain: in every coding that is read and in several at once, at
- * every path, and within the same bounds. Source: RFC 9110, 8.4.
+ * Compressed bodies of REST are read like plain ones: in every supported coding and in several at once, on every path, and within
+ * the same bounds. Source: RFC 9110, 8.4.
  */
 import http2 from "node:http2";
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
@@ -89,7 +89,7 @@ const chat = (content: string) => Buffer.from(JSON.stringify({ model, messages: 
 describe("a body is read in", () => {
   const all = [...Object.entries(codings), ...Object.values(ways)];
   for (const [coding, pack] of all) {
-    test(`${coding}, at every kind of path, short and long`, async () => {
+    test(`${coding}, on every kind of path, short and long`, async () => {
       const texts = ["rivers ", "mountains ".repeat(20_000)];
       for (const text of texts) {
         const before = upstream.received.length;
@@ -122,7 +122,7 @@ describe("a body is read in", () => {
     await new Promise<void>((resolve) => session.close(resolve));
   });
 
-  test("a coding of nothing at all, which is no body", async () => {
+  test("a coding of an empty body", async () => {
     for (const [coding, pack] of Object.entries(codings)) {
       const refused = { status: 400, text: expect.stringContaining("Missing required parameter") };
       expect(await send({ coding, body: Buffer.alloc(0) }), coding).toMatchObject(refused);
@@ -134,12 +134,12 @@ describe("a body is read in", () => {
 describe("a body is refused", () => {
   const accepted = "gzip, deflate, br, zstd, identity";
   for (const coding of ["compress", "x-compress", "lzma", "gzip, snappy", "aws-chunked", "gzip;q=1", "*", "none"]) {
-    test(`with the codings that are read, where it is in ${coding}`, async () => {
+    test(`with the supported codings, where it is in ${coding}`, async () => {
       expect(await send({ coding, body: chat("rivers") })).toMatchObject({ status: 415, acceptEncoding: accepted });
     });
   }
 
-  test("where it was compressed more often than anybody does", async () => {
+  test("where it was compressed too many times", async () => {
     const body = gzipSync(gzipSync(gzipSync(gzipSync(chat("rivers")))));
     expect(await send({ coding: "gzip, gzip, gzip, gzip", body })).toMatchObject({ status: 415 });
   });
@@ -176,7 +176,7 @@ describe("a body is refused", () => {
     expect(await send({ coding: "br, gzip", body })).toMatchObject({ status: 400 });
   });
 
-  test("where it wants a window of more memory than RFC 9659 has", async () => {
+  test("where its window is larger than RFC 9659 allows", async () => {
     const params = { [constants.ZSTD_c_compressionLevel]: 19, [constants.ZSTD_c_windowLog]: 25 };
     const body = zstdCompressSync(Buffer.alloc(40_000 * KB), { params });
     expect(await send({ coding: "zstd", body })).toMatchObject({ status: 400 });
@@ -205,7 +205,7 @@ describe("a body is refused", () => {
   }
 });
 
-test("a megabyte is read however well it was compressed, and more where it was not that well", async () => {
+test("a megabyte is read however well it was compressed, and more only up to a ratio", async () => {
   expect(await send({ coding: "gzip", body: gzipSync(chat("0".repeat(1_000 * KB))) })).toMatchObject({ status: 200 });
   const varied = Array.from({ length: 60_000 }, (_, i) => `${(i * 7919) % 100_003} rivers, `).join("");
   expect(await send({ coding: "zstd", body: zstdCompressSync(chat(varied)) })).toMatchObject({ status: 200 });

@@ -1,5 +1,5 @@
 /**
- * A form is read as the JSON that its client would have sent: whatever wrote the form, and with the same verdict.
+ * A form is read as the JSON that its client would have sent, whichever encoder wrote it, and with the same verdict.
  */
 import querystring from "node:querystring";
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
@@ -142,7 +142,7 @@ describe("reads what encoders write:", () => {
     "a voice by its id, as JSON text": [speech, 'voice={"id":"v1"}&speed=', { voice: { id: "v1" } }],
   });
 
-  test("the OpenAI SDK, told to send a form", async () => {
+  test("the OpenAI SDK, set to send a form", async () => {
     const bodies: string[] = [];
     const fetch = async (_: unknown, init?: { body?: unknown }) => {
       bodies.push(String(init?.body));
@@ -341,7 +341,7 @@ describe("reads values by the type of their field:", () => {
     ],
   });
 
-  test("nothing as absent", () => {
+  test("an empty form as no fields", () => {
     const empty = "max_tokens=&temperature=&stream=&logit_bias=&stream_options=&stop=";
     expect(form(completion, empty)).toEqual({});
     expect(form(embeddings, "encoding_format=&dimensions=")).toEqual({});
@@ -486,7 +486,7 @@ describe("multipart/form-data", () => {
     expect(await multipart(speech, fields)).toEqual(expected);
   });
 
-  test("has lists, objects and names that need escapes", async () => {
+  test("may have lists, objects and names that need escapes", async () => {
     const fields = new FormData();
     for (const text of ["a", "", "b"]) fields.append("prompt[]", text);
     fields.append("stream_options[include_usage]", "true");
@@ -503,7 +503,7 @@ describe("multipart/form-data", () => {
     expect(readMultipart(completion, "multipart/form-data; boundary=b", Buffer.alloc(0))).toEqual({});
   });
 
-  test("is read with a preamble, an epilogue, padding, a quoted boundary and bare names", () => {
+  test("is read with a preamble, an epilogue, padding, a quoted boundary and unquoted names", () => {
     const header = "Content-Type: text/plain; charset=utf-8\r\ncontent-disposition:form-data; name=model";
     const body = written(
       "preamble",
@@ -561,7 +561,7 @@ describe("multipart/form-data", () => {
   }
 });
 
-describe("whatever is asked, a form and JSON give the same verdict:", () => {
+describe("a form and JSON give the same verdict:", () => {
   const text = fc.string({ unit: "binary", maxLength: 12 }).map((value) => value.toWellFormed());
   // One text that is the JSON of a list of stops is meant as the list, and a model of blanks is none.
   const plainText = text.filter((value) => !value.startsWith("["));
@@ -635,7 +635,7 @@ describe("whatever is asked, a form and JSON give the same verdict:", () => {
   }
 });
 
-describe("whatever comes, nothing but a Refusal is thrown:", () => {
+describe("whatever arrives, only a Refusal is thrown:", () => {
   const pieces = fc.constantFrom(
     ...[
       "&",
@@ -726,7 +726,7 @@ describe("whatever comes, nothing but a Refusal is thrown:", () => {
   });
 });
 
-test("a form has 256 KiB at most, and JSON that came as one may have more", () => {
+test("a form has 256 KiB at most, and JSON that was declared as one may have more", () => {
   const types = ["application/x-www-form-urlencoded", "multipart/form-data; boundary=b"];
   const ofLength = (length: number) => Buffer.from(`prompt=${"a".repeat(length - "prompt=".length)}`);
   for (const type of types) {
@@ -764,7 +764,7 @@ describe("a form that is nothing but", () => {
     });
   }
 
-  test("opening brackets is a text, which no parser looks at", () => {
+  test("opening brackets is a text, and is not parsed", () => {
     const text = "[".repeat(2_000_000);
     const parse = vi.spyOn(JSON, "parse");
     try {
@@ -775,12 +775,12 @@ describe("a form that is nothing but", () => {
     }
   });
 
-  test("a few empty pairs among others says what the others say", () => {
+  test("empty pairs among others means what the others mean", () => {
     expect(form(completion, "&&model=m&&prompt=a&")).toEqual({ model: "m", prompt: "a" });
   });
 });
 
-test("JSON behind a byte order mark is read as JSON, whichever type it is sent under", () => {
+test("JSON after a byte order mark is read as JSON, whatever its declared type", () => {
   const body = Buffer.from('\ufeff{"model":"m","prompt":"a"}');
   for (const type of ["application/json", "application/x-www-form-urlencoded", "text/plain", ""]) {
     const request = requestOf(completion, type, body, anyRoom);

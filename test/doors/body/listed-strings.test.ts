@@ -1,6 +1,6 @@
 /**
- * JSON bodies of the form endpoints take as strings what the specification lists as strings, and are then what they say: for the
- * gateway and for its upstream.
+ * JSON bodies of the form endpoints may have strings where the specification lists strings. They are converted, for the gateway and
+ * for its upstream.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema as chat } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -15,7 +15,7 @@ const read = (desc: typeof completion | typeof speech | typeof chat, text: strin
     .bytes()
     .toString();
 
-describe("a string that is listed becomes what it says, and every other byte stays:", () => {
+describe("a listed string is converted, and every other byte stays:", () => {
   const cases: readonly (readonly [typeof completion | typeof speech | typeof chat, string, string])[] = [
     [completion, '{ "max_tokens":"5" , "prompt":"1" }', '{ "max_tokens":5 , "prompt":"1" }'],
     [completion, '{"max_tokens":"+05","stream":"yes"}', '{"max_tokens":5,"stream":true}'],
@@ -61,14 +61,14 @@ describe("over HTTP", () => {
     expect(streamed.body).toContain("[DONE]");
   });
 
-  test("speech is as fast as a string says, within its bounds", async () => {
+  test("speech has the speed of a string, within its bounds", async () => {
     const asked = { model: "tts-1", input: "Hi", voice: "alloy", response_format: "wav" };
     expect((await send("/audio/speech", { ...asked, speed: "1.5" })).status).toBe(200);
     expect(await send("/audio/speech", { ...asked, speed: "4.5" })).toMatchObject({ status: 400 });
     expect(await send("/audio/speech", { ...asked, speed: "fast" })).toMatchObject({ status: 400 });
   });
 
-  test("what says nothing is refused as before", async () => {
+  test("a string that is no number is refused", async () => {
     for (const wrong of [{ max_tokens: "five" }, { stream: "perhaps" }, { max_tokens: "-1" }, { temperature: "1" }]) {
       const asked = { model: "embedded-chat", prompt: "a", ...wrong };
       expect(await send("/completions", asked), JSON.stringify(wrong)).toMatchObject({ status: 400 });

@@ -1,5 +1,5 @@
 /**
- * A connection that is over ends, whichever way its client leaves, and what ran on it ends with it.
+ * A connection ends however its client leaves, and its calls end with it.
  */
 import { once } from "node:events";
 import { createServer, request } from "node:http";
@@ -7,9 +7,12 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Listener, type ListenOptions, listen } from "../../../src/doors/listener/listen.ts";
-import { createStalledReaders, unacknowledgedBytes } from "../../../src/doors/listener/stalled-readers.ts";
-import { bufferedBytes } from "../../support/buffered-bytes.ts";
+import { createStalledReaders } from "../../../src/doors/listener/stalled-readers.ts";
+import { unacknowledgedBytes } from "../../../src/doors/listener/unacknowledged-bytes.ts";
 import { eventually } from "../../support/eventually.ts";
+
+/** More bytes than the systems of both ends of a loopback connection hold for a reader that does not read. */
+const bufferedBytes = 48 * 1024 * 1024;
 
 const undo: (() => unknown)[] = [];
 
@@ -92,7 +95,7 @@ const nothing = { undecided: 0, http1: 0, http2: 0, streams: 0 };
 const allGone = ({ listener }: Port) => eventually(() => expect(listener.counts()).toMatchObject(nothing));
 
 describe("a connection of HTTP/2", () => {
-  test("is gone once its client has ended its side, and however many do", async () => {
+  test("closes when its client has ended its side, however many do", async () => {
     const port = await startPort();
     await Promise.all(
       Array.from({ length: 100 }, async () => {
@@ -106,7 +109,7 @@ describe("a connection of HTTP/2", () => {
     await allGone(port);
   });
 
-  test("is gone once its client has reset it", async () => {
+  test("closes when its client has reset it", async () => {
     const port = await startPort();
     const { session, socket } = http2Client(port.listener.port);
     await once(ask(session, "/wait"), "response");
@@ -116,7 +119,7 @@ describe("a connection of HTTP/2", () => {
     expect(port.left).toBe(1);
   });
 
-  test("takes its streams with it when its client ends its side in their midst", async () => {
+  test("ends its streams when its client ends its side in the middle of them", async () => {
     const port = await startPort();
     const { session, socket } = http2Client(port.listener.port);
     await Promise.all([once(ask(session, "/wait"), "response"), once(ask(session, "/wait"), "response")]);
@@ -125,7 +128,7 @@ describe("a connection of HTTP/2", () => {
     expect([port.waiting, port.left]).toEqual([0, 2]);
   });
 
-  test("is told to go away when it has no streams for too long, and not while it has one", async () => {
+  test("gets a GOAWAY when it has had no streams for too long, and not while it has one", async () => {
     const port = await startPort({ idleMs: 50 });
     const { session } = http2Client(port.listener.port);
     const waiting = ask(session, "/wait");
@@ -139,7 +142,7 @@ describe("a connection of HTTP/2", () => {
     await allGone(port);
   });
 
-  test("is cut when it was told to go away and stays", async () => {
+  test("is cut when it stays after the GOAWAY", async () => {
     const port = await startPort({ idleMs: 50 });
     const socket = open(port.listener.port).resume();
     socket.write(preface);
@@ -150,7 +153,7 @@ describe("a connection of HTTP/2", () => {
 });
 
 describe("a connection of HTTP/1.1", () => {
-  test("that Node's own server answers is gone once its client has ended its side", async () => {
+  test("that Node's own server answers closes when its client has ended its side", async () => {
     const port = await startPort();
     const socket = open(port.listener.port);
     socket.write("GET /wait HTTP/1.1\r\nhost: h\r\n\r\n");
@@ -161,7 +164,7 @@ describe("a connection of HTTP/1.1", () => {
     expect(port.left).toBe(1);
   });
 
-  test("is closed when no request has come on it for too long", async () => {
+  test("is closed when it has had no request for too long", async () => {
     const port = await startPort({ idleMs: 1000 });
     const socket = open(port.listener.port);
     socket.write("GET /now HTTP/1.1\r\nhost: h\r\n\r\n");
@@ -175,7 +178,7 @@ describe("a connection of HTTP/1.1", () => {
 describe("a reader that stalls", () => {
   const stalledMs = 400;
 
-  test("over HTTP/1.1 is cut, and its answer is told", async () => {
+  test("over HTTP/1.1 is cut, and its answer gets a close event", async () => {
     const port = await startPort({ stalledMs });
     const socket = open(port.listener.port).pause();
     socket.write("GET /long HTTP/1.1\r\nhost: h\r\n\r\n");
@@ -184,7 +187,7 @@ describe("a reader that stalls", () => {
     expect([port.waiting, port.left]).toEqual([0, 1]);
   });
 
-  test("over HTTP/2 is cut, also where it goes on to answer pings", async () => {
+  test("over HTTP/2 is cut, even if it still answers pings", async () => {
     const port = await startPort({ stalledMs });
     const { session } = http2Client(port.listener.port);
     const stream = ask(session, "/long");
@@ -196,7 +199,7 @@ describe("a reader that stalls", () => {
     await eventually(() => expect(port.waiting).toBe(0));
   });
 
-  test("is not cut where it reads slowly, over either protocol", async () => {
+  test("is not cut while it reads slowly, over either protocol", async () => {
     const port = await startPort({ stalledMs });
     const slowUntil = performance.now() + 5 * stalledMs;
     const readSlowly = async (readable: ClientHttp2Stream | Socket) => {
@@ -254,7 +257,7 @@ describe("a flood over HTTP/2", () => {
     });
   });
 
-  test("is not what a client sends that uploads much, in many small pieces", async () => {
+  test("is not a large upload in many small pieces", async () => {
     const port = await startPort({
       handle: async (req, res) => {
         let bytes = 0;
@@ -275,10 +278,10 @@ describe("a flood over HTTP/2", () => {
   });
 });
 
-describe("many requests that one read brings", () => {
+describe("many requests in one read", () => {
   const requests = 500;
 
-  test("begin a few in each turn, in their order, over HTTP/1.1", async () => {
+  test("begin a few in each turn, in order, over HTTP/1.1", async () => {
     const seen: string[] = [];
     const turns = new Set<number>();
     let turn = 0;
@@ -302,7 +305,7 @@ describe("many requests that one read brings", () => {
     expect(turns.size).toBeGreaterThanOrEqual(Math.floor(requests / 32));
   });
 
-  test("over HTTP/2 are hardly begun where their client takes them back at once", async () => {
+  test("over HTTP/2 hardly begin when their client resets them at once", async () => {
     let begun = 0;
     const port = await startPort({ handle: () => void begun++ });
     const socket = open(port.listener.port).resume();
@@ -326,8 +329,8 @@ describe("many requests that one read brings", () => {
   });
 });
 
-describe("where there are as many connections as there may be", () => {
-  test("the oldest idle one makes room, and those on which something runs do not", async () => {
+describe("at the bound of connections", () => {
+  test("the oldest idle one makes room, and busy ones do not", async () => {
     const port = await startPort({ maxConnections: 3 });
     const running = open(port.listener.port);
     running.write("GET /wait HTTP/1.1\r\nhost: h\r\n\r\n");
@@ -344,7 +347,7 @@ describe("where there are as many connections as there may be", () => {
     expect(running.readyState).toBe("open");
   });
 
-  test("a new one is closed where something runs on all of them", async () => {
+  test("a new one is closed if all are busy", async () => {
     const port = await startPort({ maxConnections: 1 });
     const running = open(port.listener.port);
     running.write("GET /wait HTTP/1.1\r\nhost: h\r\n\r\n");
@@ -355,7 +358,7 @@ describe("where there are as many connections as there may be", () => {
   });
 });
 
-describe("which readers have stalled", () => {
+describe("a stalled reader", () => {
   const stalledMs = 8000;
   const lookMs = stalledMs / 8;
 
@@ -382,7 +385,7 @@ describe("which readers have stalled", () => {
     return { readers, table, watching, look: (times: number) => vi.advanceTimersByTimeAsync(times * lookMs) };
   }
 
-  test("is told by what they take: one that has nothing to take, or takes something in time, has not", async () => {
+  test("is one that has bytes to take, and takes none in time", async () => {
     const { readers, look, watching } = startLooking([{}, { waiting: 10, taken: 0 }, { waiting: 10, taken: 0 }]);
     const [idle, reading, stalled] = readers;
     for (let i = 0; i < 20; i++) {
@@ -392,7 +395,7 @@ describe("which readers have stalled", () => {
     expect([idle?.isCut, reading?.isCut, stalled?.isCut, watching.cuts]).toEqual([false, false, true, 1]);
   });
 
-  test("is told by what the system has unacknowledged, where Node knows of nothing that was taken", async () => {
+  test("is not one that acknowledges bytes, even if Node sees none taken", async () => {
     const { readers, look, table } = startLooking([
       { waiting: 10, taken: 0 },
       { waiting: 10, taken: 0 },
@@ -405,7 +408,7 @@ describe("which readers have stalled", () => {
     expect(readers.map(({ isCut }) => isCut)).toEqual([false, true]);
   });
 
-  test("has what answers a client's pings for no sign that a stream is read", async () => {
+  test("may be a stream whose client still gets answers to its pings", async () => {
     const { readers, look, table } = startLooking([{ waiting: 10, carried: 0 }]);
     for (let i = 0; i < 20; i++) {
       table.set("1 0", i % 2 === 0 ? 0 : 17);
@@ -414,7 +417,7 @@ describe("which readers have stalled", () => {
     expect(readers[0]?.isCut).toBe(true);
   });
 
-  test("is no matter of what else is written meanwhile", async () => {
+  test("is recognised whatever else is written meanwhile", async () => {
     const { readers, look } = startLooking([{ waiting: 10, carried: 0 }]);
     for (let i = 0; i < 20; i++) {
       if (readers[0]) readers[0].waiting += 14;
@@ -423,7 +426,7 @@ describe("which readers have stalled", () => {
     expect(readers[0]?.isCut).toBe(true);
   });
 
-  test("a stream of a connection that carries others has longer, by how much waits for it", async () => {
+  test("may be a stream of a connection that carries others, after longer the more waits for it", async () => {
     const { readers, look } = startLooking([
       { waiting: 65_536, carried: 0 },
       { waiting: 1, carried: 0 },
@@ -440,7 +443,7 @@ describe("which readers have stalled", () => {
     expect(readers.map(({ isCut }) => isCut)).toEqual([true, true]);
   });
 
-  test("is not known of a process that stood still", async () => {
+  test("is not recognised right after the process was suspended", async () => {
     const { readers, look } = startLooking([{ waiting: 10, taken: 0 }]);
     await look(1);
     vi.setSystemTime(Date.now() + 60_000);
@@ -452,7 +455,7 @@ describe("which readers have stalled", () => {
   });
 });
 
-test("a server of this system has its unacknowledged bytes told by the system", async () => {
+test("this system reports the unacknowledged bytes of a connection", async () => {
   const server = createServer((_, res) => res.end(Buffer.alloc(bufferedBytes)));
   undo.push(() => server.close());
   await once(server.listen(0, "127.0.0.1"), "listening");

@@ -1,5 +1,5 @@
 /**
- * What nobody needs a key for is kept small: bodies and streams have their bounds before anybody is known.
+ * What needs no key is kept small: bodies and streams are bounded before any credential.
  */
 import { once } from "node:events";
 import { request } from "node:http";
@@ -57,7 +57,7 @@ test("one HTTP/2 connection has a bounded number of streams", async () => {
   }
 });
 
-test("a request that names the whole address finds its path", async () => {
+test("a request with a whole URL as its target finds its path", async () => {
   const socket = connectTcp(gateway.port, "127.0.0.1");
   socket.end(`GET http://gateway.test/healthz HTTP/1.1\r\nhost: gateway.test\r\nconnection: close\r\n\r\n`);
   let text = "";

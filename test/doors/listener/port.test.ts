@@ -1,5 +1,5 @@
 /**
- * One port speaks HTTP/1.1 and HTTP/2 to whoever comes, however slowly the first bytes arrive.
+ * One port speaks HTTP/1.1 and HTTP/2, however slowly the first bytes arrive.
  */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
@@ -91,18 +91,18 @@ async function raw(port: number, text: string): Promise<{ answer: string; socket
 
 describe("the first bytes", () => {
   for (const pieceBytes of [1, 3, 10, 24]) {
-    test(`tell HTTP/1.1 when they come ${pieceBytes} at a time`, async () => {
+    test(`show HTTP/1.1 when they arrive ${pieceBytes} at a time`, async () => {
       const { port } = await startPort();
       expect(await http1(await dribbling(port, pieceBytes), "POST", Buffer.alloc(1000))).toBe("POST 1 1000");
     });
 
-    test(`tell HTTP/2 when they come ${pieceBytes} at a time`, async () => {
+    test(`show HTTP/2 when they arrive ${pieceBytes} at a time`, async () => {
       const { port } = await startPort();
       const answer = await http2(await dribbling(port, pieceBytes), { ":method": "POST" }, Buffer.alloc(1000));
       expect(answer.body).toBe("POST 2 1000");
     });
 
-    test(`do not take a PUT for the preface, which begins alike, ${pieceBytes} at a time`, async () => {
+    test(`of a PUT are not taken for the preface, which begins alike, ${pieceBytes} at a time`, async () => {
       const { port } = await startPort();
       expect(await http1(await dribbling(port, pieceBytes), "PUT", Buffer.alloc(10))).toBe("PUT 1 10");
     });
@@ -135,7 +135,7 @@ describe("a body of 6 MiB", () => {
   });
 });
 
-describe("a client that does not go on", () => {
+describe("a client that stops sending", () => {
   for (const [what, sent] of [
     ["says nothing", ""],
     ["stops within the HTTP/2 preface", "PRI * HT"],
@@ -148,7 +148,7 @@ describe("a client that does not go on", () => {
       expect(performance.now() - begun).toBeGreaterThan(40);
     });
 
-    test(`does not hold up the end of the gateway when it ${what}`, async () => {
+    test(`does not delay the end of the gateway when it ${what}`, async () => {
       // A process of its own, which a timer that is left would keep for a minute.
       const script = `
         import { once } from "node:events";
@@ -169,7 +169,7 @@ describe("a client that does not go on", () => {
     });
   }
 
-  test("does not hold up the end of the gateway when it has left in the middle of a body that nobody wants", async () => {
+  test("does not delay the end of the gateway when it has left in the middle of a discarded body", async () => {
     const script = `
       import { once } from "node:events";
       import { createServer } from "node:http";
@@ -190,14 +190,14 @@ describe("a client that does not go on", () => {
     expect(stdout).toBe("401\n");
   });
 
-  test("is told so with 408 when its headers do not end", async () => {
+  test("gets a 408 when its headers do not end", async () => {
     const { port } = await startPort({ headersTimeoutMs: 50 });
     const { answer } = await raw(port, "GET / HTTP/1.1\r\nhost: x\r\n");
     expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
     expect(answer).toContain('{"status":408}');
   });
 
-  test("is left alone once its first bytes have come", async () => {
+  test("is not cut after its first bytes have arrived", async () => {
     const { port } = await startPort({ sniffTimeoutMs: 50, headersTimeoutMs: 60_000 });
     const slow = connect(port, "127.0.0.1");
     slow.write("GET / HTTP/1.1\r\nhost: x\r\n");
@@ -206,7 +206,7 @@ describe("a client that does not go on", () => {
     expect(Buffer.concat(await slow.toArray()).toString()).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test("is heard where its bytes have come while the process was too busy to read them", async () => {
+  test("is served if its bytes have arrived while the process was busy", async () => {
     const { port } = await startPort({ sniffTimeoutMs: 500 });
     const socket = connect(port, "127.0.0.1");
     await once(socket, "connect");
@@ -218,7 +218,7 @@ describe("a client that does not go on", () => {
   });
 });
 
-describe("what HTTP/1.1 has besides requests for paths", () => {
+describe("HTTP/1.1 besides requests for paths", () => {
   test.each(["", "200-ok"])("an expectation of %j is no reason to refuse", async (expectation) => {
     const { port } = await startPort();
     const { answer } = await raw(
@@ -239,8 +239,8 @@ describe("what HTTP/1.1 has besides requests for paths", () => {
   });
 });
 
-describe("what is no HTTP", () => {
-  test("never becomes part of an answer that has begun", async () => {
+describe("bytes that are no HTTP", () => {
+  test("never change an answer that has begun", async () => {
     const { port } = await startPort({
       handle: (_, res) => {
         res.writeHead(200, { "content-type": "text/plain" });
@@ -258,7 +258,7 @@ describe("what is no HTTP", () => {
     expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
   });
 
-  test("is refused also after an answer that went well", async () => {
+  test("are refused even after a complete answer", async () => {
     const { port } = await startPort();
     const socket = connect(port, "127.0.0.1");
     socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -270,7 +270,7 @@ describe("what is no HTTP", () => {
     expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 400"]);
   });
 
-  test("does not keep its connection when the client keeps its own end open", async () => {
+  test("end the connection even if the client keeps its own end open", async () => {
     const listener = await startPort();
     const socket = connect({ port: listener.port, host: "127.0.0.1", allowHalfOpen: true });
     socket.write("\0 no HTTP \r\n\r\n");
@@ -320,7 +320,7 @@ describe("the gateway's port", () => {
     expect(body).toMatch(/^(data: \{[^\n]*\}\n\n)+data: \[DONE\]\n\n$/);
   });
 
-  test("refuses over HTTP/2 in the family's shape", async () => {
+  test("refuses over HTTP/2 in the family's form", async () => {
     const { headers, body } = await call({ ...chat, messages: 1 });
     expect(headers[":status"]).toBe(400);
     expect(JSON.parse(body).error).toMatchObject({ type: "invalid_request_error", param: "messages" });
@@ -332,7 +332,7 @@ describe("the gateway's port", () => {
     ["headers that are too large", `GET / HTTP/1.1\r\nx: ${"a".repeat(1024 * 1024)}\r\n\r\n`, 431],
     ["a request without a host", "GET / HTTP/1.1\r\n\r\n", 400],
   ] as const) {
-    test(`refuses ${what} with JSON in the family's shape`, async () => {
+    test(`refuses ${what} with JSON in the family's form`, async () => {
       const { answer } = await raw(gateway.port, text);
       const [head = "", body = ""] = answer.split("\r\n\r\n");
       expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));

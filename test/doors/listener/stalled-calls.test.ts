@@ -1,5 +1,5 @@
 /**
- * A caller that stops reading its stream, and stays: its call ends all the same, is charged, and gives back what it held.
+ * The call of a caller that stops reading its stream and stays connected: it ends, is charged, and gives back what it held.
  */
 import { once } from "node:events";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";

@@ -1,6 +1,6 @@
 /**
- * What the doors put around calls: key management's envelope, the headers that an admitted caller is told whatever
- * becomes of its call, and every refusal in the words of its path.
+ * What the doors add to calls: key management's envelope, the headers that an admitted caller gets however its call ends, and
+ * refusals in the form of their path's family.
  */
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
@@ -21,7 +21,7 @@ import { createInflate } from "../../../src/doors/body/inflate.ts";
 import { createDispatch } from "../../../src/doors/dispatch.ts";
 import { type Listener, listen } from "../../../src/doors/listener/listen.ts";
 import { createCors } from "../../../src/doors/rest/cors.ts";
-import { problem, problemFrame } from "../../../src/doors/rest/problems.ts";
+import { refusalAnswer, refusalFrame } from "../../../src/doors/rest/refusal-answers.ts";
 import { createRestDoor } from "../../../src/doors/rest/rest.ts";
 import { compileRoutes } from "../../../src/doors/rest/routes.ts";
 import { createReadiness } from "../../../src/doors/rpc/health.ts";
@@ -126,9 +126,9 @@ beforeAll(async () => {
   const inflate = createInflate();
   const doors = createDispatch({
     routes: compileRoutes(services),
-    rest: createRestDoor({ way, body: limits, bodies, inflate, keepAliveMs: 5_000, peerOf: () => here }),
+    rest: createRestDoor({ gateway: way, body: limits, bodies, inflate, keepAliveMs: 5_000, peerOf: () => here }),
     rpc: createRpcDoor({
-      ...{ way, services, open: [], maxBytes: limits.maxBytes, bodyTimeoutMs: limits.timeoutMs },
+      ...{ gateway: way, services, open: [], maxBytes: limits.maxBytes, bodyTimeoutMs: limits.timeoutMs },
       ...{ bodies, inflate, draining: readiness.draining, peerOf: () => here },
     }),
     readiness,
@@ -169,7 +169,7 @@ async function send(path: string, { method = "POST", body, headers = key }: Sent
 }
 
 describe("an answer of key management is an envelope", () => {
-  test("with the field that the RPC names as data", async () => {
+  test("with the RPC's data field as data", async () => {
     const { status, headers, text } = await send(`${admin}/get-api-tokens`);
     expect(status).toBe(200);
     expect(headers).toMatchObject({ "content-type": "application/json", "x-gateway-cost": "0.10", ...told });
@@ -187,12 +187,12 @@ describe("an answer of key management is an envelope", () => {
     expect(JSON.parse(text)).not.toHaveProperty("keys");
   });
 
-  test("with null where the field is not there", async () => {
+  test("with null where the field is absent", async () => {
     const { text } = await send(`${admin}/update-api-token`, { body: "id=key_1&credit_limit=" });
     expect(JSON.parse(text)).toEqual({ statusCode: 200, message: "Updated the API key.", data: null });
   });
 
-  test("but not at the paths of other families, nor around bytes", async () => {
+  test("but not on paths of other families, nor around bytes", async () => {
     const described = await send("/v1/key", { method: "GET" });
     expect(JSON.parse(described.text)).toEqual({ tier: "Free" });
     const table = await send("/api/v1/usage/requests.csv?stream_format=sse", { method: "GET" });
@@ -276,14 +276,14 @@ describe("a refusal of key management is an envelope with the real status", () =
     expect(JSON.parse(text)).toEqual({ error: expect.objectContaining({ type: "invalid_request_error" }) });
   });
 
-  test("once a table has begun, is a connection that breaks", async () => {
+  test("after a table has begun, is a broken connection", async () => {
     const broken = send("/api/v1/usage/requests.csv?model=broken", { method: "GET" });
     await expect(broken).rejects.toMatchObject({ code: "ECONNRESET" });
   });
 });
 
-describe("an admitted caller is told where it stands", () => {
-  test("on a stream's head, and its cost after the last frame", async () => {
+describe("an admitted caller gets its rate and credit", () => {
+  test("with the head of a stream, and the cost after its last frame", async () => {
     const { status, headers, trailers, text } = await send("/v1/chat/completions", { body: '{"stream":true}' });
     expect(status).toBe(200);
     expect(headers).toMatchObject({ "content-type": expect.stringContaining("text/event-stream"), ...told });
@@ -291,7 +291,7 @@ describe("an admitted caller is told where it stands", () => {
     expect(trailers).toEqual({ "x-gateway-cost": "0.20" });
   });
 
-  test("on a stream that breaks, without a cost that is not known yet", async () => {
+  test("with a stream that breaks, without the cost, which is unknown", async () => {
     const { headers, trailers, text } = await send("/v1/chat/completions", {
       body: '{"stream":true,"model":"breaks"}',
     });
@@ -300,7 +300,7 @@ describe("an admitted caller is told where it stands", () => {
     expect(trailers).toEqual({});
   });
 
-  test.each([false, true])("on a refusal of its family, streamed or not: %s", async (stream) => {
+  test.each([false, true])("with a refusal of its family, streamed or not: %s", async (stream) => {
     const { status, headers, text } = await send("/v1/chat/completions", {
       body: JSON.stringify({ stream, model: "poor" }),
     });
@@ -342,14 +342,14 @@ describe("an admitted caller is told where it stands", () => {
       return { error, metadata: Object.fromEntries(error.metadata), detail: error.findDetails(ErrorDetailSchema)[0] };
     };
 
-    test("on an answer, which has no envelope", async () => {
+    test("with an answer, which has no envelope", async () => {
       const { options, seen } = watching();
       const answer = await createClient(KeyService, transport()).listKeys({}, options);
       expect(answer.keys).toMatchObject([{ id: "key_1", creditLimit: 5_000_000n }]);
       expect(seen).toMatchObject({ "x-gateway-cost": "0.10", ...told });
     });
 
-    test("on a stream, and its cost in the trailers", async () => {
+    test("with a stream, and the cost in its trailers", async () => {
       const { options, seen, last } = watching();
       const chunks = createClient(InferenceService, transport()).streamChatCompletion({ model: "m" }, options);
       for await (const chunk of chunks) expect(chunk.id).toBe("c");
@@ -357,7 +357,7 @@ describe("an admitted caller is told where it stands", () => {
       expect(last).toMatchObject({ "x-gateway-cost": "0.20" });
     });
 
-    test("on a refusal of a unary call", async () => {
+    test("with the refusal of a unary call", async () => {
       const client = createClient(KeyService, transport());
       const { error, metadata, detail } = await refusedBy(client.deleteKey({ id: "key_9" }, { headers }));
       expect(error.code).toBe(Code.NotFound);
@@ -365,7 +365,7 @@ describe("an admitted caller is told where it stands", () => {
       expect(metadata).toMatchObject(told);
     });
 
-    test("on a refusal of a stream", async () => {
+    test("with the refusal of a stream", async () => {
       const client = createClient(InferenceService, transport());
       const { options, seen } = watching();
       const stream = client.streamChatCompletion({ model: "poor" }, options);
@@ -376,7 +376,7 @@ describe("an admitted caller is told where it stands", () => {
       expect({ ...seen, ...metadata }).toMatchObject(told);
     });
 
-    test("on a message that is none of the RPC's, which is told to the way", async () => {
+    test("with the refusal of an unreadable message, which is reported as abandoned", async () => {
       const before = abandoned.length;
       const large = { name: "x".repeat(20_000) };
       const { error, metadata } = await refusedBy(createClient(KeyService, transport()).createKey(large, { headers }));
@@ -385,7 +385,7 @@ describe("an admitted caller is told where it stands", () => {
       expect(abandoned.slice(before)).toEqual(["key_1"]);
     });
 
-    test("and on a refusal to admit it, by the refusal's own headers", async () => {
+    test("and with a refused admission, by the headers of the refusal", async () => {
       const client = createClient(KeyService, transport());
       const options = { headers: { authorization: "Bearer hasty" } };
       const { error, metadata, detail } = await refusedBy(client.listKeys({}, options));
@@ -395,7 +395,7 @@ describe("an admitted caller is told where it stands", () => {
     });
   });
 
-  test("and a script in a browser may read it", async () => {
+  test("and a script in a browser may read them", async () => {
     const { headers } = await send("/v1/key", {
       method: "GET",
       headers: { ...key, origin: "https://app.example.com" },
@@ -411,7 +411,7 @@ describe("an admitted caller is told where it stands", () => {
   });
 });
 
-describe("a refusal for money, rate or permission is told", () => {
+describe("a refusal for money, rate or permission is written", () => {
   const { FailedPrecondition, PermissionDenied, ResourceExhausted, NotFound, AlreadyExists, Unauthenticated } = Code;
   const invalid = "invalid_request_error";
   type Row = readonly [
@@ -450,9 +450,9 @@ describe("a refusal for money, rate or permission is told", () => {
     ),
   ];
 
-  test.each(rows)("as each family knows it: %s", (_, refusal, status, code, ofOpenai, ofAnthropic) => {
+  test.each(rows)("in the form of each family: %s", (_, refusal, status, code, ofOpenai, ofAnthropic) => {
     expect([refusal.status, refusal.code]).toEqual([status, code]);
-    const body = (family: Family) => JSON.parse(problem(family, refusal, "req_1").body.toString());
+    const body = (family: Family) => JSON.parse(refusalAnswer(family, refusal, "req_1").body.toString());
     const [type, word, param] = ofOpenai;
     const openai = { message: refusal.message, type, param, code: word };
     expect(body(Family.OPENAI)).toEqual({ error: openai });
@@ -461,7 +461,7 @@ describe("a refusal for money, rate or permission is told", () => {
       ...{ type: "error", error: { type: ofAnthropic, message: refusal.message }, request_id: "req_1" },
     });
     expect(body(Family.ADMIN)).toMatchObject({ statusCode: status, message: refusal.message, data: null });
-    expect(JSON.parse(problemFrame(Family.ADMIN, refusal, "req_1", 0).toString())).toEqual(body(Family.ADMIN));
+    expect(JSON.parse(refusalFrame(Family.ADMIN, refusal, "req_1", 0).toString())).toEqual(body(Family.ADMIN));
     // Clients repeat a 409 by themselves, and it would not help.
     const isPermanent = status === 402 || status === 409;
     expect(refusal.headers["x-should-retry"]).toBe(isPermanent ? "false" : undefined);

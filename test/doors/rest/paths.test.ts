@@ -1,5 +1,5 @@
 /**
- * Paths and methods as clients, people and proxies write them, and what they would upgrade to: over a real port.
+ * Paths, methods and upgrades as clients, people and proxies write them, over a real port.
  */
 import { once } from "node:events";
 import http2 from "node:http2";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => gateway.close());
 
-describe("a path is read as it was meant:", () => {
+describe("a path is normalised:", () => {
   const meant: Readonly<Record<string, string>> = {
     "/": "/",
     "//": "/",
@@ -62,7 +62,7 @@ describe("is served", () => {
     "/v1/v1/chat/completions",
   ];
   for (const path of [...posted, "/chat/completions/", "/v1/messages/", "/v1/v1/messages?beta=true", "//messages"]) {
-    test(`POST ${path}, by HTTP/1.1 as it is read in both ways, and by HTTP/2`, async () => {
+    test(`POST ${path}, by HTTP/1.1 with and without Node's server, and by HTTP/2`, async () => {
       const headers = { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" };
       for (const more of [{}, { origin: "https://app.example.com" }]) {
         const sent = { method: "POST", headers: { ...headers, ...more }, body: chat };
@@ -91,14 +91,14 @@ describe("is served", () => {
     });
   }
 
-  test("HEAD is refused as GET is, without a body, and its connection serves on", async () => {
+  test("HEAD is refused like GET, without a body, and the connection stays open", async () => {
     const head = "HEAD /v1/models/nobody HTTP/1.1\r\nhost: x\r\n";
     const text = await raw(`${head}authorization: Bearer ${gateway.apiKey}\r\n\r\n${head}connection: close\r\n\r\n`);
     expect(text.match(/^HTTP\/1\.1 \d+/gm)).toEqual(["HTTP/1.1 404", "HTTP/1.1 401"]);
     expect(text).not.toContain("{");
   });
 
-  test("HEAD where there is no GET is told what is there, and others where GET is are told of both", async () => {
+  test("HEAD without a GET is refused with the allowed methods, and other methods beside a GET with both", async () => {
     const headers = { authorization: `Bearer ${gateway.apiKey}` };
     const told = async (method: string, path: string) => {
       const response = await fetch(gateway.rootUrl + path, { method, headers });
@@ -109,14 +109,14 @@ describe("is served", () => {
     expect(await told("PUT", "/v1/responses/resp_1")).toEqual([405, "GET, HEAD, DELETE"]);
   });
 
-  test("a path that is not is told as it came", async () => {
+  test("an unknown path is refused as it was sent", async () => {
     const response = await fetch(`${gateway.rootUrl}//v1/v1/nothing/`);
     expect(response.status).toBe(404);
     expect(await response.text()).toContain("GET //v1/v1/nothing/");
   });
 });
 
-describe("a WebSocket for responses is refused so that its client goes on by HTTP at once:", () => {
+describe("a WebSocket for responses is refused with the status that sends clients to HTTP:", () => {
   const key = "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
   const upgrading = (path: string, upgrade = "websocket", more = "", version = "1.1", method = "GET") =>
     `${method} ${path} HTTP/${version}\r\nhost: x\r\nconnection: keep-alive, Upgrade\r\nupgrade: ${upgrade}\r\n${key}${more}\r\n`;
@@ -137,7 +137,7 @@ describe("a WebSocket for responses is refused so that its client goes on by HTT
     expect(await raw(upgrading("/v1/responses", "h2c, websocket"))).toMatch(/^HTTP\/1\.1 426 /);
   });
 
-  test("and the frames of one that goes on all the same are no request", async () => {
+  test("and its client's frames are not read as a request", async () => {
     const frame = Buffer.from([0x81, 0x85, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     const text = await raw(upgrading("/v1/responses"), frame);
     expect(text.match(/^HTTP\/1\.1 \d+/gm)).toEqual(["HTTP/1.1 426"]);
@@ -167,7 +167,7 @@ describe("a WebSocket for responses is refused so that its client goes on by HTT
     });
   }
 
-  test("a plain GET is told what is served", async () => {
+  test("a plain GET is refused with the allowed methods", async () => {
     const response = await fetch(`${gateway.rootUrl}/v1/responses`);
     expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
   });

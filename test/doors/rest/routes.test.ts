@@ -1,6 +1,6 @@
 /**
- * Public paths come from the annotations in the protos: what a template matches, which RPC a request reaches, and
- * which annotations stop the start.
+ * Public paths come from the annotations in the protos: what a template matches, which RPC a request reaches, and which annotations
+ * stop the start.
  */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -37,7 +37,7 @@ describe("a path template", () => {
     ["/v1/models:refresh", "/v1/models:refresh", {}],
   ];
   for (const [template, path, variables] of matching) {
-    test(`${template} takes ${path}`, () => {
+    test(`${template} matches ${path}`, () => {
       expect(matchPath(compilePath(template), path)).toEqual(variables);
     });
   }
@@ -60,7 +60,7 @@ describe("a path template", () => {
     ["/v1/*/models", "/v1//models"],
   ];
   for (const [template, path] of missing) {
-    test(`${template} leaves ${path} alone`, () => {
+    test(`${template} does not match ${path}`, () => {
       expect(matchPath(compilePath(template), path)).toBeUndefined();
     });
   }
@@ -90,7 +90,7 @@ describe("a path template", () => {
 describe("the model endpoints", () => {
   const routes = compileRoutes([InferenceService]);
 
-  test("share the path of chat completions, and the body's `stream` tells them apart", () => {
+  test("share the path of chat completions, and the body's `stream` selects one", () => {
     expect(routes.find("POST", "/v1/chat/completions")).toMatchObject({
       kind: "found",
       variables: {},
@@ -102,11 +102,11 @@ describe("the model endpoints", () => {
     });
   });
 
-  test("say which methods a path takes", () => {
+  test("have the methods of a path", () => {
     expect(routes.find("GET", "/v1/chat/completions")).toEqual({ kind: "method", allowed: ["POST"] });
   });
 
-  test("lend their family to the paths near them, where they agree", () => {
+  test("give their family to the paths near them, where they agree", () => {
     const near = compileRoutes([InferenceService, KeyService]).familyNear;
     const families: Readonly<Record<string, Family>> = {
       "/v1/messages": Family.ANTHROPIC,
@@ -133,7 +133,7 @@ describe("the model endpoints", () => {
     ]);
   });
 
-  test("know no other path", () => {
+  test("have no other path", () => {
     for (const path of ["/", "/v1/chat", "/v1/chat/completions/", "/v1/chat%2Fcompletions", "/V1/chat/completions"]) {
       expect(routes.find("POST", path), path).toEqual({ kind: "none" });
     }
@@ -258,7 +258,7 @@ describe("an annotation", () => {
 
   const routesOf = (name: string) => compileRoutes([registry.getService(`modelgateway.v1.${name}`) as DescService]);
 
-  test("opens every path that it names", () => {
+  test("serves every path that it names", () => {
     const routes = routesOf("Sound");
     for (const [method, path, rpc] of [
       ["POST", "/v1/things/fixed", "Fixed"],
@@ -271,9 +271,9 @@ describe("an annotation", () => {
     expect(routes.all.map(({ template }) => template.text)).not.toContain("/inside");
   });
 
-  test("says what stands in the envelope of key management, which bytes have none of", () => {
+  test("names the data of key management's envelope, which bytes do not have", () => {
     const routes = routesOf("Managed");
-    const envelope = { dataField: "things", done: "Listed." };
+    const envelope = { dataField: "things", message: "Listed." };
     expect(routes.find("POST", "/api/v1/things")).toMatchObject({ kind: "found", route: { envelope } });
     const [table] = routes.all.filter(({ stream }) => stream);
     expect(table).toMatchObject({ bodyField: "csv", httpMethod: "GET" });
@@ -281,7 +281,7 @@ describe("an annotation", () => {
     expect(routesOf("Sound").all.filter((route) => route.envelope)).toEqual([]);
   });
 
-  test("yields to a fixed path, except for the methods that only it takes", () => {
+  test("yields to a fixed path, except for the methods that only it has", () => {
     const routes = routesOf("Sound");
     const found = { kind: "found", variables: { id: "fixed" }, route: { unary: { name: "Get" } } };
     expect(routes.find("GET", "/v1/things/fixed")).toMatchObject(found);

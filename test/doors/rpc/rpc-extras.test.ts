@@ -1,6 +1,5 @@
 /**
- * What gRPC tooling asks of a server besides its services: health, and reflection, so that `buf curl` and its like
- * need no protos. Both answer without a key.
+ * What gRPC tools expect of a server: health, and reflection, so that `buf curl` and its like need no protos. Both need no key.
  */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -88,7 +87,7 @@ describe("health", () => {
   const served = ["", ...own];
 
   for (const [name, transportTo] of Object.entries(transports)) {
-    test(`is told of the gateway and each of its services over ${name}`, async () => {
+    test(`is served for the gateway and each of its services over ${name}`, async () => {
       const client = createClient(Health, transportTo(gateway));
       for (const service of served) expect(await client.check({ service })).toMatchObject({ status: Status.SERVING });
       const { statuses } = await client.list({});
@@ -96,7 +95,7 @@ describe("health", () => {
       for (const { status } of Object.values(statuses)) expect(status).toBe(Status.SERVING);
     });
 
-    test(`is not told of a service that is not served, over ${name}`, async () => {
+    test(`of an unknown service is not found, over ${name}`, async () => {
       const refused = await createClient(Health, transportTo(gateway))
         .check({ service: "somebody.else" })
         .catch(ConnectError.from);
@@ -104,7 +103,7 @@ describe("health", () => {
     });
   }
 
-  test("is told to a grpc-js client", async () => {
+  test("is served to a grpc-js client", async () => {
     const client = grpcJsHealth(gateway);
     for (const service of served) expect(await client.check(service)).toMatchObject({ status: Status.SERVING });
     await expect(client.check("somebody.else")).rejects.toMatchObject({ code: grpcStatus.NOT_FOUND });
@@ -112,7 +111,7 @@ describe("health", () => {
   });
 
   for (const [name, transportTo] of Object.entries(transports)) {
-    test(`of an unknown service is watched, as unknown, until the watcher leaves, over ${name}`, async () => {
+    test(`of an unknown service can be watched, as unknown, until the watcher leaves, over ${name}`, async () => {
       const leaving = new AbortController();
       const client = createClient(Health, transportTo(gateway));
       const watch = client.watch({ service: "somebody.else" }, { signal: leaving.signal })[Symbol.asyncIterator]();
@@ -125,7 +124,7 @@ describe("health", () => {
 
   for (const service of served) {
     for (const [name, transportTo] of Object.entries(transports)) {
-      test(`of "${service}" is watched to the end, which no watcher holds up, over ${name}`, async () => {
+      test(`of "${service}" is watched to the end, which no watcher delays, over ${name}`, async () => {
         const ending = await startTestGateway({ drainMs: 600_000 });
         const statuses: Status[] = [];
         let closed: Promise<void> | undefined;
@@ -223,7 +222,7 @@ for (const service of [V1, V1alpha] as (typeof V1)[]) {
       "the file of google.api.http by its number": extension(72295728, "google/api/annotations.proto"),
     };
     for (const [name, { question, file }] of Object.entries(findable)) {
-      test(`finds ${name}, with all that it imports`, async () => {
+      test(`finds ${name}, with its imports`, async () => {
         const files = await filesFor(question);
         expect(files[0]?.name).toBe(file);
         const names = files.map((each) => each.name);
@@ -232,7 +231,7 @@ for (const service of [V1, V1alpha] as (typeof V1)[]) {
       });
     }
 
-    test("gives files that a client can be made of, options included", async () => {
+    test("returns files from which a client can be built, options included", async () => {
       const files = await filesFor({ case: "fileContainingSymbol", value: InferenceService.typeName });
       const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: importsFirst(files) }));
       const found = registry.getService(InferenceService.typeName);
@@ -242,7 +241,7 @@ for (const service of [V1, V1alpha] as (typeof V1)[]) {
       for (const method of found?.methods ?? []) expect(getOption(method, access).caller).toBe(Caller.KEY);
     });
 
-    test("numbers the extensions of a message", async () => {
+    test("returns the extension numbers of a message", async () => {
       const [methods, none] = await ask(
         { case: "allExtensionNumbersOfType", value: "google.protobuf.MethodOptions" },
         { case: "allExtensionNumbersOfType", value: AccessSchema.typeName },
@@ -283,7 +282,7 @@ for (const service of [V1, V1alpha] as (typeof V1)[]) {
       });
     }
 
-    test("says that a request which asks nothing is wrong, and goes on", async () => {
+    test("refuses an empty request, and goes on", async () => {
       const [answer, next] = await ask({ case: undefined }, { case: "listServices", value: "" });
       expect(answer).toMatchObject({ case: "errorResponse", value: { errorCode: Code.InvalidArgument } });
       expect(next).toMatchObject({ case: "listServicesResponse" });
@@ -356,7 +355,7 @@ describe("buf curl, without any proto,", () => {
   ]) {
     const over = protocol.join(" ");
 
-    test(`gets a whole answer with ${over}`, async () => {
+    test(`gets a unary answer with ${over}`, async () => {
       const { status, stdout, stderr } = await curl(
         ...protocol,
         ...authorization(),
@@ -387,7 +386,7 @@ describe("buf curl, without any proto,", () => {
       expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")).toBe("to be or not");
     });
 
-    test(`reads why it is refused with ${over}`, async () => {
+    test(`gets a refusal with ${over}`, async () => {
       const { status, stderr } = await curl(...protocol, "-d", say, rpc("CreateChatCompletion"));
       // The tool's exit status is the code, three bits to the left.
       expect(status).toBe(Code.Unauthenticated << 3);

@@ -1,5 +1,5 @@
 /**
- * Under which addresses the gateway names itself, and which web pages may call it.
+ * The addresses that the gateway announces, and the web pages that may call it.
  */
 import { afterEach, describe, expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
@@ -15,12 +15,12 @@ async function addresses(config: Partial<Config>, headers: Record<string, string
 }
 
 describe("GET /", () => {
-  test("tells the address that it came to", async () => {
+  test("returns the address of the request", async () => {
     const told = await addresses({});
     expect(told).toEqual({ name: "model-gateway", root_url: gateway.rootUrl, base_url: gateway.baseUrl });
   });
 
-  test("tells every address that the operator names", async () => {
+  test("returns every address that the operator configures", async () => {
     const publicUrls = {
       root: "https://g.test",
       direct: "https://us.test",
@@ -44,7 +44,7 @@ describe("GET /", () => {
     expect(told).toMatchObject({ root_url: "https://g.test" });
   });
 
-  test("believes nobody else", async () => {
+  test("believes no one else", async () => {
     const told = await addresses({ trustedProxies: ["10.0.0.0/8", "::1"] }, forwarded);
     expect(told).toMatchObject({ root_url: gateway.rootUrl });
   });
@@ -58,7 +58,7 @@ describe("a web page", () => {
     "access-control-request-headers": "authorization, x-stainless-lang",
   };
 
-  test("of a listed origin may call, with the headers that it asks for", async () => {
+  test("of a listed origin may call, with the headers that it requests", async () => {
     gateway = await startTestGateway({ corsOrigins: [page] });
     const response = await fetch(`${gateway.baseUrl}/chat/completions`, { method: "OPTIONS", headers: preflight });
     expect(response.status).toBe(204);
@@ -70,7 +70,7 @@ describe("a web page", () => {
     });
   });
 
-  test("of a listed origin may read the request id, also of a refusal", async () => {
+  test("of a listed origin may read the request id, even of a refusal", async () => {
     gateway = await startTestGateway({ corsOrigins: ["*"] });
     const response = await fetch(`${gateway.baseUrl}/models`, { headers: { origin: page } });
     expect(response.status).toBe(401);

@@ -1,6 +1,6 @@
 /**
- * WebSockets for responses, frame by frame: what breaks the protocol ends the connection by its code, what is too much is never
- * held, and whichever way a client leaves nothing of it stays.
+ * WebSockets for responses, frame by frame: violations of the protocol close the connection with their code, messages beyond the
+ * bounds are never held, and however a client leaves, nothing of it stays.
  */
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -71,7 +71,7 @@ async function began(exchange: ScriptedExchange): Promise<void> {
   await exchange.write(openaiFrames(chatChunk({ role: "assistant", content: "Hello" })));
 }
 
-describe("what breaks the protocol", () => {
+describe("a violation of the protocol:", () => {
   const faults: Readonly<Record<string, readonly [send: (raw: RawSocket) => void, code: number]>> = {
     "a frame that is not masked": [(raw) => raw.frame(create, { masked: false }), 1002],
     "bits that nobody has agreed on": [(raw) => raw.frame(create, { rsv: 4 }), 1002],
@@ -109,13 +109,13 @@ describe("what breaks the protocol", () => {
     ],
   };
   for (const [what, [send, code]] of Object.entries(faults)) {
-    test(`${what} ends an idle connection by ${code}`, async () => {
+    test(`${what} closes an idle connection with ${code}`, async () => {
       const raw = await openRaw(gateway);
       send(raw);
       expect(await raw.closed).toBe(code);
     });
 
-    test(`${what} ends one that is answered, and its call`, async () => {
+    test(`${what} closes a busy connection, and ends its call`, async () => {
       const { raw, exchange } = await answering();
       send(raw);
       expect(await raw.closed).toBe(code);
@@ -124,7 +124,7 @@ describe("what breaks the protocol", () => {
   }
 });
 
-test("whatever comes is answered, closed or waited for, and nothing of it stays", async () => {
+test("any bytes are answered, refused or waited for, and nothing of them stays", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(
@@ -151,7 +151,7 @@ test("whatever comes is answered, closed or waited for, and nothing of it stays"
 });
 
 describe("messages", () => {
-  test("may come in pieces, byte by byte, and with pings in between", async () => {
+  test("may arrive byte by byte, with pings in between", async () => {
     upstream.script = answer;
     const raw = await openRaw(gateway);
     const bytes = Buffer.concat([
@@ -169,7 +169,7 @@ describe("messages", () => {
     raw.socket.destroy();
   });
 
-  test("that are not whole in time are refused", async () => {
+  test("that are not complete in time are refused", async () => {
     const own = await start({ bodyTimeoutMs: 200 });
     const raw = await openRaw(own);
     raw.socket.write(frameOf(Buffer.from(create)).subarray(0, 40));
@@ -179,7 +179,7 @@ describe("messages", () => {
     await own.close();
   });
 
-  test("for which there is no room are refused before they are whole, and the call that runs is left", async () => {
+  test("without room are refused before they are complete, and the running call is aborted", async () => {
     const own = await start({
       bodiesInFlight: { maxBytes: 400_000, maxBytesPerAccount: 100_000 },
       disconnectDrainMs: 0,
@@ -209,7 +209,7 @@ describe("a client leaves", () => {
     },
   };
   for (const [how, leave] of Object.entries(ways)) {
-    test(`${how}, and the upstream is let go at once`, async () => {
+    test(`${how}, and the upstream call is aborted at once`, async () => {
       const { raw, exchange } = await answering();
       const leftAt = performance.now();
       leave(raw);
@@ -234,7 +234,7 @@ describe("a client leaves", () => {
     });
   }
 
-  test("a hundred times, and nothing is left", async () => {
+  test("a hundred times, and nothing stays", async () => {
     const all = await Promise.all(Array.from({ length: 100 }, () => answering()));
     for (const [i, { raw }] of all.entries()) Object.values(ways)[i % 5]?.(raw);
     await Promise.all(all.map(({ exchange }) => exchange.left));
@@ -243,8 +243,8 @@ describe("a client leaves", () => {
   });
 });
 
-describe("a client that says nothing", () => {
-  test("has its connection closed once that lasts, and not while it is answered", async () => {
+describe("a silent client", () => {
+  test("is closed when it has been silent for too long, and not while it is answered", async () => {
     const own = await start({ responsesSocket: { ...socketBounds, idleMs: 300 } });
     const idle = await openRaw(own);
     const { raw, exchange } = await answering(own);
@@ -257,7 +257,7 @@ describe("a client that says nothing", () => {
     await own.close();
   });
 
-  test("to pings either, while it is answered, is taken for gone; one that answers them is not", async () => {
+  test("is cut if it answers no pings while it is answered, and not if it does", async () => {
     const own = await start({ keepAliveMs: 50, disconnectDrainMs: 0 });
     const { raw, exchange } = await answering(own);
     const alive = await openSocket(own);
@@ -273,7 +273,7 @@ describe("a client that says nothing", () => {
   });
 });
 
-test("a client that no longer reads is cut in time, and its upstream let go", async () => {
+test("a client that stops reading is cut in time, and its upstream call aborted", async () => {
   const own = await start({ stalledReaderMs: 400, disconnectDrainMs: 0 });
   const { raw, exchange } = await answering(own);
   raw.socket.pause();
@@ -290,7 +290,7 @@ test("a client that no longer reads is cut in time, and its upstream let go", as
   await own.close();
 });
 
-test("a client that pings, and does not read what it is answered, is no longer read from, and cut", async () => {
+test("a client that pings, and reads no answers, is no longer read from, and cut", async () => {
   const own = await start({ stalledReaderMs: 400 });
   const raw = await openRaw(own);
   raw.socket.pause();
@@ -346,11 +346,11 @@ describe("a handshake", () => {
     });
   }
 
-  test("in HTTP/1.0 is none", async () => {
+  test("in HTTP/1.0 is ignored", async () => {
     expect(await raw(head(`host: x\r\n${key}sec-websocket-version: 13\r\n`, "1.0"))).toMatch(/^HTTP\/1\.1 405 /);
   });
 
-  test("that is left while it is looked at leaves nothing", async () => {
+  test("whose client leaves during authentication leaves nothing behind", async () => {
     for (let i = 0; i < 20; i++) {
       const socket = connect(gateway.port, "127.0.0.1");
       socket.on("error", () => {}).write(head(`host: x\r\n${key}sec-websocket-version: 13\r\n`));

@@ -1,4 +1,7 @@
-/** Schemas that Anthropic's API refuses are rewritten: those of outputs as its own SDK does, those of tools at their top. */
+/**
+ * Schemas that Anthropic's API refuses are rewritten: output schemas as its own SDK does it, tool schemas at their
+ * root.
+ */
 import { transformJSONSchema } from "@anthropic-ai/sdk/lib/transform-json-schema";
 import { describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -93,7 +96,7 @@ describe("the schema of an output", () => {
     expect(dropped).toEqual(lost);
   });
 
-  test("has old definitions under their new name", () => {
+  test("has `definitions` as `$defs`", () => {
     const schema = { ...object({ a: { $ref: "#/definitions/A" } }), definitions: { A: { ...number, maximum: 3 } } };
     const { schema: sent, dropped } = output(schema as JsonObject);
     expect(sent.properties).toEqual({ a: { $ref: "#/$defs/A" } });
@@ -110,14 +113,14 @@ describe("the schema of an output", () => {
     });
   });
 
-  test("has the patterns that the API can follow", () => {
+  test("has the patterns that the API supports", () => {
     const said = (pattern: string) =>
       (output(object({ x: { type: "string", pattern } })).schema.properties as JsonObject).x;
     expect(said("^a+$")).toEqual({ type: "string", pattern: "^a+$" });
     for (const odd of ["^(?!a)b", "(?<=a)b", "(a)\\1", "\\bword\\b"]) expect(said(odd)).not.toHaveProperty("pattern");
   });
 
-  test("names what stands beside a reference or a second combination", () => {
+  test("names siblings of a reference and a second combination", () => {
     const schema = object({ x: { $ref: "#/$defs/A", minLength: 2 }, y: { anyOf: [text], allOf: [text] } });
     expect(output(schema).dropped).toEqual([".properties.x.minLength", ".properties.y.allOf"]);
   });
@@ -130,7 +133,7 @@ describe("the schema of a tool's arguments", () => {
       [key]: [object({ a: text }, { required: ["a"] }), object({ b: number }, { required: ["b"] })],
     }) as JsonObject;
 
-  test.for(["anyOf", "oneOf"])("has the properties of all alternatives, none demanded: %s", (key) => {
+  test.for(["anyOf", "oneOf"])("has the properties of all alternatives, none of them required: %s", (key) => {
     const { schema, dropped } = tool(either(key));
     expect(schema).toMatchObject({ type: "object", properties: { a: text, b: number } });
     expect(schema).not.toHaveProperty("required");
@@ -139,7 +142,7 @@ describe("the schema of a tool's arguments", () => {
     expect(dropped).toEqual([`.${key}`]);
   });
 
-  test("demands what every alternative demands, and what stands beside them", () => {
+  test("requires what every alternative requires, and their siblings", () => {
     const parts = [
       ["k", "a"],
       ["k", "b"],
@@ -149,7 +152,7 @@ describe("the schema of a tool's arguments", () => {
     expect(Object.keys(schema?.properties as object)).toEqual(["z", "k", "a", "b"]);
   });
 
-  test("says different words for a property of one name as alternatives below the top", () => {
+  test("has different schemas of one property as alternatives below the root", () => {
     const kinds = ["a", "b"].map((kind) => object({ kind: { const: kind }, [kind]: text }, { required: ["kind"] }));
     const { schema } = tool({ anyOf: kinds });
     expect(schema).toMatchObject({
@@ -168,7 +171,7 @@ describe("the schema of a tool's arguments", () => {
     });
   });
 
-  test("is what a reference at its top refers to, also through others", () => {
+  test("is the target of a reference at its root, even through others", () => {
     const $defs = { A: { $ref: "#/$defs/B" }, B: object({ a: text }, { required: ["a"] }) };
     expect(tool({ $ref: "#/$defs/A", $defs } as JsonObject).schema).toEqual({
       $defs,
@@ -194,7 +197,7 @@ describe("the schema of a tool's arguments", () => {
     expect(tool(schema as unknown as JsonObject).schema).toMatchObject({ type: "object", properties: { a: text } });
   });
 
-  test("is bounded where references stand for very many", () => {
+  test("is bounded where references stand for very many schemas", () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 40 }, (_, i) => [
         `d${i}`,
@@ -206,7 +209,7 @@ describe("the schema of a tool's arguments", () => {
     expect(performance.now() - begun).toBeLessThan(1000);
   });
 
-  test("stays as it is below its top", () => {
+  test("stays as it is below its root", () => {
     const parameters = object({
       x: { oneOf: [text, number] },
       y: { not: text },
@@ -215,7 +218,7 @@ describe("the schema of a tool's arguments", () => {
     expect(tool(parameters)).toEqual({ schema: parameters, dropped: [] });
   });
 
-  test("is narrowed as an output's is where the tool is strict", () => {
+  test("is narrowed like an output's where the tool is strict", () => {
     const parameters = object({ x: { oneOf: [text, number] }, y: { type: "integer", minimum: 1 } });
     const { schema, dropped } = tool(parameters, true);
     expect(schema).toEqual(transformJSONSchema(parameters as object));

@@ -1,6 +1,6 @@
 /**
- * A chat caller is served by a model that speaks the Messages API: each file of the fixtures is one case, with what
- * the upstream is asked, what it answers, and what the caller gets.
+ * A chat caller is served by a model that speaks the Messages API. Each fixture is one case: the upstream's request
+ * and answer, and the caller's answer.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,16 +27,16 @@ interface Case {
   readonly context?: { readonly maxOutputTokens: number };
   readonly expectedRequest: JsonObject;
   readonly dropped: readonly string[];
-  /** The parameter that the request is refused for; there is nothing else then. */
+  /** The parameter that the request is refused for; nothing else is expected then. */
   readonly refused?: string;
   readonly answer?: JsonObject;
   readonly expectedAnswer?: JsonObject;
-  /** The events of the upstream. */
+  /** The upstream's events. */
   readonly stream?: readonly JsonObject[];
   readonly expectedStream?: readonly Piece[];
 }
 
-/** What a chunk says, besides what all chunks do: one of these. */
+/** What a chunk has besides the members of all chunks: one of these. */
 interface Piece {
   readonly delta?: JsonObject;
   readonly finish?: string;
@@ -68,7 +68,7 @@ function translate({ request, context }: Case, form: Form = "whole", typed = fal
 
 describe("the request", () => {
   for (const golden of cases.filter(({ refused }) => refused === undefined)) {
-    test(`says: ${golden.name}`, () => {
+    test(`is translated: ${golden.name}`, () => {
       const { expectedRequest, dropped } = golden;
       const whole = translate(golden);
       expect(whole.request.json()).toEqual(expectedRequest);
@@ -78,7 +78,7 @@ describe("the request", () => {
       expect(stream.dropped).toEqual(dropped);
     });
 
-    test(`says the same for a typed caller: ${golden.name}`, () => {
+    test(`is the same for a typed caller: ${golden.name}`, () => {
       const typed = translate(golden, "whole", true);
       expect(typed.request.json()).toEqual(golden.expectedRequest);
       expect([...typed.dropped].sort()).toEqual([...golden.dropped].sort());
@@ -104,9 +104,9 @@ function thrownBy(act: () => unknown): unknown {
   return undefined;
 }
 
-describe("the whole answer", () => {
+describe("the unary answer", () => {
   for (const golden of answered) {
-    test(`tells: ${golden.name}`, () => {
+    test(`is translated: ${golden.name}`, () => {
       const completion = wholeAnswer(golden);
       expect(completion).toEqual(golden.expectedAnswer);
       checkCompletion(completion);
@@ -130,13 +130,13 @@ function wholeAnswer(golden: Case): JsonObject {
 
 describe("the stream", () => {
   for (const golden of streamed) {
-    test(`tells: ${golden.name}`, async () => {
+    test(`is translated: ${golden.name}`, async () => {
       const chunks = await read(golden, [bytesOf(golden)]);
       expect(chunks).toEqual(chunksOf(golden));
       checkChunks(chunks);
     });
 
-    test(`tells the same wherever its bytes are cut: ${golden.name}`, async () => {
+    test(`is the same wherever its bytes are cut: ${golden.name}`, async () => {
       const bytes = bytesOf(golden);
       const expected = JSON.stringify(await read(golden, [bytes]));
       for (let at = 1; at < bytes.length; at++) {
@@ -150,7 +150,7 @@ describe("the stream", () => {
       expect(JSON.stringify(each)).toBe(expected);
     });
 
-    test(`fails where it breaks off, with what came before: ${golden.name}`, async () => {
+    test(`fails where it breaks off, after what came before: ${golden.name}`, async () => {
       const events = golden.stream as readonly JsonObject[];
       const all = chunksOf(golden);
       for (let n = 0; n <= events.findIndex(({ type }) => type === "message_stop"); n++) {
@@ -164,7 +164,7 @@ describe("the stream", () => {
   }
 
   for (const golden of streamed.filter(({ answer }) => answer !== undefined)) {
-    test(`put together is the whole answer: ${golden.name}`, async () => {
+    test(`joined is the unary answer: ${golden.name}`, async () => {
       const chunks = await read(golden, [bytesOf(golden)]);
       const { choices, usage } = wholeAnswer(golden) as {
         choices: { message: JsonObject; finish_reason: string }[];
@@ -176,7 +176,7 @@ describe("the stream", () => {
     });
   }
 
-  test("moves in batches: one for all that came at once, none for what says nothing", async () => {
+  test("has one batch for everything that came at once, and none for events without content", async () => {
     const golden = named("a plain question, as the OpenAI SDK sends it");
     const events = eventsOf(golden.stream ?? []);
     const batches: number[] = [];
@@ -186,7 +186,7 @@ describe("the stream", () => {
     expect(batches).toEqual([2, 3]);
   });
 
-  test("passes a failure of the upstream through as it is, after what came before it", async () => {
+  test("passes an upstream's failure on unchanged, after what came before it", async () => {
     const golden = named("a plain question, as the OpenAI SDK sends it");
     const failure = new Error("the upstream's own");
     const { answer } = translate(golden, "stream");
@@ -199,7 +199,7 @@ describe("the stream", () => {
     expect(seen).toEqual(chunksOf(golden).slice(0, 2));
   });
 
-  test("fails on an event that is no JSON, with what came before it in the same batch", async () => {
+  test("fails on an event that is not JSON, after what came before it in the same batch", async () => {
     const golden = named("a plain question, as the OpenAI SDK sends it");
     const broken = Wire.ofBytes(MessageStreamEventSchema, Buffer.from('{"type":'), true);
     const frames = framesOf(golden, [[...eventsOf((golden.stream ?? []).slice(0, 4)), broken]]);
@@ -208,7 +208,7 @@ describe("the stream", () => {
     expect(seen).toEqual(chunksOf(golden).slice(0, 2));
   });
 
-  test("stops the upstream when the caller leaves", async () => {
+  test("stops the upstream when the caller disconnects", async () => {
     const golden = named("a plain question, as the OpenAI SDK sends it");
     let stopped = false;
     async function* frames(): Frames<typeof MessageStreamEventSchema> {
@@ -263,7 +263,7 @@ async function drain(answer: { kind: "stream"; frames: Chunks } | { kind: "whole
   return seen;
 }
 
-/** Writes the expected pieces as the chunks that they are. */
+/** Writes the expected pieces as chunks. */
 function chunksOf({ request, expectedStream = [] }: Case): JsonObject[] {
   const includeUsage = (request.stream_options as JsonObject | undefined)?.include_usage === true;
   return expectedStream.map(({ delta = {}, finish = null, usage }) => ({
@@ -276,7 +276,7 @@ function chunksOf({ request, expectedStream = [] }: Case): JsonObject[] {
   }));
 }
 
-/** Puts chunks together as clients do. */
+/** Joins chunks as clients do. */
 function together(chunks: readonly JsonObject[]): JsonObject {
   const message: Record<string, unknown> = { refusal: null };
   const calls: JsonObject[] = [];
@@ -294,7 +294,7 @@ function together(chunks: readonly JsonObject[]): JsonObject {
   return { ...(message as JsonObject), ...(calls.length > 0 ? { tool_calls: calls } : {}) };
 }
 
-/** Texts and lists grow, objects grow by their members; an id or type is told once. */
+/** Texts and lists grow, objects grow by their members; an id or type comes once. */
 function grown(before: JsonObject, more: JsonObject): JsonObject {
   const after: JsonObject = { ...before };
   for (const [key, value] of Object.entries(more)) {
@@ -311,7 +311,7 @@ const finishReasons = ["stop", "length", "tool_calls", "content_filter", "functi
 const text = expect.any(String);
 const count = expect.any(Number);
 
-/** What strict clients reject a completion without. */
+/** What strict clients require of a completion. */
 function checkCompletion(completion: JsonObject): void {
   expect(completion).toMatchObject({ id: text, object: "chat.completion", created: count, model: text });
   checkUsage(completion.usage as JsonObject);
@@ -340,7 +340,7 @@ function checkUsage(usage: JsonObject): void {
   expect((input ?? 0) - cached_tokens - cache_write_tokens).toBeGreaterThanOrEqual(0);
 }
 
-/** What the helpers of the clients stumble over. */
+/** What the clients' helpers require. */
 function checkChunks(chunks: readonly JsonObject[]): void {
   const choices = chunks.flatMap((chunk) => chunk.choices as { delta: JsonObject; finish_reason: string | null }[]);
   expect(choices[0]?.delta).toEqual({ role: "assistant", content: "" });

@@ -1,6 +1,6 @@
 /**
- * Whatever a chat caller sends that its own API takes, the Messages API takes what it is translated to: over the
- * fixtures, and over conversations made at random.
+ * Whatever a chat caller may send, the Messages API accepts its translation: over the fixtures, and over random
+ * conversations.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -144,7 +144,7 @@ const request: Arbitrary<JsonObject> = merged(
   }),
 );
 
-describe("what the upstream is asked", () => {
+describe("the upstream's request", () => {
   test("keeps the rules of the Messages API, over the fixtures", () => {
     const folder = join(import.meta.dirname, "../../fixtures/translations/chat-to-messages");
     for (const file of readdirSync(folder)) {
@@ -153,7 +153,7 @@ describe("what the upstream is asked", () => {
     }
   });
 
-  test("keeps the rules of the Messages API, over requests made at random", () => {
+  test("keeps the rules of the Messages API, over random requests", () => {
     let answered = 0;
     const bound = fc.option(fc.integer({ min: 1, max: 70_000 }), { nil: undefined });
     fc.assert(
@@ -166,7 +166,7 @@ describe("what the upstream is asked", () => {
     expect(answered).toBeGreaterThan(1000);
   });
 
-  test("has every text of the request, or the request's path is named", () => {
+  test("has every text of the request, or the text's path is named", () => {
     fc.assert(
       fc.property(request, ({ tool_choice: _, ...request }) => {
         const words = new Map<string, string>();
@@ -194,7 +194,7 @@ describe("what the upstream is asked", () => {
 
 const wordy = ["text", "content", "refusal", "description", "input", "filename", "user", "service_tier", "a", "odd"];
 
-/** Returns the value with a word of its own in the place of every text, and gathers the words' paths. */
+/** Replaces every text by a unique word, and collects the words' paths. */
 function worded(value: JsonValue, path: string, words: Map<string, string>): JsonValue {
   if (Array.isArray(value)) return value.map((item, i) => worded(item, `${path}[${i}]`, words));
   if (typeof value !== "object" || value === null) return value;

@@ -1,6 +1,6 @@
 /**
- * Text completions on a chat model of an OpenAI-compatible upstream go as the operator says: as a conversation, which
- * every chat model takes, or to the upstream's own endpoint, which not every one has.
+ * Text completions on a chat model of an OpenAI-compatible upstream are sent as the operator chose: as a
+ * conversation, which every chat model takes, or to the upstream's own endpoint, which not every upstream has.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ModelConfig } from "../../../src/config/config.ts";
@@ -41,11 +41,11 @@ async function complete(model: string, stream: boolean): Promise<string> {
   return upstream.received.at(-1)?.path ?? "";
 }
 
-test.each([false, true])("by default and by `chat` they are a conversation (streamed: %s)", async (stream) => {
+test.each([false, true])("by default and with `chat` they are a conversation (streamed: %s)", async (stream) => {
   expect(await complete("silent", stream)).toBe("/v1/chat/completions");
   expect(await complete("as-chat", stream)).toBe("/v1/chat/completions");
 });
 
-test.each([false, true])("by `native` they go to the upstream's own endpoint (streamed: %s)", async (stream) => {
+test.each([false, true])("with `native` they go to the upstream's own endpoint (streamed: %s)", async (stream) => {
   expect(await complete("native", stream)).toBe("/v1/completions");
 });

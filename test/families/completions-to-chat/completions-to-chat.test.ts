@@ -1,6 +1,6 @@
 /**
- * The legacy completion over a chat model: golden files, each with the caller's request, what the upstream is asked
- * and answers, whole and streamed, and what the caller gets.
+ * A legacy completion over a chat model. Each golden file has the caller's request, the upstream's request and
+ * answer, unary and streamed, and the caller's answer.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,13 +21,13 @@ interface Golden {
   readonly name: string;
   readonly request: JsonObject;
   readonly context?: Partial<TranslationContext>;
-  /** What the upstream is asked for a stream; for a whole answer it is the same without the options of a stream. */
+  /** The upstream's request for a stream. For a unary answer it is the same without stream options. */
   readonly upstream: JsonObject;
   readonly dropped: readonly string[];
-  /** The upstream's whole answer, and the caller's. */
+  /** The upstream's unary answer, and the caller's. */
   readonly answer: JsonObject;
   readonly completion: JsonObject;
-  /** The upstream's chunks, as they came together, and the caller's. */
+  /** The upstream's chunks by batch, and the caller's. */
   readonly batches: readonly (readonly JsonObject[])[];
   readonly pieces: readonly (readonly JsonObject[])[];
 }
@@ -73,7 +73,7 @@ function whole({ request, context, answer }: Golden): JsonObject {
   return JSON.parse(translated.body.bytes().toString()) as JsonObject;
 }
 
-/** Puts pieces together, as a client does. */
+/** Joins pieces as a client does. */
 function joined(pieces: readonly JsonObject[]): JsonObject {
   const choices = new Map<number, JsonObject>();
   let usage: JsonObject | undefined;
@@ -104,14 +104,14 @@ function mergedLists(first: JsonObject | null, second: JsonObject | null): JsonO
   );
 }
 
-/** Whether clients with strict types take it. */
+/** Reports whether clients with strict types accept it. */
 function expectStrict(desc: DescMessage, json: JsonObject): void {
   expect(() => readMessage(desc, json, { lenient: false })).not.toThrow();
 }
 
 for (const golden of goldens) {
   describe(golden.name, () => {
-    test("asks the chat model", () => {
+    test("is translated for the chat model", () => {
       const { request, dropped } = translate(golden.request, "stream", golden.context);
       expect(request.json()).toEqual(golden.upstream);
       expect(dropped).toEqual(golden.dropped);
@@ -120,27 +120,27 @@ for (const golden of goldens) {
       expect(request.message().messages).toHaveLength(1);
     });
 
-    test("is answered whole", () => {
+    test("has a unary answer", () => {
       const completion = whole(golden);
       expect(completion).toEqual(golden.completion);
       expectStrict(CompletionSchema, completion);
       for (const { finish_reason } of completion.choices as JsonObject[]) expect(finish_reason).toBeTypeOf("string");
     });
 
-    test("is answered in pieces", async () => {
+    test("has a streamed answer", async () => {
       const pieces = await streamed(golden, golden.batches);
       expect(pieces).toEqual(golden.pieces);
       for (const piece of pieces.flat()) expectStrict(CompletionSchema, piece);
     });
 
-    test("says the same whole and in pieces", async () => {
+    test("is the same unary and streamed", async () => {
       const { choices, usage } = whole(golden);
       const parts = joined((await streamed(golden, golden.batches)).flat());
       expect(parts.choices).toEqual(choices);
       if (parts.usage) expect(parts.usage).toEqual(usage);
     });
 
-    test("comes in the same pieces however its chunks come", async () => {
+    test("has the same pieces however its chunks come", async () => {
       const chunks = golden.batches.flat();
       const expected = golden.pieces.flat();
       const oneByOne = await streamed(
@@ -154,11 +154,11 @@ for (const golden of goldens) {
   });
 }
 
-test("holds at least 20 golden files", () => {
+test("there are at least 20 golden files", () => {
   expect(goldens.length).toBeGreaterThanOrEqual(20);
 });
 
-describe("refuses, naming the field and why,", () => {
+describe("a completion caller is refused, with the field and the reason,", () => {
   const refused: Record<string, readonly [JsonObject, param: string, words: RegExp]> = {
     "the tokens of a prompt": [{ prompt: [1, 2, 3] }, "prompt", /send the prompt as text/],
     "the tokens of several prompts": [{ prompt: [[1, 2], [3]] }, "prompt", /send the prompt as text/],
@@ -184,7 +184,7 @@ describe("a stream", () => {
   const asked = { prompt: "x" };
   const chunk = { id: "c", created: 1, model: "m", choices: [{ index: 0, delta: { content: "Hi" } }] };
 
-  test("that fails passes the failure on after what came before", async () => {
+  test("that fails gives its caller what came before, then the failure", async () => {
     const failure = upstreamFailed("it broke off its answer");
     const answer = translate(asked, "stream").answer({ kind: "stream", frames: framesOf([[chunk]], failure) });
     const pieces: JsonObject[][] = [];
@@ -194,7 +194,7 @@ describe("a stream", () => {
     ]);
   });
 
-  test("that its caller leaves is left at the upstream too", async () => {
+  test("stops at the upstream when its caller disconnects", async () => {
     let left = false;
     async function* endless(): Frames<typeof ChatCompletionChunkSchema> {
       try {
@@ -209,12 +209,12 @@ describe("a stream", () => {
     expect(left).toBe(true);
   });
 
-  test("without a chunk has no piece", async () => {
+  test("without chunks has no pieces", async () => {
     expect(await collected(translate(asked, "stream").answer({ kind: "stream", frames: framesOf([]) }))).toEqual([]);
   });
 });
 
-test("a request that came as a message is asked alike", () => {
+test("a typed request is translated alike", () => {
   for (const golden of goldens) {
     const wire = Wire.ofJson(CreateCompletionRequestSchema, golden.request);
     const unset = { maxOutputTokens: undefined, answerId: "7qb", now: 0, estimateTokens: () => 0 };

@@ -1,4 +1,4 @@
-/** Tools that a Messages caller puts off, finds, adds and takes away: a chat model is offered those of the last moment. */
+/** Tools that a Messages caller defers, finds, adds and removes: a chat model is offered the final list. */
 import { expect, test } from "vitest";
 import { CreateMessageRequestSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { messagesToChat } from "../../../src/families/messages-to-chat/index.ts";
@@ -82,14 +82,14 @@ test.for([
   expect([...lost].sort()).toEqual([...dropped].sort());
 });
 
-test("a message that only changes tools says nothing, and the words beside a change stay", () => {
+test("a message that only changes tools is dropped, and text beside a change stays", () => {
   const change = byName("tool_addition", "mcp__files__read");
   expect(translated([user("hi"), system(change)]).messages).toEqual([{ role: "user", content: "hi" }]);
   const { messages } = translated([user("hi"), system(change, { type: "text", text: "Use it." })]);
   expect(messages[1]).toEqual({ role: "system", content: "Use it." });
 });
 
-test("what was found is named in the result of the search", () => {
+test("tools that were found are named in the result of the search", () => {
   expect(translated([user("hi"), search, found]).messages[2]).toEqual({
     role: "tool",
     tool_call_id: "t1",

@@ -1,6 +1,6 @@
 /**
- * A caller of the Messages API over a model that speaks chat: what the model is asked, what the caller gets back, whole
- * and streamed, and what is named as left out. The cases are in fixtures/translations/messages-to-chat, one a file.
+ * A Messages caller over a model that speaks chat: the model's request, the caller's answer, unary and streamed, and
+ * what is named as dropped. The cases are in fixtures/translations/messages-to-chat, one a file.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ interface Golden {
   /** The upstream's chunks. */
   readonly stream?: readonly JsonObject[];
   readonly expectedStream?: readonly JsonObject[];
-  /** In the place of all that is expected. */
+  /** Expected in place of everything else. */
   readonly refused?: { readonly param: string; readonly message: string };
 }
 
@@ -48,7 +48,7 @@ const streamed = goldens.filter((golden): golden is Golden & Required<Pick<Golde
   Boolean(golden.stream),
 );
 
-/** What every stream begins with, whatever was asked. */
+/** What every stream begins with. */
 const estimateTokens = () => 20;
 
 function translate({ request, context }: Pick<Golden, "request" | "context">): Translated<"messages", "chat"> {
@@ -83,7 +83,7 @@ async function* batches(...of: readonly (readonly JsonObject[])[]): Chunks {
   for (const batch of of) yield batch.map((json) => Wire.ofBytes(chunk, Buffer.from(JSON.stringify(json)), true));
 }
 
-/** What came of a stream: its events, and what ended it if not its end. */
+/** The events of a stream, and what ended it if not its end. */
 async function outcomeOf(frames: Frames<typeof event>): Promise<{ events: JsonObject[]; error: unknown }> {
   const events: JsonObject[] = [];
   try {
@@ -103,7 +103,7 @@ async function allEvents(frames: Frames<typeof event>): Promise<JsonObject[]> {
   return events;
 }
 
-/** The JSON reads strictly as the message, and comes back the same. */
+/** Reads the JSON strictly as the message, and checks that it comes back the same. */
 function expectStrict(desc: DescMessage, json: JsonObject): void {
   expect(writeMessage(desc, readMessage(desc, json, { lenient: false }))).toEqual(json);
 }
@@ -192,7 +192,7 @@ const deltaOf: Readonly<Record<string, string>> = {
   tool_use: "input_json_delta",
 };
 
-/** `complete` is false for a stream that failed: then it is the beginning of a sound one. */
+/** Checks a stream. `complete` is false for one that failed: then it must be the beginning of a valid stream. */
 function expectEvents(events: readonly JsonObject[], complete = true): void {
   for (const json of events) expectStrict(event, json);
   const [start, ...rest] = events;
@@ -241,7 +241,7 @@ function expectStart({ type, message, ...others }: JsonObject): void {
   expectUsage(head.usage as JsonObject, usageKeys);
 }
 
-/** Gathers a stream into a message, as the SDK does, but keeps invalid JSON as `_raw`. */
+/** Joins a stream into a message, as the SDK does, but keeps invalid JSON as `_raw`. */
 function gathered(events: readonly JsonObject[]): JsonObject {
   let message: JsonObject = {};
   const blocks: JsonObject[] = [];
@@ -284,7 +284,7 @@ test("there are enough cases", () => {
   expect(new Set(goldens.map(({ name }) => name)).size).toBe(goldens.length);
 });
 
-describe("asks the model for", () => {
+describe("a Messages request is translated:", () => {
   for (const golden of answered) {
     test(golden.name, () => {
       const { request, dropped } = translate(golden);
@@ -293,7 +293,7 @@ describe("asks the model for", () => {
       expectSoundRequest(request.json());
     });
 
-    test(`${golden.name}, over RPC alike`, () => {
+    test(`${golden.name}, alike over RPC`, () => {
       const message = readMessage(input, golden.request, { lenient: false });
       const { request, dropped } = runNow(
         messagesToChat.translate(Wire.ofMessage(input, message), {
@@ -322,7 +322,7 @@ describe("refuses", () => {
     });
   }
 
-  test("an answer without a choice, or that cannot be read, as the upstream's failure", () => {
+  test("an answer without a choice, or an unreadable one, as the upstream's failure", () => {
     for (const answer of [{ choices: [] }, { choices: [{ index: 1, message: { content: "x" } }] }, { error: "no" }]) {
       expect(() => wholeOf(plain(), answer)).toThrow(expect.objectContaining({ reason: Reason.UPSTREAM_FAILED }));
     }
@@ -331,7 +331,7 @@ describe("refuses", () => {
   });
 });
 
-describe("answers, whole,", () => {
+describe("a unary answer is translated:", () => {
   for (const golden of answered.filter(({ answer }) => answer)) {
     test(golden.name, () => {
       const message = wholeOf(translate(golden), golden.answer as JsonObject);
@@ -340,7 +340,7 @@ describe("answers, whole,", () => {
     });
   }
 
-  test("for every word that the model may end with", () => {
+  test("for every finish reason", () => {
     const ends = { stop: "end_turn", length: "max_tokens", content_filter: "refusal", eos: "end_turn" };
     for (const [finish, reason] of Object.entries(ends)) {
       const choices = [{ index: 0, message: { role: "assistant", content: "x" }, finish_reason: finish }];
@@ -349,7 +349,7 @@ describe("answers, whole,", () => {
   });
 });
 
-test("thinks as hard as the budget says", () => {
+test("the reasoning effort follows the budget", () => {
   const efforts = [
     [1, "minimal"],
     [1023, "minimal"],
@@ -368,7 +368,7 @@ test("thinks as hard as the budget says", () => {
   }
 });
 
-describe("streams", () => {
+describe("a streamed answer is translated:", () => {
   for (const golden of streamed) {
     test(golden.name, async () => {
       const events = await allEvents(eventsOf(translate(golden), batches(golden.stream)));
@@ -383,7 +383,7 @@ describe("streams", () => {
         const pieces =
           at === 0 ? Array.from(bytes, (byte) => Buffer.of(byte)) : [bytes.subarray(0, at), bytes.subarray(at)];
         const events = await allEvents(eventsOf(translate(golden), framesOf(pieces)));
-        // The strings are compared first: the deep comparison is for the words of a failure.
+        // Strings are compared first: the deep comparison is for its failure message.
         if (JSON.stringify(events) !== JSON.stringify(golden.expectedStream))
           expect(events).toEqual(golden.expectedStream);
       }
@@ -429,7 +429,7 @@ describe("a stream that fails", () => {
     }
   });
 
-  test("under it lets the failure pass, after what came before", async () => {
+  test("of its upstream's failure passes the failure on, after what came before", async () => {
     const failure = upstreamTimeout();
     async function* broken(): Chunks {
       yield* batches([piece({ content: "Hel" })], [piece({ content: "lo" }, "stop")]);
@@ -441,14 +441,14 @@ describe("a stream that fails", () => {
     expectEvents(events, false);
   });
 
-  test("goes on with a call that had ended", async () => {
+  test("continues a call that had ended", async () => {
     const chunks = [call(0, "a", "{}"), call(1, "b", ""), call(0, "a", " \n"), call(0, "a", '{"late":1}')];
     const { events, error } = await outcomeOf(eventsOf(plain(), batches(chunks)));
     expect(error).toMatchObject({ reason: Reason.UPSTREAM_FAILED });
     expectEvents(events, false);
   });
 
-  test("with bytes that are no JSON keeps what came before them", async () => {
+  test("with bytes that are not JSON keeps what came before them", async () => {
     async function* broken(): Chunks {
       const [good] = (await Array.fromAsync(batches([piece({ content: "Hel" })]))).flat() as Wire<typeof chunk>[];
       yield [good as Wire<typeof chunk>, Wire.ofBytes(chunk, Buffer.from("{"), true)];
@@ -459,7 +459,7 @@ describe("a stream that fails", () => {
   });
 });
 
-test("a stream hands on a batch for a batch, and its caller's leaving", async () => {
+test("a stream has a batch per batch, and passes on its caller's disconnect", async () => {
   let left = false;
   async function* endless(): Chunks {
     try {
@@ -477,8 +477,8 @@ test("a stream hands on a batch for a batch, and its caller's leaving", async ()
   expect(left).toBe(true);
 });
 
-describe("whatever is asked", () => {
-  test("the model gets a sound request or the caller a refusal, and nothing is lost unnamed", () => {
+describe("for any request", () => {
+  test("the model gets a valid request or the caller a refusal, and nothing is lost unnamed", () => {
     let sound = 0;
     const once = (made: JsonObject) => {
       const { request, markers } = marked(made);
@@ -506,7 +506,7 @@ describe("whatever is asked", () => {
   });
 });
 
-/** Stands for a text that must not get lost; each becomes another. */
+/** Makes unique texts, none of which may be lost. */
 const free = "§";
 
 function marked(request: JsonObject): { request: JsonObject; markers: [marker: string, path: string][] } {
@@ -529,7 +529,7 @@ const text = fc.constant(free);
 const rare = <T>(arb: Arbitrary<T>) => ({ arbitrary: arb, weight: 1 });
 const often = <T>(arb: Arbitrary<T>) => ({ arbitrary: arb, weight: 6 });
 
-/** An object with some of the optional keys, and sometimes one that nobody knows. */
+/** Makes an object with some of the optional keys, and sometimes an unknown one. */
 function made(required: Record<string, Arbitrary<JsonValue>>, optional: Record<string, Arbitrary<JsonValue>> = {}) {
   const known = fc.record({ ...required, ...optional }, { requiredKeys: Object.keys(required) });
   const odd = fc.oneof(
@@ -669,7 +669,7 @@ const anyRequest = made(
   },
 );
 
-describe("whatever the upstream streams", () => {
+describe("for any stream of the upstream", () => {
   const odd = fc.constantFrom<JsonValue>(null, "", 0, [], {}, "x", -1, "\ud800");
   const callPiece = fc.record(
     {
@@ -732,7 +732,7 @@ describe("whatever the upstream streams", () => {
     { requiredKeys: [] },
   ) as Arbitrary<JsonObject>;
 
-  test("the events are sound, and alike in any batches, or the caller gets a refusal", async () => {
+  test("the events are valid, and the same in any batches, or the caller gets a refusal", async () => {
     let complete = 0;
     const once = async (chunks: JsonObject[], at: number) => {
       const { events, error } = await outcomeOf(eventsOf(plain(), batches(chunks)));
@@ -748,7 +748,7 @@ describe("whatever the upstream streams", () => {
     expect(complete).toBeGreaterThan(100);
   });
 
-  test("a stream and a whole answer say the same", async () => {
+  test("a stream and a unary answer are equal", async () => {
     const cuts = fc.array(fc.nat(40), { maxLength: 4 });
     const answer = fc.record({
       reasoning: fc.string({ maxLength: 12, unit: "grapheme" }),
@@ -791,7 +791,7 @@ describe("whatever the upstream streams", () => {
           },
         ],
       };
-      // The calls begin in order, and go on in any.
+      // The calls begin in order, and continue in any.
       const waiting = toolCalls.map((one, i) =>
         cutAt(one.function.arguments, calls[i]?.[1] ?? []).map((part) => ({ index: i, function: { arguments: part } })),
       );
@@ -814,7 +814,7 @@ describe("whatever the upstream streams", () => {
   });
 });
 
-/** Cuts between characters, so that no piece is half of one. */
+/** Cuts between characters, so that no piece ends inside one. */
 function cutAt(whole: string, at: readonly number[]): string[] {
   const signs = Array.from(whole);
   const places = [0, ...at.map((place) => Math.min(place, signs.length)).sort((a, b) => a - b), signs.length];
@@ -840,7 +840,7 @@ describe("tool inputs in very many pieces", () => {
   });
   const end = { ...callOf(0, "f", ""), choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] };
 
-  /** The first input goes on while a second call waits; and calls without number and id. */
+  /** The first input continues while a second call waits; and calls without index and id. */
   const streams: Readonly<Record<string, (pieces: number) => JsonObject[]>> = {
     "of a call that another waits for": (pieces) => [
       callOf(0, "f", '{"a":"'),
@@ -858,7 +858,7 @@ describe("tool inputs in very many pieces", () => {
   };
 
   for (const [name, chunksOf] of Object.entries(streams)) {
-    test(`${name} are put together, and parsed a few times only`, async () => {
+    test(`${name} are joined, and parsed a few times only`, async () => {
       const chunks = chunksOf(40_000);
       const wires = chunks.map((json) => Wire.ofJson(chunk, json, true));
       const parse = vi.spyOn(JSON, "parse");

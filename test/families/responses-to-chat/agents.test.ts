@@ -1,4 +1,4 @@
-/** What coding agents send as responses: tools of namespaces, free text, tools found later, words between agents. */
+/** What coding agents send as responses: namespaced tools, free text, tools found later, messages between agents. */
 import { describe, expect, test } from "vitest";
 import { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
@@ -35,7 +35,7 @@ function namesSent(request: object, takes?: object): string[] {
 
 const call = (name: string, text: string, id = "c1") => ({ id, type: "function", function: { name, arguments: text } });
 
-/** Returns the items of a whole answer that makes these calls; a stream comes to the same, and ends each of them. */
+/** Returns the items of a unary answer with these calls. A stream has the same items, and ends each of them. */
 async function itemsOf(
   request: object,
   calls: JsonObject[],
@@ -111,14 +111,14 @@ describe("tools of a namespace", () => {
     });
   });
 
-  test("come back so where the model leaves the namespace out", async () => {
+  test("come back the same where the model omits the namespace", async () => {
     expect((await itemsOf({ tools }, [call("read", "{}")]))[0]).toMatchObject({
       namespace: "mcp__files",
       name: "read",
     });
   });
 
-  test("are told in the history by the names that they have now", () => {
+  test("have their current names in the history", () => {
     const input = [
       user,
       { type: "function_call", call_id: "c1", namespace: "mcp__files", name: "read", arguments: "{}" },
@@ -176,7 +176,7 @@ describe("tools of a namespace", () => {
     expect(choose({ type: "function", name: "read" })).toEqual(chosen);
   });
 
-  test("have what only one vendor knows taken out of their schemas, and nothing else", () => {
+  test("have only vendor-specific keywords removed from their schemas", () => {
     const properties = { message: { type: "string", encrypted: true }, encrypted: { type: "boolean" } };
     const [tool] =
       sent({ tools: [namespace("c", fn("f", { parameters: { type: "object", properties } }))] }).tools ?? [];
@@ -200,7 +200,7 @@ describe("tools that come with an item", () => {
     expect(made).toMatchObject({ type: "custom_tool_call", namespace: "functions", name: "exec", input: "ls" });
   });
 
-  test("are refused with the path of what is wrong", () => {
+  test("are refused with the path of the fault", () => {
     const wrong = [{ type: "additional_tools", tools: [fn("a"), namespace("b", namespace("c"))] }, user];
     expect(() => translate({ input: wrong })).toThrow(
       expect.objectContaining({ param: "input[0].tools[1].tools[0].type" }),
@@ -232,7 +232,7 @@ describe("a search for tools", () => {
     expect(await itemsOf({ tools }, [call("tool_search", "no json")])).toMatchObject([{ arguments: {} }]);
   });
 
-  test("offers what it has found, without a word", () => {
+  test("offers the tools it has found", () => {
     const { messages } = sent({ tools, input });
     expect(messages[1]?.tool_calls).toEqual([call("tool_search", '{"q":"read"}', "s1")]);
     expect(messages[2]).toEqual({
@@ -244,17 +244,17 @@ describe("a search for tools", () => {
     expect(translate({ tools, input: [...input, ...input.slice(1)] }).dropped).toEqual([]);
   });
 
-  test("is left out and named where its vendor runs it", () => {
+  test("is dropped and named where its vendor runs it", () => {
     expect(namesSent({ tools: [fn("shell"), { type: "tool_search" }] })).toEqual(["shell"]);
   });
 });
 
-describe("a tool that takes free text", () => {
+describe("a tool with free text as input", () => {
   const format = { type: "grammar", syntax: "lark", definition: "start: /.+/s" };
   const tools = [{ type: "custom", name: "apply_patch", description: "patches", format }];
   const history = [user, { type: "custom_tool_call", call_id: "c9", name: "apply_patch", input: 'say "hi"' }];
 
-  test("is a function of one text where the server has no such kind, and its grammar is told in words", () => {
+  test("becomes a function of one string where the server has no such kind, with its grammar in the description", () => {
     const [tool] = sent({ tools }).tools ?? [];
     expect(tool).toMatchObject({
       type: "function",
@@ -267,7 +267,7 @@ describe("a tool that takes free text", () => {
     ]);
   });
 
-  test("stays what it is where the server has the kind", async () => {
+  test("stays as it is where the server has the kind", async () => {
     const takes = { customTools: true, developer: true, systemFirst: false };
     expect(sent({ tools }, takes).tools?.[0]).toMatchObject({ type: "custom", custom: { name: "apply_patch" } });
     const made = { id: "c1", type: "custom", custom: { name: "apply_patch", input: '{"input":"x"}' } };
@@ -302,7 +302,7 @@ describe("a tool that takes free text", () => {
   });
 });
 
-describe("what agents say to one another", () => {
+describe("messages between agents", () => {
   test.for([
     ["plain parts", [{ type: "input_text", text: "three files" }], "From /root/t1:\n\nthree files"],
     [
@@ -325,7 +325,7 @@ describe("what agents say to one another", () => {
   });
 });
 
-test("keys of responses stay behind", () => {
+test("keys of responses are dropped", () => {
   const foreign = {
     client_metadata: { a: "b" },
     generate: false,
@@ -337,7 +337,7 @@ test("keys of responses stay behind", () => {
   expect(dropped).toEqual(Object.keys(foreign));
 });
 
-test("effort is told to a model that reasons, and named for one that does not", () => {
+test("effort reaches a model that reasons, and is named for one that does not", () => {
   const wire = Wire.ofJson(CreateResponseRequestSchema, { model: "m", input: "x", reasoning: { effort: "high" } });
   const context = {
     form: "whole",
@@ -354,7 +354,7 @@ test("effort is told to a model that reasons, and named for one that does not", 
   expect(dropped).toEqual(["reasoning.effort"]);
 });
 
-test("only the tools that are allowed are offered to a server that knows no list of them", () => {
+test("a server without lists of allowed tools is offered only those tools", () => {
   const tool_choice = {
     type: "allowed_tools",
     mode: "required",

@@ -1,4 +1,4 @@
-/** Conversations that have grown too long: one item that stands for them, which goes on at any target. */
+/** Conversations that have grown too long: one item stands for them, and continues at any target. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
@@ -67,7 +67,7 @@ const tools = [{ type: "function", name: "f", parameters: { type: "object", prop
 const text = { format: { type: "json_schema", name: "n", schema: { type: "object" } } };
 
 describe("a trigger at the end", () => {
-  test("has the conversation summed up, without tools or a form, into one item and no other", async () => {
+  test("has the conversation summarised, without tools or a format, into a single item", async () => {
     const { text: told, sent } = await ask({ input: [...history, trigger], tools, tool_choice: "required", text });
     const { output, status } = JSON.parse(told);
     expect(status).toBe("completed");
@@ -78,7 +78,7 @@ describe("a trigger at the end", () => {
     expect(sent.messages.map(({ role }: Json) => role)).toEqual(["system", "user", "assistant", "tool", "user"]);
   });
 
-  test("is answered so in a stream, with the usage at its end", async () => {
+  test("is answered the same way in a stream, with the usage at its end", async () => {
     const { text: told } = await ask({ input: [...history, trigger], tools, stream: true });
     const events = [...told.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data as string));
     expect(events.map(({ type }) => type)).toEqual([
@@ -101,7 +101,7 @@ describe("a trigger at the end", () => {
   });
 });
 
-test("its own path answers what the user said and the item, and keeps nothing", async () => {
+test("its own path returns the user's messages and the item, and stores nothing", async () => {
   const { status, text: told } = await ask({ input: history }, "/responses/compact");
   expect(status).toBe(200);
   const { id, object, output, usage: counted } = JSON.parse(told);
@@ -119,14 +119,14 @@ test("its own path answers what the user said and the item, and keeps nothing", 
 describe("the item", () => {
   const compacted = async () => JSON.parse((await ask({ input: [...history, trigger] })).text);
 
-  test("is told to the model as what it stands for, wherever it is sent", async () => {
+  test("reaches the model as its summary, at any target", async () => {
     const [item] = (await compacted()).output;
     const { sent } = await ask({ input: [history[0], item, { role: "user", content: "go on" }] });
     expect(sent.messages[1].content).toContain(said);
     expect(sent.messages.at(-1).content).toContain("go on");
   });
 
-  test("stands for all before it where a request goes on from its response", async () => {
+  test("stands for everything before it where a request continues its response", async () => {
     const { id } = await compacted();
     const { sent, status } = await ask({ previous_response_id: id, input: "go on" });
     expect(status).toBe(200);
@@ -136,7 +136,7 @@ describe("the item", () => {
   });
 
   test.for([{ encrypted_content: "gAAAA" }, {}])(
-    "is left out and named where another server made it: %j",
+    "is dropped and named where another server made it: %j",
     async (made) => {
       const { status, dropped } = await ask({
         input: [
@@ -148,7 +148,7 @@ describe("the item", () => {
     },
   );
 
-  test("cannot be asked for in the middle", async () => {
+  test("cannot be requested in the middle", async () => {
     const { status, text: told } = await ask({ input: [trigger, { role: "user", content: "x" }] });
     expect(status).toBe(400);
     expect(JSON.parse(told).error.param).toBe("input[0]");

@@ -1,14 +1,12 @@
-/**
- * A stream of a response whose tool input comes in very many pieces costs in proportion to their number.
- */
+/** A streamed response whose tool input comes in very many pieces costs in proportion to their number. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { CallItem } from "../../../src/families/responses-to-chat/answer/call-item.ts";
-import { Calls } from "../../../src/families/responses-to-chat/answer/calls.ts";
+import { Calls } from "../../../src/families/responses-to-chat/answer/tool-calls.ts";
 
 const piece = "0123456789";
 
-/** Hands a call in so many pieces, and tells of every event. */
+/** Passes a call in so many pieces, and returns every event. */
 function take(pieces: number, tell: (event: JsonObject) => void = () => {}): void {
   const tool = { kind: "function", namespace: undefined, isWrapped: false } as const;
   const calls = new Calls((id, name) => new CallItem(0, "x", { ...tool, name }, id));
@@ -17,7 +15,7 @@ function take(pieces: number, tell: (event: JsonObject) => void = () => {}): voi
   }
 }
 
-test("each piece is told once, as it came", () => {
+test("each piece is reported once, as it came", () => {
   const events: JsonObject[] = [];
   take(1000, (event) => events.push(event));
   const deltas = events.filter(({ type }) => type === "response.function_call_arguments.delta");
@@ -32,6 +30,6 @@ test("sixteen times as many pieces take about sixteen times as long", () => {
   };
   const least = (pieces: number) => Math.min(...[1, 2, 3].map(() => took(pieces)));
   least(2500); // Compiled by now.
-  // Were all of the input read again for each piece, it would be many hundred times.
+  // Reading the whole input again for each piece would take many hundred times as long.
   expect(least(40_000) / least(2500)).toBeLessThan(150);
 });

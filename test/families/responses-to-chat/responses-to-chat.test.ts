@@ -1,7 +1,7 @@
 /**
- * Responses over a chat model: golden files, each with the caller's request, what the upstream is asked and answers,
- * whole and streamed, and what the caller gets. Events are written without their numbers, and with the status of the
- * response in its place; the response itself is checked by its parts.
+ * Responses over a chat model. Each golden file has the caller's request, the upstream's request and answer, unary
+ * and streamed, and the caller's answer. Events are written without sequence numbers, and with the response's status
+ * in its place; the response itself is checked by its parts.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,10 +28,10 @@ interface Golden {
   readonly name: string;
   readonly request: JsonObject;
   readonly context?: Partial<TranslationContext>;
-  /** What the upstream is asked for a whole answer; for a stream, the options of one besides. */
+  /** The upstream's request for a unary answer. For a stream it also has stream options. */
   readonly upstream: JsonObject;
   readonly dropped: readonly string[];
-  /** The upstream's whole answer, and what the caller gets of it. */
+  /** The upstream's unary answer, and the caller's. */
   readonly answer?: JsonObject;
   readonly response?: JsonObject;
   /** The upstream's chunks, and the caller's events. */
@@ -93,14 +93,14 @@ function brief({ sequence_number: _, ...event }: JsonObject): JsonObject {
     : (event as JsonObject);
 }
 
-/** Whether it is the same after a way through the typed message, as over an RPC. */
+/** Reports whether the JSON survives the typed message, as over an RPC. */
 function expectTyped(desc: DescMessage, json: JsonObject): void {
   expect(writeMessage(desc, readMessage(desc, json, { lenient: false }))).toEqual(json);
 }
 
 for (const golden of goldens) {
   describe(golden.name, () => {
-    test("asks the chat model", () => {
+    test("is translated for the chat model", () => {
       const { request, dropped } = translate(golden.request, "whole", golden.context);
       expect(request.json()).toEqual(golden.upstream);
       expect(dropped).toEqual(golden.dropped);
@@ -111,7 +111,7 @@ for (const golden of goldens) {
       });
     });
 
-    test("asks the same when the request comes typed", () => {
+    test("is translated alike from a typed request", () => {
       const message = Wire.ofJson(CreateResponseRequestSchema, golden.request).message();
       const typed = Wire.ofMessage(CreateResponseRequestSchema, message);
       const context = {
@@ -128,14 +128,14 @@ for (const golden of goldens) {
     });
 
     if (golden.answer)
-      test("is answered whole", () => {
+      test("has a unary answer", () => {
         const response = whole(golden);
         expect(essence(response)).toEqual(golden.response);
         expectTyped(ModelResponseSchema, response);
       });
 
     if (golden.chunks)
-      test("is answered in events", async () => {
+      test("has a streamed answer", async () => {
         const chunks = golden.chunks as JsonObject[];
         const events = await streamed(
           golden,
@@ -149,14 +149,14 @@ for (const golden of goldens) {
       });
 
     if (golden.answer && golden.chunks)
-      test("ends its stream in the whole response", async () => {
+      test("ends its stream in the unary response", async () => {
         const events = await streamed(golden, [golden.chunks as JsonObject[]]);
         expect(events.at(-1)?.response).toEqual(whole(golden));
       });
   });
 }
 
-/** Every item begins and ends once, its pieces come between, and the response at the end has what the items said. */
+/** Every item begins and ends once, with its pieces in between, and the final response has what the items said. */
 function expectWellFormed(events: readonly JsonObject[]): void {
   const open = new Map<unknown, string>();
   const ended: JsonObject[] = [];
@@ -176,7 +176,7 @@ function expectWellFormed(events: readonly JsonObject[]): void {
   expect(events.at(-1)?.response).toMatchObject({ output: ended });
 }
 
-test("holds at least 25 golden files", () => {
+test("there are at least 25 golden files", () => {
   expect(goldens.length).toBeGreaterThanOrEqual(25);
 });
 
@@ -196,7 +196,7 @@ test("a stream makes the same events wherever its bytes are cut", async () => {
   }
 });
 
-describe("refuses, naming the field and why,", () => {
+describe("a caller of responses is refused, with the field and the reason,", () => {
   const user = (part: JsonObject) => ({ input: [{ role: "user", content: [part] }] });
   const refused: Record<string, readonly [JsonObject, param: string, words: RegExp]> = {
     "a prompt template": [{ prompt: { id: "p" } }, "prompt", /no prompt templates/],
@@ -233,7 +233,7 @@ describe("a stream", () => {
   const asked = { model: "m", input: "x" };
   const chunk = { id: "c", created: 1, model: "m", choices: [{ index: 0, delta: { content: "Hi" } }] };
 
-  test("that fails passes the failure on after what came before", async () => {
+  test("that fails gives its caller what came before, then the failure", async () => {
     const failure = upstreamFailed("it broke off its answer");
     const answer = translate(asked, "stream").answer({ kind: "stream", frames: framesOf([[chunk]], failure) });
     const events: JsonObject[] = [];
@@ -241,12 +241,12 @@ describe("a stream", () => {
     expect(events.at(-1)).toMatchObject({ type: "response.output_text.delta", delta: "Hi" });
   });
 
-  test("that ends without saying why has failed", async () => {
+  test("without a finish reason fails", async () => {
     const answer = translate(asked, "stream").answer({ kind: "stream", frames: framesOf([[chunk]]) });
     await expect(collected(answer)).rejects.toThrow(/broke off/);
   });
 
-  test("that its caller leaves is left at the upstream too", async () => {
+  test("stops at the upstream when its caller disconnects", async () => {
     let left = false;
     async function* endless(): Frames<typeof ChatCompletionChunkSchema> {
       try {

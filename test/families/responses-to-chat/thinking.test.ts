@@ -1,6 +1,6 @@
 /**
- * Reasoning of a model behind Anthropic's API, as a response: shown as a summary, and given back to its vendor with its
- * signature, by what is kept and by what the caller sends again.
+ * Reasoning of a model behind Anthropic's API, as a response: shown as a summary, and sent back to its vendor with
+ * its signature, from storage or from the caller.
  */
 import OpenAI from "openai";
 import type { FunctionTool, ResponseInputItem } from "openai/resources/responses/responses";
@@ -64,7 +64,7 @@ const conversation = [
   { role: "user", content: [expect.objectContaining({ type: "tool_result", tool_use_id: "toolu_1" })] },
 ];
 
-test("is a summary, and goes back with its signature by what is kept", async () => {
+test("reasoning is a summary, and goes back with its signature from storage", async () => {
   const first = await client.responses.create({ ...asked, input: "Go" });
   expect(first.output).toMatchObject([
     { type: "reasoning", summary: [{ type: "summary_text", text: "I need the tool." }] },
@@ -74,7 +74,7 @@ test("is a summary, and goes back with its signature by what is kept", async () 
   expect(lastMessages()).toEqual(conversation);
 });
 
-test("streams, and goes back with its signature by what the caller sends", async () => {
+test("reasoning is streamed, and goes back with its signature from the caller", async () => {
   const stream = client.responses.stream({ ...asked, input: "Go", store: false });
   let shown = "";
   stream.on("response.reasoning_summary_text.delta", ({ delta }) => {

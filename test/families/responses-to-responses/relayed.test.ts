@@ -1,6 +1,6 @@
 /**
- * Callers of responses over an upstream that has responses itself: everything is relayed, and what is the gateway's (what is kept,
- * the ids by which it is found again, the money) stays the gateway's.
+ * Callers of responses over an upstream that serves them itself: everything is relayed, and the gateway keeps its
+ * own: storage, ids, money.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
@@ -8,9 +8,9 @@ import type { ProfileConfig } from "../../../src/config/schema-profile.ts";
 import { withVendor } from "../../../src/config/vendors.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
+import { call, familyNames } from "../../support/clients/families.ts";
 import { hear } from "../../support/clients/hear.ts";
 import { eventually } from "../../support/eventually.ts";
-import { call, familyNames } from "../../support/families.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import {
   eventStream,
@@ -30,7 +30,7 @@ let upstream: ScriptedUpstream;
 let gateway: TestGateway;
 let asked: Any[] = [];
 
-/** In millionths of the unit, of one search of the web. */
+/** The price of one web search, in millionths of the unit. */
 const searchCost = 1009;
 const priority = { input: 2 * cost.input * 1_000_000, output: 2 * cost.output * 1_000_000 };
 
@@ -86,7 +86,7 @@ beforeEach(() => {
   asked = [];
 });
 
-/** Has the upstream answer every request by this. */
+/** Has the upstream answer every request with this. */
 function script(answer: (exchange: ScriptedExchange) => void): void {
   upstream.script = (exchange) => {
     asked.push({ path: exchange.path, ...JSON.parse(exchange.body.toString()) });
@@ -127,7 +127,7 @@ const called = {
   arguments: '{"city":"Rome"}',
 };
 
-/** What nobody has heard of. */
+/** Unknown members. */
 const odd = {
   output: [
     reasoning(),
@@ -140,7 +140,7 @@ const odd = {
 };
 
 describe.each([false, true])("an answer, stream: %s", (stream) => {
-  test("is told with all that it says", async () => {
+  test("reaches its caller complete", async () => {
     const response = responseAnswer(odd.output, odd.more);
     script((exchange) => respond(exchange, response));
     const told = await create({ input: "hi", stream });
@@ -154,7 +154,7 @@ describe.each([false, true])("an answer, stream: %s", (stream) => {
     expect(told.body).toMatchObject(rest);
   });
 
-  test("is charged by the parts that its upstream tells", async () => {
+  test("is charged by the usage that its upstream reports", async () => {
     script((exchange) => respond(exchange, responseAnswer([outputMessage("Hello")])));
     const told = await create({ input: "hi", stream });
     const usage = { input_tokens: 9, input_tokens_details: { cached_tokens: 4 }, output_tokens: 5 };
@@ -170,13 +170,13 @@ describe.each([false, true])("an answer, stream: %s", (stream) => {
     });
   });
 
-  test("is charged by a count where its upstream tells nothing", async () => {
+  test("is charged by a count where its upstream reports nothing", async () => {
     script((exchange) => respond(exchange, responseAnswer([outputMessage("Hello there")], { usage: null })));
     const { input, output, estimated } = await written(await create({ input: "hi", stream }));
     expect([input > 2, output, estimated]).toEqual([true, 2, 1]);
   });
 
-  test("that was cut off is told as such, also where there is nothing to show of it", async () => {
+  test("that was cut off is reported as such, even without content", async () => {
     const details = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } };
     script((exchange) => respond(exchange, responseAnswer([], details)));
     const told = await create({ input: "hi", stream });
@@ -184,7 +184,7 @@ describe.each([false, true])("an answer, stream: %s", (stream) => {
   });
 });
 
-/** Returns a call as it was written down. */
+/** Returns the record of a call. */
 async function written({ headers }: Told): Promise<Any> {
   const id = headers.get("x-request-id");
   let found: Any;
@@ -197,7 +197,7 @@ async function written({ headers }: Told): Promise<Any> {
 }
 
 describe("a stream", () => {
-  test("is told event by event, in their order, with the ids of its items", async () => {
+  test("arrives event by event, in order, with the ids of its items", async () => {
     const response = responseAnswer([reasoning(), called, outputMessage("Hello")]);
     script((exchange) => respond(exchange, response));
     const { events } = await create({ input: "hi", stream: true });
@@ -215,7 +215,7 @@ describe("a stream", () => {
     expect(events.map(plain)).toEqual(sent.map(plain));
   });
 
-  test("keeps events that nobody has heard of", async () => {
+  test("keeps unknown events", async () => {
     const response = responseAnswer([outputMessage("Hello")]);
     const novel = {
       type: "response.novel.delta",
@@ -233,7 +233,7 @@ describe("a stream", () => {
     expect(events[1]).toEqual({ ...novel, item_id: expect.stringMatching(/^msg_v1_/) });
   });
 
-  test("is over with its last event, whatever its upstream goes on to send", async () => {
+  test("ends with its last event, whatever its upstream goes on to send", async () => {
     script((exchange) => {
       exchange.head(200, eventStream);
       void exchange.write(
@@ -244,7 +244,7 @@ describe("a stream", () => {
     expect(events.at(-1).type).toBe("response.completed");
   });
 
-  test("has its items at the end, also of a server that leaves them out there", async () => {
+  test("has its items at the end, even where its server omits them there", async () => {
     script((exchange) => {
       const events = responseEvents(responseAnswer([called, outputMessage("Hello")]));
       const last = { ...events.at(-1), response: responseAnswer([]) };
@@ -257,7 +257,7 @@ describe("a stream", () => {
     expect(asked.at(-1).input.map(({ type }: Any) => type)).toEqual(["message", "function_call", "message", "message"]);
   });
 
-  test("that is answered whole is told as a stream, and the other way round", async () => {
+  test("that is answered in the other form is converted, in both directions", async () => {
     const response = responseAnswer([reasoning(), called, outputMessage("Hello")]);
     script((exchange) => exchange.json(200, response));
     const streamed = await create({ input: "hi", stream: true });
@@ -277,7 +277,7 @@ describe("a stream", () => {
 describe("a request", () => {
   beforeEach(() => script((exchange) => respond(exchange, responseAnswer([outputMessage("Hello")]))));
 
-  test("goes on as it came, but for what is the gateway's", async () => {
+  test("passes through as it came, except for the gateway's own members", async () => {
     const body = {
       input: [
         { type: "message", role: "user", content: [{ type: "input_text", text: "hi" }], novel: 1 },
@@ -330,7 +330,7 @@ describe("a request", () => {
     expect(row.cost).toBe(5 * cost.input + 4 * cost.cacheRead + 5 * cost.output + 2 * searchCost);
   });
 
-  test("that has searched before its stream breaks off is charged for that, too", async () => {
+  test("that searched before its stream broke off is charged for that, too", async () => {
     const charged = async (...before: readonly JsonObject[]) => {
       const events = responseEvents(responseAnswer([...before, outputMessage("Found.")]));
       const text = events.findIndex(({ type }) => type === "response.output_text.delta");
@@ -346,7 +346,7 @@ describe("a request", () => {
     expect(await charged({ ...search, id: "ws_1" }, { ...page, id: "ws_2" })).toBe(plain + searchCost);
   });
 
-  test("that searches is held at its tool's most, or what it allows all tools together", async () => {
+  test("that searches has a hold for its tool's maximum, or its bound on all tools", async () => {
     const held = async (body: JsonObject) => {
       const answer = await create({ path: "/v1/responses", request: { model: "thinker", ...body } }, "/explain");
       return Number(answer.body.models[0].hold.wanted) * 1e6;
@@ -359,7 +359,7 @@ describe("a request", () => {
     expect(Math.round(plain - bounded)).toBeLessThanOrEqual(17 * searchCost);
   });
 
-  test("leaves out the vendor's tools that have no price, and names them", async () => {
+  test("drops and names the vendor's tools without a price", async () => {
     const tools = [
       { type: "code_interpreter", container: { type: "auto" } },
       { type: "function", name: "f", parameters: {} },
@@ -389,7 +389,7 @@ describe("a request", () => {
     expect(asked[4].tools).toEqual([{ ...kept, strict: false }]);
   });
 
-  test.each([false, true])("for a service tier is charged by the one that is told, stream: %s", async (stream) => {
+  test.each([false, true])("for a service tier is charged by the reported one, stream: %s", async (stream) => {
     for (const [tier, rate] of [
       ["priority", 2],
       ["default", 1],
@@ -401,14 +401,14 @@ describe("a request", () => {
     }
   });
 
-  test("asks for encrypted reasoning only where it is kept, and where the model reasons", async () => {
+  test("asks for encrypted reasoning only where it is stored, and where the model reasons", async () => {
     await create({ input: "hi", store: false });
     await create({ input: "hi", model: "simple", include: ["reasoning.encrypted_content"] });
     await create({ input: "hi", model: "simple", include: ["reasoning.encrypted_content", "other"] });
     expect(asked.map(({ include }) => include)).toEqual([undefined, undefined, ["other"]]);
   });
 
-  test("that goes on from a kept response brings all of it along, as its upstream knows it", async () => {
+  test("that continues a stored response contains all of it, as its upstream knows it", async () => {
     script((exchange) => respond(exchange, responseAnswer([reasoning(), called])));
     const first = await create({ input: "How warm?", tools: [{ type: "function", name: "weather", parameters: {} }] });
     const output = { type: "function_call_output", call_id: "call_1", output: "20" };
@@ -428,7 +428,7 @@ describe("a request", () => {
     expect(await kept.json()).toEqual(second.body);
   });
 
-  test("may refer to items, and send them back by themselves", async () => {
+  test("may refer to items, and send them back", async () => {
     script((exchange) => respond(exchange, responseAnswer([reasoning(), called])));
     const { body } = await create({ input: "How warm?" });
     const references = body.output.map(({ id }: Any) => ({ type: "item_reference", id }));
@@ -439,7 +439,7 @@ describe("a request", () => {
     expect(asked[2].input).toEqual([reasoning(), called, output]);
   });
 
-  test("that refers to what is not kept is refused, and not sent", async () => {
+  test("that refers to an unknown item is refused, and not sent", async () => {
     for (const id of ["rs_v1_5e884898_0123456789abcdefghjkmnpqr_0", "rs_v1", "msg_0123456789abcdefghjkmnpqr_0"]) {
       const { status, body } = await create({ input: [{ type: "item_reference", id }] });
       expect([status, body.error.message]).toEqual([404, expect.stringContaining(id)]);
@@ -448,7 +448,7 @@ describe("a request", () => {
     expect(asked).toEqual([]);
   });
 
-  test("takes nobody's reasoning but its upstream's", async () => {
+  test("contains no reasoning but its upstream's", async () => {
     script((exchange) => respond(exchange, responseAnswer([reasoning(), called])));
     const { body } = await create({ input: "How warm?" });
     const output = { type: "function_call_output", call_id: "call_1", output: "20" };
@@ -470,7 +470,7 @@ describe("a request", () => {
     expect(asked[2].input).toEqual([]);
   });
 
-  test("is summed up in the gateway's own words, which go to any upstream", async () => {
+  test("is summarised by the gateway itself, for any upstream", async () => {
     script((exchange) => {
       if (exchange.path === "/v1/responses") respond(exchange, responseAnswer([outputMessage("Hello")]));
       else
@@ -490,7 +490,7 @@ describe("a request", () => {
     expect(asked[1].input[1]).toEqual({ role: "user", content: expect.stringContaining("They greeted.") });
   });
 
-  test("with agents' own items is put into chat's words for a server that knows functions only", async () => {
+  test("with agents' items is translated to chat for a server that knows functions only", async () => {
     script((exchange) => {
       if (exchange.path === "/v1/responses") respond(exchange, responseAnswer([outputMessage("Hello")]));
       else
@@ -505,7 +505,7 @@ describe("a request", () => {
     expect(asked[0].tools[0].function.name).toBe("files__read");
   });
 
-  test("is bounded by what its payer's credit reaches for", async () => {
+  test("is bounded by its payer's credit", async () => {
     const poor = await startTestGateway(config(upstream.baseUrl), { postpaid: false, recharge: 20_000 });
     try {
       const answer = await fetch(`${poor.baseUrl}/responses`, {
@@ -523,7 +523,7 @@ describe("a request", () => {
   });
 });
 
-describe("callers of every family are told what they are charged for", () => {
+describe("callers of every family see the usage they are charged for", () => {
   const usage = { chat: "chat.completion", messages: "message", responses: "response", completions: "text_completion" };
   test.each(familyNames.flatMap((family) => [false, true].map((stream) => ({ family, stream }))))(
     "$family, stream: $stream",
@@ -548,7 +548,7 @@ describe("callers of every family are told what they are charged for", () => {
   );
 });
 
-describe("what is no answer", () => {
+describe("an invalid answer", () => {
   const created = {
     type: "response.created",
     sequence_number: 0,
@@ -639,7 +639,7 @@ describe("what is no answer", () => {
     ],
   ];
 
-  test.each(cases)("%s is told as an error, and not charged", async (_, answer, stream, status, words) => {
+  test.each(cases)("%s is reported as an error, and not charged", async (_, answer, stream, status, words) => {
     script(answer);
     const told = await create({ input: "hi", stream });
     expect([told.status, told.body?.error?.message]).toEqual([status, expect.stringMatching(words)]);
@@ -720,7 +720,7 @@ test.each(
   }
 });
 
-describe("a caller that leaves a stream", () => {
+describe("a caller that disconnects from a stream", () => {
   const events = responseEvents(responseAnswer([reasoning(), outputMessage("Hello there, you")]));
   const firstDelta = events.findIndex(({ type }) => type === "response.output_text.delta");
 
@@ -749,21 +749,21 @@ describe("a caller that leaves a stream", () => {
     return { exchange, row: find };
   }
 
-  test("after its first content is charged what its upstream tells at the end", async () => {
+  test("after its first content is charged the usage that its upstream reports at the end", async () => {
     const { exchange, row } = await leftAfter(firstDelta + 1);
     await exchange.write(anthropicFrames(...events.slice(firstDelta + 1)));
     expect(await row()).toMatchObject({ output: 5, cost: 5 * cost.input + 4 * cost.cacheRead + 5 * cost.output });
     exchange.end();
   });
 
-  test("before it pays nothing, and its upstream is left", async () => {
+  test("before it pays nothing, and its upstream is stopped", async () => {
     const { exchange, row } = await leftAfter(2);
     await exchange.left;
     expect((await row()).cost).toBe(0);
   });
 });
 
-test("a target that fails is replaced by one that speaks chat, in its words", async () => {
+test("a failing target is replaced by one that speaks chat", async () => {
   script((exchange) => {
     if (exchange.path === "/v1/responses") exchange.json(503, { error: { message: "busy" } });
     else

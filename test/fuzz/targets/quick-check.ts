@@ -18,11 +18,11 @@ import { UsageService } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { asRefusal, Reason } from "../../../src/call/refusals.ts";
 import { createValidate, validateLong } from "../../../src/pipeline/check/validate.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
-import { isSurelySound } from "../../../src/wire/check/quick-check.ts";
+import { isSurelyValidRequest } from "../../../src/wire/check/quick-check.ts";
 import { WireFault } from "../../../src/wire/fault.ts";
-import { parseJson, readLong } from "../../../src/wire/json.ts";
+import { parseJson, readLongRequest } from "../../../src/wire/json.ts";
 import { readMessage } from "../../../src/wire/read.ts";
-import { type LeftOut, putIn } from "../../../src/wire/scan/build.ts";
+import { type OmittedText, restoreOmitted } from "../../../src/wire/scan/build.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { anyMessage } from "../messages.ts";
 import { mutated, mutatedBytes, pick, type Random, randomOf } from "../mutate.ts";
@@ -32,14 +32,14 @@ import type { FuzzOptions } from "../target.ts";
 
 export interface QuickCheckOptions extends FuzzOptions {
   /** The check that is held against the validator; left out: the gateway's own. */
-  readonly isSure?: typeof isSurelySound;
+  readonly isSure?: typeof isSurelyValidRequest;
   /** The reader that is held against the engine's parser; left out: the gateway's own. */
   readonly read?: (bytes: Buffer) => JsonValue;
 }
 
 /** Throws an Error with the seed and the case at the first difference. The same seed makes the same cases. */
 export async function fuzzQuickCheck({ seconds, seed, cases = Infinity, onCase, ...given }: QuickCheckOptions) {
-  const { isSure = isSurelySound, read = (bytes) => parseJson(bytes, false) } = given;
+  const { isSure = isSurelyValidRequest, read = (bytes) => parseJson(bytes, false) } = given;
   const end = performance.now() + seconds * 1000;
   for (let i = 0; i < cases && performance.now() < end; i++) {
     const tried = anyCase(randomOf(seed + i));
@@ -119,7 +119,7 @@ function readerDifference(bytes: Buffer, read: (bytes: Buffer) => JsonValue): st
   const naive = readNaively(bytes);
   const readers = {
     plain: read,
-    piecewise: (bytes: Buffer) => runNow(readLong(bytes, undefined)),
+    piecewise: (bytes: Buffer) => runNow(readLongRequest(bytes, undefined)),
     outlined: readOutlined,
   };
   for (const [name, reader] of Object.entries(readers)) {
@@ -137,9 +137,9 @@ function readerDifference(bytes: Buffer, read: (bytes: Buffer) => JsonValue): st
 
 /** Reads past the long texts first, and puts them in then. */
 function readOutlined(bytes: Buffer): JsonValue {
-  const leftOut: LeftOut[] = [];
-  const value = runNow(readLong(bytes, leftOut));
-  putIn(bytes, leftOut);
+  const leftOut: OmittedText[] = [];
+  const value = runNow(readLongRequest(bytes, leftOut));
+  restoreOmitted(bytes, leftOut);
   return value;
 }
 
@@ -151,13 +151,13 @@ const validate = createValidate([]);
 /** What becomes of a request: what it says, or why it is refused. */
 type Verdict = { readonly says: Uint8Array; readonly json: JsonValue } | { readonly refused: string };
 
-async function checkDifference(tried: Case, isSure: typeof isSurelySound): Promise<string | undefined> {
+async function checkDifference(tried: Case, isSure: typeof isSurelyValidRequest): Promise<string | undefined> {
   const { desc, bytes } = tried;
   const plain = plainVerdict(tried);
   const ways = {
     "at once": () => checked(Wire.ofBytes(desc, bytes)),
     "in turns": async () => {
-      const request = await Wire.ofBytes(desc, bytes).prepared();
+      const request = await Wire.ofBytes(desc, bytes).parseInSlices();
       await validateLong(request, validate);
       return saidBy(request);
     },
@@ -216,7 +216,7 @@ function told(verdict: Verdict): string {
     : `accepted, ${JSON.stringify(verdict.json).slice(0, 300)}`;
 }
 
-function isSureOf({ desc, bytes }: Case, isSure: typeof isSurelySound): boolean {
+function isSureOf({ desc, bytes }: Case, isSure: typeof isSurelyValidRequest): boolean {
   try {
     return isSure(desc, Wire.ofBytes(desc, bytes).outline());
   } catch {

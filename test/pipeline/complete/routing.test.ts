@@ -10,7 +10,7 @@ import { chooseAccelerators } from "../../../src/composition/accelerators.ts";
 import { createProviders } from "../../../src/composition/providers.ts";
 import type { ModelConfig } from "../../../src/config/config.ts";
 import { servedBy } from "../../../src/config/schema-models.ts";
-import { wayTo } from "../../../src/families/index.ts";
+import { findTranslations } from "../../../src/families/index.ts";
 import { conversationOf } from "../../../src/pipeline/complete/conversation.ts";
 import { route } from "../../../src/pipeline/complete/route.ts";
 import { createCatalog, type Model, type Target } from "../../../src/targets/catalog.ts";
@@ -219,7 +219,9 @@ test("the configuration takes a model at an upstream where there is a way to ser
   for (const kind of kinds) {
     const provider = providers.get(kind);
     const asked = Object.keys(operations).filter((operation) => operation !== "count_tokens") as Operation[];
-    const served = asked.filter((operation) => wayTo(operation, (spoken) => provider?.speaks[spoken] !== undefined));
+    const served = asked.filter((operation) =>
+      findTranslations(operation, (spoken) => provider?.speaks[spoken] !== undefined),
+    );
     const expected = asked.filter((operation) => servedBy[kind].includes(operations[operation].kind));
     expect(served, kind).toEqual(expected);
   }

@@ -1,4 +1,4 @@
-/** A conversation that changed its model: thinking that Claude has not signed does not reach Claude. */
+/** A conversation that changed its model: Claude does not get thinking that it has not signed. */
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway } from "../../support/gateway.ts";
@@ -61,7 +61,7 @@ describe("Claude after another model", () => {
     }
   });
 
-  test("sees what it has signed, byte by byte as it came", async () => {
+  test("gets what it has signed, byte by byte", async () => {
     const messages = [user, { role: "assistant", content: [signed, use] }, result];
     const { dropped, sent } = await ask({ messages, thinking: budget });
     expect(dropped).toBeNull();
@@ -69,7 +69,7 @@ describe("Claude after another model", () => {
     expect(sent.thinking).toEqual(budget);
   });
 
-  test("sees no turn that was nothing but such thinking", async () => {
+  test("gets no turn of nothing but such thinking", async () => {
     const messages = [user, { role: "assistant", content: [{ ...signed, signature: "" }] }, user];
     expect((await ask({ messages })).sent.messages).toEqual([user, user]);
   });
@@ -88,7 +88,7 @@ describe("Claude after another model", () => {
     ).toEqual(budget);
   });
 
-  test("sees none of it in a long conversation either", async () => {
+  test("gets none of it in a long conversation either", async () => {
     const long = { role: "user", content: "word ".repeat(30_000) };
     const messages = [long, { role: "assistant", content: [{ ...signed, signature: "" }, text] }, user];
     const { sent, dropped } = await ask({ messages });
@@ -97,7 +97,7 @@ describe("Claude after another model", () => {
     expect(dropped).toBe("messages[1].content[0]");
   });
 
-  test("is not asked by a caller who would rather be refused", async () => {
+  test("is not called for a caller in strict mode", async () => {
     const messages = [user, { role: "assistant", content: [{ ...signed, signature: "" }, text] }, user];
     const { status, told } = await ask({ messages }, "/messages", { "x-gateway-strict": "true" });
     expect(status).toBe(400);

@@ -1,9 +1,10 @@
 /**
- * What upstreams say under status 200 in the place of an answer, or beside one, is a failed attempt: another target is asked, and
- * where there is none, or the answer has begun, the caller is told of an error. None of it is told as whole, nor charged as an answer.
+ * An error with status 200, in place of an answer or beside one, is a failed attempt: another target is tried, and
+ * without one, or after the answer has begun, the caller sees an error. Nothing of it is passed on or charged as a
+ * complete answer.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CallFamily, call, families, isTold } from "../../support/families.ts";
+import { type CallFamily, call, families, isTold } from "../../support/clients/families.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks } from "../../support/payer.ts";
 import {
@@ -47,7 +48,7 @@ beforeAll(async () => {
   const second = (kind: Vendor) => ({ name: `${kind}-well`, kind, base_url: well.baseUrl, api_key: "k" });
   gateway = await startTestGateway({
     ...config,
-    // Another target costs none of it.
+    // With another target, it costs nothing.
     retries: { attempts: 2, share: 0 },
     upstreams: [...(openai && anthropic ? [openai, anthropic] : []), second("openai"), second("anthropic")],
     models: [
@@ -68,7 +69,7 @@ afterAll(async () => {
 
 const words = "the engine died";
 
-/** What is an error wherever it stands: as a whole answer, or as a frame. */
+/** Errors in any position: as a unary answer, or as a frame. */
 const errors: Readonly<Record<string, Json>> = {
   "an error in OpenAI's shape": { error: { message: words, type: "server_error", code: null } },
   "an error in Anthropic's shape": { type: "error", error: { type: "api_error", message: words } },
@@ -89,7 +90,7 @@ const failedEnds = ["error", "ERROR", "abort", "network_error", "insufficient_sy
 
 const beside = { code: 502, message: words };
 
-/** What is no whole answer, besides those. */
+/** Further values that are no unary answer. */
 const noAnswers: Readonly<Record<Vendor, Readonly<Record<string, unknown>>>> = {
   openai: {
     ...{
@@ -125,7 +126,7 @@ const noAnswers: Readonly<Record<Vendor, Readonly<Record<string, unknown>>>> = {
   },
 };
 
-/** What fails a stream, besides those; `opened` is before it in the middle of one. */
+/** Further values that fail a stream; `opened` comes before them in the middle of one. */
 const noFrames: Readonly<Record<Vendor, Readonly<Record<string, string>>>> = {
   openai: {
     "an error beside choices": openaiFrames(chatChunk({ content: "" }, "error", { error: beside })) + done,
@@ -150,7 +151,7 @@ const noFrames: Readonly<Record<Vendor, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** What makes no answer where it is all of a stream. */
+/** Values that make no answer where they are the whole stream. */
 const emptyStreams: Readonly<Record<Vendor, Readonly<Record<string, string>>>> = {
   openai: {
     ...{
@@ -240,7 +241,7 @@ describe.each(vendors)("an upstream of %s that says 200 and", (vendor) => {
     }),
   );
 
-  test.each(streamFaults(vendor))("%s behind some content ends the stream by an error", async (_, bytes) => {
+  test.each(streamFaults(vendor))("%s after some content ends the stream with an error", async (_, bytes) => {
     faulty.script = async (exchange) => {
       exchange.head(200, eventStream);
       await exchange.write(opened(vendor, true));
@@ -303,7 +304,7 @@ describe("what only looks like an error", () => {
     },
   );
 
-  test("is none: what some send between pieces", async () => {
+  test("is none: what some servers send between chunks", async () => {
     faulty.script = (exchange) => {
       exchange.head(200, eventStream);
       const piece = openaiFrames(chatChunk({ content: "Hello" }));
@@ -315,7 +316,7 @@ describe("what only looks like an error", () => {
     expect(isTold(answer, "messages", true), answer.text).toBe(true);
   });
 
-  test("is none: an answer in which nothing is said", async () => {
+  test("is none: an answer with empty content", async () => {
     for (const stream of [false, true]) {
       faulty.script = (exchange) =>
         stream ? exchange.stream(chatChunk({}, "stop")) : exchange.json(200, chatAnswer({ content: null }));

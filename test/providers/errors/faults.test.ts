@@ -1,7 +1,7 @@
 /**
- * The fault table, against real sockets, with the gateway as operators run it: for each thing that an upstream may do
- * instead of answering, what its callers see in each family, what they pay, how often it is asked, what the breaker makes of
- * it, and whether another upstream answers in its place. `docs/upstreams.md` has the same in words.
+ * The fault table, against real sockets, with the gateway as operators run it: for each fault of an upstream, what
+ * callers of each family see, what they pay, how often the upstream is called, what the breaker counts, and whether
+ * another upstream answers instead. `docs/upstreams.md` describes the same.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
@@ -24,10 +24,13 @@ import {
 import { cost, paidModel } from "../../support/upstreams/paid-models.ts";
 import { answerAsAnthropic, answerAsOpenAi } from "../../support/vendors.ts";
 
-// Most of the time nothing happens but pauses and time-outs: all cases wait at once.
+// Most of the time is pauses and time-outs, so all cases run at once.
 vi.setConfig({ maxConcurrency: 500, testTimeout: 60_000 });
 
-/** How an error reads: to callers of OpenAI's family, and of Anthropic's. `own` says that the upstream's words are told. */
+/**
+ * How an error reads for callers of OpenAI's family, and of Anthropic's. `own` says that the upstream's words are
+ * passed on.
+ */
 interface Told {
   readonly chat: readonly [status: number, type: string, code: string | null];
   readonly messages: readonly [status: number, type: string];
@@ -52,10 +55,10 @@ const overloaded: Told = {
   ...{ own: true, retryAfter: "1" },
 };
 
-/** How often one call asks the same target, and what the breaker makes of it: it counts, or it does not. */
+/** How often one call tries the same target, and whether the breaker counts it. */
 type Asked = readonly [times: 1 | 3, breaker: "counts" | "no matter"];
 
-// Before anything of an answer, whole or streamed: nothing is charged, and another target answers in its place.
+// Before an answer begins, unary or streamed: nothing is charged, and another target answers instead.
 const beforeTheHead: Readonly<Record<Headless, readonly [...Asked, Told]>> = {
   "is not there": [3, "counts", failed],
   "resets the connection": [3, "counts", failed],
@@ -72,8 +75,8 @@ const beforeTheHead: Readonly<Record<Headless, readonly [...Asked, Told]>> = {
   "answers with 200 and an error": [3, "counts", failedSaying],
 };
 
-// In the middle: of a whole answer, and before a stream's first content, as above. After it, the stream goes on to the family's
-// error frame, without its end; what came is charged, nobody is asked again, and the breaker does not count it.
+// In the middle of a unary answer, and before a stream's first content: as above. After it, the stream ends with the
+// family's error frame; what came is charged, there is no retry, and the breaker does not count it.
 const inTheMiddle: Readonly<Record<Midway, readonly [whole: Told | "not so", streamed: Told]>> = {
   "resets the connection midway": [failed, failed],
   "falls silent": [late, late],
@@ -92,7 +95,7 @@ const ways = (["chat", "messages"] as const).flatMap((family) =>
   (["openai", "anthropic"] as const).map((vendor) => ({ family, vendor })),
 );
 
-/** Whether the caller's family is the upstream's: then its error is the caller's, byte for byte. */
+/** Whether the caller's family is the upstream's: then the caller gets the error byte for byte. */
 const isStraight = ({ family, vendor }: (typeof ways)[number]) => (family === "chat") === (vendor === "openai");
 
 interface Case {
@@ -124,7 +127,7 @@ const midwayCases = Object.entries(inTheMiddle).flatMap(([fault, [whole, streame
 
 const isHuge = ({ fault }: Pick<Case, "fault">) => fault === "says more than anybody can hold";
 
-/** What takes hundreds of megabytes is tried by one way of each upstream. */
+/** Cases of hundreds of megabytes run once per upstream. */
 const casesOf = (rows: readonly Omit<Case, "family" | "vendor">[]): readonly Case[] =>
   rows.flatMap((row) => (isHuge(row) ? ways.filter(isStraight) : ways).map((way) => ({ ...row, ...way })));
 
@@ -136,7 +139,8 @@ const nameOf = ({ fault, moment, family, vendor, stream }: Case) => {
 const early = [...casesOf(headlessCases), ...casesOf(midwayCases.filter(({ moment }) => moment !== "after content"))];
 const tooLate = casesOf(midwayCases.filter(({ moment }) => moment === "after content"));
 
-// The stage: an upstream that does as the model's name says, by four addresses in the configuration, and one that is well.
+// The stage: an upstream that behaves as the model's name says, under four addresses in the configuration, and a
+// healthy one.
 
 let faulty: ScriptedUpstream;
 let well: ScriptedUpstream;
@@ -147,7 +151,7 @@ const impatient: UpstreamConfig["timeouts"] = { first_byte_seconds: 0.4, idle_se
 /** So that the first content comes in any case. */
 const leisurely: UpstreamConfig["timeouts"] = { first_byte_seconds: 10, idle_seconds: 1.5, total_seconds: 3 };
 const inTime: UpstreamConfig["timeouts"] = { first_byte_seconds: 10, idle_seconds: 10, total_seconds: 20 };
-/** Where time matters the gateway waits but shortly; elsewhere a busy machine has all the time. */
+/** Where time matters the gateway waits briefly; elsewhere a busy machine has plenty of time. */
 const timed: ReadonlySet<string> = new Set<Headless | Midway>([
   "takes the request and never answers",
   "takes too long for its head",
@@ -217,10 +221,10 @@ afterAll(async () => {
 
 const modelIn = (body: Buffer) => (JSON.parse(body.toString()) as { model: string }).model;
 
-/** How many requests for a case have reached the upstream. */
+/** Number of requests for a case that reached the upstream. */
 const timesReceived = (one: Case) => faulty.received.filter(({ body }) => modelIn(body) === nameOf(one)).length;
 
-/** How many attempts the calls of an account made, as they are written down. */
+/** Number of attempts that an account's calls recorded. */
 function attemptsOf(payer: Payer): number {
   const { requests } = books.of(payer);
   return requests.reduce((sum, { tried }) => sum + 1 + (JSON.parse(tried ?? "[]") as unknown[]).length, 0);
@@ -238,7 +242,7 @@ interface ErrorBody {
   readonly error: { readonly type: string; readonly code?: string | null; readonly message: string };
 }
 
-/** A code that the upstream itself left out is left out. */
+/** A code that the upstream left out stays left out. */
 const codeOf = (one: Case) => (one.told.own && isStraight(one) && one.told === failedSaying ? null : one.told.chat[2]);
 
 function expectError(one: Case, answer: HeardAnswer): void {
@@ -252,7 +256,7 @@ function expectError(one: Case, answer: HeardAnswer): void {
   expect(answer.headers["retry-after"]).toBe(told.retryAfter);
 }
 
-/** Nothing is charged for so many calls, and nothing held. */
+/** Nothing is charged for these calls, and nothing held. */
 function expectFree(payer: Payer, calls: number): void {
   const { requests, ...standing } = books.of(payer);
   expect(standing).toMatchObject({ balance: payer.begunWith, spent: 0, held: 0, keyHeld: 0, holds: 0 });
@@ -263,7 +267,7 @@ function expectFree(payer: Payer, calls: number): void {
 
 const isLeftAlone = ({ text }: HeardAnswer) => text.includes("is left alone");
 
-/** What one call after another sees, to the moment at which the target is left alone; six of them at most. */
+/** What consecutive calls see until the breaker opens; six at most. */
 async function expectAlone(one: Case): Promise<void> {
   const payer = openAccount(gateway);
   const answer = await ask(payer, nameOf(one), one);
@@ -282,12 +286,12 @@ async function expectAlone(one: Case): Promise<void> {
   expect(isLeftAlone(last)).toBe(true);
   expect([last.status, last.headers["retry-after"]]).toEqual([one.family === "chat" ? 503 : 529, "5"]);
   expect(attemptsOf(payer)).toBe(5);
-  // A request may be given up before it is read there.
+  // A request may be aborted before the upstream reads it.
   expect(timesReceived(one)).toBeLessThanOrEqual(5);
   expectFree(payer, books.of(payer).requests.length);
 }
 
-/** Another target answers, and its answer is what is paid. What is the caller's own mistake is told at once. */
+/** Another target answers, and its answer is charged. The caller's own mistakes are reported at once. */
 async function expectReplaced(one: Case): Promise<void> {
   const payer = openAccount(gateway);
   const answer = await ask(payer, orAnother(one), one);
@@ -304,7 +308,7 @@ async function expectReplaced(one: Case): Promise<void> {
   expect(JSON.parse(requests[0]?.tried ?? "null")).toMatchObject([{ upstream: placeOf(one) }]);
 }
 
-/** The stream that had begun ends with an error frame, and what came of it is charged. */
+/** The stream ends with an error frame, and what came of it is charged. */
 async function expectBroken(one: Case): Promise<void> {
   const payer = openAccount(gateway);
   const answer = await ask(payer, orAnother(one), one);
@@ -336,7 +340,7 @@ interface Piece extends Partial<ErrorBody> {
   readonly choices?: readonly Partial<Record<"delta" | "message", { readonly content?: string }>>[];
 }
 
-/** What an answer says, whichever its form and family. */
+/** Returns the text of an answer of any form and family. */
 function wordsOf({ stream }: Pick<Case, "stream">, { bytes, text }: HeardAnswer): Heard {
   const payloads = stream ? eventsOf(bytes).map(({ data }) => data.toString()) : [text];
   const pieces = payloads.filter((data) => data !== "[DONE]").map((data) => JSON.parse(data) as Piece);
@@ -375,8 +379,8 @@ describe.concurrent(after, () => {
   );
 });
 
-// One after another: what these bring is much, and what follows is timed.
-describe("an answer without end is given up, and fills no memory", () => {
+// One after another: these cases are large, and the next ones are timed.
+describe("an endless answer is broken off, and fills no memory", () => {
   test.each(early.filter(isHuge))("$moment: $family over $vendor, with no other", (one) => expectAlone(one));
   test.each(early.filter(isHuge))("$moment: $family over $vendor, with another", (one) => expectReplaced(one));
   test.each(tooLate.filter(isHuge))("$moment: $family over $vendor", (one) => expectBroken(one));

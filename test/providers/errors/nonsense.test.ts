@@ -1,6 +1,6 @@
 /**
- * What nobody expects, from either side: an upstream's answer whose members have other types, a caller's request that names
- * what every object has. Neither becomes an error of the gateway's own, and what does is logged once.
+ * Unexpected input from either side: an upstream's answer with members of other types, a caller's request with names
+ * that every object has. Neither becomes an internal error, and an internal error is logged once.
  */
 import { connect } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -45,7 +45,7 @@ describe("an Anthropic upstream", () => {
     await upstream.close();
   });
 
-  /** What comes back, byte by byte: a client of HTTP would not tell a broken status line from a broken connection. */
+  /** Returns the raw answer: an HTTP client would not distinguish a broken status line from a broken connection. */
   function raw(path: string, stream = false): Promise<string> {
     const body = JSON.stringify({
       model: "embedded-chat",
@@ -67,19 +67,16 @@ describe("an Anthropic upstream", () => {
   }
 
   const kinds = inherited.flatMap((type) => [400, 500, 200].map((status) => [type, status] as const));
-  test.each(kinds)(
-    "whose error is of the type %s, with status %d, is answered by a real status",
-    async (type, status) => {
-      upstream.script = (exchange) => exchange.json(status, { type: "error", error: { type, message: "m" } });
-      for (const path of ["/v1/messages", "/v1/chat/completions"]) {
-        const [line] = (await raw(path)).split("\r\n");
-        expect(line).toBe(status === 400 ? "HTTP/1.1 400 Bad Request" : "HTTP/1.1 502 Bad Gateway");
-      }
-    },
-  );
+  test.each(kinds)("whose error has the type %s, with status %d, becomes a valid status", async (type, status) => {
+    upstream.script = (exchange) => exchange.json(status, { type: "error", error: { type, message: "m" } });
+    for (const path of ["/v1/messages", "/v1/chat/completions"]) {
+      const [line] = (await raw(path)).split("\r\n");
+      expect(line).toBe(status === 400 ? "HTTP/1.1 400 Bad Request" : "HTTP/1.1 502 Bad Gateway");
+    }
+  });
 
   test.each(["error.type", "error.message", "error", "type"])(
-    "whose error has no text as its %s is answered by 502 or its own status",
+    "whose error has no string as its %s becomes 502 or its own status",
     async (at) => {
       for (const odd of [{ toString: 1 }, { toString: 1, valueOf: null }, null, [], 7]) {
         for (const type of ["not_found_error", "invalid_request_error"]) {
@@ -97,7 +94,7 @@ describe("an Anthropic upstream", () => {
     },
   );
 
-  test("sends an event whose type is no text, and its caller gets it as it came, and what follows", async () => {
+  test("that sends an event whose type is no string is passed on as it came, with what follows", async () => {
     const odd = { type: { toString: 1 }, index: 0 };
     const events = [messageStart(), odd, { type: "message_stop" }];
     upstream.script = (exchange) => {
@@ -110,7 +107,7 @@ describe("an Anthropic upstream", () => {
     expect(told).not.toContain("event: error");
   });
 
-  test("is asked within the time that a caller names, and by no name that every object has", async () => {
+  test("has its time-outs from the caller, under no name that every object has", async () => {
     upstream.script = (exchange) => exchange.json(200, {});
     for (const name of inherited) {
       const answer = await ask("/chat/completions", {}, { "x-gateway-timeout": `${name}=5` });
@@ -125,7 +122,7 @@ describe("an Anthropic upstream", () => {
   }
 
   const noLists: readonly unknown[] = ["embedded-chat", { toString: 1 }, 5, true, [5], [null], {}];
-  test.each(noLists.map((models) => [models]))("is not asked where `models` is %j", async (models) => {
+  test.each(noLists.map((models) => [models]))("is not called where `models` is %j", async (models) => {
     const asked = [
       ["/chat/completions", {}],
       ["/messages", { max_tokens: 5 }],
@@ -149,7 +146,7 @@ describe("an internal error", () => {
   const path = `/${InferenceService.typeName}`;
   let listener: Listener;
 
-  /** The gateway behind the doors: it answers in the form that was not asked for, or breaks in the midst of a stream. */
+  /** The gateway behind the doors: it answers in the wrong form, or breaks in the middle of a stream. */
   const handle: Handler = ({ method, request }) => {
     const { model } = request.json();
     const piece = Wire.ofJson(method.output, {});
@@ -172,10 +169,14 @@ describe("an internal error", () => {
     const [bodies, inflate] = [unboundedBodies, createInflate()];
     const doors = createDispatch({
       routes: compileRoutes(services),
-      rest: createRestDoor({ ...{ way, bodies, inflate, body: limits }, keepAliveMs: 5_000, peerOf: () => here }),
+      rest: createRestDoor({
+        ...{ gateway: way, bodies, inflate, body: limits },
+        keepAliveMs: 5_000,
+        peerOf: () => here,
+      }),
       rpc: createRpcDoor({
         ...{ bodies, inflate },
-        ...{ way, services, open: [], maxBytes: limits.maxBytes, bodyTimeoutMs: limits.timeoutMs },
+        ...{ gateway: way, services, open: [], maxBytes: limits.maxBytes, bodyTimeoutMs: limits.timeoutMs },
         ...{ draining: readiness.draining, peerOf: () => here },
       }),
       readiness,
@@ -190,7 +191,7 @@ describe("an internal error", () => {
 
   afterAll(() => listener.close(0));
 
-  /** Each door, for a whole answer and a stream; what comes back holds the words. */
+  /** Each door, unary and streamed; the answer contains the words. */
   const doors: Readonly<Record<string, (request: object, stream: boolean) => Promise<{ readonly text: string }>>> = {
     REST: (request, stream) =>
       post("/v1/chat/completions", "application/json", Buffer.from(JSON.stringify({ ...request, stream }))),
@@ -236,6 +237,6 @@ describe("an internal error", () => {
   );
 });
 
-test("of six hundred answers and requests that are nearly right none is an error of the gateway's own", async () => {
+test("none of six hundred nearly valid answers and requests becomes an internal error", async () => {
   await expect(fuzzAnswers({ seed: 1, cases: 600, seconds: 60 })).resolves.toBeUndefined();
 }, 90_000);

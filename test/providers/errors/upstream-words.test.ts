@@ -1,13 +1,13 @@
 /**
- * What callers are told of an upstream's error, in whichever shape and words it comes, of either kind of upstream: its words
- * where the error is theirs, what their clients look for where a conversation is too long, and nothing of it where it is the
+ * What callers see of an upstream's error, in any shape and wording, from either kind of upstream: its words where
+ * the error is the caller's, what clients look for where a conversation is too long, and nothing where it is the
  * operator's trouble.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Config, ModelConfig, UpstreamConfig } from "../../../src/config/config.ts";
-import { overflowWords } from "../../../src/providers/errors/context-overflow.ts";
+import { readOverflow } from "../../../src/providers/errors/context-overflow.ts";
+import { readErrorBody } from "../../../src/providers/errors/error-fields.ts";
 import { meaningOf } from "../../../src/providers/errors/error-meaning.ts";
-import { readErrorBody } from "../../../src/providers/errors/error-words.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import {
   eventStream,
@@ -28,7 +28,7 @@ let faulty: ScriptedUpstream;
 let well: ScriptedUpstream;
 let gateway: TestGateway;
 
-/** For each kind a model at the faulty upstream alone, and one that has another target: `openai`, `openai-or-well`. */
+/** For each kind a model at the faulty upstream alone, and one with another target: `openai`, `openai-or-well`. */
 function stage(): Partial<Config> {
   const upstreams = kinds.flatMap((kind): UpstreamConfig[] => [
     { name: kind, kind, base_url: faulty.baseUrl, api_key: key },
@@ -133,7 +133,7 @@ const shapes: Readonly<Record<string, unknown>> = {
 describe("the upstream's words", () => {
   for (const [name, body] of Object.entries(shapes)) {
     test(`in ${name} shape reach every family from either kind of upstream`, async () => {
-      // Anthropic's type tells more than a status.
+      // Anthropic's type says more than a status.
       for (const status of name === "Anthropic's" ? [400] : [400, 422]) {
         answer(status, body);
         for (const kind of kinds) {
@@ -144,7 +144,7 @@ describe("the upstream's words", () => {
                 status,
                 error: { message: expect.stringContaining(why) },
               });
-              // Whoever speaks the caller's words without a type is passed on without one.
+              // Errors in the caller's own words but without a type are passed on without one.
               expect(told.error.type ?? "invalid_request_error", `${kind} ${path}`).toBe("invalid_request_error");
             }
           }
@@ -153,7 +153,7 @@ describe("the upstream's words", () => {
     });
   }
 
-  test("are told inside a stream as well, be they an object or a text", async () => {
+  test("are passed on inside a stream as well, as an object or a string", async () => {
     for (const error of [{ message: why, code: 400 }, why]) {
       faulty.script = (exchange) => {
         exchange.head(200, eventStream);
@@ -167,7 +167,7 @@ describe("the upstream's words", () => {
     }
   });
 
-  test("are told of a list as well, in the place of an answer and inside a stream", async () => {
+  test("are passed on from a list as well, in place of an answer and inside a stream", async () => {
     const list = [{ error: { code: 400, message: why, status: "INVALID_ARGUMENT" } }];
     for (const stream of [false, true]) {
       faulty.script = (exchange) => {
@@ -193,7 +193,7 @@ describe("the upstream's words", () => {
   };
 
   for (const [name, body] of Object.entries(silent)) {
-    test(`are none in ${name}: the status is told alone`, async () => {
+    test(`are missing in ${name}: the caller gets the status alone`, async () => {
       answer(400, body, "text/html");
       for (const kind of kinds) {
         for (const path of Object.keys(paths)) {
@@ -205,7 +205,7 @@ describe("the upstream's words", () => {
     });
   }
 
-  test("never have the operator's key in them, nor the upstream's address", async () => {
+  test("never contain the operator's key, nor the upstream's address", async () => {
     const words = `no route to ${faulty.baseUrl} with ${key}`;
     for (const body of [
       { error: { message: words } },
@@ -226,7 +226,7 @@ describe("the upstream's words", () => {
   });
 });
 
-/** How vendors say that a conversation is too long, and what Anthropic's clients are to read. */
+/** How vendors say that a conversation is too long, and what Anthropic's clients should read. */
 const overflows: readonly (readonly [status: number, message: string, told: string | RegExp, codes?: Json])[] = [
   [
     400,
@@ -334,7 +334,7 @@ const overflows: readonly (readonly [status: number, message: string, told: stri
 
 describe("a conversation that is too long", () => {
   for (const [status, message, told, codes = {}] of overflows) {
-    test(`is known by "${message.slice(0, 60)}…"`, async () => {
+    test(`is recognised by "${message.slice(0, 60)}…"`, async () => {
       const inner = { message, type: "invalid_request_error", param: null, ...codes };
       for (const body of [{ error: inner }, [{ error: inner }], { object: "error", ...inner }]) {
         answer(status, body);
@@ -354,7 +354,7 @@ describe("a conversation that is too long", () => {
     });
   }
 
-  test("is told inside a stream, too", async () => {
+  test("is reported inside a stream, too", async () => {
     const error = { message: overflows[5]?.[1], code: 400, status: "INVALID_ARGUMENT" };
     faulty.script = (exchange) => {
       exchange.head(200, eventStream);
@@ -366,12 +366,12 @@ describe("a conversation that is too long", () => {
     expect(own.code).toBe("context_length_exceeded");
   });
 
-  test("is none of the upstream's faults: no other target is asked", async () => {
+  test("is not the upstream's fault: no other target is tried", async () => {
     answer(500, { error: { message: "Context size has been exceeded." } });
     expect((await ask("openai-or-well", "/messages")).status).toBe(400);
   });
 
-  test("is not what bounds the rate, or the output alone", async () => {
+  test("is not a rate limit, nor a bound on the output alone", async () => {
     for (const [status, message] of [
       [
         413,
@@ -466,7 +466,7 @@ const wrongKey: readonly (readonly [status: number, body: unknown])[] = [
   [407, "Proxy Authentication Required"],
 ];
 
-/** What vendors say of a model that they do not have. */
+/** What vendors say of an unknown model. */
 const noModel: readonly (readonly [status: number, body: unknown])[] = [
   [404, [{ error: { code: 404, message: "models/far is not found for API version v1main", status: "NOT_FOUND" } }]],
   [400, { object: "error", message: "Invalid model: far", type: "invalid_model", param: null, code: "1500" }],
@@ -484,7 +484,7 @@ const operators: Readonly<Record<string, readonly [cases: typeof unpaid, why: st
   "a model that is not there": [noModel, "it does not have the model that it is configured with"],
 };
 
-describe("what is the operator's trouble", () => {
+describe("the operator's trouble", () => {
   for (const [name, [cases, told]] of Object.entries(operators)) {
     for (const [status, body] of cases) {
       test(`${name}, as ${status} ${JSON.stringify(body).slice(0, 90)}, is 502 in our words, or another target's answer`, async () => {
@@ -509,7 +509,7 @@ describe("what is the operator's trouble", () => {
     }
   }
 
-  test("is not what a caller's own words are about, which an upstream repeats", async () => {
+  test("is not read from the caller's own words, which an upstream repeats", async () => {
     for (const [status, message] of [
       [400, "Invalid value: 'insufficient balance, please recharge'"],
       [422, "body.messages.0: insufficient balance is no role"],
@@ -521,7 +521,7 @@ describe("what is the operator's trouble", () => {
     }
   });
 
-  test("is not a rate that Google bounds, nor content that a provider will not answer", async () => {
+  test("is neither Google's rate limit, nor content that a provider refuses", async () => {
     answer(429, [
       { error: { code: 429, message: "You exceeded your current quota, …", status: "RESOURCE_EXHAUSTED" } },
     ]);
@@ -531,7 +531,7 @@ describe("what is the operator's trouble", () => {
   });
 });
 
-test("statuses that one vendor alone has are told as those that clients know", async () => {
+test("a single vendor's statuses become those that clients know", async () => {
   for (const [given, seen] of [
     [498, 503],
     [529, 503],
@@ -543,7 +543,7 @@ test("statuses that one vendor alone has are told as those that clients know", a
   }
 });
 
-test("words that are made to take long are read in no time", () => {
+test("messages crafted to take long are read quickly", () => {
   const long = 64 * 1024;
   const hostile = [
     ..."context length is 1 tokens. |input token count |prompt contains 1 tokens |first 1 tokens when context the overflows ".split(
@@ -560,7 +560,7 @@ test("words that are made to take long are read in no time", () => {
       JSON.stringify({ message: { detail: text } }),
     ]) {
       const words = readErrorBody(Buffer.from(body));
-      overflowWords(words);
+      readOverflow(words);
       meaningOf(words, 400);
     }
   }
@@ -570,7 +570,7 @@ test("words that are made to take long are read in no time", () => {
   expect(performance.now() - begun).toBeLessThan(2000);
 });
 
-describe("when Google's servers want to be asked again", () => {
+describe("Google's retry delay", () => {
   const info = (retryDelay: unknown) => ({ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay });
   const quota = { "@type": "type.googleapis.com/google.rpc.QuotaFailure", violations: [] };
   const exhausted = (...details: unknown[]) => [
@@ -587,7 +587,7 @@ describe("when Google's servers want to be asked again", () => {
     [exhausted({ ...info("30s"), "@type": "type.googleapis.com/google.rpc.Help" }), "1"],
     [exhausted(null, "30s"), "1"],
     [{ error: { code: 429, message: "quota exceeded", details: { retryDelay: "30s" } } }, "1"],
-  ])("%j has `Retry-After` be %s", async (body, seconds) => {
+  ])("in %j becomes `Retry-After` %s", async (body, seconds) => {
     answer(429, body);
     const response = await fetch(`${gateway.baseUrl}/chat/completions`, {
       method: "POST",
@@ -597,7 +597,7 @@ describe("when Google's servers want to be asked again", () => {
     expect([response.status, response.headers.get("retry-after")]).toEqual([429, seconds]);
   });
 
-  test("a header says more than the error's details", async () => {
+  test("yields to a header", async () => {
     faulty.script = (exchange) => exchange.json(429, exhausted(info("34s")), { "retry-after": "9" });
     const response = await fetch(`${gateway.baseUrl}/chat/completions`, {
       method: "POST",

@@ -1,9 +1,9 @@
 /**
- * Where a stream ends: by what its upstream says, whichever of its marks is missing, and not by what it goes on to send, or by
- * nothing. Who is waited for that says nothing but comments is waited for no longer than who is silent.
+ * A stream ends by what its upstream says, whichever end mark is missing, not by what it goes on to send. An upstream
+ * that sends only comments is waited for no longer than a silent one.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CallFamily, call, families, isTold } from "../../support/families.ts";
+import { type CallFamily, call, families, isTold } from "../../support/clients/families.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks } from "../../support/payer.ts";
 import {
@@ -87,7 +87,7 @@ afterAll(() => shared.close());
 
 const callers: readonly CallFamily[] = ["chat", "messages", "responses"];
 
-/** Says this again and again, until its client leaves. */
+/** Repeats this until its client disconnects. */
 async function repeat(exchange: ScriptedExchange, text: string): Promise<void> {
   const timer = setInterval(() => void exchange.write(text), 40);
   await exchange.left;
@@ -98,7 +98,7 @@ const whole = {
   gpt: openaiFrames(...helloChunks, usageChunk()),
   claude: anthropicFrames(...helloEvents.slice(0, -1)),
 } as const;
-/** The usage comes with the reason, and not behind it. */
+/** The usage comes with the finish reason, not after it. */
 const withReason = openaiFrames(...helloChunks.slice(0, 3), { ...chatChunk({}, "stop"), usage: usageChunk().usage });
 
 const goingOn: Readonly<Record<string, string>> = {
@@ -136,7 +136,7 @@ describe("a stream that has told its end and its usage", () => {
           expect(books.of(payer)).toMatchObject({ spent: 9 * cost.input + 2 * cost.output, holds: 0 });
         }),
       );
-      // The connections are let go of.
+      // The connections are released.
       await Promise.all(upstream.received.slice(-callers.length).map(({ left }) => left));
     }),
   );
@@ -157,7 +157,7 @@ describe("a stream that has told its end and its usage", () => {
     15_000,
   );
 
-  test("of one of its choices is not over while another has not told it", async () => {
+  test("of one choice is not over while another is open", async () => {
     const choice = (index: number, delta: Json, finish_reason: string | null = null) => ({
       ...chatChunk({}),
       choices: [{ index, delta, finish_reason }],
@@ -174,7 +174,7 @@ const called = (args: string) => ({
 });
 const toolStart = { type: "tool_use", id: "c1", name: "ls", input: {} };
 
-/** Streams that lack a mark of their end, and why they ended. */
+/** Streams that lack an end mark, and their finish reasons. */
 const complete: Readonly<Record<string, readonly [model: "gpt" | "claude", bytes: string, called?: true]>> = {
   "[DONE] without a reason": ["gpt", openaiFrames(...helloChunks.slice(0, 3)) + done],
   "[DONE] with empty reasons": ["gpt", openaiFrames(chatChunk({ content: "Hello" }, "")) + done],
@@ -207,14 +207,14 @@ const reasons: Readonly<Record<string, readonly [text: string, call: string]>> =
   responses: ['"type":"output_text"', '"type":"function_call"'],
 };
 
-describe("a stream is whole by", () => {
+describe("a stream is complete with", () => {
   test.each(Object.entries(complete))("%s", async (_, [model, bytes, calls]) => {
     for (const breaks of [false, true]) {
       upstream.script = async (exchange) => {
         exchange.head(200, eventStream);
         await exchange.write(bytes);
         if (!breaks) exchange.end();
-        // What breaks has no last line without its end.
+        // A broken stream has no unfinished last line.
         else if (bytes.endsWith("\n\n")) exchange.destroy();
         else exchange.end();
       };
@@ -228,7 +228,7 @@ describe("a stream is whole by", () => {
     }
   });
 
-  test("[DONE] without a reason, of a completion", async () => {
+  test("[DONE] without a finish reason, of a completion", async () => {
     upstream.script = (exchange) => exchange.stream(completionPiece("Hello"));
     const answer = await call(gateway, {
       family: "completions",
@@ -245,7 +245,7 @@ function expectBlocksClosed(text: string): void {
   expect(count("content_block_stop")).toBe(count("content_block_start"));
 }
 
-describe("an upstream that says nothing but comments", () => {
+describe("an upstream that sends only comments", () => {
   const begun = {
     gpt: ["", openaiFrames(chatChunk({ content: "Hel" }))],
     claude: ["", anthropicFrames(...helloEvents.slice(0, 3))],
@@ -277,7 +277,7 @@ describe("an upstream that says nothing but comments", () => {
     }),
   );
 
-  test("for a while is waited for, and one that drips a frame", async () => {
+  test("for a while is waited for, and so is one that drips a frame", async () => {
     const frame = openaiFrames(chatChunk({ content: "x".repeat(100) }));
     upstream.script = async (exchange) => {
       exchange.head(200, eventStream);
@@ -293,7 +293,7 @@ describe("an upstream that says nothing but comments", () => {
   });
 });
 
-test("an end by a filter or a bound is an end like any other", async () => {
+test("an end by a filter or a bound is a normal end", async () => {
   for (const [reason, told] of [
     ["length", '"stop_reason":"max_tokens"'],
     ["content_filter", '"stop_reason":"refusal"'],

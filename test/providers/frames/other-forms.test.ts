@@ -1,12 +1,12 @@
 /**
- * An upstream that answers in another form than it was asked for has billed its answer all the same: a whole answer where a stream
- * was asked for, events where a whole one was, either under whatever media type. The caller gets what it asked for, once, and pays
- * what it costs.
+ * An upstream that answers in another form than requested has billed its answer all the same: a unary answer for a
+ * stream, events for a unary answer, either under any media type. The caller gets the form it asked for, once, and
+ * pays what it costs.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventsOf } from "../../support/clients/endpoints.ts";
+import { type CallFamily, call, isTold } from "../../support/clients/families.ts";
 import type { HeardAnswer } from "../../support/clients/hear.ts";
-import { type CallFamily, call, isTold } from "../../support/families.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks } from "../../support/payer.ts";
 import {
@@ -47,7 +47,7 @@ afterAll(async () => {
   await upstream.close();
 });
 
-/** With every key that is always there. */
+/** With every key that is always present. */
 const saying = (message: Json, finish?: string) => chatAnswer({ refusal: null, ...message }, finish);
 
 /** The same answer in both forms. */
@@ -203,7 +203,7 @@ const cases = vendors.flatMap(([model, answers]) =>
 const anIdOf =
   /"(?:id|item_id|call_id|created|created_at|completed_at|sequence_number|obfuscation)":(?:"[^"]*"|\d+),?/g;
 
-/** Without what is another in each answer. */
+/** Removes what differs in every answer. */
 const settled = ({ text: said }: HeardAnswer) => JSON.parse(said.replace(anIdOf, "").replace(/,\}/g, "}")) as Json;
 
 const textKeys: ReadonlySet<string> = new Set([
@@ -225,7 +225,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns what a stream says, whatever pieces it says it in: its texts joined, and the last word on everything else. */
+/** Returns what a stream says, in whatever pieces: its texts joined, and the last value of everything else. */
 function gistOf({ bytes }: HeardAnswer) {
   const texts = new Map<string, string>();
   const last = new Map<string, unknown>();
@@ -242,7 +242,7 @@ function gistOf({ bytes }: HeardAnswer) {
   };
   const events = eventsOf(bytes).flatMap(({ data }) => (`${data}` === "[DONE]" ? [] : [JSON.parse(`${data}`) as Json]));
   const final = events.find(({ type }) => type === "response.completed");
-  // It says everything once more.
+  // It repeats everything.
   if (final) return { final: JSON.parse(JSON.stringify(final).replace(anIdOf, "").replace(/,\}/g, "}")) };
   events.forEach(look);
   return { texts: Object.fromEntries(texts), last: Object.fromEntries(last) };
@@ -281,8 +281,8 @@ const asEvents = (events: string, type?: string) => (exchange: ScriptedExchange)
 };
 const eventType = "text/event-stream";
 
-describe("what is said", () => {
-  test.each(cases)("by events is the same to who asked for a whole answer: $name, $model", async ({ model, both }) => {
+describe("an answer", () => {
+  test.each(cases)("in events is the same for a caller of a unary answer: $name, $model", async ({ model, both }) => {
     for (const family of callers) {
       const expected = await ask(model, family, false, asJson(both.whole), both.more);
       const answer = await ask(model, family, false, asEvents(both.events, eventType), both.more);
@@ -290,19 +290,16 @@ describe("what is said", () => {
     }
   });
 
-  // Of what interleaves the order is another.
+  // Interleaved content may come in another order.
   const inOrder = cases.filter(({ name }) => !name.includes("interleave"));
-  test.each(inOrder)(
-    "by a whole answer is the same to who asked for a stream: $name, $model",
-    async ({ model, both }) => {
-      for (const family of callers) {
-        const more = { ...both.more, stream_options: { include_usage: true } };
-        const expected = await ask(model, family, true, asEvents(both.events, eventType), more);
-        const answer = await ask(model, family, true, asJson(both.whole), more);
-        expect(gistOf(answer)).toEqual(gistOf(expected));
-      }
-    },
-  );
+  test.each(inOrder)("in unary form is the same for a caller of a stream: $name, $model", async ({ model, both }) => {
+    for (const family of callers) {
+      const more = { ...both.more, stream_options: { include_usage: true } };
+      const expected = await ask(model, family, true, asEvents(both.events, eventType), more);
+      const answer = await ask(model, family, true, asJson(both.whole), more);
+      expect(gistOf(answer)).toEqual(gistOf(expected));
+    }
+  });
 
   const types = [
     "text/event-stream; charset=utf-8",
@@ -316,7 +313,7 @@ describe("what is said", () => {
     undefined,
   ];
 
-  test.each(types)("is told under whatever media type: %s", async (type) => {
+  test.each(types)("is read under any media type: %s", async (type) => {
     for (const [model, answers] of vendors) {
       const { whole, events } = answers["a text"] as Both;
       for (const family of callers) {
@@ -335,7 +332,7 @@ describe("what is said", () => {
     }
   });
 
-  test("in chunks is put together with all its choices", async () => {
+  test("in chunks is joined with all its choices", async () => {
     const choice = (index: number, content: string, finish_reason: string | null = null) => ({
       ...chatChunk({}),
       choices: [{ index, delta: { content }, finish_reason }],
@@ -351,7 +348,7 @@ describe("what is said", () => {
     });
   });
 
-  test("of a completion is told in either form", async () => {
+  test("of a completion is read in either form", async () => {
     const usage = usageChunk().usage;
     const events =
       openaiFrames(completionPiece("Hel"), completionPiece("lo", "stop"), {
@@ -367,7 +364,7 @@ describe("what is said", () => {
     expect(streamed.text).not.toContain('"usage"');
   });
 
-  test("at great length is told in either form", async () => {
+  test("of great length is read in either form", async () => {
     const long = "long ".repeat(60_000);
     const whole = chatAnswer({ content: long });
     const events = chatFrames(
@@ -383,7 +380,7 @@ describe("what is said", () => {
   });
 });
 
-describe("events where a whole answer was asked for", () => {
+describe("events in place of a unary answer", () => {
   const bad: Readonly<Record<string, readonly [model: string, events: string]>> = {
     "that break off": ["gpt", openaiFrames(chatChunk({ content: "half" }))],
     "that say an error": ["gpt", openaiFrames(chatChunk({ content: "half" }), { error: { message: "oh" } }) + done],
@@ -400,7 +397,7 @@ describe("events where a whole answer was asked for", () => {
       ),
     ],
   };
-  test.each(Object.entries(bad))("%s have failed, and cost nothing", async (_, [model, events]) => {
+  test.each(Object.entries(bad))("%s fail, and cost nothing", async (_, [model, events]) => {
     upstream.script = asEvents(events, eventType);
     for (const family of callers) {
       const payer = openAccount(gateway);
@@ -410,7 +407,7 @@ describe("events where a whole answer was asked for", () => {
     }
   });
 
-  test("whose names are those of every object hurt nobody", async () => {
+  test("with names that every object has do no harm", async () => {
     const names = ["__proto__", "constructor", "toString", "hasOwnProperty"];
     const delta = `{"content":"Hello",${names.map((name) => `"${name}":{"a":1}`).join()}}`;
     const frame = `data: {"choices":[{"index":0,"delta":${delta},"finish_reason":"stop"}],"__proto__":{"b":1}}\n\n`;
@@ -420,7 +417,7 @@ describe("events where a whole answer was asked for", () => {
     expect(Reflect.get({}, "a") ?? Reflect.get({}, "b")).toBeUndefined();
   });
 
-  test("are over with their end, also where their upstream is not", async () => {
+  test("are over with their end, even where their upstream continues", async () => {
     upstream.script = async (exchange) => {
       exchange.head(200, { "content-type": eventType });
       await exchange.write(chatFrames(chatChunk({ content: "Hello" }), chatChunk({}, "stop")));

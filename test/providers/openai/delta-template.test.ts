@@ -1,16 +1,16 @@
-/** Chunks that are read without a parser say what a parser would have read, and all others are left to it. */
+/** Chunks that are read by a template say what a parser would read, and all others are left to the parser. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createAlikeReader } from "../../../src/providers/openai/delta-template.ts";
-import { aroundText } from "../../../src/wire/scan/delta-template.ts";
+import { createTemplateReader } from "../../../src/providers/openai/delta-template.ts";
+import { findTemplate } from "../../../src/wire/scan/delta-template.ts";
 import { dataFrame } from "../../../src/wire/sse.ts";
 
 const chunk = (delta: object, more: object = {}, choice: object = {}) =>
   Buffer.from(JSON.stringify({ id: "c", choices: [{ index: 0, delta, finish_reason: null, ...choice }], ...more }));
 
-/** Returns what has learnt from this chunk. */
+/** Returns a reader that has learnt from this chunk. */
 function learnt(from: Buffer, seen = from) {
-  const alike = createAlikeReader();
+  const alike = createTemplateReader();
   alike.learn(JSON.parse(from.toString()), from, seen);
   return alike;
 }
@@ -22,21 +22,24 @@ const escaped = Buffer.from(
 );
 const twice = Buffer.from(chunk({ content: "A" }).toString().replace('"A"', '"A","content":"\\u0041"'));
 
-test("what stands around a text is kept for a stream's whole life, and nothing else is by it", () => {
+test("a template is kept for a stream's whole life, and keeps nothing else alive", () => {
   const from = chunk({ content: "first" });
-  const { before, after } = aroundText("content", "first", from) as NonNullable<ReturnType<typeof aroundText>>;
+  const { before, after } = findTemplate("content", "first", from) as NonNullable<ReturnType<typeof findTemplate>>;
   expect(`${before}second${after}`).toBe(String(chunk({ content: "second" })));
   for (const kept of [before, after]) expect(kept.buffer.byteLength).toBeLessThanOrEqual(from.length);
 });
 
 describe("a chunk that differs from one before", () => {
-  test.each(["content", "reasoning_content", "reasoning"])("in its %s alone is read, and told as it came", (key) => {
-    const next = chunk({ [key]: "zweites, 二番目" });
-    const read = learnt(chunk({ [key]: "first" })).read(next);
-    expect(read).toMatchObject({ text: "zweites, 二番目", frame: undefined });
-  });
+  test.each(["content", "reasoning_content", "reasoning"])(
+    "in its %s alone is read, and passed on as it came",
+    (key) => {
+      const next = chunk({ [key]: "zweites, 二番目" });
+      const read = learnt(chunk({ [key]: "first" })).read(next);
+      expect(read).toMatchObject({ text: "zweites, 二番目", frame: undefined });
+    },
+  );
 
-  test("is told without what its caller is not to see", () => {
+  test("is passed on without what its caller must not see", () => {
     const read = learnt(chunk({ content: "a" }, { usage: null }), chunk({ content: "a" })).read(
       chunk({ content: "b" }, { usage: null }),
     );
@@ -69,7 +72,7 @@ describe("a chunk that differs from one before", () => {
     expect(learnt(first).read(first)).toBeUndefined();
   });
 
-  test("is never read as anything else than a parser reads", () => {
+  test("is never read differently than a parser reads it", () => {
     const before = chunk({ role: "assistant", content: "first" });
     const alike = learnt(before);
     const at = before.indexOf("first");
@@ -86,8 +89,8 @@ describe("a chunk that differs from one before", () => {
     );
   });
 
-  test("is looked for no more where each has something new", () => {
-    const alike = createAlikeReader();
+  test("is no longer looked for where each chunk has something new", () => {
+    const alike = createTemplateReader();
     const odd = (i: number) => chunk({ content: "a" }, { obfuscation: "x".repeat(i) });
     for (let i = 0; i < 8; i++) {
       expect(alike.read(odd(i))).toBeUndefined();

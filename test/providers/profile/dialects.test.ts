@@ -1,4 +1,4 @@
-/** Each family, whole and streamed, over a strict double of each server that the catalogue has a profile of. */
+/** Each family, unary and streamed, over a strict double of each server with a profile in the catalogue. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
@@ -11,7 +11,9 @@ import { answerAsOpenAi } from "../../support/vendors.ts";
 const tool = { type: "object", properties: { city: { type: "string" } } };
 const text = "How warm is it?";
 
-/** What agents and SDKs send of settings, in each family's words; `translated` says what goes through a translation. */
+/**
+ * Settings that agents and SDKs send, in each family's words; `translated` are those that go through a translation.
+ */
 const requests = {
   "/chat/completions": {
     max_tokens: 100,
@@ -80,7 +82,7 @@ describe.each(strictServers)("$model at $vendor", (server) => {
 
   test.each(ways)("takes $path, stream: $stream", async ({ path, body, stream }) => {
     asked = [];
-    // A chat caller of a server that nobody knows speaks to it in its own words.
+    // A chat caller of an unknown server uses the server's own words.
     const isOwn = path === "/chat/completions" && server.vendor === "nobody's";
     const sent = isOwn ? { ...body, messages: [{ role: "user", content: text }] } : body;
     const answer = await fetch(`${gateway.baseUrl}${path}`, {
@@ -95,7 +97,7 @@ describe.each(strictServers)("$model at $vendor", (server) => {
   });
 });
 
-test("a server that nobody knows gets no key of OpenAI's own service, and its caller is told", async () => {
+test("an unknown server gets no key of OpenAI's own service, and its caller is told", async () => {
   const upstream = await startScriptedUpstream(answerAsOpenAi);
   const targets = [{ upstream: "far", model: "m", priority: 0, weight: 1 }];
   const gateway = await startTestGateway({

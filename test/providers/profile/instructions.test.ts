@@ -5,7 +5,7 @@ import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/respon
 import { messagesToChat } from "../../../src/families/messages-to-chat/index.ts";
 import { responsesToChat } from "../../../src/families/responses-to-chat/index.ts";
 import { fittingOf } from "../../../src/providers/profile/fit.ts";
-import { withInstructions } from "../../../src/providers/profile/instructions.ts";
+import { placeInstructions } from "../../../src/providers/profile/instructions.ts";
 import { createProfile } from "../../../src/providers/profile/profile.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
@@ -22,7 +22,7 @@ const calls = {
 };
 const result = { role: "tool", tool_call_id: "c", content: "4" };
 
-describe("a server that wants instructions first", () => {
+describe("a server that takes instructions first", () => {
   test.for([
     ["none", [user("a")], [user("a")]],
     ["first already", [system("s"), user("a")], [system("s"), user("a")]],
@@ -55,17 +55,17 @@ describe("a server that wants instructions first", () => {
       ],
     ],
   ] as const)("has all of them there: %s", ([, messages, expected]) => {
-    expect(withInstructions(messages as unknown as JsonObject[], careful)).toEqual(expected);
+    expect(placeInstructions(messages as unknown as JsonObject[], careful)).toEqual(expected);
   });
 });
 
-test("a server that knows no developer is told of a system", () => {
+test("a server without the developer role gets system messages", () => {
   const messages = [{ role: "developer", content: "d" }, user("a"), { role: "developer", content: "e" }];
   const takes = { developer: "system", system: "anywhere" } as const;
-  expect(withInstructions(messages, takes)).toEqual([system("d"), user("a"), system("e")]);
+  expect(placeInstructions(messages, takes)).toEqual([system("d"), user("a"), system("e")]);
 });
 
-describe("what a caller says in the middle", () => {
+describe("an instruction in the middle", () => {
   const context = {
     form: "whole",
     maxOutputTokens: undefined,
@@ -75,7 +75,7 @@ describe("what a caller says in the middle", () => {
   } as const;
   const roles = (request: Wire) => (request.json().messages as JsonObject[]).map(({ role }) => role);
 
-  test("reaches a chat server of a Messages caller, and keeps its place where the server takes it", () => {
+  test("of a Messages caller reaches a chat server, and keeps its place where the server takes it there", () => {
     const messages = [user("a"), system("tools: x"), { role: "assistant", content: "b" }, user("c"), system("left: 9")];
     const asked = Wire.ofJson(CreateMessageRequestSchema, { model: "m", max_tokens: 9, system: "s", messages });
     const { request } = unknown.fit("chat", runNow(messagesToChat.translate(asked, context)).request, false);
@@ -91,7 +91,7 @@ describe("what a caller says in the middle", () => {
     ]);
   });
 
-  test("reaches a chat server of a caller of responses", () => {
+  test("of a caller of responses reaches a chat server", () => {
     const input = [{ role: "developer", content: "a" }, user("b"), { role: "developer", content: "c" }];
     const asked = Wire.ofJson(CreateResponseRequestSchema, { model: "m", instructions: "i", input });
     const { request } = runNow(responsesToChat.translate(asked, context));

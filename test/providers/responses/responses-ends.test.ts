@@ -1,13 +1,14 @@
 /**
- * How a streamed response of an upstream's may end: with less than it has told, in contradiction to itself, or not at all. What was
- * told belongs to the answer; what is not whole is told as such in no family, and is charged for what it used.
+ * How an upstream's streamed response may end: with less than it sent, in contradiction to itself, or not at all.
+ * What was sent belongs to the answer; an incomplete response is complete in no family, and is charged for what it
+ * used.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { ProfileConfig } from "../../../src/config/schema-profile.ts";
+import { call, familyNames, isTold } from "../../support/clients/families.ts";
 import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
 import { eventually } from "../../support/eventually.ts";
-import { call, familyNames, isTold } from "../../support/families.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { openAccount } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
@@ -70,7 +71,7 @@ const called = {
 };
 const search = { id: "ws_v1", type: "web_search_call", status: "completed", action: { type: "search", query: "q" } };
 
-/** The events of a response of these items, that its last event has as `output`. */
+/** The events of a response with these items, whose last event has `output`. */
 function endingIn(output: readonly Json[], items: readonly Json[], end = "completed"): Json[] {
   const events = responseEvents(responseAnswer(items)).slice(0, -1);
   return [...events, { type: `response.${end}`, response: responseAnswer(output, { status: end }) }];
@@ -97,7 +98,7 @@ const whole = [
 ];
 
 describe.each([false, true])(
-  "the end of a response has all that was told before it, asked for as a stream: %s",
+  "the end of a response has everything that came before it, requested as a stream: %s",
   (stream) => {
     test.each<[string, Json[]]>([
       ["where it has none of it", endingIn([], [message, called])],
@@ -118,12 +119,12 @@ describe.each([false, true])(
       script(...events);
       const { answer, response } = await create({ stream });
       expect([answer.status, said(response.output)]).toEqual([200, whole]);
-      // It is kept so, too.
+      // It is stored that way, too.
       const again = await get(`/responses/${response.id}`);
       expect(said(((await again.json()) as Any).output)).toEqual(whole);
     });
 
-    test("and says how it ended, whatever the response in it says", async () => {
+    test("and reports how it ended, whatever the response in it says", async () => {
       const [, ...rest] = endingIn([message], [message]).toReversed();
       script(...rest.toReversed(), {
         type: "response.incomplete",
@@ -133,7 +134,7 @@ describe.each([false, true])(
       expect([response.status, said(response.output)]).toEqual(["incomplete", [whole[0]]]);
     });
 
-    test("but not where it says that the response failed, or says none", async () => {
+    test("but not where it reports a failed response, or none", async () => {
       const [, ...rest] = endingIn([message], [message]).toReversed();
       const failed = { status: "failed", error: { code: "server_error", message: "It broke." } };
       for (const end of [{ response: responseAnswer([message], failed) }, {}]) {
@@ -146,8 +147,8 @@ describe.each([false, true])(
   },
 );
 
-describe("what is no item in an output is told as it came, and", () => {
-  test("nobody stumbles over it who goes on from it, refers to it, or lists it", async () => {
+describe("an invalid item of an output is passed on as it came, and", () => {
+  test("does no harm where a caller continues it, refers to it, or lists it", async () => {
     upstream.script = (exchange) => exchange.json(200, responseAnswer([null, 5, message] as never));
     const { response } = await create({});
     const item = { type: "item_reference", id: response.output[2].id };
@@ -165,15 +166,15 @@ describe("what is no item in an output is told as it came, and", () => {
   });
 });
 
-test("a whole response that has failed is no answer, whatever it calls itself", async () => {
+test("a failed unary response is no answer, whatever its status", async () => {
   upstream.script = (exchange) => exchange.json(200, { status: "failed", output: [message] });
   expect((await create({})).answer.status).toBe(502);
 });
 
-describe.each(familyNames)("of a stream that breaks off after any of its events, to a caller of %s", (family) => {
+describe.each(familyNames)("a caller of %s, whose stream breaks off after any of its events,", (family) => {
   const events = endingIn([message, called], [message, called]);
 
-  test.each([false, true])("nothing is told as whole, nor charged as such; stream: %s", async (stream) => {
+  test.each([false, true])("gets nothing marked as complete, nor pays for it; stream: %s", async (stream) => {
     for (let cut = 0; cut < events.length; cut++) {
       const payer = openAccount(gateway);
       script(...events.slice(0, cut));
@@ -187,7 +188,7 @@ describe.each(familyNames)("of a stream that breaks off after any of its events,
   });
 });
 
-/** Returns the only call of an account, as it was written down. */
+/** Returns the record of an account's only call. */
 async function onlyCall(accountId: string): Promise<Any> {
   let rows: readonly Any[] = [];
   await eventually(async () => {
@@ -208,7 +209,7 @@ describe("searches that were made before a stream broke off are charged", () => 
     expect(Math.floor(row.cost / searchCost)).toBe(2);
   });
 
-  test("of a message, but for those that failed", async () => {
+  test("of a message, except for those that failed", async () => {
     const payer = openAccount(gateway);
     const found = (content: unknown) => ({ type: "web_search_tool_result", tool_use_id: "s", content });
     const error = { type: "web_search_tool_result_error", error_code: "unavailable" };
@@ -233,7 +234,7 @@ describe("searches that were made before a stream broke off are charged", () => 
   });
 });
 
-test("a stream of more than an answer may have is broken off, and no more of it is kept", async () => {
+test("a stream larger than an answer may be is broken off, and no more of it is kept", async () => {
   const text = "word and ".repeat(500_000);
   let sent = 0;
   upstream.script = async (exchange) => {
@@ -251,7 +252,7 @@ test("a stream of more than an answer may have is broken off, and no more of it 
   expect(Math.round(told.length / text.length)).toBe(14);
 });
 
-test("five hundred searches that nobody asked for are charged up to the hold, and the rest is waived", async () => {
+test("five hundred unrequested searches are charged up to the hold, and the rest is waived", async () => {
   const payer = openAccount(gateway);
   upstream.script = (exchange) => exchange.json(200, responseAnswer([...Array(500).fill(search), message]));
   const { answer } = await create({}, payer.apiKey);

@@ -1,6 +1,6 @@
 /**
- * Upstreams, or what stands before them, compress their answers: these are read as plain ones, and the events of a stream are
- * handed on as they come. What is coded badly, beyond measure or as nobody asked is the upstream's failure.
+ * Upstreams, or proxies before them, compress their answers: they are read like plain ones, and a stream's events are
+ * passed on as they come. A broken, oversized or unrequested coding is the upstream's failure.
  */
 import {
   brotliCompressSync,
@@ -15,8 +15,8 @@ import {
   zstdCompressSync,
 } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { call, isTold } from "../../support/clients/families.ts";
 import { hear } from "../../support/clients/hear.ts";
-import { call, isTold } from "../../support/families.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
@@ -118,20 +118,20 @@ describe("an answer that is compressed", () => {
     expect(books.of(payer)).toMatchObject({ spent: 2 * (9 * cost.input + 2 * cost.output), holds: 0 });
   });
 
-  test("is asked for by what can be read", async () => {
+  test("is requested in supported codings", async () => {
     answerWith(said("gpt", false), typeOf(false), 1_000_000);
     await call(gateway, { family: "chat", model: "gpt", stream: false, apiKey: gateway.apiKey });
     expect(upstream.received.at(-1)?.headers["accept-encoding"]).toBe("gzip, deflate, br, zstd");
   });
 
-  test("is read where it is an error, whose words are told", async () => {
+  test("is read where it is an error, and the caller gets its words", async () => {
     const bytes = gzipSync(JSON.stringify(openaiError("invalid_request_error", "the vendor's words")));
     answerWith(bytes, { ...typeOf(false), "content-encoding": "gzip" }, 1_000_000, 400);
     const answer = await call(gateway, { family: "chat", model: "gpt", stream: true, apiKey: gateway.apiKey });
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining("the vendor's words")]);
   });
 
-  test("may have nothing in it but its name", async () => {
+  test("may name its coding without a body", async () => {
     answerWith(Buffer.alloc(0), { ...typeOf(true), "content-encoding": "gzip" }, 1);
     const answer = await call(gateway, { family: "chat", model: "gpt", stream: true, apiKey: gateway.apiKey });
     expect(answer.status).toBe(502);
@@ -144,39 +144,42 @@ describe("an answer that is compressed", () => {
     zstd: () => createZstdCompress(),
   } as const;
 
-  test.each(Object.keys(packers) as (keyof typeof packers)[])("is told event by event: %s", async (coding) => {
-    upstream.script = undefined;
-    const heard: string[] = [];
-    let next = Promise.withResolvers<void>();
-    const hearing = hear(gateway, {
-      path: "/v1/chat/completions",
-      apiKey: gateway.apiKey,
-      body: { model: "gpt", stream: true, messages: [{ role: "user", content: "hi" }] },
-      onPiece: (bytes) => {
-        heard.push(bytes.toString());
-        next.resolve();
-      },
-    });
-    const exchange = await upstream.next();
-    exchange.head(200, { ...eventStream, "content-encoding": coding });
-    const packer = packers[coding]();
-    packer.on("data", (piece: Buffer) => void exchange.write(piece));
-    const flush = { gzip: constants.Z_SYNC_FLUSH, deflate: constants.Z_SYNC_FLUSH };
-    const kind = coding === "br" ? constants.BROTLI_OPERATION_FLUSH : constants.ZSTD_e_flush;
-    const say = (text: string) => {
-      packer.write(text);
-      packer.flush(flush[coding as "gzip"] ?? kind);
-    };
-    for (const chunk of helloChunks.slice(1)) {
-      next = Promise.withResolvers();
-      say(openaiFrames(chunk));
-      await next.promise;
-    }
-    expect(heard.length).toBe(3);
-    packer.end(done);
-    packer.once("end", () => exchange.end());
-    expect((await hearing.answer).text).toContain("[DONE]");
-  });
+  test.each(Object.keys(packers) as (keyof typeof packers)[])(
+    "reaches the caller event by event: %s",
+    async (coding) => {
+      upstream.script = undefined;
+      const heard: string[] = [];
+      let next = Promise.withResolvers<void>();
+      const hearing = hear(gateway, {
+        path: "/v1/chat/completions",
+        apiKey: gateway.apiKey,
+        body: { model: "gpt", stream: true, messages: [{ role: "user", content: "hi" }] },
+        onPiece: (bytes) => {
+          heard.push(bytes.toString());
+          next.resolve();
+        },
+      });
+      const exchange = await upstream.next();
+      exchange.head(200, { ...eventStream, "content-encoding": coding });
+      const packer = packers[coding]();
+      packer.on("data", (piece: Buffer) => void exchange.write(piece));
+      const flush = { gzip: constants.Z_SYNC_FLUSH, deflate: constants.Z_SYNC_FLUSH };
+      const kind = coding === "br" ? constants.BROTLI_OPERATION_FLUSH : constants.ZSTD_e_flush;
+      const say = (text: string) => {
+        packer.write(text);
+        packer.flush(flush[coding as "gzip"] ?? kind);
+      };
+      for (const chunk of helloChunks.slice(1)) {
+        next = Promise.withResolvers();
+        say(openaiFrames(chunk));
+        await next.promise;
+      }
+      expect(heard.length).toBe(3);
+      packer.end(done);
+      packer.once("end", () => exchange.end());
+      expect((await hearing.answer).text).toContain("[DONE]");
+    },
+  );
 });
 
 describe("an answer that is compressed badly", () => {

@@ -1,6 +1,6 @@
 /**
- * What callers see of an upstream that dies while they come at a hundred a second; `npm run test:load` does the same for
- * longer, and harder.
+ * What callers see of an upstream that dies under a hundred requests a second. `npm run test:load` does the same
+ * longer and harder.
  */
 import { expect, test, vi } from "vitest";
 import { oneDies, oneFlaps, onlyOneIsDead } from "../../load/scenes.ts";
@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const perSecond = 100;
 
-test("where one of two targets dies, no call fails that had not begun to stream", async () => {
+test("callers of two targets, one of which dies, lose no call that had not begun to stream", async () => {
   const { missed, failed, broken, answered, calls, received } = await oneDies({ perSecond, seconds: 2 });
   expect({ missed, failed }).toEqual({ missed: [], failed: 0 });
   expect(answered + broken).toBe(calls);
@@ -18,13 +18,13 @@ test("where one of two targets dies, no call fails that had not begun to stream"
   expect(Math.min(...received)).toBeGreaterThan(0);
 });
 
-test("where it dies and comes back, none fails in the meantime", async () => {
+test("callers lose no call while a target dies and comes back", async () => {
   const { missed, failed, received } = await oneFlaps({ perSecond, seconds: 3 }, 1);
   expect({ missed, failed }).toEqual({ missed: [], failed: 0 });
   expect(Math.min(...received)).toBeGreaterThan(0);
 });
 
-test("where the only target is dead, it is sent at most a fifth more than is asked", async () => {
+test("callers of a single dead target send it at most a fifth more requests", async () => {
   const noBreaker = { failures: Number.MAX_SAFE_INTEGER, openMs: 1 };
   const { missed, failed, calls, received } = await onlyOneIsDead({ perSecond, seconds: 1 }, noBreaker);
   expect({ missed, failed }).toEqual({ missed: [], failed: calls });

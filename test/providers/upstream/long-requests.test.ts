@@ -1,6 +1,6 @@
 /**
- * What is long is read and written in turns, and some of it past its long texts. No server may tell: what it is sent is what it is
- * sent for the same request with short texts, but for these.
+ * Long requests are read and written in turns, and partly without their long strings. No server can tell: it gets
+ * what it gets for the same request with short strings, except for those.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { TestGateway } from "../../support/gateway.ts";
@@ -14,7 +14,7 @@ type Body = Readonly<Record<string, unknown>>;
 
 const parameters = { type: "object", properties: { city: { type: "string" } } };
 
-/** With texts in all places where profiles and translations change what stands around them. */
+/** Has texts in all places that profiles and translations change. */
 const requests: Readonly<Record<string, (text: Texts) => Body>> = {
   "/chat/completions": (text) => ({
     max_tokens: 100,
@@ -79,7 +79,7 @@ const requests: Readonly<Record<string, (text: Texts) => Body>> = {
 };
 
 const short: Texts = (place) => `a text (${place})`;
-/** Longer than what stands in an outline as it is; the three kinds are read in ways of their own. */
+/** Longer than what an outline keeps; the three kinds are read in different ways. */
 const long: Texts = (place) => short(place) + ["plain ", "wide é ", 'escaped " '][place % 3]?.repeat(8_000);
 
 const servers = [
@@ -106,7 +106,7 @@ describe.each(servers)("$model at $vendor", ({ vendor, model, kind }) => {
     await upstream.close();
   });
 
-  /** Returns what the upstream is asked, or what the caller is told where it is not asked. */
+  /** Returns the upstream's request, or the caller's answer where there is none. */
   const send = async (path: string, body: Body): Promise<unknown> => {
     asked = [];
     const answer = await fetch(`${gateway.baseUrl}${path}`, {

@@ -1,6 +1,6 @@
 /**
- * The queue before an upstream that may have only so many calls at a time: never more of them are there, those of a higher
- * tier go first, and who may not wait is refused, or asked elsewhere. Who leaves is gone at once.
+ * The queue before an upstream with a limited number of calls: the limit holds, higher tiers go first, and calls that
+ * may not wait are refused or sent elsewhere. An aborted call leaves at once.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Frames } from "../../../src/call/call.ts";
@@ -67,7 +67,7 @@ function ask({
   });
 }
 
-/** Resolves when so many calls have been reserved and not ended: they are at the upstream, or wait for it. */
+/** Resolves when so many calls are reserved and not ended: they are at the upstream, or wait for it. */
 const underWay = (count: number) => vi.waitFor(() => expect(gateway.storage.holds.total().count).toBe(count), 10_000);
 
 const contentOf = ({ body }: ScriptedExchange) => JSON.parse(body.toString()).messages[0].content as string;
@@ -83,7 +83,7 @@ afterEach(async () => {
   await Promise.all([first.close(), second.close()]);
 });
 
-test("never more calls are at the upstream than may be, and all are answered", async () => {
+test("the upstream never has more calls than its limit, and all callers are answered", async () => {
   await start({ max_concurrent: 4 });
   let most = 0;
   let open: ScriptedExchange[] = [];
@@ -91,7 +91,7 @@ test("never more calls are at the upstream than may be, and all are answered", a
     most = Math.max(most, first.openRequests);
     open.push(exchange);
     if (open.length < 4 && first.received.length < 50) return;
-    // Who does not keep to the bound comes meanwhile.
+    // Meanwhile a caller with a disallowed bound comes.
     setTimeout(() => {
       const answered = open;
       open = [];
@@ -104,7 +104,7 @@ test("never more calls are at the upstream than may be, and all are answered", a
   expect(first.received).toHaveLength(50);
 });
 
-test("who has a higher tier goes first, and of one tier who came first", async () => {
+test("callers of a higher tier go first, and within a tier in order of arrival", async () => {
   await start({});
   const payers = { free: openAccount(gateway), premium: openAccount(gateway, { recharge: 300_000_000 }) };
   const holder = ask({ content: "holder" });
@@ -122,7 +122,7 @@ test("who has a higher tier goes first, and of one tier who came first", async (
   expect(responses.map((response) => response.headers.get("x-gateway-attempts"))).toEqual(Array(5).fill("1"));
 });
 
-test("the time in the queue is told, and is neither the upstream's nor the gateway's", async () => {
+test("the time in the queue is reported, and counts neither as the upstream's nor as the gateway's", async () => {
   await start({});
   const holder = ask();
   const held = await first.next();
@@ -140,8 +140,8 @@ test("the time in the queue is told, and is neither the upstream's nor the gatew
   expect(Math.max(upstream, own)).toBeLessThan(90);
 });
 
-describe("where no more may wait", () => {
-  test("a call is refused, and told when to come again", async () => {
+describe("with a full queue", () => {
+  test("a caller is refused, and told when to retry", async () => {
     await start({ max_queued: 1 });
     const holder = ask();
     const held = await first.next();
@@ -156,13 +156,13 @@ describe("where no more may wait", () => {
     expect(first.received).toHaveLength(2);
   });
 
-  test("and none may, a call is answered all the same where there is a place", async () => {
+  test("of no length, a caller is still answered where there is a slot", async () => {
     await start({ max_queued: 0 });
     first.script = answerIt;
     for (let i = 0; i < 5; i++) expect((await ask()).status).toBe(200);
   });
 
-  test("another target is asked at once, and the full one is not taken for broken", async () => {
+  test("another target is tried at once, and the full one does not trip its breaker", async () => {
     const targets = [at("first"), at("second", 1)];
     const retries = { attempts: 2, share: 0 };
     await start({ max_queued: 0 }, targets, { retries, breaker: { failures: 1, openMs: 60_000 } });
@@ -181,7 +181,7 @@ describe("where no more may wait", () => {
     expect((await ask()).headers.get("x-gateway-upstream")).toBe("first");
   });
 
-  test("who leaves makes room for another at once, and is never asked for", async () => {
+  test("a caller that disconnects makes room at once, and is never sent to the upstream", async () => {
     await start({ max_queued: 1 });
     const holder = ask();
     const held = await first.next();
@@ -202,7 +202,7 @@ describe("where no more may wait", () => {
   });
 });
 
-describe("a call that has waited as long as it may", () => {
+describe("a caller that has waited its maximum", () => {
   test.each([
     ["the upstream's queue", { max_wait_seconds: 0.1 }, undefined],
     ["its caller", {}, "0.1"],
@@ -221,7 +221,7 @@ describe("a call that has waited as long as it may", () => {
   });
 });
 
-describe("a stream has its place", () => {
+describe("a stream holds its slot", () => {
   async function streaming(signal?: AbortSignal) {
     await start({});
     const asked = ask({ stream: true, ...(signal ? { signal } : {}) });
@@ -251,7 +251,7 @@ describe("a stream has its place", () => {
     expect((await waiting).status).toBe(200);
   });
 
-  test("until its caller leaves", async () => {
+  test("until its caller disconnects", async () => {
     const leave = new AbortController();
     const { exchange, waiting } = await streaming(leave.signal);
     leave.abort();
@@ -260,7 +260,7 @@ describe("a stream has its place", () => {
   });
 });
 
-test("several prompts of one stream do not wait for each other's places", async () => {
+test("several prompts of one stream do not wait for each other's slots", async () => {
   await start({ max_concurrent: 1, max_wait_seconds: 2 });
   first.script = (exchange) => {
     exchange.head(200, eventStream);
@@ -279,9 +279,9 @@ test("several prompts of one stream do not wait for each other's places", async 
 describe("what the operator sees", () => {
   const queue = { max_concurrent: 2, max_queued: 3, max_wait_seconds: 60 };
   const attempt = (signal: AbortSignal) =>
-    ({ signal, priority: 0, timeouts: {}, facts: { queuedMs: 0 } }) as unknown as Attempt<"chat", "stream">;
+    ({ signal, priority: 0, timeouts: {}, record: { queuedMs: 0 } }) as unknown as Attempt<"chat", "stream">;
 
-  /** A provider whose streams go on for ever. */
+  /** A provider whose streams never end. */
   function endless(): Provider {
     async function* frames(): Frames {
       for (;;) yield await new Promise<Wire[]>(() => {});
@@ -291,11 +291,11 @@ describe("what the operator sees", () => {
   }
 
   const speakBehind = (queues: ReturnType<typeof createQueues>) => {
-    const speak = queues.before("far", endless()).speaks.chat as Speak<"chat">;
+    const speak = queues.wrap("far", endless()).speaks.chat as Speak<"chat">;
     return async (asked: Attempt<"chat", "stream">) => speak(asked);
   };
 
-  test("is who has a place and who waits; frames that nobody reads give theirs back when the caller leaves", async () => {
+  test("is the calls with a slot and those that wait; unread frames free theirs when the caller disconnects", async () => {
     await start({});
     const queues = createQueues([{ name: "far", queue }]);
     const speak = speakBehind(queues);
@@ -314,17 +314,17 @@ describe("what the operator sees", () => {
     for (const caller of callers) caller.abort();
     await Promise.all(asked);
     expect(seen()).toEqual([0, 0, 2]);
-    // Turns that nobody waits for hinder nobody.
+    // Jobs of aborted calls delay nobody.
     const { signal } = new AbortController();
     await Promise.all([speak(attempt(signal)), speak(attempt(signal))]);
     expect(seen()).toEqual([2, 0, 2]);
   });
 
-  test("is nothing of an upstream without a queue, which is asked as it is", async () => {
+  test("is nothing for an upstream without a queue, which is called directly", async () => {
     await start({});
     const queues = createQueues([{ name: "far" }]);
     const provider = endless();
-    expect(queues.before("far", provider)).toBe(provider);
+    expect(queues.wrap("far", provider)).toBe(provider);
     expect([queues.running("far"), queues.queued("far"), queues.maxConcurrent("far")]).toEqual([0, 0, undefined]);
   });
 });

@@ -1,4 +1,4 @@
-/** An upstream with several keys, headers and a query of its own. */
+/** An upstream with several keys, and with headers and a query of its own. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { UpstreamConfig } from "../../../src/config/config.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
@@ -46,7 +46,7 @@ async function ask(): Promise<number> {
 const keyOf = ({ headers }: ScriptedExchange) => headers.authorization?.replace("Bearer ", "");
 const keysSent = () => upstream.received.splice(0).map(keyOf);
 
-test("keys are taken in turn", async () => {
+test("callers use the keys in turn", async () => {
   upstream.script = answerAsOpenAi;
   await start({ api_keys: ["key-a", "key-b", "key-c"] });
   for (let i = 0; i < 4; i++) expect(await ask()).toBe(200);
@@ -75,7 +75,7 @@ test.each([
   expect(keysSent()).toContain("key-a");
 });
 
-test("where all rest, the upstream's own refusal is told", async () => {
+test("with all keys at rest, callers get the upstream's own refusal", async () => {
   upstream.script = (exchange) => exchange.json(429, { error: { message: "slow down" } }, { "retry-after": "30" });
   await start({ api_keys: ["key-a", "key-b"] });
   expect(await ask()).toBe(429);
@@ -84,14 +84,14 @@ test("where all rest, the upstream's own refusal is told", async () => {
   expect(keysSent()).toHaveLength(1);
 });
 
-test("what a caller does wrong is told at once, and rests no key", async () => {
+test("a caller's own mistake is reported at once, and rests no key", async () => {
   upstream.script = (exchange) => exchange.json(400, { error: { message: "too long" } });
   await start({ api_keys: ["key-a", "key-b"] });
   expect([await ask(), await ask()]).toEqual([400, 400]);
   expect(keysSent()).toEqual(["key-a", "key-b"]);
 });
 
-test("the key goes into the header that is named, with further headers and a query", async () => {
+test("the key goes into the configured header, with further headers and a query", async () => {
   upstream.script = answerAsOpenAi;
   await start({ api_key: "k", credential: "Api-Key", headers: { "X-Title": "ours" }, query: { "api-version": "v 1" } });
   expect(await ask()).toBe(200);
@@ -100,7 +100,7 @@ test("the key goes into the header that is named, with further headers and a que
   expect(path).toBe("/v1/chat/completions?api-version=v+1");
 });
 
-test("so do those of an upstream of Anthropic's API", async () => {
+test("so it does for an upstream of Anthropic's API", async () => {
   upstream.script = answerAsAnthropic;
   await start({ kind: "anthropic", api_key: "k", headers: { "x-title": "ours" }, query: { beta: "true" } });
   expect(await ask()).toBe(200);

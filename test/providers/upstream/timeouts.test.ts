@@ -1,7 +1,7 @@
 /**
- * How long an upstream may take: for a connection, for its first byte, between two pieces, and in all. What takes longer is
- * broken off; before anything was told another target is asked, and afterwards the stream ends with an error. A caller may
- * wait for less, never for more, and no caller's haste closes an upstream to others.
+ * How long an upstream may take: for a connection, the first byte, between two chunks, and in total. Slower ones are
+ * broken off; before anything was sent another target is tried, afterwards the stream ends with an error. A caller
+ * may set shorter bounds, never longer ones, and no caller's bounds trip the breaker for others.
  */
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -110,7 +110,7 @@ async function timed<T>(work: () => Promise<T>): Promise<readonly [T, number]> {
   return [await work(), performance.now() - begunAt];
 }
 
-/** A bound is kept, and not only by the timers behind it, which come a second later. */
+/** A bound is kept, and not only by the timers behind it, which fire a second later. */
 function expectAbout(ms: number, seconds: number) {
   expect(ms).toBeGreaterThan(seconds * 1000 - 20);
   expect(ms).toBeLessThan(seconds * 1000 + 1000);
@@ -147,7 +147,7 @@ for (const kind of ["openai", "anthropic"] as const) {
   const target = [at("first"), at("second", 1)];
 
   describe(`an upstream of the ${kind} family`, () => {
-    test("that never answers is given up, and nothing is charged", async () => {
+    test("that never answers is broken off, and nothing is charged", async () => {
       await start({ kind, timeouts: { first_byte_seconds: short } });
       const [response, ms] = await timed(() => ask({ kind }));
       expect(response.status).toBe(504);
@@ -158,7 +158,7 @@ for (const kind of ["openai", "anthropic"] as const) {
       await expectNothingCharged();
     });
 
-    test("that never answers is replaced by another, and the failure is told in the gateway's own words", async () => {
+    test("that never answers is replaced by another, and the failure is reported in the gateway's own words", async () => {
       await start(
         { kind, timeouts: { first_byte_seconds: short }, targets: target },
         { retries: { attempts: 2, share: 0 } },
@@ -167,13 +167,13 @@ for (const kind of ["openai", "anthropic"] as const) {
       const response = await ask({ kind });
       expect([response.status, response.headers.get("x-gateway-attempts")]).toEqual([200, "2"]);
       expect(JSON.parse((await latest())?.tried ?? "null")).toMatchObject([{ failure: `no answer in ${short} s` }]);
-      // What was waited for the one that failed is the upstream's time, and not the gateway's.
+      // The wait for the failed target counts as the upstream's time, not the gateway's.
       const [upstream = 0, own = 0] = ["upstream", "gateway"].map((part) => timingOf(response, part));
       expect(upstream).toBeGreaterThan(short * 1000 - 20);
       expect(own).toBeLessThan(short * 500);
     });
 
-    test("that sends its head and then nothing is given up", async () => {
+    test("that sends its head and then nothing is broken off", async () => {
       await start({ kind, timeouts: { idle_seconds: short } });
       first.script = (exchange) => exchange.head(200, { "content-type": "application/json" });
       const [response, ms] = await timed(() => ask({ kind }));
@@ -183,7 +183,7 @@ for (const kind of ["openai", "anthropic"] as const) {
       await expectNothingCharged();
     });
 
-    test("whose stream falls silent after its first words ends it with an error", async () => {
+    test("whose stream falls silent after its first content has it ended with an error", async () => {
       await start({ kind, timeouts: { idle_seconds: short } });
       first.script = words(kind);
       const response = await ask({ kind, stream: true });
@@ -196,7 +196,7 @@ for (const kind of ["openai", "anthropic"] as const) {
       expect(await latest()).toMatchObject({ outcome: Outcome.BROKEN, output: expect.any(Number) });
     });
 
-    test("whose stream goes on for ever is broken off when the time for all of it is over", async () => {
+    test("with an endless stream is broken off at the total bound", async () => {
       await start({ kind, timeouts: { total_seconds: 0.3, idle_seconds: 60 } });
       first.script = async (exchange) => {
         await words(kind)(exchange);
@@ -214,7 +214,7 @@ function timingOf(response: Response, part: string): number {
   return Number(new RegExp(`\\b${part};dur=([\\d.]+)`).exec(response.headers.get("server-timing") ?? "")?.[1]);
 }
 
-test("an upstream that takes no connection is given up", async () => {
+test("an upstream that accepts no connection is given up", async () => {
   const stuffed = await startStuffedListener();
   try {
     await start({ timeouts: { connect_seconds: short }, baseUrl: stuffed.baseUrl });
@@ -228,7 +228,7 @@ test("an upstream that takes no connection is given up", async () => {
   }
 });
 
-test("a connection that is there already is not waited for: the bound of another part is not its", async () => {
+test("an open connection is not subject to the bound of connecting", async () => {
   await start({ timeouts: { connect_seconds: short } });
   first.script = (exchange) => exchange.json(200, families.openai.answer);
   expect((await ask()).status).toBe(200);
@@ -240,7 +240,7 @@ test("a connection that is there already is not waited for: the bound of another
   expect(first.connections).toBe(1);
 });
 
-test("a piece in time begins the wait for the next one anew", async () => {
+test("a chunk in time restarts the wait for the next one", async () => {
   await start({ timeouts: { idle_seconds: short } });
   first.script = async (exchange) => {
     await words("openai")(exchange);
@@ -253,7 +253,7 @@ test("a piece in time begins the wait for the next one anew", async () => {
   expect(await (await ask({ stream: true })).text()).toContain("[DONE]");
 });
 
-test("who reads slowly is not taken for an upstream that is silent", async () => {
+test("a slow caller does not count as a silent upstream", async () => {
   await start({ timeouts: { idle_seconds: short } });
   const long = frame(chunk({ content: "x".repeat(100_000) }));
   first.script = async (exchange) => {
@@ -286,7 +286,7 @@ describe("the header x-gateway-timeout", () => {
     await stuffed.close();
   });
 
-  test("lowers the wait between two pieces", async () => {
+  test("lowers the wait between two chunks", async () => {
     await start({ timeouts: long });
     first.script = words("openai");
     const [text, ms] = await timed(async () => (await ask({ stream: true, timeout: "idle=0.2" })).text());
@@ -294,7 +294,7 @@ describe("the header x-gateway-timeout", () => {
     expectAbout(ms, 0.2);
   });
 
-  test("lowers the time for all attempts together, and a number alone means that", async () => {
+  test("lowers the total for all attempts, and a number alone means that", async () => {
     const targets = [at("first"), at("second", 1)];
     await start({ timeouts: long, targets }, { retries: { attempts: 3, share: 1 } });
     for (const timeout of ["0.2", "total=0.2"]) {
@@ -306,7 +306,7 @@ describe("the header x-gateway-timeout", () => {
     expect([first.received.length, second.received.length]).toEqual([2, 0]);
   });
 
-  test("leaves a second attempt what the first has left of the time", async () => {
+  test("leaves a second attempt the rest of the first one's time", async () => {
     const targets = [at("first"), at("second", 1)];
     await start({ timeouts: { first_byte_seconds: 0.2 }, targets }, { retries: { attempts: 3, share: 1 } });
     const [response, ms] = await timed(() => ask({ timeout: "total=0.4" }));
@@ -316,7 +316,7 @@ describe("the header x-gateway-timeout", () => {
     expect([first.received.length, second.received.length]).toEqual([1, 1]);
   });
 
-  test("raises nothing", async () => {
+  test("raises no bound", async () => {
     await start({ timeouts: { first_byte_seconds: 0.2 } });
     const [response, ms] = await timed(() => ask({ timeout: "first_byte=60, connect=60, idle=60, total=600" }));
     expect(response.status).toBe(504);
@@ -324,7 +324,7 @@ describe("the header x-gateway-timeout", () => {
   });
 
   test.each(["", "0", "soon", "total=", "read=3", "total=-1", "1e3", "total=1;idle=1", "total=0.0"])(
-    "is refused where it says %j",
+    "is refused with %j",
     async (timeout) => {
       await start({});
       const response = await ask({ timeout });
@@ -334,20 +334,20 @@ describe("the header x-gateway-timeout", () => {
     },
   );
 
-  test("closes no upstream to others, however little its caller would wait", async () => {
+  test("trips no breaker for others, however short its caller's bounds", async () => {
     await start({}, { breaker: { failures: 2, openMs: 60_000 } });
     for (let i = 0; i < 4; i++) expect((await ask({ timeout: "first_byte=0.05" })).status).toBe(504);
     first.script = (exchange) => exchange.json(200, families.openai.answer);
     expect((await ask()).status).toBe(200);
   });
 
-  test("takes no retry that others may need", async () => {
+  test("uses up no retry that others may need", async () => {
     await start({}, { retries: { attempts: 3, share: 1 } });
     expect((await ask({ timeout: "first_byte=0.05" })).status).toBe(504);
     expect(first.received).toHaveLength(1);
   });
 
-  test("does not keep the upstream's own time-outs from closing it", async () => {
+  test("does not keep the upstream's own time-outs from tripping its breaker", async () => {
     await start({ timeouts: { first_byte_seconds: 0.05 } }, { breaker: { failures: 2, openMs: 60_000 } });
     for (let i = 0; i < 2; i++) expect((await ask({ timeout: "30" })).status).toBe(504);
     expect((await ask()).status).toBe(503);
@@ -355,7 +355,7 @@ describe("the header x-gateway-timeout", () => {
   });
 });
 
-test("who asks for nothing costs no timer", () => {
+test("a caller without bounds costs no timer", () => {
   const unbounded = { connectMs: undefined, firstByteMs: undefined, idleMs: undefined, totalMs: undefined };
   const boundsFor = createBounds(defaultTimeouts);
   expect(boundsFor({})).toEqual(unbounded);
@@ -386,7 +386,7 @@ describe("an embedded model", () => {
     ["0.2", { simulate_silence: "true" }, "no end of its answer within `x-gateway-timeout`"],
     ["first_byte=0.2", { simulate_delay_ms: "60000" }, "no answer in 0.2 s"],
     ["total=60, first_byte=0.2", { simulate_silence: "true" }, "no answer in 0.2 s"],
-  ])("is held to %s as well", async (timeout, metadata, said) => {
+  ])("keeps %s as well", async (timeout, metadata, said) => {
     const [{ status, text, timing }, ms] = await askEmbedded(timeout, metadata);
     expect(status).toBe(504);
     expect(text).toContain(said);
@@ -401,7 +401,7 @@ describe("an embedded model", () => {
     expectAbout(ms, 0.2);
   });
 
-  test.each([false, true])("that is in time answers as ever, streamed: %s", async (stream) => {
+  test.each([false, true])("that is in time answers normally, streamed: %s", async (stream) => {
     const delays = { simulate_delay_ms: "50", simulate_token_delay_ms: "1" };
     const [{ status, text }] = await askEmbedded("total=60, first_byte=30, idle=30", delays, stream);
     expect(status).toBe(200);

@@ -1,4 +1,4 @@
-/** An upstream's answer, read whole: whoever waits for it hears of its end, or of what it fails by. */
+/** An upstream's unary answer: its reader learns of its end, or of its failure. */
 import { afterEach, expect, test, vi } from "vitest";
 import { type Reader, UpstreamReply } from "../../../src/providers/upstream/reply.ts";
 import { readWhole } from "../../../src/providers/upstream/whole-body.ts";
@@ -24,20 +24,20 @@ function reading(maxBytes: number) {
   return { reader: reader as Reader, whole };
 }
 
-test("its pieces are one", async () => {
+test("a body's chunks are joined", async () => {
   const { reader, whole } = reading(10);
   for (const piece of ["he", "ll", "o"]) reader.take([Buffer.from(piece)]);
   reader.resolve();
   expect(String(await whole)).toBe("hello");
 });
 
-test("one that is too large is refused where it becomes so", () => {
+test("a body is refused where it becomes too large", () => {
   const { reader } = reading(3);
   reader.take([Buffer.from("one")]);
   expect(() => reader.take([Buffer.from("more")])).toThrow("too large");
 });
 
-test("one that there is no memory for fails, and is not waited for for ever", async () => {
+test("a body without memory for it fails, and does not wait for ever", async () => {
   const { reader, whole } = reading(10);
   for (const piece of ["he", "llo"]) reader.take([Buffer.from(piece)]);
   vi.spyOn(Buffer, "concat").mockImplementation(() => {

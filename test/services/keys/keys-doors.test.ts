@@ -12,16 +12,7 @@ import { WireFault } from "../../../src/wire/fault.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import {
-  accepted,
-  type Body,
-  caseModels,
-  caseTime,
-  type KeyCase,
-  pathOf,
-  type Rpc,
-  refused,
-} from "../../support/key-cases.ts";
+import { accepted, type Body, caseModels, caseTime, type KeyCase, pathOf, type Rpc, refused } from "./key-cases.ts";
 
 const rpcs = Object.keys(pathOf) as Rpc[];
 

@@ -21,7 +21,7 @@ import { createCatalog } from "../../../src/targets/catalog.ts";
 import type { JsonObject, JsonValue } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { temporaryFolder } from "../../support/command.ts";
-import { accepted, type Body, caseModels, caseTime, type KeyCase, type Rpc, refused } from "../../support/key-cases.ts";
+import { accepted, type Body, caseModels, caseTime, type KeyCase, type Rpc, refused } from "./key-cases.ts";
 
 const maxKeys = 5000;
 const dayMs = 86_400_000;

@@ -8,7 +8,7 @@ import { UpstreamHealthSchema } from "../../../gen/modelgateway/v1/operator_pb.t
 import type { Answer } from "../../../src/call/call.ts";
 import { cancelled, upstreamFailed, upstreamRefused, upstreamTimeout } from "../../../src/call/refusals.ts";
 import type { Attempt, Provider } from "../../../src/providers/contract.ts";
-import { createHealth, type Fared } from "../../../src/providers/upstream/health.ts";
+import { createHealth, type UpstreamHealth } from "../../../src/providers/upstream/health.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { issueKey } from "../../../src/services/keys/issue-key.ts";
 import { healthOf, upstreamMessage, upstreamStates } from "../../../src/services/operator/upstream-message.ts";
@@ -406,7 +406,7 @@ describe("an upstream that is busy or failing", () => {
   });
 
   test("is told with whether its checks pass, where they are made", () => {
-    const seen = { fared: createHealth(() => now).fared, queued: () => 0, maxConcurrent: () => undefined };
+    const seen = { fared: createHealth(() => now).of, queued: () => 0, maxConcurrent: () => undefined };
     const upstreams = ["up", "down", "unchecked"].map((name) => ({ name, kind: "openai", base_url: "" }));
     const checks: Readonly<Record<string, boolean>> = { up: true, down: false };
     const states = upstreamStates(upstreams, createCatalog([]), {
@@ -453,7 +453,7 @@ describe("the health of an upstream", () => {
       clock.at += ms;
       return { kind: "whole", body };
     };
-    return { clock, attempt, answers, fared: () => health.fared("far"), health };
+    return { clock, attempt, answers, fared: () => health.of("far"), health };
   }
 
   const fails = (error: unknown) => () => Promise.reject(error);
@@ -504,7 +504,7 @@ describe("the health of an upstream", () => {
 
   test("is of the last 15 minutes, and of the last 1,000 attempts at most", async () => {
     const { attempt, answers, fared, clock } = watch();
-    const count = ({ attempts, failures }: Fared) => [attempts, failures];
+    const count = ({ attempts, failures }: UpstreamHealth) => [attempts, failures];
     for (let i = 0; i < 5; i++) await expect(attempt(fails(upstreamTimeout()))).rejects.toThrow();
     clock.at += 15 * 60_000;
     await attempt(() => answers());
@@ -553,7 +553,7 @@ describe("the health of an upstream", () => {
   });
 
   test("is unknown of one that was never asked", () => {
-    expect(watch().health.fared("another")).toMatchObject({ attempts: 0, running: 0, lastFailure: undefined });
+    expect(watch().health.of("another")).toMatchObject({ attempts: 0, running: 0, lastFailure: undefined });
   });
 });
 

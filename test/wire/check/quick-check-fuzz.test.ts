@@ -1,4 +1,6 @@
-/** The fuzzer of requests' readers and checks: it finds no difference in a second or so, and finds one where there is one. */
+/**
+ * The fuzzer of request readers and checks finds no difference in about a second, and finds one where it is planted.
+ */
 import { describe, expect, test } from "vitest";
 import { WireFault } from "../../../src/wire/fault.ts";
 import { fuzzQuickCheck } from "../../fuzz/targets/quick-check.ts";
@@ -19,19 +21,19 @@ describe("the fuzzer of readers and checks", () => {
     expect(told[0]).toEqual(told[1]);
   });
 
-  test("ends at its time", async () => {
+  test("ends on time", async () => {
     const begun = performance.now();
     await fuzzQuickCheck({ seconds: 0.2, seed: 1 });
     expect(performance.now() - begun).toBeLessThan(5000);
   });
 
-  test("tells the seed and the case where a check is sure of what the validator refuses", async () => {
+  test("reports the seed and the case where a check accepts what the validator refuses", async () => {
     const fuzzing = fuzzQuickCheck({ seconds: 20, seed: 1, cases: 500, isSure: () => true });
     await expect(fuzzing).rejects.toThrow(/^seed \d+: \w+ \d+ bytes: it is sure of what is refused.*\nbase64/s);
   });
 
-  test("tells the seed and the case where a reader takes a member twice", async () => {
-    // What is no JSON at all it refuses as it should, whichever case comes first.
+  test("reports the seed and the case where a reader accepts a duplicate member", async () => {
+    // Text that is not JSON is refused as it should be, whichever case comes first.
     const read = (bytes: Buffer) => {
       try {
         return JSON.parse(bytes.toString());

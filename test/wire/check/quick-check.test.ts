@@ -1,6 +1,4 @@
-/**
- * The quick check is sure of ordinary requests, and never of one that the reader or the validator refuses.
- */
+/** The quick check accepts ordinary requests, and never one that the reader or the validator refuses. */
 import { ok, strictEqual } from "node:assert";
 import { readFileSync } from "node:fs";
 import {
@@ -26,22 +24,22 @@ import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { CreateResponseRequestSchema as responses } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { CreateSpeechRequestSchema as speech } from "../../../gen/modelgateway/v1/speech_pb.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
-import { isSureOfLong } from "../../../src/wire/check/long-check.ts";
-import { isSurelySound as isSureAtOnce } from "../../../src/wire/check/quick-check.ts";
+import { isLongSurelyValid } from "../../../src/wire/check/long-check.ts";
+import { isSurelyValidRequest as isSureAtOnce } from "../../../src/wire/check/quick-check.ts";
 import { WireFault } from "../../../src/wire/fault.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 
 const validator = createValidator();
 
-/** It is as sure in turns. */
+/** Runs the check at once and in turns: both agree. */
 function isSurelySound(desc: DescMessage, json: JsonObject): boolean {
   const isSure = isSureAtOnce(desc, json);
-  strictEqual(runNow(isSureOfLong(desc, json)), isSure);
+  strictEqual(runNow(isLongSurelyValid(desc, json)), isSure);
   return isSure;
 }
 
-/** Whether it is read and keeps its bounds. */
+/** Reports whether the request is read and keeps its bounds. */
 function isSound(desc: DescMessage, json: JsonObject): boolean {
   try {
     return validator.validate(desc, readMessage(desc, json, { lenient: false })).kind === "valid";
@@ -99,7 +97,7 @@ const ordinary: readonly (readonly [name: string, desc: DescMessage, json: JsonO
   ["speech", speech, { model: "m", input: "Hello", voice: "alloy" }],
 ];
 
-describe("it is sure of", () => {
+describe("the quick check accepts", () => {
   test.each(ordinary)("%s", (_, desc, json) => {
     ok(isSurelySound(desc, json));
     ok(isSound(desc, json));
@@ -114,7 +112,7 @@ describe("it is sure of", () => {
   });
 });
 
-describe("what it is sure of is sound", () => {
+describe("what the quick check accepts is valid", () => {
   const services: readonly DescService[] = [InferenceService, KeyService, OperatorService];
   const inputs = new Set(services.flatMap(({ methods }) => methods.map(({ input }) => input)));
   test.each([...inputs].map((desc) => [desc.name, desc] as const))("%s", (_, desc) => {
@@ -127,7 +125,7 @@ describe("what it is sure of is sound", () => {
     );
   });
 
-  test("also of each bound alone, where all else is as it should be", () => {
+  test("for each bound alone, with everything else valid", () => {
     for (const field of chat.fields) {
       fc.assert(
         fc.property(fieldOf(field, 4), (value) => {
@@ -140,14 +138,14 @@ describe("what it is sure of is sound", () => {
     }
   });
 
-  test("also of keys that may not stand in a map", () => {
+  test("for forbidden keys in a map", () => {
     for (const key of ["a", "\ud800", "__proto__"]) {
       const json = { ...named, metadata: JSON.parse(`{${JSON.stringify(key)}: "b"}`) };
       strictEqual(isSurelySound(chat, json), isSound(chat, json), key);
     }
   });
 
-  test("also of messages as deep as they are read, and deeper", () => {
+  test("for messages at the maximum depth, and deeper", () => {
     let content: JsonValue = "a";
     for (let depth = 0; depth < 60; depth++) {
       const json: JsonObject = { model: "m", max_tokens: 5, messages: [{ role: "user", content }] };
@@ -157,7 +155,7 @@ describe("what it is sure of is sound", () => {
     ok(!isSound(messages, { model: "m", max_tokens: 5, messages: [{ role: "user", content }] }));
   });
 
-  test("also of as many members and messages as are read, and of one more", () => {
+  test("for the maximum number of members and messages, and one more", () => {
     const numbered = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 1]));
     for (const most of [20_000, 20_001]) {
       const messages = Array(most).fill(said[0]);
@@ -173,7 +171,7 @@ describe("what it is sure of is sound", () => {
     }
   });
 
-  test.each(ordinary)("also of %s in which something odd stands somewhere", (_, desc, json) => {
+  test.each(ordinary)("for %s with an odd value somewhere", (_, desc, json) => {
     let sure = 0;
     fc.assert(
       fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), (changes) => {
@@ -189,13 +187,13 @@ describe("what it is sure of is sound", () => {
   });
 });
 
-/** Something put where something stands, or beside it. */
+/** Mutation replaces a value, or adds a sibling. */
 interface Change {
-  /** Which of all places. */
+  /** Index among all places. */
   readonly at: number;
-  /** Undefined: in its place. */
+  /** Undefined: replaces the value. */
   readonly key: string | undefined;
-  /** Which of the odd values. */
+  /** Index among the odd values. */
   readonly value: number;
 }
 
@@ -226,18 +224,18 @@ const change = fc.record<Change>({
 function apply({ at, key, value }: Change, json: JsonObject): void {
   const places = [...placesOf(json), [json, "a"] as const];
   const [holder, own] = places[at % places.length] as (typeof places)[number];
-  // As the parser sets it, also where it is `__proto__`.
+  // Defines the member as the parser does, even for `__proto__`.
   const here = { value: copied(oddValues[value]), enumerable: true, configurable: true, writable: true };
   Object.defineProperty(holder, Array.isArray(holder) ? own : (key ?? own), here);
 }
 
-/** What is put in two places and changed in one stays as it was in the other. */
+/** Copies a value, so that a change in one place does not show in another. */
 function copied(value: JsonValue | undefined): JsonValue {
   if (typeof value === "object" && value !== null) return structuredClone(value);
   return value ?? null;
 }
 
-/** Every list and object with each of its keys. */
+/** Lists every list and object with each of its keys. */
 function placesOf(value: JsonValue): [JsonObject | JsonValue[], string][] {
   if (typeof value !== "object" || value === null) return [];
   const holder = value as JsonObject;
@@ -245,7 +243,7 @@ function placesOf(value: JsonValue): [JsonObject | JsonValue[], string][] {
   return keys.flatMap((key) => [[holder, key] as [JsonObject, string], ...placesOf(holder[key] as JsonValue)]);
 }
 
-/** Makes messages whose values are at their bounds and beside them, as RPC callers may send them. */
+/** Makes messages with values at and beside their bounds, as RPC callers may send them. */
 function messageOf(desc: DescMessage, room: number): Arbitrary<Message> {
   const fields = desc.fields.filter(({ message }) => !message || room > 0);
   const values = fields.map((field) => fc.option(fieldOf(field, room - 1), { nil: undefined, freq: 2 }));

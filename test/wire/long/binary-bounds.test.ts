@@ -1,6 +1,6 @@
 /**
- * A message of protobuf is counted before it is read, as JSON is: two bytes of it may be a message of its own. However its records
- * are written, as many are counted as its reader would read.
+ * The parts of a protobuf message are counted before it is read, as those of JSON are: two bytes may be a message.
+ * However the records are written, the count equals what the reader would build.
  */
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
@@ -33,7 +33,7 @@ const checkNow = (desc: DescMessage, bytes: Uint8Array) => runNow(checkBinary(de
 const empty = new Uint8Array();
 const tooMany = /more than \d+ (?:lists, objects and members|items of lists)/;
 
-describe("counted are", () => {
+describe("a message is counted by", () => {
   const cases: readonly (readonly [name: string, most: number, write: (writer: BinaryWriter) => void])[] = [
     [
       "messages without anything in them",
@@ -50,17 +50,17 @@ describe("counted are", () => {
     expect(() => checkNow(chat, written(most + 1, write))).toThrow(tooMany);
   });
 
-  test("what stands in messages, however their lengths lie", () => {
+  test("the content of messages, whatever length they declare", () => {
     const inner = written(60_000, (writer) => writer.tag(5000, WireType.Varint).uint32(1));
     const one = (writer: BinaryWriter) => writer.tag(messages, WireType.LengthDelimited).bytes(inner);
     checkNow(chat, written(1, one));
     expect(() => checkNow(chat, written(2, one))).toThrow(tooMany);
-    // The reader goes on behind the end that the message has told.
+    // The reader goes on past the end that the message declares.
     const short = written(1, (writer) => writer.tag(messages, WireType.Varint).uint32(1));
     expect(() => checkNow(chat, Buffer.concat([short, inner, short, inner]))).toThrow(tooMany);
   });
 
-  test("numbers that stand behind one another", () => {
+  test("packed numbers", () => {
     const tokens = (count: number) => {
       const input = { case: "inputTokens", value: { tokens: Array(count).fill(1) } } as const;
       return toBinary(embeddings, create(embeddings, { model: "m", input }));
@@ -69,13 +69,13 @@ describe("counted are", () => {
     expect(() => checkNow(embeddings, tokens(maxItems + 1))).toThrow(tooMany);
   });
 
-  test("groups not at all: they are refused, for what stands in them would be passed over", () => {
+  test("no group: groups are refused, since their content would go uncounted", () => {
     const group = (writer: BinaryWriter) => writer.tag(5000, WireType.StartGroup).tag(5000, WireType.EndGroup);
     expect(() => checkNow(chat, written(maxParts, group))).toThrow(/a group/);
   });
 });
 
-test("a message that is read and has little in it is not refused, and what breaks is left to its reader", () => {
+test("a small message is accepted, and a malformed one is left to its reader", () => {
   // Long enough to be counted.
   const padding = written(1, (writer) =>
     writer.tag(5000, WireType.LengthDelimited).bytes(new Uint8Array(2 * maxParts)),
@@ -95,7 +95,7 @@ test("a message that is read and has little in it is not refused, and what break
   }
 });
 
-describe("a request of more than is read is refused before it is", () => {
+describe("a request with too many parts is refused before it is read", () => {
   let gateway: TestGateway;
 
   beforeAll(async () => {

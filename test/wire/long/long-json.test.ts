@@ -1,6 +1,6 @@
 /**
- * A long request is read piece by piece, and in turns, as `JSON.parse` reads it; past its long plain texts where nobody asks for
- * them: others of their length stand in what is read.
+ * A long request is read piece by piece, in turns, with the result of `JSON.parse`. Long plain strings may be
+ * skipped: fillers of the same length stand in their places.
  */
 import { deepStrictEqual, notStrictEqual, strictEqual, throws } from "node:assert";
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
@@ -12,17 +12,17 @@ import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/respon
 import { createValidate } from "../../../src/pipeline/check/validate.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { WireFault } from "../../../src/wire/fault.ts";
-import { readLong } from "../../../src/wire/json.ts";
+import { readLongRequest } from "../../../src/wire/json.ts";
 import { readLongMessage } from "../../../src/wire/long/read-long.ts";
 import { readMessage } from "../../../src/wire/read.ts";
-import { type LeftOut, putIn } from "../../../src/wire/scan/build.ts";
+import { type OmittedText, restoreOmitted } from "../../../src/wire/scan/build.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 
-const read = (text: string, leftOut?: LeftOut[]) => runNow(readLong(Buffer.from(text), leftOut));
+const read = (text: string, leftOut?: OmittedText[]) => runNow(readLongRequest(Buffer.from(text), leftOut));
 const long = (length: number, of = "iVBORw0KGgo+/=") => of.repeat(Math.ceil(length / of.length)).slice(0, length);
 const image = long(100_000);
 
-/** A value with all its long texts made alike. */
+/** Returns a value with all its long strings made equal. */
 function leveled(value: JsonValue): JsonValue {
   if (typeof value === "string") return value.length < 32_768 ? value : `a text of ${value.length}`;
   if (typeof value !== "object" || value === null) return value;
@@ -30,7 +30,7 @@ function leveled(value: JsonValue): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, leveled(member)]));
 }
 
-/** Any JSON: with texts, lists and objects that are long enough to be cut, and with what is written in several ways. */
+/** Any JSON, with strings, lists and objects long enough to be cut, and with all spellings. */
 const text = fc.oneof(
   fc.string({ unit: "binary", maxLength: 20 }),
   fc.integer({ min: 32_768, max: 140_000 }).map((length) => long(length)),
@@ -53,7 +53,7 @@ const { json } = fc.letrec<{ json: JsonValue }>((tie) => ({
 }));
 const said = fc.tuple(fc.array(json, { maxLength: 6 }), fc.constantFrom(0, 1, 3));
 
-test("it is read as the parser reads it, all of it or past its long plain texts, which can be put in later", {
+test("long JSON is read as the parser reads it, completely or without its long plain strings, which are restored later", {
   timeout: 120_000,
 }, () => {
   let past = 0;
@@ -62,20 +62,20 @@ test("it is read as the parser reads it, all of it or past its long plain texts,
       const written = JSON.stringify({ value }, null, indent);
       const expected = JSON.parse(written);
       deepStrictEqual(read(written), expected);
-      const leftOut: LeftOut[] = [];
+      const leftOut: OmittedText[] = [];
       const outline = read(written, leftOut);
       if (leftOut.length > 0) past++;
       deepStrictEqual(leveled(outline), leveled(expected));
-      putIn(Buffer.from(written), leftOut);
+      restoreOmitted(Buffer.from(written), leftOut);
       deepStrictEqual(outline, expected);
     }),
     { numRuns: 40, endOnFailure: true },
   );
-  // Enough of them had a text to be passed over.
+  // Enough of them had a string to skip.
   strictEqual(past > 1, true);
 });
 
-/** The parser takes a member twice, which a sign may make of two. */
+/** Parses as the parser does, which accepts duplicate members; one character may create one. */
 function readOrTwice(written: string): JsonValue {
   try {
     return read(written);
@@ -85,7 +85,7 @@ function readOrTwice(written: string): JsonValue {
   }
 }
 
-test("it is refused wherever the parser refuses it", { timeout: 120_000 }, () => {
+test("long JSON is refused wherever the parser refuses it", { timeout: 120_000 }, () => {
   const signs = ['"', "\\", ",", ":", "[", "]", "{", "}", "1", "\n", "\u0001", "x", ".", "e", "u", "tru", "  ", "-"];
   fc.assert(
     fc.property(said, fc.nat(), fc.constantFrom(...signs), fc.nat(3), ([value, indent], at, sign, cut) => {
@@ -106,7 +106,7 @@ test("it is refused wherever the parser refuses it", { timeout: 120_000 }, () =>
   );
 });
 
-describe("refused is", () => {
+describe("a caller is refused", () => {
   test.each([
     ["a text with a line break in it", `{"a":"${image}\n"}`],
     ["a text with a control character at its end", `{"a":"${image}\u0001"}`],
@@ -122,14 +122,14 @@ describe("refused is", () => {
     ["a list that ends as an object", `{"a":["${image}"}}`],
   ])("%s", (_, text) => throws(() => read(text), /not JSON/));
 
-  test("a text with a control character, wherever it stands", () => {
+  test("a string with a control character in any position", () => {
     for (let at = 0; at < 64; at++) {
       throws(() => read(`{"a":"${image.slice(0, 40_000 + at)}\u001f${image}"}`), /not JSON/, `at ${at}`);
     }
   });
 
-  test("what is no UTF-8", () => {
-    throws(() => runNow(readLong(Buffer.from(`{"a":"${image}","b":"é"}`, "latin1"), undefined)), /not UTF-8/);
+  test("bytes that are not UTF-8", () => {
+    throws(() => runNow(readLongRequest(Buffer.from(`{"a":"${image}","b":"é"}`, "latin1"), undefined)), /not UTF-8/);
   });
 });
 
@@ -152,10 +152,10 @@ describe("a message with long lists", () => {
     deepStrictEqual(runNow(readLongMessage(desc, json)), readMessage(desc, json, { lenient: false }));
   });
 
-  test("is refused as ever where an item does not fit", () => {
+  test("is refused as a short one where an item does not fit", () => {
     const faulty = { model: "m", messages: [...many, { role: 7 }] };
     const request = Wire.ofJson(CreateChatCompletionRequestSchema, faulty);
-    runNow(request.understand());
+    runNow(request.readLongMessage());
     const where = { path: `messages[${many.length}].role` };
     throws(() => readMessage(CreateChatCompletionRequestSchema, faulty, { lenient: false }), where);
     throws(() => request.message(), where);
@@ -195,7 +195,7 @@ describe("a request with an image in it", () => {
   const wire = (json: JsonObject) => Wire.ofBytes(CreateChatCompletionRequestSchema, Buffer.from(JSON.stringify(json)));
   const urlIn = ({ messages }: JsonObject) => JSON.stringify(messages).length;
 
-  test("is told in full to who asks, before and after its outline was", () => {
+  test("gives its full JSON, before and after its outline", () => {
     for (const first of ["json", "outline"] as const) {
       const request = wire(said());
       request[first]();
@@ -204,9 +204,9 @@ describe("a request with an image in it", () => {
     }
   });
 
-  test("is read in turns before anything is asked of it", async () => {
+  test("is read in turns before it is needed", async () => {
     const request = wire(said());
-    const prepared = request.prepared();
+    const prepared = request.parseInSlices();
     let turns = 0;
     let isRead = false;
     const reading = Promise.resolve(prepared).then(() => {
@@ -215,11 +215,11 @@ describe("a request with an image in it", () => {
     for (; !isRead; turns++) await new Promise(setImmediate);
     await reading;
     strictEqual(turns > 0, true);
-    strictEqual(request.prepared(), request);
+    strictEqual(request.parseInSlices(), request);
     deepStrictEqual(request.json(), said());
   });
 
-  test("keeps its bytes where another member is set, and is told in full then, too", () => {
+  test("keeps its bytes where another member is set, and then gives its full JSON, too", () => {
     const request = wire(said());
     strictEqual(request.outline().model, "gpt");
     const other = request.with({ model: "other", stream: true });
@@ -229,7 +229,7 @@ describe("a request with an image in it", () => {
     deepStrictEqual(request.json(), said());
   });
 
-  test("is held to its contract, also by the length of its texts", () => {
+  test("is validated, even by the length of its strings", () => {
     const validate = createValidate([CreateChatCompletionRequestSchema]);
     validate(wire(said()));
     const faults: readonly [JsonObject, RegExp][] = [
@@ -240,7 +240,7 @@ describe("a request with an image in it", () => {
     for (const [json, words] of faults) throws(() => validate(wire(json)), words);
   });
 
-  test("is refused as any other where it is no JSON", () => {
+  test("is refused where it is not JSON", () => {
     for (const text of [`{"a":"${image}\n"}`, `{"a":"${image}"`]) {
       const request = Wire.ofBytes(CreateChatCompletionRequestSchema, Buffer.from(text));
       throws(() => request.outline(), /not JSON/);

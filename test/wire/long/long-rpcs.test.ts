@@ -1,6 +1,6 @@
 /**
- * A long message of an RPC is read in turns, as protobuf's own readers read it at once, and becomes the JSON that a short one
- * becomes.
+ * A long RPC message is read in turns with the result of protobuf's own readers, and becomes the same JSON as a short
+ * one.
  */
 import { deepStrictEqual, ok, throws } from "node:assert";
 import {
@@ -87,7 +87,7 @@ const requests: readonly (readonly [name: string, desc: DescMessage, message: Me
   ],
 ];
 
-/** Does it, and says how often it might have been interrupted. */
+/** Runs the task, and returns how often it yielded. */
 function counted<T>(work: CooperativeTask<T>): { readonly made: T; readonly turns: number } {
   for (let turns = 1; ; turns++) {
     const { done, value } = work.next();
@@ -98,19 +98,19 @@ function counted<T>(work: CooperativeTask<T>): { readonly made: T; readonly turn
 describe.each(requests)("%s", (_, desc, message) => {
   const bytes = toBinary(desc, message);
 
-  test("out of protobuf", () => {
+  test("is read from protobuf", () => {
     const { made, turns } = counted(readBinary(desc, bytes));
     deepStrictEqual(made, fromBinary(desc, bytes, binaryOptions));
-    // A long plain text is copied at once, by far the fastest.
+    // A long plain string is copied at once, which is by far the fastest.
     ok(turns >= 4, `${turns} turns for ${bytes.length} bytes`);
   });
 
-  test("out of protobuf's own JSON", () => {
+  test("is read from protobuf's own JSON", () => {
     const json = JSON.parse(JSON.stringify(toJson(desc, message))) as JsonValue;
     deepStrictEqual(runNow(readProtoJson(desc, json)), fromJson(desc, json));
   });
 
-  test("into JSON", () => {
+  test("is written as JSON", () => {
     deepStrictEqual(
       JSON.stringify(runNow(writeLongMessage(desc, message))),
       JSON.stringify(writeMessage(desc, message)),
@@ -118,13 +118,13 @@ describe.each(requests)("%s", (_, desc, message) => {
   });
 });
 
-describe("what stands there in pieces", () => {
+describe("a field that comes in pieces", () => {
   const numberOf = (name: string) => chat.fields.find((field) => field.name === name)?.number ?? 0;
   const piece = (name: string, inner: Uint8Array) =>
     new BinaryWriter().tag(numberOf(name), WireType.LengthDelimited).bytes(inner).finish();
   const options = (length: number) => toBinary(chat, create(chat, { user: "u".repeat(length) }));
 
-  test("is put together", () => {
+  test("is joined", () => {
     const tool = (text: string) => piece("response_format", toBinary(chat, create(chat, { user: text })));
     const bytes = Buffer.concat([
       options(20_000),
@@ -142,16 +142,16 @@ describe("refused is", () => {
     throws(() => fromJson(desc, json));
     throws(() => runNow(readProtoJson(desc, json)), /cannot decode|key/);
   };
-  test("a field that is there by both its names", () => {
+  test("a field under both its names", () => {
     refuses(chat, { model: "m", toolChoiceNamed: {}, tool_choice_named: {} });
   });
-  test("two of which one may be there", () => refuses(chat, { messages: [{ text: "a", parts: { parts: [] } }] }));
-  test("what is no message in a list of messages", () => {
+  test("two members of a oneof", () => refuses(chat, { messages: [{ text: "a", parts: { parts: [] } }] }));
+  test("a list of messages with another item", () => {
     refuses(chat, { messages: [null] });
     refuses(chat, { messages: [7] });
     refuses(chat, { messages: [[]] });
   });
-  test("a member that nobody knows", () => refuses(chat, { messages: [{ nobody: 1 }] }));
+  test("an unknown member", () => refuses(chat, { messages: [{ nobody: 1 }] }));
 });
 
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);

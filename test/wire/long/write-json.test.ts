@@ -1,11 +1,11 @@
-/** Long JSON is written in turns, as `JSON.stringify` writes it. */
+/** Long JSON is written in turns, with the result of `JSON.stringify`. */
 import { ok, strictEqual } from "node:assert";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
-import { canonicalParts, canonicalText } from "../../../src/wire/canonical.ts";
+import { canonicalText, writeCanonical } from "../../../src/wire/canonical.ts";
 import { jsonBytes, writeJson } from "../../../src/wire/long/write-json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 
@@ -25,7 +25,7 @@ const { json } = fc.letrec<{ json: JsonValue }>((tie) => ({
   ),
 }));
 
-test("any value is written as ever", { timeout: 60_000 }, () => {
+test("any value is written as by JSON.stringify", { timeout: 60_000 }, () => {
   fc.assert(
     fc.property(json, (value) => {
       strictEqual(runNow(jsonBytes(value)).toString(), Buffer.from(JSON.stringify(value)).toString());
@@ -34,7 +34,7 @@ test("any value is written as ever", { timeout: 60_000 }, () => {
   );
 });
 
-test("what is undefined is left out, and members are sorted where that is asked for", () => {
+test("undefined members are left out, and members are sorted on request", () => {
   const value = { b: [1, undefined], a: undefined, c: { z: 1, y: "é" } } as unknown as JsonValue;
   strictEqual(runNow(jsonBytes(value)).toString(), JSON.stringify(value));
   let sorted = "";
@@ -45,7 +45,7 @@ test("what is undefined is left out, and members are sorted where that is asked 
   strictEqual(sorted, '{"b":[1,null],"c":{"y":"é","z":1}}');
 });
 
-test("what a long message says is the same text in parts", () => {
+test("the canonical text of a long message is the same in parts", () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.oneof(text, fc.constantFrom("1", "10", "9", "b", "a")), json, { maxKeys: 5 }),
@@ -56,7 +56,7 @@ test("what a long message says is the same text in parts", () => {
         const take = (part: string) => {
           parts += part;
         };
-        runNow(canonicalParts(CreateChatCompletionRequestSchema, message, ["stream"], take));
+        runNow(writeCanonical(CreateChatCompletionRequestSchema, message, ["stream"], take));
         strictEqual(parts, canonicalText(CreateChatCompletionRequestSchema, message, ["stream"]));
       },
     ),
@@ -64,7 +64,7 @@ test("what a long message says is the same text in parts", () => {
   );
 });
 
-test("megabytes are handed on in small parts, with a turn between them", () => {
+test("megabytes are written in small parts, with a turn between them", () => {
   const value = { messages: Array.from({ length: 20_000 }, (_, i) => ({ role: "user", content: `${i}`.repeat(20) })) };
   const work = jsonBytes({ ...value, text: "a".repeat(1_000_000) });
   let turns = 0;
@@ -72,10 +72,10 @@ test("megabytes are handed on in small parts, with a turn between them", () => {
   ok(turns > 30, `${turns} turns`);
 });
 
-test("a request is written in turns before its bytes are asked for", async () => {
+test("a request is written in turns before its bytes are needed", async () => {
   const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", user: "a".repeat(500_000) });
   let isWritten = false;
-  const writing = Promise.resolve(request.written()).then(() => {
+  const writing = Promise.resolve(request.writeInSlices()).then(() => {
     isWritten = true;
   });
   let rounds = 0;
@@ -83,5 +83,5 @@ test("a request is written in turns before its bytes are asked for", async () =>
   await writing;
   ok(rounds > 0);
   strictEqual(request.bytes().toString(), JSON.stringify(request.json()));
-  strictEqual(request.written(), request);
+  strictEqual(request.writeInSlices(), request);
 });

@@ -1,6 +1,4 @@
-/**
- * What is said around vectors is read without them, and what only looks like a vector is left to the parser.
- */
+/** An outline has everything but the vectors, and what only looks like a vector is left to the parser. */
 import { deepStrictEqual, strictEqual } from "node:assert";
 import type { JsonValue } from "@bufbuild/protobuf";
 import fc, { type Arbitrary } from "fast-check";
@@ -13,7 +11,7 @@ import { Wire } from "../../../src/wire/wire.ts";
 
 const outline = (text: string) => runNow(readOutline(Buffer.from(text)));
 
-describe("vectors stand empty", () => {
+describe("vectors are left empty", () => {
   const cases: [name: string, text: string, expected: JsonValue][] = [
     ["one", '{"data":[{"embedding":[1,-2.5e-3]}],"n":1}', { data: [{ embedding: [] }], n: 1 }],
     ["several", '[{"embedding":[1]},{"embedding":[2],"é":"ö"}]', [{ embedding: [] }, { embedding: [], é: "ö" }]],
@@ -29,7 +27,7 @@ describe("vectors stand empty", () => {
   test.each(cases)("%s", (_, text, expected) => deepStrictEqual(outline(text), expected));
 });
 
-describe("left to the parser is", () => {
+describe("the parser gets", () => {
   test.each([
     ["a text without vectors", '{"a":[1,2]}'],
     ["a list with null in it", '{"embedding":[1,null]}'],
@@ -53,7 +51,7 @@ describe("left to the parser is", () => {
   });
 });
 
-test("any JSON is read as the parser reads it, but for its vectors", () => {
+test("any JSON is read as the parser reads it, except for its vectors", () => {
   const key = fc.constantFrom("embedding", "a", 'b"', "\\", '"embedding":[1]');
   const leaf = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), key, fc.constant(null), fc.boolean());
   const value: Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
@@ -78,12 +76,12 @@ describe("an answer in bytes", () => {
   const answered = (vector: string) =>
     Wire.ofBytes(EmbeddingListSchema, Buffer.from(`{"data":[{"index":0,"embedding":${vector}}],"more":1.0}`), true);
 
-  test("is passed on without its numbers being read", () => {
+  test("is passed on without parsing its numbers", () => {
     const answer = answered("[1.0,2]");
     strictEqual(encodeVectors(answer, "float"), answer);
   });
 
-  test("is read where its vectors must change, or are not in the order of the inputs", () => {
+  test("is parsed where its vectors must change, or are out of order", () => {
     deepStrictEqual(encodeVectors(answered("[1.0]"), "base64").json(), {
       data: [{ index: 0, embedding: "AACAPw==" }],
       more: 1,

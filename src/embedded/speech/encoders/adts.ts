@@ -1,6 +1,4 @@
-/**
- * The header of an AAC frame that stands alone (ADTS, ISO/IEC 13818-7): AAC LC, one channel, 24 kHz.
- */
+/** The header of a stand-alone AAC frame (ADTS, ISO/IEC 13818-7): AAC LC, one channel, 24 kHz. */
 
 const size = 7;
 

@@ -1,9 +1,9 @@
 /**
  * MP3 (LAME), AAC (FFmpeg) and FLAC (libFLAC), through Mediabunny.
  *
- * Each stream's encoder is a thread of its own that takes and gives messages. `encode` waits until all but the
- * encoder's look-ahead has come back, so that sound goes out before the next piece is spoken. Mediabunny's files are
- * not used: the packets need a frame header (AAC), an opening (FLAC) or nothing (MP3) to be a stream.
+ * Each stream's encoder is a thread of its own. `encode` waits until all but the encoder's look-ahead has come back,
+ * so that audio is sent before the next piece is spoken. Mediabunny's file writers are not used: a stream needs a
+ * header per packet (AAC), one at its start (FLAC), or none (MP3).
  */
 import type { AudioCodec, EncodedPacket, OutputFormat } from "mediabunny";
 import { type Quality, sampleRate } from "../job.ts";
@@ -12,11 +12,11 @@ import type { Encoder } from "./encoder.ts";
 
 interface Coding {
   readonly codec: AudioCodec;
-  /** Bits a second; FLAC has no choice. */
+  /** Bits per second; FLAC has no choice. */
   readonly bitRate?: Readonly<Record<Quality, number>>;
   format(mediabunny: typeof import("mediabunny")): OutputFormat;
   register(): Promise<void>;
-  /** Makes the stream's bytes of a packet; the first has a description of the stream, where the codec gives one. */
+  /** Returns the stream's bytes for a packet. The first has the stream's description, where the codec gives one. */
   frame(packet: Uint8Array, description: Uint8Array | undefined): readonly Uint8Array[];
 }
 
@@ -48,7 +48,7 @@ export const createFlacEncoder = (quality: Quality) =>
     frame: (packet, description) => (description ? [description, packet] : [packet]),
   });
 
-/** No encoder looks further ahead, in samples: FLAC's block is the longest. */
+/** The longest look-ahead of the encoders, in samples: FLAC's block. */
 const lookAhead = 6000;
 
 async function createPacketEncoder(quality: Quality, coding: Coding): Promise<Encoder> {
@@ -81,7 +81,7 @@ async function createPacketEncoder(quality: Quality, coding: Coding): Promise<En
     sample.close();
   }
 
-  // The thread starts with the first sample, and that one is known before a word is spoken: every sound begins silent.
+  // The first sample starts the thread. Every sound begins silent, so the sample is known before a word is spoken.
   await add(new Int16Array(1));
   let known = 1;
 

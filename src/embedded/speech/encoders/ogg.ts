@@ -1,19 +1,20 @@
-/**
- * Packets → pages of an Ogg stream (RFC 3533), with the head of an Opus stream (RFC 7845).
- */
+/** Packets → pages of an Ogg stream (RFC 3533), with the header of an Opus stream (RFC 7845). */
 
-/** Samples that a decoder drops at the start, at 48 kHz: what the encoder looks ahead. */
+/** Samples that a decoder drops at the start, at 48 kHz: the encoder's look-ahead. */
 export const preSkip = 312;
 
 export interface OggPages {
-  /** Returns a page of these packets; `end` counts all samples up to its end, at 48 kHz. At most 255 segments. */
+  /**
+   * Returns a page of these packets. `end` is the number of samples up to its end, at 48 kHz. A page has at most 255
+   * segments.
+   */
   page(packets: readonly Uint8Array[], end: number, flags?: number): Buffer;
 }
 
 export const firstPage = 2;
 export const lastPage = 4;
 
-/** The number that tells streams in one file apart. There is only one, and the same request gives the same file. */
+/** The stream's serial number. A file has one stream, and the same request gives the same file. */
 const serial = 0x6d67_7774;
 
 export function createOggPages(): OggPages {
@@ -36,7 +37,7 @@ export function createOggPages(): OggPages {
   };
 }
 
-/** The two packets that open an Opus stream of one channel. */
+/** Returns the two packets that open an Opus stream of one channel. */
 export function opusHeaders(sampleRate: number): readonly [head: Buffer, tags: Buffer] {
   const head = Buffer.alloc(19);
   head.write("OpusHead", 0, "latin1");

@@ -1,7 +1,7 @@
 /**
  * Opus in Ogg: frames of 20 ms, a page for each piece of sound.
  *
- * The last page says where the sound ends, so that decoders give back exactly as many samples as went in.
+ * The last page has the exact end, so that decoders return as many samples as went in.
  */
 import { opusBytes } from "../assets.ts";
 import { type Quality, sampleRate } from "../job.ts";
@@ -15,13 +15,13 @@ const settings: Readonly<Record<Quality, { readonly bitRate: number; readonly co
 
 const frame = sampleRate / 50;
 const bytesPerFrame = 2 * frame;
-/** Samples are counted at 48 kHz, whatever goes in. */
+/** Ogg counts samples at 48 kHz, whatever the input. */
 const ticks = 48_000 / sampleRate;
 /** A page of half a second stays below 255 segments. */
 const packetsPerPage = 25;
 const maxPacket = 1276;
 
-/** The Emscripten program of libopus. */
+/** Opus is the Emscripten program of libopus. */
 interface Opus {
   readonly HEAPU8: Uint8Array;
   readonly HEAPU16: Uint16Array;
@@ -34,7 +34,7 @@ interface Opus {
 }
 
 interface OpusHandler {
-  /** Takes the samples as bytes, the lower first, each in 16 bits of its own. */
+  /** Takes the samples as bytes, lower first, each in 16 bits of its own. */
   _encode(bytesAt: number, bytes: number, packetAt: number, samples: number): number;
   _encoder_ctl(request: number, value: number): number;
 }
@@ -67,7 +67,7 @@ export async function createOpusEncoder(quality: Quality): Promise<Encoder> {
     yield pages.page([tags], 0);
   }
 
-  /** Codes whole frames and keeps the rest. With `end` the samples are the last. */
+  /** Encodes whole frames and keeps the rest. With `end` the samples are the last ones. */
   function* code(samples: Int16Array, end: boolean): Generator<Buffer> {
     const frames = Math.floor(samples.length / frame);
     for (let first = 0; first < frames; first += packetsPerPage) {
@@ -87,7 +87,7 @@ export async function createOpusEncoder(quality: Quality): Promise<Encoder> {
       return Buffer.concat([...opening(), ...code(join(rest, samples), false)]);
     },
     async end() {
-      // Silence pushes out what the encoder has looked ahead at.
+      // Silence flushes the encoder's look-ahead.
       const left = Math.ceil((rest.length + preSkip / ticks) / frame) * frame;
       return Buffer.concat([...opening(), ...code(join(rest, new Int16Array(left - rest.length)), true)]);
     },
@@ -108,7 +108,7 @@ function createFrameCoder(opus: Opus, quality: Quality): FrameCoder {
   handler._encoder_ctl(control.complexity, settings[quality].complexity);
   return {
     encode(samples) {
-      // The memory may have moved since: it is looked up each time.
+      // The memory may have moved, so it is looked up each time.
       opus.HEAPU16.set(new Uint8Array(samples.buffer, samples.byteOffset, bytesPerFrame), bytesAt / 2);
       const size = handler._encode(bytesAt, bytesPerFrame, packetAt, frame);
       if (size < 0) throw new Error(`opus: error ${size}`);

@@ -1,8 +1,8 @@
 /**
- * WAV and bare samples: 16 bit, least significant byte first, one channel.
+ * WAV and raw samples: 16 bit, least significant byte first, one channel.
  *
- * A WAV says at its start how long it is, which is not known then: both sizes are 0xFFFFFFFF, as players expect of
- * a stream. `finish.ts` puts the true ones in where the file is handed over whole.
+ * A WAV header has the length, which is unknown at the start: both sizes are 0xFFFFFFFF, as players expect of a
+ * stream. `finish.ts` writes the true sizes where the file is returned whole.
  */
 import { sampleRate } from "../job.ts";
 import type { Encoder } from "./encoder.ts";
@@ -39,12 +39,12 @@ function waveHeader(): Buffer {
   header.writeUInt32LE(unknown, 4);
   header.write("WAVEfmt ", 8, "latin1");
   header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20); // Samples as they are.
+  header.writeUInt16LE(1, 20); // PCM.
   header.writeUInt16LE(1, 22); // Channels.
   header.writeUInt32LE(sampleRate, 24);
   header.writeUInt32LE(2 * sampleRate, 28);
-  header.writeUInt16LE(2, 32); // Bytes a sample.
-  header.writeUInt16LE(16, 34); // Bits a sample.
+  header.writeUInt16LE(2, 32); // Bytes per sample.
+  header.writeUInt16LE(16, 34); // Bits per sample.
   header.write("data", 36, "latin1");
   header.writeUInt32LE(unknown, 40);
   return header;

@@ -1,34 +1,34 @@
 /**
  * Words → speech by CMU Flite: a few words in one voice, at its own 16 kHz.
  *
- * Each piece is a run of the whole program, so that nothing of one piece is left for the next and a fault in one
- * cannot spoil another. Throws where the program fails.
+ * Each piece is a run of the whole program, so that no state is left for the next and a fault cannot spread. Throws
+ * where the program fails.
  */
 import { fliteBytes } from "../assets.ts";
 import { createProgram } from "./program.ts";
 import type { Voice } from "./voices.ts";
 
-/** Takes 40 ms in other threads; the result can be sent to a worker, with the machine code that it gathers. */
+/** Compiles Flite: 40 ms in other threads. The module can be sent to a worker, with its machine code. */
 export async function compileFlite(): Promise<WebAssembly.Module> {
   const bytes = await fliteBytes();
   const compiled = await WebAssembly.compile(bytes);
-  // The module has its own copy; a process that has nothing to do would keep these 21 MB for long.
+  // The module has its own copy. An idle process would keep these 21 MB for long.
   bytes.buffer.transfer(0);
   return compiled;
 }
 
 export const fliteRate = 16_000;
 
-export interface Manner {
+export interface Delivery {
   readonly speaker: Voice["speaker"];
-  /** How much longer than usual it is. */
+  /** Factor of the duration. */
   readonly stretch: number;
-  /** How much higher than usual it is. */
+  /** Factor of the pitch. */
   readonly pitch: number;
 }
 
-/** Says words of printable ASCII. */
-export type Flite = (words: string, manner: Manner) => Int16Array;
+/** Flite speaks words of printable ASCII. */
+export type Flite = (words: string, delivery: Delivery) => Int16Array;
 
 export function createFlite(compiled: WebAssembly.Module): Flite {
   const program = createProgram(compiled);
@@ -36,28 +36,28 @@ export function createFlite(compiled: WebAssembly.Module): Flite {
     const features = [`duration_stretch=${stretch}`, `f0_shift=${pitch}`].flatMap((feature) => ["--setf", feature]);
     return samplesOf(program.run(["flite", "-voice", speaker, ...features, "-t", words, "-o", "speech.wav"]));
   };
-  return (words, manner) => (manner.stretch < exactFrom ? sayFast(say, words, manner) : say(words, manner));
+  return (words, delivery) => (delivery.stretch < exactFrom ? sayFast(say, words, delivery) : say(words, delivery));
 }
 
-/** From this stretch on the speech is as long as asked. */
+/** From this stretch on the duration is exact. */
 const exactFrom = 0.5;
 
 /**
- * Sounds last whole frames of 5 ms and some a few, so that fast speech comes out longer than asked, by how much depends
- * on the words. Length and stretch lie on a line, nearly: two tries tell what to ask for.
+ * Speaks fast. Sounds last whole frames of 5 ms, at least a few of them, so fast speech comes out longer than asked,
+ * depending on the words. Duration is nearly linear in the stretch, so two tries tell what to ask for.
  */
-function sayFast(say: Flite, words: string, manner: Manner): Int16Array {
-  const tried = manner.stretch * 0.85;
-  const exact = say(words, { ...manner, stretch: exactFrom }).length;
-  const short = say(words, { ...manner, stretch: tried }).length;
-  const wanted = (exact * manner.stretch) / exactFrom;
+function sayFast(say: Flite, words: string, delivery: Delivery): Int16Array {
+  const tried = delivery.stretch * 0.85;
+  const exact = say(words, { ...delivery, stretch: exactFrom }).length;
+  const short = say(words, { ...delivery, stretch: tried }).length;
+  const wanted = (exact * delivery.stretch) / exactFrom;
   const slope = (exact - short) / (exactFrom - tried);
-  if (slope <= 0) return say(words, manner);
+  if (slope <= 0) return say(words, delivery);
   const stretch = tried + (wanted - short) / slope;
-  return say(words, { ...manner, stretch: Math.max(stretch, manner.stretch / 2) });
+  return say(words, { ...delivery, stretch: Math.max(stretch, delivery.stretch / 2) });
 }
 
-/** Reads the plain header that Flite writes: 44 bytes, the data last. */
+/** Reads the plain header that Flite writes: 44 bytes, then the data. */
 function samplesOf(wave: Uint8Array<ArrayBuffer>): Int16Array {
   const header = 44;
   const view = new DataView(wave.buffer, wave.byteOffset, wave.byteLength);

@@ -1,9 +1,9 @@
 /**
- * A job → the pieces of its file, made one at a time as they are asked for. Ends with the number of samples.
+ * A job → the pieces of its file, each made on demand. Returns the number of samples.
  *
- * A step is short: it speaks at most one piece of the text and codes at most a second of sound.
+ * A step is short: it speaks at most one piece of the text and encodes at most a second of audio.
  */
-import { createEncoder, makeAhead } from "../encoders/encoder.ts";
+import { createEncoder, prepareEncoder } from "../encoders/create-encoder.ts";
 import { type Job, sampleRate } from "../job.ts";
 import type { Flite } from "./flite.ts";
 import { render } from "./render.ts";
@@ -17,8 +17,8 @@ export async function* perform(job: Job, flite: Flite): Performance {
     for (const sound of render(job, flite)) {
       for (let at = 0; at < sound.length; at += sampleRate) {
         const bytes = await encoder.encode(sound.slice(at, at + sampleRate));
-        // Only now: it would have held up the first bytes.
-        makeAhead(job);
+        // Prepared only now, because it would delay the first bytes.
+        prepareEncoder(job);
         yield bytes;
       }
       samples += sound.length;

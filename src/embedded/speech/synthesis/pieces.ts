@@ -1,20 +1,20 @@
 /**
  * Words → pieces that are spoken one after the other: the first is short, so that it is heard soon; none is long, so
- * that no piece holds others up or needs much memory.
+ * that no piece delays other jobs or needs much memory.
  *
- * A piece ends with a sentence where one ends in time, else with a clause, else with a word; only a word that is
- * too long by itself is cut. The pieces are the same at every speed.
+ * A piece ends with a sentence where one ends in time, else with a clause, else with a word; only an overlong word is
+ * cut. Pieces are the same at every speed.
  */
 import { hasSound } from "./words.ts";
 
 export interface Piece {
   readonly words: string;
-  /** Whether the piece begins and ends where a speaker makes a pause. */
+  /** Whether the piece begins and ends where a speaker pauses. */
   readonly pauseBefore: boolean;
   readonly pauseAfter: boolean;
 }
 
-/** About how long a piece lasts at the usual speed, in seconds. */
+/** The approximate duration of a piece at normal speed, in seconds. */
 const firstPiece = 3;
 const laterPiece = 7;
 
@@ -38,7 +38,7 @@ export function* piecesOf(words: string): Generator<Piece> {
 function cutOf(words: string, most: number): { readonly length: number; readonly pause: boolean } {
   const reach = reachOf(words, most);
   if (reach === words.length) return { length: reach, pause: true };
-  // The character behind says whether a word or a sentence ends just there.
+  // The next character tells whether a word or a sentence ends here.
   const seen = words.slice(0, reach + 1);
   const sentence = lastEnd(seen, sentenceEnd);
   if (sentence > 0) return { length: sentence, pause: true };
@@ -48,17 +48,17 @@ function cutOf(words: string, most: number): { readonly length: number; readonly
   return { length: word > 0 ? word : reach, pause: false };
 }
 
-/** A full stop behind an abbreviation or an initial ends no sentence. */
+/** A full stop after an abbreviation or an initial ends no sentence. */
 const sentenceEnd = /(?<!\b(?:Mr|Mrs|Ms|Dr|St|Prof|Sr|Jr|vs|No|approx|e\.g|i\.e|[A-Z]))[.!?]+["')\]]*(?=\s)/g;
 
-/** Returns where the last match ends, or 0. */
+/** Returns the end of the last match, or 0. */
 function lastEnd(words: string, pattern: RegExp): number {
   let end = 0;
   for (const match of words.matchAll(pattern)) end = match.index + match[0].length;
   return end;
 }
 
-/** Returns how many characters are said in this time, at least one. */
+/** Returns the number of characters spoken in this time, at least one. */
 function reachOf(words: string, seconds: number): number {
   let time = 0;
   for (let i = 0; i < words.length; i++) {
@@ -68,7 +68,10 @@ function reachOf(words: string, seconds: number): number {
   return words.length;
 }
 
-/** Digits and signs are said as whole words, capitals often as letters; a stop is a pause. */
+/**
+ * Returns the duration of a character. Digits and symbols are spoken as words, capitals often as letters; a stop is a
+ * pause.
+ */
 function secondsOf(code: number): number {
   const character = String.fromCharCode(code);
   if (/[a-z\s'"()-]/.test(character)) return 0.06;

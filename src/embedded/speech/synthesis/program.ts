@@ -1,16 +1,16 @@
 /**
- * A compiled program that is run many times, each time as if it were the first: its memory is put back as it was.
+ * Program runs a compiled program many times, each time as if it were the first: its memory is restored in between.
  *
- * That costs less time and memory than a new instance. A run that fails, or that leaves a large memory, is the last
- * of its instance.
+ * That costs less time and memory than a new instance. After a failed run, or one that leaves a large memory, the
+ * instance is discarded.
  */
 import { MemoryFile, systemCalls } from "./wasi.ts";
 
-/** Memory beyond this is not kept for the next run, in bytes. */
+/** The largest memory kept for the next run, in bytes. */
 const mostKept = 64 << 20;
 
 export interface Program {
-  /** Runs the program with these arguments, its name first, and returns what it wrote. Throws where it ends early. */
+  /** Runs the program with these arguments, its name first, and returns what it wrote. Throws where it fails. */
   run(args: readonly string[]): Uint8Array<ArrayBuffer>;
 }
 
@@ -28,7 +28,7 @@ export function createProgram(module: WebAssembly.Module): Program {
 }
 
 interface Instance extends Program {
-  /** Returns whether the instance is as new. */
+  /** Restores the memory. Returns false where the instance must be discarded. */
   reset(): boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * A job → its sound, piece by piece, as samples at the rate of the answer.
+ * A job → its audio, piece by piece, as samples at the answer's rate.
  *
- * Where nothing can be said the sound is silence: a tenth of a second for each character with a meaning, 0.25 to 1 s.
+ * Where nothing can be spoken the audio is silence: 0.1 s per character with a meaning, 0.25 to 1 s in total.
  */
 
 import { type Job, type Quality, sampleRate } from "../job.ts";
@@ -11,12 +11,12 @@ import { resample } from "./resample.ts";
 import { voices } from "./voices.ts";
 import { wordsOf } from "./words.ts";
 
-/** How many samples the conversion of the rate looks at, each side. */
+/** Samples on each side that the resampler uses. */
 const widths: Readonly<Record<Quality, number>> = { standard: 10, high: 32 };
 
 export function* render(job: Job, flite: Flite): Generator<Int16Array<ArrayBuffer>> {
-  const { words, unsaid } = wordsOf(job.text);
-  if (words === "") yield silence(Math.min(Math.max(unsaid * 0.1, 0.25), 1) / job.speed);
+  const { words, unspoken } = wordsOf(job.text);
+  if (words === "") yield silence(Math.min(Math.max(unspoken * 0.1, 0.25), 1) / job.speed);
   for (const piece of piecesOf(words)) yield renderPiece(piece, job, flite);
 }
 
@@ -24,17 +24,17 @@ function renderPiece(piece: Piece, { voice, speed, quality }: Job, flite: Flite)
   const { speaker, tract, pitch, gain } = voices[voice];
   const spoken = flite(piece.words, { speaker, stretch: tract / speed, pitch: pitch / tract });
   const joined = trim(spoken, piece, Math.round((joint * fliteRate * tract) / speed));
-  // Played at a rate that fits the tract, heard at the rate of the answer.
+  // Played at a rate that fits the vocal tract, resampled to the answer's rate.
   const from = Math.round(fliteRate * tract);
   return loudened(resample(joined, { from, to: sampleRate, width: widths[quality] }), gain);
 }
 
-/** What is left of the silence where a piece was cut between two words, in seconds. */
+/** Seconds of silence that remain where a piece was cut between two words. */
 const joint = 0.02;
-/** Samples up to this are silence. */
+/** Samples up to this magnitude are silence. */
 const quiet = 150;
 
-/** Takes away the silence where no pause belongs. */
+/** Removes silence where no pause belongs. */
 function trim(samples: Int16Array, { pauseBefore, pauseAfter }: Piece, keep: number): Int16Array {
   const loud = (sample: number) => Math.abs(sample) > quiet;
   const first = pauseBefore ? 0 : Math.max(samples.findIndex(loud) - keep, 0);

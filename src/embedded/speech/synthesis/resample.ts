@@ -1,15 +1,15 @@
 /**
- * Samples at one rate → the same sound at a higher one, by a windowed sinc.
+ * Samples at one rate → the same sound at a higher rate, by a windowed sinc.
  *
- * Before the first sample and after the last there is silence. `width` is how many samples each side count: with few
- * of them some of the highest tones fade, and a little of their mirror image is heard above.
+ * There is silence before the first sample and after the last. `width` is the number of samples used on each side:
+ * with few, the highest tones fade and a trace of their mirror image is audible.
  */
 
 interface Kernel {
   /** The output has `up` samples for each `down` of the input. */
   readonly up: number;
   readonly down: number;
-  /** The weights of the 2 × width samples around, for each of the `up` places between two samples. */
+  /** The weights of the surrounding 2 × width samples, for each of the `up` positions between two samples. */
   readonly phases: readonly Float32Array[];
 }
 
@@ -46,7 +46,7 @@ function kernelOf(from: number, to: number, width: number): Kernel {
   return kernel;
 }
 
-/** The weights for a place that lies `offset` of a sample after the sample with index width − 1. */
+/** Returns the weights at `offset` of a sample after the sample with index width − 1. */
 function weightsAt(offset: number, width: number): Float32Array {
   const weights = Float32Array.from({ length: 2 * width }, (_, k) => {
     const x = k - (width - 1) - offset;

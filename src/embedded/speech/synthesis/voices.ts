@@ -1,19 +1,18 @@
 /**
  * The six voices: three speakers of Flite, turned into six by pitch and by the length of the vocal tract.
  *
- * `tract` below 1 is a longer tract: all resonances lie lower, as those of a larger person. It comes about by playing
- * the speech slower; its length and pitch are set right by asking Flite for shorter and higher speech.
+ * `tract` below 1 is a longer tract: all resonances are lower, as of a larger person. The speech is played slower to achieve that; its duration and pitch are corrected by asking Flite for shorter and higher speech.
  */
 import type { VoiceName } from "../job.ts";
 
 export interface Voice {
   /** The speaker's name in Flite. All of them speak at 16 kHz. */
   readonly speaker: "slt" | "rms" | "awb";
-  /** The factor of all resonances; of the pitch too where `pitch` cannot be had. */
+  /** The factor of all resonances; of the pitch, too, where `pitch` has no effect. */
   readonly tract: number;
-  /** The factor of the pitch. The speaker rms has no such control: there it is the same as `tract`. */
+  /** The factor of the pitch. The speaker rms has no such control, so there it equals `tract`. */
   readonly pitch: number;
-  /** Brings the speakers to the same loudness. */
+  /** Brings all speakers to the same loudness. */
   readonly gain: number;
 }
 

@@ -1,11 +1,11 @@
 /**
- * The little of WASI that a program needs which reads its arguments and writes one file: both in memory.
+ * The part of WASI for a program that reads its arguments and writes one file, both in memory.
  *
- * There is no real file, environment or clock behind it, so the same arguments always do the same. Whatever path the
- * program opens, it gets the one file; it cannot read.
+ * There is no real file, environment or clock, so the same arguments always give the same result. Every path opens
+ * the one file, which cannot be read.
  */
 
-/** What the program ends with, thrown through it. */
+/** ProgramExit is thrown through the program when it exits. */
 export class ProgramExit extends Error {
   override readonly name = "ProgramExit";
   readonly status: number;
@@ -18,13 +18,13 @@ export class ProgramExit extends Error {
 
 const errno = { success: 0, badDescriptor: 8 } as const;
 const filetype = { characterDevice: 2, directory: 3, regularFile: 4 } as const;
-/** Descriptors: 0 to 2 are the standard streams. */
+/** File descriptors; 0 to 2 are the standard streams. */
 const rootDescriptor = 3;
 const fileDescriptor = 4;
 const rootPath = new TextEncoder().encode("/");
 const allRights = 0xffff_ffff_ffff_ffffn;
 
-/** What the program writes. */
+/** MemoryFile collects what the program writes. */
 export class MemoryFile {
   #bytes = new Uint8Array(1 << 20);
   #size = 0;
@@ -46,26 +46,54 @@ export class MemoryFile {
     this.#size = Math.max(this.#size, end);
   }
 
-  /** `whence` as in C: 0 from the start, 1 from here, 2 from the end. */
+  /** `whence` as in C: 0 from the start, 1 from the current position, 2 from the end. */
   seek(offset: number, whence: number): number {
     this.#at = offset + (whence === 0 ? 0 : whence === 1 ? this.#at : this.#size);
     return this.#at;
   }
 }
 
-export interface Surroundings {
+/** Environment has the program's arguments, its one file, and a view of its memory, which moves when it grows. */
+export interface Environment {
   args(): readonly string[];
   file(): MemoryFile;
   view(): DataView;
 }
 
-/** Returns what the program imports of the module `wasi_snapshot_preview1`. */
-export function systemCalls({ args, file, view }: Surroundings): WebAssembly.ModuleImports {
-  const argv = () => args().map((arg) => new TextEncoder().encode(`${arg}\0`));
-  const put = (at: number, bytes: Uint8Array) => new Uint8Array(view().buffer).set(bytes, at);
-  const put32 = (at: number, value: number) => view().setUint32(at, value, true);
-  const put64 = (at: number, value: bigint) => view().setBigUint64(at, value, true);
+/** Returns the program's imports of the module `wasi_snapshot_preview1`. */
+export function systemCalls({ args, file, view }: Environment): WebAssembly.ModuleImports {
+  const memory: Memory = {
+    put: (at, bytes) => new Uint8Array(view().buffer).set(bytes, at),
+    put32: (at, value) => view().setUint32(at, value, true),
+    put64: (at, value) => view().setBigUint64(at, value, true),
+    get32: (at) => view().getUint32(at, true),
+    bytes: (at, length) => new Uint8Array(view().buffer, at, length),
+  };
+  return {
+    ...argumentCalls(args, memory),
+    ...descriptorCalls(memory),
+    ...fileCalls(file, memory),
+    clock_time_get(_clock: number, _precision: bigint, timeAt: number) {
+      memory.put64(timeAt, 0n);
+      return errno.success;
+    },
+    proc_exit(status: number) {
+      throw new ProgramExit(status);
+    },
+  };
+}
 
+/** Memory reads and writes the program's memory, least significant byte first. */
+interface Memory {
+  put(at: number, bytes: Uint8Array): void;
+  put32(at: number, value: number): void;
+  put64(at: number, value: bigint): void;
+  get32(at: number): number;
+  bytes(at: number, length: number): Uint8Array;
+}
+
+function argumentCalls(args: () => readonly string[], { put, put32 }: Memory): WebAssembly.ModuleImports {
+  const argv = () => args().map((arg) => new TextEncoder().encode(`${arg}\0`));
   return {
     args_sizes_get(countAt: number, sizeAt: number) {
       put32(countAt, argv().length);
@@ -81,10 +109,11 @@ export function systemCalls({ args, file, view }: Surroundings): WebAssembly.Mod
       }
       return errno.success;
     },
-    clock_time_get(_clock: number, _precision: bigint, timeAt: number) {
-      put64(timeAt, 0n);
-      return errno.success;
-    },
+  };
+}
+
+function descriptorCalls({ put, put32, put64 }: Memory): WebAssembly.ModuleImports {
+  return {
     fd_prestat_get(descriptor: number, statAt: number) {
       if (descriptor !== rootDescriptor) return errno.badDescriptor;
       put32(statAt, 0);
@@ -95,37 +124,39 @@ export function systemCalls({ args, file, view }: Surroundings): WebAssembly.Mod
       put(pathAt, rootPath);
       return errno.success;
     },
-    path_open(...call: number[]) {
-      put32(call.at(-1) as number, fileDescriptor);
-      return errno.success;
-    },
     fd_fdstat_get(descriptor: number, statAt: number) {
       put64(statAt, BigInt(kindOf(descriptor)));
       put64(statAt + 8, allRights);
       put64(statAt + 16, allRights);
       return errno.success;
     },
+    fd_fdstat_set_flags: () => errno.success,
+  };
+}
+
+function fileCalls(file: () => MemoryFile, memory: Memory): WebAssembly.ModuleImports {
+  return {
+    path_open(...call: number[]) {
+      memory.put32(call.at(-1) as number, fileDescriptor);
+      return errno.success;
+    },
     fd_write(descriptor: number, vectorsAt: number, count: number, sizeAt: number) {
       let size = 0;
       for (let i = 0; i < count; i++) {
-        const at = view().getUint32(vectorsAt + 8 * i, true);
-        const length = view().getUint32(vectorsAt + 8 * i + 4, true);
-        if (descriptor === fileDescriptor) file().write(new Uint8Array(view().buffer, at, length));
+        const at = memory.get32(vectorsAt + 8 * i);
+        const length = memory.get32(vectorsAt + 8 * i + 4);
+        if (descriptor === fileDescriptor) file().write(memory.bytes(at, length));
         size += length;
       }
-      put32(sizeAt, size);
+      memory.put32(sizeAt, size);
       return errno.success;
     },
     fd_seek(_descriptor: number, offset: bigint, whence: number, positionAt: number) {
-      put64(positionAt, BigInt(file().seek(Number(offset), whence)));
+      memory.put64(positionAt, BigInt(file().seek(Number(offset), whence)));
       return errno.success;
     },
     fd_read: () => errno.badDescriptor,
     fd_close: () => errno.success,
-    fd_fdstat_set_flags: () => errno.success,
-    proc_exit(status: number) {
-      throw new ProgramExit(status);
-    },
   };
 }
 

@@ -1,8 +1,6 @@
-/**
- * The little of WebAssembly's API that is used here: TypeScript has it in its library for browsers only.
- */
+/** The part of WebAssembly's API used here. TypeScript has it in its library for browsers only. */
 declare namespace WebAssembly {
-  /** A compiled program; it can be sent to another thread. */
+  /** A compiled program. It can be sent to another thread. */
   class Module {
     private readonly compiled;
   }

@@ -1,8 +1,9 @@
 /**
  * Any text → printable ASCII that an English speaker can read aloud.
  *
- * Letters lose their accents, typographic signs become plain ones, a few signs become words. A run of what is left
- * (other scripts, emoji) becomes a comma: a short pause. Marks, controls and other unseen characters are dropped.
+ * Letters lose their accents, typographic characters become plain ones, and a few symbols become words. A run of
+ * other characters (other scripts, emoji) becomes a comma: a short pause. Marks, controls and other invisible
+ * characters are dropped.
  */
 
 const plain: ReadonlyMap<string, string> = new Map(
@@ -16,18 +17,18 @@ const plain: ReadonlyMap<string, string> = new Map(
 );
 
 export interface Words {
-  /** What can be said; empty where nothing can. */
+  /** The words that can be spoken; empty without any. */
   readonly words: string;
-  /** How many characters have a sound or a meaning that could not be said. */
-  readonly unsaid: number;
+  /** Number of characters with a sound or a meaning that cannot be spoken. */
+  readonly unspoken: number;
 }
 
 export function wordsOf(text: string): Words {
-  let unsaid = 0;
+  let unspoken = 0;
   let words = "";
   for (const character of signsInOrder(text)) {
     const spoken = spokenForm(character);
-    if (spoken === undefined) unsaid += 1;
+    if (spoken === undefined) unspoken += 1;
     words += spoken ?? ", ";
   }
   const tidy = words
@@ -37,20 +38,20 @@ export function wordsOf(text: string): Words {
     .replace(/\s+(?=[.!?,;:](?:\s|$))/g, "")
     .replace(/^[\s,]+/, "")
     .trim();
-  return { words: hasSound(tidy) ? tidy : "", unsaid };
+  return { words: hasSound(tidy) ? tidy : "", unspoken: unspoken };
 }
 
-/** Whether more than punctuation is there. */
+/** Reports whether there is more than punctuation. */
 export function hasSound(words: string): boolean {
   return /[^\s.,;:!?'"()[\]{}\-_`\\/]/.test(words);
 }
 
-/** Puts the sign of a currency behind its amount, as it is spoken. */
+/** Moves a currency sign after its amount, as it is spoken. */
 function signsInOrder(text: string): string {
   return text.replace(/([€£¥])\s?(\d[\d.,]*\d|\d)/g, "$2$1");
 }
 
-/** Returns undefined for what cannot be said. */
+/** Returns undefined for a character that cannot be spoken. */
 function spokenForm(character: string): string | undefined {
   if (/[\n\x20-\x7e]/.test(character)) return character;
   const known = plain.get(character);

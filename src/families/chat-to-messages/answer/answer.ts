@@ -1,18 +1,26 @@
 /**
- * A whole message → a whole chat completion, with every key that strict clients require.
+ * A message → a chat completion, with every key that strict clients require.
  *
- * Blocks that have no place in a chat message, such as the vendor's own tools at work, are left out.
+ * Blocks without a counterpart in a chat message, such as the vendor's own tools at work, are left out.
  */
 import { type ContentBlock, ContentBlockType, type Message } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { type Called, explanationOf, finishReason } from "./finish.ts";
-import { annotationsOf, calledTool, callId, citationsOf, freeText, type Reading, thinkingPiece } from "./pieces.ts";
+import {
+  type AnswerContext,
+  annotationsOf,
+  calledTool,
+  callId,
+  citationsOf,
+  freeText,
+  thinkingPiece,
+} from "./parts.ts";
 import { chatUsage, MessageCounts } from "./usage.ts";
 
 interface Draft {
   text: string;
   reasoning: string;
-  /** The text is the input of the tool that stands for the answer. */
+  /** Whether the text is the input of the tool that stands for the answer. */
   answered: boolean;
   functionCall: JsonObject | undefined;
   readonly thinkingBlocks: JsonObject[];
@@ -21,22 +29,22 @@ interface Draft {
 }
 
 /** `usage` is the message's own, as it came. */
-export function chatCompletion(message: Message, usage: JsonValue | undefined, reading: Reading): JsonObject {
+export function chatCompletion(message: Message, usage: JsonValue | undefined, context: AnswerContext): JsonObject {
   const counts = new MessageCounts();
   const hasTold = counts.take(usage);
   const draft: Draft = {
     ...{ text: "", reasoning: "", answered: false, functionCall: undefined },
     ...{ thinkingBlocks: [], annotations: [], toolCalls: [] },
   };
-  for (const block of message.content) addBlock(block, draft, reading);
+  for (const block of message.content) addBlock(block, draft, context);
   const called: Called = draft.toolCalls.length > 0 ? "tool_calls" : draft.functionCall && "function_call";
   const finish = finishReason(message.stopReason, called);
   const refusal = finish === "content_filter" ? (explanationOf(message.extra) ?? null) : null;
   return {
-    id: reading.id,
+    id: context.id,
     object: "chat.completion",
-    created: reading.created,
-    model: message.model || reading.model,
+    created: context.created,
+    model: message.model || context.model,
     choices: [{ index: 0, message: messageOf(draft, refusal), logprobs: null, finish_reason: finish }],
     ...(hasTold ? { usage: chatUsage(counts) } : {}),
   };
@@ -57,7 +65,7 @@ function messageOf(draft: Draft, refusal: string | null): JsonObject {
   };
 }
 
-function addBlock(block: ContentBlock, draft: Draft, reading: Reading): void {
+function addBlock(block: ContentBlock, draft: Draft, context: AnswerContext): void {
   switch (block.type) {
     case ContentBlockType.TEXT: {
       const start = draft.text.length;
@@ -73,14 +81,14 @@ function addBlock(block: ContentBlock, draft: Draft, reading: Reading): void {
       return;
     }
     case ContentBlockType.TOOL_USE:
-      addCall(block, draft, reading);
+      addCall(block, draft, context);
   }
 }
 
-function addCall(block: ContentBlock, draft: Draft, reading: Reading): void {
-  const { kind, name } = calledTool(block, reading);
+function addCall(block: ContentBlock, draft: Draft, context: AnswerContext): void {
+  const { kind, name } = calledTool(block, context);
   const input = block.input ?? {};
-  const id = callId(block, draft.toolCalls.length, reading);
+  const id = callId(block, draft.toolCalls.length, context);
   switch (kind) {
     case "function":
       draft.toolCalls.push({ id, type: "function", function: { name, arguments: JSON.stringify(input) } });

@@ -1,10 +1,8 @@
-/**
- * Why an answer ended, in the chat API's words; a word of the other API's never gets through.
- */
+/** Why a message ended → the finish reason. Unknown stop reasons become `stop`, or name the call. */
 import { StopReason } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 
-/** What the answer calls, as its caller sees it. */
+/** Called is the kind of call in the answer, as the caller sees it. */
 export type Called = "tool_calls" | "function_call" | undefined;
 
 export function finishReason(reason: StopReason | undefined, called: Called): string {
@@ -19,11 +17,11 @@ export function finishReason(reason: StopReason | undefined, called: Called): st
     case StopReason.PAUSE_TURN:
       return "stop";
   }
-  // A tool was called, or nobody knows; a call that is the answer's text is none to the caller.
+  // A tool was called, or the reason is unknown. A call that is the answer's text is none to the caller.
   return called ?? "stop";
 }
 
-/** Returns why the model refused, where it says so: beside the stop reason, in `stop_details`. */
+/** Returns the model's explanation of a refusal from `stop_details`, if it gave one. */
 export function explanationOf(extra: JsonObject | undefined): string | undefined {
   const details = extra?.stop_details;
   if (typeof details !== "object" || details === null || Array.isArray(details)) return undefined;

@@ -1,33 +1,15 @@
 /**
  * One block of a streamed message, from its start to its stop → the deltas of a chat message.
  *
- * Text, thinking and arguments go on as they come. What is of use only in one piece (signed thinking, annotations, the
- * free text of a custom tool, whose JSON has to be read) comes when the block stops.
+ * Text, thinking and arguments are passed on as they come. What is useful only as a whole (signed thinking,
+ * annotations, and the free text of a custom tool, whose JSON must be parsed) comes when the block stops.
  */
-import { type ContentBlock, ContentBlockType, type MessageDelta } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import type { JsonObject } from "../../../wire/json.ts";
+import { type ContentBlock, ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import type { OpenBlock, Progress } from "./block.ts";
 import { openCall } from "./open-call.ts";
-import { annotationsOf, citationsOf, type Reading, thinkingPiece } from "./pieces.ts";
+import { type AnswerContext, annotationsOf, citationsOf, thinkingPiece } from "./parts.ts";
 
-export interface OpenBlock {
-  /** The delta of the block's start. */
-  readonly first: JsonObject | undefined;
-  next(delta: MessageDelta): JsonObject | undefined;
-  stop(): JsonObject | undefined;
-}
-
-/** What the blocks of one message share. */
-export interface Progress {
-  /** How long the content is so far. */
-  length: number;
-  /** How many tool calls there are so far. */
-  toolCalls: number;
-  functionCalled: boolean;
-  /** The tool that stands for the answer was called. */
-  answered: boolean;
-}
-
-export function openBlock(block: ContentBlock, progress: Progress, reading: Reading): OpenBlock {
+export function openBlock(block: ContentBlock, progress: Progress, context: AnswerContext): OpenBlock {
   switch (block.type) {
     case ContentBlockType.TEXT:
       return openText(block, progress);
@@ -35,25 +17,25 @@ export function openBlock(block: ContentBlock, progress: Progress, reading: Read
     case ContentBlockType.REDACTED_THINKING:
       return openThinking(block);
     case ContentBlockType.TOOL_USE:
-      return openCall(block, progress, reading) ?? silent;
+      return openCall(block, progress, context) ?? ignoredBlock;
   }
-  return silent;
+  return ignoredBlock;
 }
 
-const silent: OpenBlock = { first: undefined, next: () => undefined, stop: () => undefined };
+const ignoredBlock: OpenBlock = { first: undefined, next: () => undefined, stop: () => undefined };
 
 function openText(block: ContentBlock, progress: Progress): OpenBlock {
   const start = progress.length;
   const citations = [...citationsOf(block)];
-  const say = (text = "") => {
+  const deltaOf = (text = "") => {
     progress.length += text.length;
     return text === "" ? undefined : { content: text };
   };
   return {
-    first: say(block.text),
+    first: deltaOf(block.text),
     next({ text, citation }) {
       if (citation) citations.push(citation);
-      return say(text);
+      return deltaOf(text);
     },
     stop() {
       const annotations = annotationsOf(citations, start, progress.length);
@@ -64,13 +46,13 @@ function openText(block: ContentBlock, progress: Progress): OpenBlock {
 
 function openThinking(block: ContentBlock): OpenBlock {
   let { thinking = "", signature = "" } = block;
-  const say = (text: string) => (text === "" ? undefined : { reasoning_content: text });
+  const deltaOf = (text: string) => (text === "" ? undefined : { reasoning_content: text });
   return {
-    first: say(thinking),
+    first: deltaOf(thinking),
     next(delta) {
       signature += delta.signature ?? "";
       thinking += delta.thinking ?? "";
-      return say(delta.thinking ?? "");
+      return deltaOf(delta.thinking ?? "");
     },
     stop() {
       const piece = thinkingPiece({ thinking, signature, data: block.data });

@@ -1,54 +1,54 @@
 /**
- * One call of a tool in a streamed message → the deltas of a chat message: a tool call, the oldest form of one, or the
- * answer's own text.
+ * One tool call of a streamed message → the deltas of a chat message: a tool call, a `function_call`, or the answer's
+ * text.
  */
 import type { ContentBlock } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import type { OpenBlock, Progress } from "./open-block.ts";
-import { calledTool, callId, freeText, type Reading } from "./pieces.ts";
+import type { OpenBlock, Progress } from "./block.ts";
+import { type AnswerContext, calledTool, callId, freeText } from "./parts.ts";
 
-/** How a call is told to the caller. */
-interface Voice {
+/** CallDeltas makes the deltas of a call: its first one, and one for each piece of its input. */
+interface CallDeltas {
   readonly first?: JsonObject;
   piece(text: string): JsonObject;
 }
 
-/** Returns undefined for a call that has no room in the answer. */
-export function openCall(block: ContentBlock, progress: Progress, reading: Reading): OpenBlock | undefined {
-  const { kind, name } = calledTool(block, reading);
-  if (kind === "custom") return openCustom(block, name, progress, reading);
-  const voice = voiceOf(kind, block, name, progress, reading);
-  if (!voice) return undefined;
-  let spoke = false;
+/** Returns undefined for a call that has no place in the answer. */
+export function openCall(block: ContentBlock, progress: Progress, context: AnswerContext): OpenBlock | undefined {
+  const { kind, name } = calledTool(block, context);
+  if (kind === "custom") return openCustom(block, name, progress, context);
+  const deltas = callDeltas(kind, block, name, progress, context);
+  if (!deltas) return undefined;
+  let hasPieces = false;
   return {
-    first: voice.first,
+    first: deltas.first,
     next({ partialJson = "" }) {
       if (partialJson === "") return undefined;
-      spoke = true;
-      return voice.piece(partialJson);
+      hasPieces = true;
+      return deltas.piece(partialJson);
     },
-    // Some upstreams give the whole input at the start, and a call without arguments has no pieces.
-    stop: () => (spoke ? undefined : voice.piece(JSON.stringify(block.input ?? {}))),
+    // Some upstreams send the whole input at the start, and a call without arguments has no pieces.
+    stop: () => (hasPieces ? undefined : deltas.piece(JSON.stringify(block.input ?? {}))),
   };
 }
 
-function voiceOf(
+function callDeltas(
   kind: "function" | "function_call" | "text",
   block: ContentBlock,
   name: string,
   progress: Progress,
-  reading: Reading,
-): Voice | undefined {
+  context: AnswerContext,
+): CallDeltas | undefined {
   if (kind === "function") {
     const index = progress.toolCalls++;
-    const id = callId(block, index, reading);
+    const id = callId(block, index, context);
     return {
       first: { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] },
       piece: (text) => ({ tool_calls: [{ index, function: { arguments: text } }] }),
     };
   }
   if (kind === "function_call") {
-    if (progress.functionCalled) return undefined; // There is room for one.
+    if (progress.functionCalled) return undefined; // An answer has one `function_call`.
     progress.functionCalled = true;
     return {
       first: { function_call: { name, arguments: "" } },
@@ -60,9 +60,9 @@ function voiceOf(
   return { piece: (text) => ({ content: text }) };
 }
 
-function openCustom(block: ContentBlock, name: string, progress: Progress, reading: Reading): OpenBlock {
+function openCustom(block: ContentBlock, name: string, progress: Progress, context: AnswerContext): OpenBlock {
   const index = progress.toolCalls++;
-  const id = callId(block, index, reading);
+  const id = callId(block, index, context);
   let json = "";
   return {
     first: { tool_calls: [{ index, id, type: "custom", custom: { name, input: "" } }] },
@@ -77,7 +77,7 @@ function openCustom(block: ContentBlock, name: string, progress: Progress, readi
   };
 }
 
-/** A model may be cut off in the middle of its JSON: then that is the text. */
+/** Returns the text of the input. A model may be cut off inside its JSON: then the JSON itself is the text. */
 function readFreeText(json: string): string {
   try {
     return freeText(JSON.parse(json) as JsonValue);

@@ -1,9 +1,8 @@
 /**
  * The events of a streamed message → the chunks of a streamed chat completion, batch by batch.
  *
- * The first chunk has the role, one chunk has the finish reason, and the last the usage, where it was asked for. Events
- * and deltas that nobody knows are passed over. A stream that ends before its message does was cut off: what came of
- * it is handed over, and then it fails.
+ * The first chunk has the role, one chunk the finish reason, and the last the usage, where it was asked for. Unknown
+ * events and deltas are ignored. A stream that ends before its message fails, after its chunks were handed over.
  */
 import { ChatCompletionChunkSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import {
@@ -16,21 +15,22 @@ import { upstreamFailed } from "../../../call/refusals.ts";
 import { membersOf } from "../../../providers/usage/count.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
-import { translated } from "../../translated.ts";
-import { readAnswer } from "../reads.ts";
+import { readAnswer } from "../../read-answer.ts";
+import { translateStream } from "../../translate-stream.ts";
+import type { OpenBlock, Progress } from "./block.ts";
 import { explanationOf, finishReason } from "./finish.ts";
-import { type OpenBlock, openBlock, type Progress } from "./open-block.ts";
-import type { Reading } from "./pieces.ts";
+import { openBlock } from "./open-block.ts";
+import type { AnswerContext } from "./parts.ts";
 import { chatUsage, MessageCounts } from "./usage.ts";
 
 type Chunk = Wire<typeof ChatCompletionChunkSchema>;
 
 export function chunksOf(
   frames: Frames<typeof MessageStreamEventSchema>,
-  reading: Reading,
+  context: AnswerContext,
 ): Frames<typeof ChatCompletionChunkSchema> {
-  const stream = new ChunkStream(reading);
-  return translated(
+  const stream = new ChunkStream(context);
+  return translateStream(
     frames,
     (event) => {
       stream.take(readAnswer(event), event);
@@ -45,7 +45,7 @@ export function chunksOf(
 
 class ChunkStream {
   ended = false;
-  readonly #reading: Reading;
+  readonly #context: AnswerContext;
   readonly #progress: Progress = { length: 0, toolCalls: 0, functionCalled: false, answered: false };
   /** By the index of the block. */
   readonly #open = new Map<number, OpenBlock>();
@@ -55,12 +55,12 @@ class ChunkStream {
   #finished = false;
   #model: string;
 
-  constructor(reading: Reading) {
-    this.#reading = reading;
-    this.#model = reading.model;
+  constructor(context: AnswerContext) {
+    this.#context = context;
+    this.#model = context.model;
   }
 
-  /** Returns the chunks since the last time. */
+  /** Returns the chunks since the last call. */
   release(): readonly Chunk[] {
     const chunks = this.#chunks;
     this.#chunks = [];
@@ -91,7 +91,7 @@ class ChunkStream {
         break;
       case MessageEventType.MESSAGE_STOP:
         this.#finish(event);
-        if (this.#reading.includeUsage) this.#push([], chatUsage(this.#counts));
+        if (this.#context.includeUsage) this.#push([], chatUsage(this.#counts));
         this.ended = true;
     }
   }
@@ -106,7 +106,7 @@ class ChunkStream {
     if (!contentBlock || this.#finished) return;
     this.#start();
     this.#stopBlock(index);
-    const block = openBlock(contentBlock, this.#progress, this.#reading);
+    const block = openBlock(contentBlock, this.#progress, this.#context);
     this.#open.set(index, block);
     this.#say(block.first);
   }
@@ -139,13 +139,13 @@ class ChunkStream {
   }
 
   #push(choices: JsonValue[], usage: JsonValue): void {
-    const { id, created, includeUsage } = this.#reading;
+    const { id, created, includeUsage } = this.#context;
     const chunk = { id, object: "chat.completion.chunk", created, model: this.#model, choices };
     this.#chunks.push(Wire.ofJson(ChatCompletionChunkSchema, includeUsage ? { ...chunk, usage } : chunk));
   }
 }
 
-/** Also by a word that nobody knows yet. */
+/** Reports a stop reason, unknown ones included. */
 function tellsWhyItEnds({ delta }: MessageStreamEvent): boolean {
   return delta?.stopReason !== undefined || typeof delta?.extra?.stop_reason === "string";
 }

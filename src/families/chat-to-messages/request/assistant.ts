@@ -1,19 +1,19 @@
 /**
- * An assistant's message → its blocks: thinking first, then text, then tool calls.
+ * An assistant's message → its blocks: thinking, then text, then tool calls.
  *
- * Thinking goes back only with the signature that proves it the vendor's own. Arguments that are no JSON object, which
- * models do write, become `{}`: the conversation goes on, and the loss is named.
+ * Thinking is sent back only with the vendor's signature. Arguments that are not a JSON object, which models do
+ * write, become `{}`: the conversation goes on, and the loss is named.
  */
 import type { ChatMessage, ToolCall } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { WireFault } from "../../../wire/fault.ts";
-import { checkRawInTurns, type JsonObject, type JsonValue, longJson, readLong } from "../../../wire/json.ts";
-import { upstreamName } from "../names.ts";
-import type { Calls } from "./calls.ts";
+import { checkRawInSlices, type JsonObject, type JsonValue, longJson, readLongRequest } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
+import { upstreamName } from "../tool-names.ts";
 import { contentBlocks, textBlocks } from "./content.ts";
-import type { Dropped } from "./dropped.ts";
+import type { Calls } from "./tool-calls.ts";
 
-/** The deepest nesting of arguments: the blocks around them take the rest of what a reader allows. */
+/** The depth that nested arguments start from: the blocks around them use up the rest of what a reader allows. */
 const argumentsDepth = 10;
 
 export function* assistantBlocks(
@@ -23,17 +23,17 @@ export function* assistantBlocks(
   dropped: Dropped,
 ): CooperativeTask<JsonObject[]> {
   const content = yield* contentBlocks(message, path, "assistant", dropped);
-  const said = [
+  const blocks = [
     ...content.filter((block) => !isThinking(block)),
     ...textBlocks(message.refusal),
     ...(yield* callBlocks(message, path, calls, dropped)),
   ];
-  const thought = [...thinkingBlocks(message, path, dropped), ...content.filter(isThinking)];
-  if (message.reasoningContent && thought.length === 0) dropped.add(`${path}.reasoning_content`);
+  const thinking = [...thinkingBlocks(message, path, dropped), ...content.filter(isThinking)];
+  if (message.reasoningContent && thinking.length === 0) dropped.add(`${path}.reasoning_content`);
   if (message.audio) dropped.add(`${path}.audio`);
-  if (said.length > 0) return [...thought, ...said];
+  if (blocks.length > 0) return [...thinking, ...blocks];
   // A turn may not end in thinking.
-  if (thought.length > 0) dropped.add(path);
+  if (thinking.length > 0) dropped.add(path);
   return [];
 }
 
@@ -41,7 +41,7 @@ export function isThinking({ type }: JsonObject): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-/** Reads `thinking_blocks`, as answers of this gateway and of others have them. */
+/** Reads `thinking_blocks`, as answers of this and other gateways have them. */
 function thinkingBlocks({ extra }: ChatMessage, path: string, dropped: Dropped): JsonObject[] {
   const given = extra?.thinking_blocks ?? [];
   if (!Array.isArray(given)) {
@@ -124,8 +124,8 @@ function* argumentsOf(text: string, path: string, dropped: Dropped): Cooperative
   if (text.trim() === "") return {};
   try {
     const value =
-      text.length < longJson ? (JSON.parse(text) as JsonValue) : yield* readLong(Buffer.from(text), undefined);
-    yield* checkRawInTurns(value, argumentsDepth, { values: 0 });
+      text.length < longJson ? (JSON.parse(text) as JsonValue) : yield* readLongRequest(Buffer.from(text), undefined);
+    yield* checkRawInSlices(value, argumentsDepth, { visited: 0 });
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch (error) {
     if (!(error instanceof SyntaxError) && !(error instanceof WireFault)) throw error;

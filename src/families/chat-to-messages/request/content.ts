@@ -1,19 +1,19 @@
 /**
  * The content of a chat message → content blocks.
  *
- * Text that is empty or blank is dropped without a word: the Messages API refuses it, and nothing was said. Marks for
- * the prompt cache stay where they were. Sound is refused; what else cannot be said in this role is named and left out.
+ * Blank text is dropped silently: the Messages API refuses it, and nothing is lost. Cache marks stay in place. Audio
+ * is refused; anything else that the role cannot hold is dropped and named.
  */
 import { type ChatMessage, type ContentPart, ContentPartType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { CacheControlSchema, ContentBlockSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { reads } from "../reads.ts";
-import type { Dropped } from "./dropped.ts";
+import type { Dropped } from "../../dropped.ts";
+import { fitsSchema } from "../fits-schema.ts";
 import { fileBlock, imageBlock } from "./media.ts";
 
-/** The blocks that each side of the conversation may hold. */
+/** The types of blocks that each side of the conversation may hold. */
 export const sides = {
   system: ["text"],
   user: ["text", "image", "document", "search_result"],
@@ -22,7 +22,7 @@ export const sides = {
 
 export type Side = keyof typeof sides;
 
-/** Returns the blocks of a message's `content`, in reading order. `path` is the message's. */
+/** Returns the blocks of a message's `content` in order. `path` is the message's. */
 export function* contentBlocks(
   message: ChatMessage,
   path: string,
@@ -48,11 +48,11 @@ export function textBlocks(text: string | undefined): JsonObject[] {
   return text === undefined || text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
-/** Returns `{cache_control}` where a part, message or tool is marked for the prompt cache, else `{}`. */
+/** Returns `{cache_control}` where a part, message or tool has a cache mark, else `{}`. */
 export function cacheMark(extra: JsonObject | undefined, path: string, dropped: Dropped): JsonObject {
   const mark = extra?.cache_control ?? null;
   if (mark === null) return {};
-  if (reads(CacheControlSchema, mark)) return { cache_control: mark };
+  if (fitsSchema(CacheControlSchema, mark)) return { cache_control: mark };
   dropped.add(`${path}.cache_control`);
   return {};
 }
@@ -91,7 +91,7 @@ function plainBlock(part: ContentPart, kind: ContentPartType, path: string, drop
   }
 }
 
-/** RPC callers may leave `type` unset: then the field that is set says it. */
+/** Returns the part's type. RPC callers may leave `type` unset: then the set field decides. */
 function kindOf({ type, text, refusal, imageUrl, inputAudio, file, extra }: ContentPart): ContentPartType {
   if (type !== undefined) return type;
   if (typeof extra?.type === "string") return ContentPartType.UNSPECIFIED;
@@ -101,9 +101,9 @@ function kindOf({ type, text, refusal, imageUrl, inputAudio, file, extra }: Cont
   return (text ?? refusal) === undefined ? ContentPartType.UNSPECIFIED : ContentPartType.TEXT;
 }
 
-/** Takes a block that is in the Messages API's own words already, as some callers mix them in. */
+/** Returns a block that is in the Messages API's own words already, as some callers mix them in. */
 function ownBlock(part: JsonObject | undefined): JsonObject | undefined {
-  if (!part || !reads(ContentBlockSchema, part)) return undefined;
+  if (!part || !fitsSchema(ContentBlockSchema, part)) return undefined;
   const says = (value: JsonValue | undefined) => typeof value === "string" && value !== "";
   switch (part.type) {
     case "image":

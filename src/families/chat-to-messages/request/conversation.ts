@@ -1,18 +1,18 @@
 /**
- * A chat conversation → instructions, and turns that the Messages API takes: they alternate, the first is the user's,
- * none is empty, every tool call is answered in the turn after it, and the answers stand first in theirs.
+ * A chat conversation → instructions, and turns as the Messages API takes them: they alternate, begin with the
+ * user's, none is empty, every tool call has its result in the next turn, and results come first in theirs.
  *
- * Instructions are gathered from wherever they stand. Where the caller's history breaks a rule it is mended: a call
- * without a result gets one that says so, a result without a call becomes what the user says.
+ * Instructions are collected from wherever they stand. Broken histories are mended: a call without a result gets one
+ * that says so, and a result without a call becomes text of the user's.
  */
 import { type ChatMessage, Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
 import { assistantBlocks } from "./assistant.ts";
-import { Calls } from "./calls.ts";
 import { cacheMark, contentBlocks } from "./content.ts";
-import type { Dropped } from "./dropped.ts";
+import { Calls } from "./tool-calls.ts";
 import { mendTurns, type Turn } from "./turns.ts";
 
 export interface Conversation {
@@ -20,7 +20,7 @@ export interface Conversation {
   readonly turns: readonly Turn[];
 }
 
-/** The keys beside those of the schema that every message may have. */
+/** Keys outside the schema that every message may have. */
 const marks = ["cache_control"];
 const interrupted = "The tool call was interrupted: there is no result.";
 
@@ -78,7 +78,7 @@ class ConversationBuilder {
   *#assistant(message: ChatMessage, path: string): CooperativeTask<void> {
     if (this.#turns.at(-1)?.role === "user") this.#answerOpenCalls();
     const blocks = this.#marked(yield* assistantBlocks(message, path, this.#calls, this.#dropped), message, path);
-    // An empty one is no turn: what stands around it is one.
+    // An empty message is no turn: its neighbours become one.
     if (blocks.length > 0) this.#turn("assistant").blocks.push(...blocks);
   }
 
@@ -113,7 +113,7 @@ class ConversationBuilder {
     }
   }
 
-  /** A mark on the whole message is one on its last block. */
+  /** Moves a cache mark of the message to its last block. */
   #marked(blocks: JsonObject[], { extra }: ChatMessage, path: string): JsonObject[] {
     const mark = cacheMark(extra, path, this.#dropped);
     const last = blocks.pop();
@@ -128,7 +128,7 @@ class ConversationBuilder {
   }
 }
 
-/** Not a word of the chat API's, but some callers say it. */
+/** Reads `is_error`, which is no word of chat's, but some callers send it. */
 function isErrorOf({ extra }: ChatMessage): boolean | undefined {
   return typeof extra?.is_error === "boolean" ? extra.is_error : undefined;
 }

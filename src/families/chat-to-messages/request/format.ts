@@ -1,20 +1,18 @@
 /**
  * `response_format` → what makes the model answer in JSON.
  *
- * - A schema is `output_config.format`. Models too old for it are made to call a tool with that schema, and the call's
- *   input is the answer's content; where they think, which forbids that, an instruction says the schema.
- * - `json_object`, JSON without a schema, is an instruction after the caller's own: an open schema is refused by the
- *   API, and a forced tool without one is often called with nothing.
+ * - A schema becomes `output_config.format`. Models too old for it must call a tool with that schema, whose input is the answer's content; where they think, which forbids that, an instruction holds the schema.
+ * - `json_object`, JSON without a schema, becomes an instruction after the caller's own: the API refuses open schemas, and a forced tool without a schema is often called with nothing.
  */
 import { type CreateChatCompletionRequest, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { keepsSchemas } from "../generations.ts";
-import { type Choice, isForced } from "./choice.ts";
-import type { Dropped } from "./dropped.ts";
+import type { Dropped } from "../../dropped.ts";
+import { supportsSchemas } from "../generations.ts";
 import { inputSchema } from "./input-schema.ts";
-import { outputSchema } from "./schema.ts";
+import { outputSchema } from "./output-schema.ts";
+import { type Choice, isForced } from "./tool-choice.ts";
 
-/** At most one of these is set. */
+/** Format has at most one of these. */
 export interface Format {
   /** For `output_config.format`. */
   readonly output?: JsonObject;
@@ -42,7 +40,7 @@ export function formatOf(request: CreateChatCompletionRequest, thinks: boolean, 
   const { schema, description } = format.jsonSchema ?? {};
   if (!schema) return { instruction: onlyJson };
   const described = description === undefined || "description" in schema ? schema : { ...schema, description };
-  if (keepsSchemas(request.model ?? "")) {
+  if (supportsSchemas(request.model ?? "")) {
     return { output: { type: "json_schema", schema: outputSchema(described, `${path}.json_schema.schema`, dropped) } };
   }
   if (thinks) return { instruction: `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}` };
@@ -50,7 +48,7 @@ export function formatOf(request: CreateChatCompletionRequest, thinks: boolean, 
   return { tool: { description: how, input_schema: inputSchema(described, `${path}.json_schema.schema`, dropped) } };
 }
 
-/** Returns a name for the tool whose call is the answer that none of the caller's tools has. */
+/** Returns a name for the answer tool that no tool of the caller's has. */
 export function answerToolName(taken: { has(name: string): boolean }): string {
   let name = answerTool;
   while (taken.has(name)) name += "_";
@@ -58,8 +56,8 @@ export function answerToolName(taken: { has(name: string): boolean }): string {
 }
 
 /**
- * Offers the tool whose call is the answer: alone where no other may be called, else beside the others. A caller who
- * demands a call of its own tools gets that first.
+ * Adds the answer tool: alone where no other may be called, else beside the others. A caller that demands a call of
+ * its own tools gets that first.
  */
 export function offerAnswerTool({ tools, json }: Choice, tool: JsonObject): Choice {
   if (isForced(json)) return { tools, json };

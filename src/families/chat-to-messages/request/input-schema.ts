@@ -1,16 +1,18 @@
 /**
- * The schema of a tool's arguments → one whose top the Messages API takes: an object, and no combination of schemas.
+ * The schema of a tool's arguments → one whose root the Messages API takes: an object without combinations of
+ * schemas.
  *
- * The schemas of `allOf` become one object. A reference at the top becomes the schema that it names. Alternatives (`anyOf`,
- * `oneOf`) become one object with the properties of all of them: it requires what each of them requires, and its description
- * names them. Arguments that fit one alternative fit the caller's schema. The schemas below the top stay as they came.
+ * The schemas of `allOf` are merged. A reference at the root is replaced by its schema. Alternatives (`anyOf`,
+ * `oneOf`) become one object with all their properties: it requires what every alternative requires, and its
+ * description lists them. Arguments that fit one alternative fit the caller's schema. Schemas below the root stay as
+ * they came.
  */
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import type { Dropped } from "./dropped.ts";
+import type { Dropped } from "../../dropped.ts";
 
 const combinations = ["allOf", "anyOf", "oneOf"];
 
-/** `path` is the schema's. Alternatives that become one object are named as left out. */
+/** `path` is the schema's. Merged alternatives are named as dropped. */
 export function inputSchema(schema: JsonObject, path: string, dropped: Dropped): JsonObject {
   const isPlain = schema.$ref === undefined && combinations.every((key) => schema[key] === undefined);
   if (isPlain) {
@@ -24,16 +26,16 @@ export function inputSchema(schema: JsonObject, path: string, dropped: Dropped):
   return { ...flattened(schema, walk, new Set()), type: "object" };
 }
 
-/** How many schemas are put into one at most: references to references may stand for very many. */
+/** The most schemas merged: nested references may stand for very many. */
 const mostSchemas = 200;
 
 interface Walk {
   readonly definitions: ReadonlyMap<string, JsonValue>;
-  /** How many more schemas may be put in. What comes then says nothing. */
+  /** How many more schemas may be merged. Further ones are taken as empty. */
   left: number;
 }
 
-/** `within` are the names of the definitions in which it stands: one that is made of itself adds nothing. */
+/** `within` has the names of the enclosing definitions: a definition inside itself adds nothing. */
 function flattened(schema: JsonObject, walk: Walk, within: ReadonlySet<string>): JsonObject {
   if (walk.left-- <= 0) return {};
   const { $ref: reference, allOf: _all, anyOf: _any, oneOf: _one, ...own } = schema;
@@ -49,7 +51,7 @@ function flattened(schema: JsonObject, walk: Walk, within: ReadonlySet<string>):
   return parts.length === 1 ? own : allTogether(parts);
 }
 
-/** Arguments are an object: what can be none is no alternative. */
+/** Returns the alternatives that allow an object, since arguments are one. */
 function alternativesIn(schema: JsonObject, key: string): JsonObject[] {
   const list = schema[key];
   if (!Array.isArray(list)) return [];
@@ -57,14 +59,14 @@ function alternativesIn(schema: JsonObject, key: string): JsonObject[] {
   return list.filter(isObject).filter(mayBeObject);
 }
 
-/** Returns the schema of what fits all of them. */
+/** Returns the schema of values that fit all parts. */
 function allTogether(parts: readonly JsonObject[]): JsonObject {
   const required = [...new Set(parts.flatMap(requiredIn))];
   const described = parts
     .map(({ description }) => description)
     .filter((text) => typeof text === "string" && text !== "");
   const whole: JsonObject = Object.fromEntries(parts.toReversed().flatMap((part) => Object.entries(part)));
-  // A part that is closed would have no place for the properties of the others.
+  // A closed part would reject the properties of the others.
   const isClosed = parts.every(({ properties, additionalProperties }) => !properties || additionalProperties === false);
   if (!isClosed && whole.additionalProperties === false) delete whole.additionalProperties;
   return {
@@ -75,23 +77,23 @@ function allTogether(parts: readonly JsonObject[]): JsonObject {
   };
 }
 
-/** Returns the schema of what fits one of several. */
+/** Returns the schema of values that fit one of several parts. */
 function oneOfThese(parts: readonly JsonObject[], key: string): JsonObject {
   const properties = mergedProperties(parts.map(propertiesOf), "anyOf");
   const demands = parts.map((part) => new Set(requiredIn(part)));
   const required = requiredIn(parts[0] as JsonObject).filter((name) => demands.every((names) => names.has(name)));
   const isClosed = parts.every(({ additionalProperties }) => additionalProperties === false);
-  const said = parts.map((part, i) => `(${i + 1}) ${alternative(part)}`);
+  const described = parts.map((part, i) => `(${i + 1}) ${alternative(part)}`);
   const how = key === "oneOf" ? "exactly one" : "at least one";
   return {
     properties,
     ...(required.length > 0 ? { required } : {}),
     ...(isClosed ? { additionalProperties: false } : {}),
-    description: `The arguments have to fit ${how} of these: ${said.join("; ")}.`,
+    description: `The arguments have to fit ${how} of these: ${described.join("; ")}.`,
   };
 }
 
-/** Says an alternative in words: its own description, what it demands, what else it may have. */
+/** Describes an alternative: its own description, what it requires, and what else it may have. */
 function alternative(part: JsonObject): string {
   const demanded = [...new Set(requiredIn(part))];
   const optional = new Set(Object.keys(propertiesOf(part))).difference(new Set(demanded));
@@ -108,7 +110,7 @@ function alternative(part: JsonObject): string {
   return parts.filter(Boolean).join(", ") || "anything else";
 }
 
-/** What several say of one property differently is said as a combination: below the top there may be some. */
+/** Merges properties. Different schemas of one property become a combination, which is allowed below the root. */
 function mergedProperties(maps: readonly JsonObject[], key: "allOf" | "anyOf"): JsonObject {
   const found = new Map<string, JsonValue[]>();
   for (const [name, schema] of maps.flatMap((map) => Object.entries(map))) {

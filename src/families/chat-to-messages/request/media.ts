@@ -1,15 +1,15 @@
 /**
  * Images and files → blocks with a source.
  *
- * The model sees jpeg, png, gif, webp, PDF and plain text. Anything else is refused with its path: an answer about an
- * image that the model never saw would be worse than none.
+ * The model reads jpeg, png, gif, webp, PDF and plain text. Anything else is refused with its path: an answer about
+ * an unseen image would be worse than none.
  */
 import type { InputFile } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 
 const pictures = ["image/jpeg", "image/png", "image/gif", "image/webp"];
-/** How the base64 of every PDF begins. */
+/** The beginning of every PDF in base64. */
 const pdfMagic = "JVBERi";
 
 interface Data {
@@ -30,7 +30,7 @@ export function fileBlock({ fileData, fileId, filename }: InputFile, path: strin
   const titled = filename ? { title: filename } : {};
   if (fileData === undefined) {
     if (fileId === undefined) throw missingField(`${path}.file_data`);
-    // The ids of the Messages API's own files; those of other vendors begin otherwise.
+    // Ids of the Messages API's own files. Other vendors' ids have other prefixes.
     if (fileId.startsWith("file_")) {
       return { type: "document", source: { type: "file", file_id: fileId }, ...titled };
     }
@@ -49,7 +49,7 @@ function addressBlock(type: string, url: string): JsonObject {
   return { type, source: { type: "url", url } };
 }
 
-/** What stands before the data is no longer, in characters: its parts would be as many as a caller likes. */
+/** The longest head of a data URI, in characters. Without a bound a caller could send any number of parameters. */
 const longestDataHead = 1_000;
 
 /** Reads `data:<type>;…;base64,<data>`; undefined for anything else. */
@@ -65,7 +65,7 @@ function dataBlock({ mediaType, base64 }: Data, path: string): JsonObject {
   if (base64.trim() === "") throw invalidValue(path, "it holds no data");
   const type = mediaType === "image/jpg" ? "image/jpeg" : mediaType;
   if (pictures.includes(type)) return { type: "image", source: { type: "base64", media_type: type, data: base64 } };
-  // Whatever it is declared as: browsers and raw base64 say nothing useful.
+  // The declared type is ignored for PDFs: browsers and raw base64 declare nothing useful.
   if (type === "application/pdf" || base64.startsWith(pdfMagic)) {
     return { type: "document", source: { type: "base64", media_type: "application/pdf", data: base64 } };
   }

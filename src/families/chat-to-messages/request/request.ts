@@ -1,21 +1,20 @@
 /**
- * A chat request → the request for a message, and what its answer has to be read with.
+ * A chat request → the request for a message, and what the answer's translation needs.
  *
- * Every part of the request either is in the result, or says nothing more than the default, or is named in `dropped`.
+ * Every part of the request is translated, or equals the default, or is named in `dropped`.
  */
 import type { CreateChatCompletionRequest } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { OutputConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
 import type { TranslationContext } from "../../translation.ts";
-import type { CalledTool } from "../answer/pieces.ts";
-import { reads } from "../reads.ts";
-import { type Choice, choiceOf, isForced } from "./choice.ts";
+import type { CalledTool } from "../answer/parts.ts";
+import { fitsSchema } from "../fits-schema.ts";
 import { conversationOf } from "./conversation.ts";
-import type { Dropped } from "./dropped.ts";
 import { answerToolName, type Format, formatOf, offerAnswerTool } from "./format.ts";
 import {
-  nameWordless,
+  dropUnsupported,
   refuseImpossible,
   sampling,
   serviceTier,
@@ -24,12 +23,13 @@ import {
   userId,
 } from "./settings.ts";
 import { isThinkingOn, type Thinking, thinkingOf } from "./thinking.ts";
+import { type Choice, choiceOf, isForced } from "./tool-choice.ts";
 import { rebuiltTools, toolboxOf } from "./tools.ts";
 import { continuesWithoutThinking, turnJson } from "./turns.ts";
 
 export interface MessageRequest {
   readonly json: JsonObject;
-  /** What a call is in the answer, by the upstream name of its tool. */
+  /** What a call becomes in the answer, by the tool's upstream name. */
   readonly called: ReadonlyMap<string, CalledTool>;
 }
 
@@ -40,7 +40,7 @@ export function* messageRequest(
   dropped: Dropped,
 ): CooperativeTask<MessageRequest> {
   refuseImpossible(request);
-  nameWordless(request, dropped);
+  dropUnsupported(request, dropped);
   const { top_k: topK, ...shared } = sharedSettings(request, dropped);
   const conversation = yield* conversationOf(request.messages, dropped);
   const thinking = thinkingOf(request, maxOutputTokens, continuesWithoutThinking(conversation.turns), dropped);
@@ -81,7 +81,7 @@ export function* messageRequest(
   return { json, called };
 }
 
-/** A model that thinks cannot be made to call a tool. */
+/** A thinking model cannot be forced to call a tool. */
 function unforced({ tools, json }: Choice, path: string, dropped: Dropped): Choice {
   if (!json || !isForced(json)) return { tools, json };
   dropped.add(path);
@@ -89,7 +89,7 @@ function unforced({ tools, json }: Choice, path: string, dropped: Dropped): Choi
   return { tools, json: { ...rest, type: "auto" } };
 }
 
-/** The caller's own `output_config` stands over what the chat API's words come to. */
+/** The caller's own `output_config` takes precedence over chat's settings. */
 function outputConfig(
   { extra }: CreateChatCompletionRequest,
   { effort }: Thinking,
@@ -97,7 +97,7 @@ function outputConfig(
   dropped: Dropped,
 ): JsonObject {
   const given = extra?.output_config ?? {};
-  const fits = reads(OutputConfigSchema, given);
+  const fits = fitsSchema(OutputConfigSchema, given);
   if (!fits) dropped.add("output_config");
   const own = fits ? (given as JsonObject) : {};
   if (effort !== undefined && own.effort !== undefined) dropped.add("reasoning_effort");
@@ -105,7 +105,7 @@ function outputConfig(
   return withoutEmpty({ effort, format: output, ...own });
 }
 
-/** Leaves out what is not set, and empty lists and objects. */
+/** Leaves out unset members, and empty lists and objects. */
 function withoutEmpty(members: Record<string, JsonObject[string] | undefined>): JsonObject {
   const json: JsonObject = {};
   for (const [key, value] of Object.entries(members)) {

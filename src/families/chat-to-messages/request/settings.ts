@@ -1,23 +1,23 @@
 /**
- * The settings of a chat request that are a value each: sampling, stop texts, the end user, the class of service.
+ * The scalar settings of a chat request: sampling, stop texts, the end user, the service tier.
  *
- * What only says the default is left out without a word. A temperature above 1 is said as 1, the most there is.
+ * Default values are dropped silently. A temperature above 1 becomes 1, the maximum.
  */
 import type { CreateChatCompletionRequest } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateMessageRequestSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { reads } from "../reads.ts";
-import type { Dropped } from "./dropped.ts";
+import type { Dropped } from "../../dropped.ts";
+import { fitsSchema } from "../fits-schema.ts";
 
-/** Throws for what no answer of the Messages API could bring. */
+/** Throws a Refusal for what no answer of the Messages API could have. */
 export function refuseImpossible({ n, logprobs }: CreateChatCompletionRequest): void {
   if (n !== undefined && n > 1) throw invalidValue("n", "this model gives one choice; leave it out, or send 1");
   if (logprobs === true) throw invalidValue("logprobs", "this model tells no log probabilities; leave it out");
 }
 
-/** What the Messages API has no word for, each with whether it says more than the default. */
-const wordless: Readonly<Record<string, (request: CreateChatCompletionRequest) => boolean>> = {
+/** Settings without a counterpart, each with a test for a value other than the default. */
+const unsupported: Readonly<Record<string, (request: CreateChatCompletionRequest) => boolean>> = {
   audio: ({ audio }) => audio !== undefined,
   frequency_penalty: ({ frequencyPenalty = 0 }) => frequencyPenalty !== 0,
   logit_bias: ({ logitBias }) => Object.keys(logitBias).length > 0,
@@ -35,33 +35,35 @@ const wordless: Readonly<Record<string, (request: CreateChatCompletionRequest) =
   web_search_options: ({ webSearchOptions }) => webSearchOptions !== undefined,
 };
 
-export function nameWordless(request: CreateChatCompletionRequest, dropped: Dropped): void {
-  for (const [path, isSaid] of Object.entries(wordless)) if (isSaid(request)) dropped.add(path);
+export function dropUnsupported(request: CreateChatCompletionRequest, dropped: Dropped): void {
+  for (const [path, isSaid] of Object.entries(unsupported)) if (isSaid(request)) dropped.add(path);
   dropped.addExtra(request.streamOptions?.extra, "stream_options");
 }
 
-/** What the Messages API knows at the top level and the chat API does not; `thinking` and `output_config` besides. */
+/**
+ * Top-level members of the Messages API that chat does not have; `thinking` and `output_config` are read elsewhere.
+ */
 const shared = [
   ...["cache_control", "container", "context_management", "diagnostics", "inference_geo", "mcp_servers", "speed"],
   "top_k",
 ];
 
-/** Returns what a caller said in the Messages API's own words, and names whatever else no schema knows. */
+/** Returns the caller's members of the Messages API, and names all unknown ones. */
 export function sharedSettings({ extra }: CreateChatCompletionRequest, dropped: Dropped): JsonObject {
   dropped.addExtra(extra, "", [...shared, "thinking", "output_config"]);
   const settings: JsonObject = {};
   for (const key of shared) {
     const value = extra?.[key] ?? null;
     if (value === null) continue;
-    if (reads(CreateMessageRequestSchema, { [key]: value })) settings[key] = value;
+    if (fitsSchema(CreateMessageRequestSchema, { [key]: value })) settings[key] = value;
     else dropped.add(key);
   }
   return settings;
 }
 
 /**
- * Returns temperature, top_p and top_k. A model that thinks takes none of them, and models refuse temperature and
- * top_p together: the temperature stands.
+ * Returns temperature, top_p and top_k. A thinking model takes none of them. Models refuse temperature and top_p
+ * together: the temperature stands.
  */
 export function sampling(
   { temperature, topP }: CreateChatCompletionRequest,
@@ -97,7 +99,7 @@ const maxUserIdLength = 256;
 const looksLikeEmail = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 const looksLikePhone = /^\+?[\d\s().-]{7,}$/;
 
-/** Returns the end user's id. The API asks for one that names nobody. */
+/** Returns the end user's id. The API asks for ids that identify nobody. */
 export function userId(request: CreateChatCompletionRequest, dropped: Dropped): string | undefined {
   let id: string | undefined;
   for (const [path, value] of [
@@ -105,7 +107,7 @@ export function userId(request: CreateChatCompletionRequest, dropped: Dropped): 
     ["user", request.user],
   ] as const) {
     if (!value || value === id) continue;
-    // What is too long is not looked at: to see that a text is no address may take the square of its length.
+    // Long values are not matched: the patterns may take quadratic time.
     const names = value.length > maxUserIdLength || looksLikeEmail.test(value) || looksLikePhone.test(value);
     if (names || id !== undefined) dropped.add(path);
     else id = value;

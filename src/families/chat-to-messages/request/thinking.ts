@@ -1,19 +1,18 @@
 /**
- * `reasoning_effort`, or the caller's own `thinking` in the Messages API's words → thinking, effort, and the bound on
- * the output.
+ * `reasoning_effort`, or the caller's own `thinking` in the Messages API's words → thinking, effort, and the output bound.
  *
- * The rule: a model up to generation 4.5 thinks within a budget of tokens, by effort; every other thinks adaptively
- * and is told the effort itself. A bound that the caller set is a promise about money and is never raised: a budget
- * that does not fit under it shrinks, and where even the least does not fit there is no thinking, which is named.
+ * A model up to generation 4.5 thinks within a token budget, set by effort; every other thinks adaptively and gets
+ * the effort itself. The caller's bound is a promise about money and is never raised: a budget that does not fit
+ * shrinks, and where even the minimum does not fit thinking is dropped and named.
  */
 import { type CreateChatCompletionRequest, ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
+import { fitsSchema } from "../fits-schema.ts";
 import { thinksByBudget } from "../generations.ts";
-import { reads } from "../reads.ts";
-import type { Dropped } from "./dropped.ts";
 
-/** The bound on the output where neither the caller nor the catalogue knows one. */
+/** The output bound where neither the caller nor the catalogue has one. */
 const defaultMaxTokens = 4096;
 const leastBudget = 1024;
 const mostTokens = 2 ** 32 - 1;
@@ -38,18 +37,18 @@ const efforts: Readonly<Record<number, string>> = {
 
 export interface Thinking {
   readonly json: JsonObject | undefined;
-  /** The word for `output_config.effort`. */
+  /** The value of `output_config.effort`. */
   readonly effort: string | undefined;
   readonly maxTokens: number;
 }
 
-interface Wish {
+interface RequestedThinking {
   readonly json: JsonObject;
-  /** Public path of what asked for it. */
+  /** Public path of the setting that asked for it. */
   readonly path: string;
 }
 
-/** `resumes` says that the answer goes on with a turn that did not begin with thinking: then no budget is taken. */
+/** `resumes` says that the answer continues a turn that did not begin with thinking: then no budget is allowed. */
 export function thinkingOf(
   request: CreateChatCompletionRequest,
   maxOutputTokens: number | undefined,
@@ -59,40 +58,46 @@ export function thinkingOf(
   const effort = request.reasoningEffort ?? ReasoningEffort.NONE;
   const byBudget = thinksByBudget(request.model ?? "");
   const own = ownThinking(request, byBudget, dropped);
-  const wish = own ?? wishOf(effort, byBudget);
+  const requested = own ?? thinkingForEffort(effort, byBudget);
   const word = byBudget ? undefined : efforts[effort];
   if (own && byBudget && efforts[effort] !== undefined) dropped.add("reasoning_effort");
   const asked = request.maxCompletionTokens ?? request.maxTokens;
   const bound = (whereUnknown: number) =>
     Math.min(asked ?? maxOutputTokens ?? whereUnknown, maxOutputTokens ?? mostTokens, mostTokens);
   const plain = { effort: word, maxTokens: bound(defaultMaxTokens) };
-  if (wish?.json.type !== "enabled") return { ...plain, json: wish?.json };
-  const wished = Math.max(Number(wish.json.budget_tokens), leastBudget);
-  const maxTokens = bound(defaultMaxTokens + wished);
-  const budget = wished < maxTokens ? wished : Math.max(maxTokens >> 1, leastBudget);
+  if (requested?.json.type !== "enabled") return { ...plain, json: requested?.json };
+  const requestedBudget = Math.max(Number(requested.json.budget_tokens), leastBudget);
+  const maxTokens = bound(defaultMaxTokens + requestedBudget);
+  const budget = requestedBudget < maxTokens ? requestedBudget : Math.max(maxTokens >> 1, leastBudget);
   if (resumes || budget >= maxTokens) {
-    dropped.add(wish.path);
+    dropped.add(requested.path);
     return { ...plain, json: undefined };
   }
-  return { json: { ...wish.json, budget_tokens: budget }, effort: word, maxTokens };
+  return { json: { ...requested.json, budget_tokens: budget }, effort: word, maxTokens };
 }
 
 export function isThinkingOn(thinking: JsonObject | undefined): boolean {
   return thinking !== undefined && thinking.type !== "disabled";
 }
 
-function wishOf(effort: ReasoningEffort, byBudget: boolean): Wish | undefined {
+function thinkingForEffort(effort: ReasoningEffort, byBudget: boolean): RequestedThinking | undefined {
   const budget = budgets[effort];
   if (budget === undefined) return undefined;
   const json = byBudget ? { type: "enabled", budget_tokens: budget } : { type: "adaptive" };
   return { json, path: "reasoning_effort" };
 }
 
-/** Other vendors say `{"type":"enabled"}` and no more: the budget is then the usual one. */
-function ownThinking(request: CreateChatCompletionRequest, byBudget: boolean, dropped: Dropped): Wish | undefined {
+/**
+ * Reads the caller's `thinking`. Other vendors send `{"type":"enabled"}` alone: the budget is then the default one.
+ */
+function ownThinking(
+  request: CreateChatCompletionRequest,
+  byBudget: boolean,
+  dropped: Dropped,
+): RequestedThinking | undefined {
   const json = request.extra?.thinking ?? null;
   if (json === null) return undefined;
-  if (!reads(ThinkingConfigSchema, json) || (json as JsonObject).type === undefined) {
+  if (!fitsSchema(ThinkingConfigSchema, json) || (json as JsonObject).type === undefined) {
     dropped.add("thinking");
     return undefined;
   }

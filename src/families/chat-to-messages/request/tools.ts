@@ -1,9 +1,10 @@
 /**
- * The tools of a chat request → the tools that the model is offered, and what their calls become in the answer.
+ * The tools of a chat request → the tools offered to the model, and what their calls become in the answer.
  *
- * Schemas are kept, as far as the API takes them (`input-schema.ts`); those of strict tools are narrowed as the output's are. A custom tool, which takes free text, becomes one with a single string `input`. The oldest
- * form, `functions`, is read where there are no `tools`. Tools of a kind that only another vendor has are named and
- * left out; the Messages API's own, told by a dated type (`web_search_20250305`), go on as they are.
+ * Schemas are kept as far as the API takes them (`input-schema.ts`); those of strict tools are narrowed like the
+ * output's. A custom tool, whose input is free text, becomes one with a single string `input`. The legacy `functions`
+ * are read where there are no `tools`. The Messages API's own tools, which have a dated type (`web_search_20250305`),
+ * pass through; other vendors' tools are dropped and named.
  */
 import type {
   CreateChatCompletionRequest,
@@ -13,33 +14,33 @@ import type {
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageToolSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import type { CalledTool } from "../answer/pieces.ts";
-import { keepsSchemas } from "../generations.ts";
-import { upstreamName } from "../names.ts";
-import { reads } from "../reads.ts";
+import type { Dropped } from "../../dropped.ts";
+import type { CalledTool } from "../answer/parts.ts";
+import { fitsSchema } from "../fits-schema.ts";
+import { supportsSchemas } from "../generations.ts";
+import { upstreamName } from "../tool-names.ts";
 import { cacheMark } from "./content.ts";
-import type { Dropped } from "./dropped.ts";
 import { inputSchema } from "./input-schema.ts";
-import { outputSchema } from "./schema.ts";
+import { outputSchema } from "./output-schema.ts";
 
 export interface Toolbox {
-  /** As the model is offered them, by upstream name, in order. */
+  /** By upstream name, in order. */
   readonly offered: ReadonlyMap<string, JsonObject>;
   /** By upstream name. */
   readonly called: ReadonlyMap<string, CalledTool>;
-  /** Whether the caller speaks the oldest form, which has room for one call. */
+  /** Whether the caller uses the legacy `functions`, which allow one call. */
   readonly legacy: boolean;
 }
 
 const noArguments = { type: "object", properties: {} };
 
-/** Switches that the Messages API knows on tools; callers set them on either level. */
+/** Members of the Messages API's tools. Callers set them on either level. */
 const switches = ["defer_loading", "eager_input_streaming", "input_examples", "allowed_callers"];
 
 export function toolboxOf(request: CreateChatCompletionRequest, dropped: Dropped): Toolbox {
   const legacy = request.tools.length === 0 && request.functions.length > 0;
   if (!legacy && request.functions.length > 0) dropped.add("functions");
-  const strict = keepsSchemas(request.model ?? "");
+  const strict = supportsSchemas(request.model ?? "");
   const offered = new Map<string, JsonObject>();
   const called = new Map<string, CalledTool>();
   const offer = (tool: CalledTool, json: JsonObject | undefined, path: string) => {
@@ -63,7 +64,7 @@ export function toolboxOf(request: CreateChatCompletionRequest, dropped: Dropped
   return { offered, called, legacy };
 }
 
-/** Returns tools for the calls in the history: the API refuses those of tools that it was not told of. */
+/** Returns tools for the calls in the history: the API refuses calls of undeclared tools. */
 export function rebuiltTools(turns: readonly { readonly blocks: readonly JsonObject[] }[]): JsonObject[] {
   const calls = turns.flatMap(({ blocks }) => blocks).filter(({ type }) => type === "tool_use");
   return [...new Set(calls.map(({ name = "" }) => name))].map((name) => ({ name, input_schema: noArguments }));
@@ -117,10 +118,10 @@ function customTool({ description, format, extra }: CustomToolDefinition, path: 
 function ownTool({ extra: { type, name } = {}, extra }: Tool): JsonObject | undefined {
   const isOwn =
     typeof type === "string" && /_\d{8}$/.test(type) && typeof name === "string" && upstreamName(name) === name;
-  return isOwn && extra && reads(MessageToolSchema, extra) ? extra : undefined;
+  return isOwn && extra && fitsSchema(MessageToolSchema, extra) ? extra : undefined;
 }
 
-/** Returns the switches and the cache mark that stand beside a definition, and names what else does. */
+/** Returns these members and the cache mark beside a definition, and names all other keys. */
 function switchesOf(extra: JsonObject | undefined, path: string, dropped: Dropped): JsonObject {
   dropped.addExtra(extra, path, [...switches, "cache_control"]);
   const found = Object.entries(extra ?? {}).filter(([key, value]) => switches.includes(key) && value !== null);

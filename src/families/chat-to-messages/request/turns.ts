@@ -1,25 +1,25 @@
 /**
- * The turns of a conversation as the Messages API takes them: the user opens, nobody is silent, and an assistant's turn
- * that the model is to go on with does not end in white space.
+ * Turns as the Messages API takes them: the user begins, none is empty, and a last turn of the assistant's does not
+ * end in white space.
  */
 import type { JsonObject } from "../../../wire/json.ts";
 import { isThinking } from "./assistant.ts";
 
 export interface Turn {
   readonly role: "user" | "assistant";
-  /** Results of tools; they stand before the other blocks. */
+  /** Results of tools, before the other blocks. */
   readonly results: JsonObject[];
   readonly blocks: JsonObject[];
 }
 
-/** Stands where the user has to say something and said nothing. */
+/** Stands in for a text of the user's where one is needed. */
 const nothingSaid = { type: "text", text: "…" };
 
 export function turnJson({ role, results, blocks }: Turn): JsonObject {
   return { role, content: [...results, ...blocks] };
 }
 
-/** Gives the user a word where he has to have one, and trims the last turn where it is the assistant's. */
+/** Adds the user's missing turns and texts, and trims a last turn of the assistant's. */
 export function mendTurns(turns: Turn[]): void {
   for (const { results, blocks } of turns) if (results.length + blocks.length === 0) blocks.push(nothingSaid);
   if (turns[0]?.role !== "user") turns.unshift({ role: "user", results: [], blocks: [nothingSaid] });
@@ -30,7 +30,7 @@ export function mendTurns(turns: Turn[]): void {
 }
 
 /**
- * Whether the answer goes on with a turn of the assistant's that does not begin with thinking: as a prefill, or after
+ * Reports whether the answer continues an assistant's turn that does not begin with thinking: as a prefill, or after
  * results. A model that thinks within a budget refuses that.
  */
 export function continuesWithoutThinking(turns: readonly Turn[]): boolean {

@@ -1,59 +1,62 @@
 /**
  * A chat completion → a message, with every key that clients of the Messages API know.
  *
- * Only the first choice was asked for. Log probabilities, spoken answers and annotations have no counterpart.
+ * Only the first choice was asked for. Log probabilities, audio and annotations have no counterpart.
  */
 import type { ChatCompletion, ChatCompletionSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { upstreamFailed } from "../../../call/refusals.ts";
-import { WireFault } from "../../../wire/fault.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { sealedSignature } from "../../call-signature.ts";
-import { CountedChat } from "../../counted.ts";
-import { ToolIds, type ToolNames } from "../names.ts";
+import { type ChatOutput, readChatOutput } from "../../chat-output.ts";
+import { ChatUsageTracker } from "../../chat-usage.ts";
+import { readAnswer } from "../../read-answer.ts";
+import { readToolInput } from "../../tool-input.ts";
+import { ToolIds, type ToolNames } from "../tool-names.ts";
 import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
-import { endingOf } from "./ending.ts";
-import { inputOf } from "./input.ts";
-import { type Spoken, spokenIn } from "./spoken.ts";
+import { endingOf } from "./finish.ts";
 import { usageOf } from "./usage.ts";
 
-/** What an answer has from the call that it answers. */
-export interface Origin {
+/** AnswerContext is what the translation of the answer needs from the request. */
+export interface AnswerContext {
   readonly answerId: string;
-  /** The model asked for, in case the upstream does not say which one answers. */
+  /** The requested model: used where the upstream does not name the one that answered. */
   readonly model: string;
-  /** The stop texts that the upstream was given. */
+  /** The stop texts sent to the upstream. */
   readonly stops: readonly string[];
   readonly names: ToolNames;
   /** The model's name at its upstream. */
   readonly target: string | undefined;
 }
 
-export function messageOf(answer: Wire<typeof ChatCompletionSchema>, origin: Origin): Wire<typeof MessageSchema> {
-  const { model, choices, usage } = readable<ChatCompletion>(answer);
+export function messageOf(
+  answer: Wire<typeof ChatCompletionSchema>,
+  context: AnswerContext,
+): Wire<typeof MessageSchema> {
+  const { model, choices, usage } = readAnswer<ChatCompletion>(answer);
   const choice = choices.find(({ index }) => index === 0);
   if (!choice) throw upstreamFailed("its answer is empty");
-  const spoken = spokenIn(choice.message);
-  const { refusal } = spoken;
-  const counted = new CountedChat();
+  const output = readChatOutput(choice.message);
+  const { refusal } = output;
+  const counted = new ChatUsageTracker();
   counted.take(answer, usage);
-  const end = { finish: choice.finishReason, extra: choice.extra, hasCalls: spoken.calls.length > 0, refusal };
+  const end = { finish: choice.finishReason, extra: choice.extra, hasCalls: output.calls.length > 0, refusal };
   return Wire.ofJson(MessageSchema, {
-    ...headOf(model, origin),
-    content: contentOf(spoken, origin),
-    ...endingOf(end, origin.stops),
+    ...headOf(model, context),
+    content: contentOf(output, context),
+    ...endingOf(end, context.stops),
     usage: usageOf(counted),
   });
 }
 
-/** Returns the fields that a message begins with, whole or streamed. */
-export function headOf(model: string, origin: Origin): JsonObject {
+/** Returns the members of a message at its start. */
+export function headOf(model: string, context: AnswerContext): JsonObject {
   return {
-    id: `msg_${origin.answerId}`,
+    id: `msg_${context.answerId}`,
     type: "message",
     role: "assistant",
-    model: model || origin.model,
+    model: model || context.model,
     content: [],
     stop_reason: null,
     stop_sequence: null,
@@ -64,28 +67,18 @@ export function headOf(model: string, origin: Origin): JsonObject {
 }
 
 function contentOf(
-  { reasoning, sealed, text, refusal, calls, signature }: Spoken,
-  { answerId, names, target }: Origin,
+  { reasoning, sealed, text, refusal, calls, signature }: ChatOutput,
+  { answerId, names, target }: AnswerContext,
 ): JsonObject[] {
   const ids = new ToolIds(answerId, target);
-  const said = text + refusal;
+  const textAndRefusal = text + refusal;
   const thoughts = sealed.map(({ thinking, seal }) =>
     thinking === "" ? redactedBlock(seal) : thinkingBlock(thinking, seal),
   );
   return [
     ...(sealed.length === 0 && reasoning ? [thinkingBlock(reasoning)] : thoughts),
-    ...(said ? [textBlock(said)] : []),
+    ...(textAndRefusal ? [textBlock(textAndRefusal)] : []),
     ...(signature ? [signatureBlock(sealedSignature(signature, target))] : []),
-    ...calls.map((call) => toolUseBlock(call, inputOf(call.input), ids, names)),
+    ...calls.map((call) => toolUseBlock(call, readToolInput(call.input), ids, names)),
   ];
-}
-
-/** Returns the message of an upstream's Wire. Throws a Refusal where it is none. */
-export function readable<M>(wire: { message(): M }): M {
-  try {
-    return wire.message();
-  } catch (error) {
-    if (!(error instanceof WireFault)) throw error;
-    throw upstreamFailed("its answer cannot be read", error);
-  }
 }

@@ -1,13 +1,10 @@
 /**
  * Chat chunks → the events of a Messages stream.
  *
- * `message_start` goes out with the upstream's first chunk that says anything. It tells an estimate of the input's
- * count, for some clients read it nowhere else. `message_delta` waits until the upstream has ended, since the usage comes
- * after the finish, before it, with it, or never: it tells the upstream's own counts, the input's among them. A stream
- * that ends without a finish fails, as does one that breaks: its last block stays open, and the refusal passes on to the
- * door.
+ * `message_start` is sent with the upstream's first chunk that says anything. It has an estimate of the input tokens, since some clients read the count only there. `message_delta` waits for the upstream's end, because the usage comes before, with or after the finish reason, or never; it has the upstream's own counts. A stream without a finish reason fails, as does one that breaks: its last block stays open, and the refusal reaches the door.
  *
- * Most chunks of a text never come here (`../../translate-by-template.ts`): nothing here may remember or count what a text said.
+ * Most text chunks bypass this translation (`../../translate-by-template.ts`), so nothing here may depend on earlier
+ * text.
  */
 import {
   type ChatCompletionChunk,
@@ -22,26 +19,29 @@ import { asEvent } from "../../../wire/frame.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { sealedSignature } from "../../call-signature.ts";
-import { CountedChat } from "../../counted.ts";
-import { alike } from "../../translate-by-template.ts";
-import { translated } from "../../translated.ts";
-import { ToolIds } from "../names.ts";
-import { headOf, type Origin, readable } from "./answer.ts";
-import { endingOf } from "./ending.ts";
-import { BlockQueue } from "./queue.ts";
-import { spokenIn } from "./spoken.ts";
+import { readChatOutput } from "../../chat-output.ts";
+import { ChatUsageTracker } from "../../chat-usage.ts";
+import { readAnswer } from "../../read-answer.ts";
+import { translateByTemplate } from "../../translate-by-template.ts";
+import { translateStream } from "../../translate-stream.ts";
+import { ToolIds } from "../tool-names.ts";
+import { type AnswerContext, headOf } from "./answer.ts";
+import { BlockQueue } from "./block-queue.ts";
+import { endingOf } from "./finish.ts";
 import { finalUsageOf, usageOf } from "./usage.ts";
 
 /** `inputTokens` is an estimate. */
 export function eventsOf(
   frames: Frames<typeof ChatCompletionChunkSchema>,
-  origin: Origin,
+  context: AnswerContext,
   inputTokens: number,
 ): Frames<typeof MessageStreamEventSchema> {
-  const stream = new MessageStream(origin, inputTokens);
+  const stream = new MessageStream(context, inputTokens);
   const translate = (frame: Wire<typeof ChatCompletionChunkSchema>) =>
-    stream.take(frame, readable<ChatCompletionChunk>(frame)).map(asWire);
-  return translated(frames, alike(translate, ["text", "thinking"], asEvent), () => stream.end().map(asWire));
+    stream.take(frame, readAnswer<ChatCompletionChunk>(frame)).map(asWire);
+  return translateStream(frames, translateByTemplate(translate, ["text", "thinking"], asEvent), () =>
+    stream.end().map(asWire),
+  );
 }
 
 function asWire(event: JsonObject): Wire<typeof MessageStreamEventSchema> {
@@ -49,29 +49,29 @@ function asWire(event: JsonObject): Wire<typeof MessageStreamEventSchema> {
 }
 
 class MessageStream {
-  readonly #origin: Origin;
+  readonly #context: AnswerContext;
   readonly #inputTokens: number;
   readonly #blocks: BlockQueue;
   #started = false;
   #finish: FinishReason | undefined;
-  /** What vendors add to the chunk that ends the choice. */
+  /** Vendors' additions to the chunk that ends the choice. */
   #extra: JsonObject | undefined;
   #refusal = "";
-  readonly #counted = new CountedChat();
+  readonly #counted = new ChatUsageTracker();
 
-  constructor(origin: Origin, inputTokens: number) {
-    this.#origin = origin;
+  constructor(context: AnswerContext, inputTokens: number) {
+    this.#context = context;
     this.#inputTokens = inputTokens;
-    this.#blocks = new BlockQueue(new ToolIds(origin.answerId, origin.target), origin.names);
+    this.#blocks = new BlockQueue(new ToolIds(context.answerId, context.target), context.names);
   }
 
   take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
     const { model, choices, usage } = chunk;
     this.#counted.take(frame, usage);
-    // Azure's first chunk, about the prompt, says neither the model nor anything of the answer.
+    // Azure's first chunk, about the prompt, has no model and no choices.
     if (!this.#started && model === "" && choices.length === 0) return [];
     const events = this.#started ? [] : [this.#start(model)];
-    // A choice that nobody asked for is not the answer.
+    // Only the first choice was asked for.
     for (const choice of choices) if (choice.index === 0) events.push(...this.#choice(choice));
     return events;
   }
@@ -79,15 +79,15 @@ class MessageStream {
   #start(model: string): JsonObject {
     this.#started = true;
     const usage = { ...usageOf(), input_tokens: this.#inputTokens };
-    return { type: "message_start", message: { ...headOf(model, this.#origin), usage } };
+    return { type: "message_start", message: { ...headOf(model, this.#context), usage } };
   }
 
   #choice({ delta, finishReason, extra }: ChunkChoice): JsonObject[] {
-    const { reasoning, sealed, text, refusal, calls, signature } = spokenIn(delta);
+    const { reasoning, sealed, text, refusal, calls, signature } = readChatOutput(delta);
     this.#blocks.say("thinking", reasoning);
     for (const thought of sealed) this.#blocks.seal(thought);
     this.#blocks.say("text", text + refusal);
-    if (signature !== "") this.#blocks.sign(sealedSignature(signature, this.#origin.target));
+    if (signature !== "") this.#blocks.sign(sealedSignature(signature, this.#context.target));
     for (const call of calls) this.#blocks.call(call);
     this.#refusal += refusal;
     const finish = finishReason ?? (extra?.finish_reason ? FinishReason.UNSPECIFIED : undefined);
@@ -102,7 +102,7 @@ class MessageStream {
     if (this.#finish === undefined) throw upstreamFailed("it broke off its answer");
     const blocks = this.#blocks.events(true);
     const end = { finish: this.#finish, extra: this.#extra, hasCalls: this.#blocks.hasCalls, refusal: this.#refusal };
-    const delta = { ...endingOf(end, this.#origin.stops), container: null };
+    const delta = { ...endingOf(end, this.#context.stops), container: null };
     return [...blocks, { type: "message_delta", delta, usage: finalUsageOf(this.#counted) }, { type: "message_stop" }];
   }
 }

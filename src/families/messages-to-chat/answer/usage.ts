@@ -1,13 +1,9 @@
-/**
- * The parts that a chat answer used, as the Messages API tells them.
- *
- * An upstream that tells no usage counts as zero.
- */
+/** The usage of a chat answer as the Messages API reports it. Unreported usage counts as zero. */
 import type { JsonObject } from "../../../wire/json.ts";
-import { CountedChat } from "../../counted.ts";
+import { ChatUsageTracker } from "../../chat-usage.ts";
 
-/** Returns the usage of a whole answer, or of the beginning of a stream. */
-export function usageOf(counted: CountedChat = new CountedChat()): JsonObject {
+/** Returns the usage of a unary answer, or of the start of a stream. */
+export function usageOf(counted: ChatUsageTracker = new ChatUsageTracker()): JsonObject {
   return {
     ...finalUsageOf(counted),
     cache_creation: null,
@@ -17,8 +13,8 @@ export function usageOf(counted: CountedChat = new CountedChat()): JsonObject {
   };
 }
 
-/** Returns the usage at the end of a stream: input too, for only an estimate of it was known when the stream began. */
-export function finalUsageOf({ parts, hasReasoning }: CountedChat): JsonObject {
+/** Returns the usage at the end of a stream, with the input, of which the start had an estimate only. */
+export function finalUsageOf({ parts, hasReasoning }: ChatUsageTracker): JsonObject {
   return {
     input_tokens: parts.input,
     output_tokens: parts.output,

@@ -1,11 +1,10 @@
 /**
- * An assistant's turn in the history → one chat message.
+ * An assistant's turn of the history → one chat message.
  *
- * Thinking without a signature came from this translation, so from a chat model that shows its reasoning: some of
- * those fail when it does not come back with their tool calls, so it goes into `reasoning_content`. Thinking that a
- * vendor has signed only that vendor takes; it is left out, as is all that a chat model never says (redacted
- * thinking, the vendor's own tools and their results). What this gateway has sealed of reasoning goes back where it is
- * read: to who is asked for responses.
+ * Thinking without a signature came from this translation, so from a chat model that shows its reasoning. Some of
+ * those fail unless it comes back with their tool calls, so it becomes `reasoning_content`. Thinking signed by a
+ * vendor is valid for that vendor only and dropped, as are redacted thinking and the vendor's own tools with their
+ * results. Reasoning sealed by this gateway is kept where the upstream is asked for responses.
  */
 import { ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
@@ -13,25 +12,25 @@ import { isSealedReasoning } from "../../../providers/profile/reasoning-seal.ts"
 import { isSealedSignature } from "../../../providers/profile/sealed-signature.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { ownId, signatureBeside, signatureBesideText } from "../../call-signature.ts";
-import { fieldsSet } from "../fields.ts";
-import type { ToolNames } from "../names.ts";
+import { signatureForCall, signatureForText, unsignedId } from "../../call-signature.ts";
+import { definedFields } from "../../fields.ts";
+import type { ToolNames } from "../tool-names.ts";
 import type { PlacedBlock } from "./content.ts";
 
-/** What is told of a conversation, and by which names. */
-export interface Telling {
+/** ConversationContext is what the translation of a conversation needs. */
+export interface ConversationContext {
   readonly names: ToolNames;
   /** The model's name at its upstream. */
   readonly target: string | undefined;
-  /** Whether sealed reasoning is read by whoever takes the chat. */
+  /** Whether sealed reasoning is unsealed further on. */
   readonly readsSeals: boolean;
-  /** Takes the paths of what is left out. */
-  readonly unsaid: Set<string>;
+  /** Receives the paths of what is dropped. */
+  readonly omitted: Set<string>;
 }
 
 export function* assistantMessage(
   blocks: readonly PlacedBlock[],
-  { names, target, readsSeals, unsaid }: Telling,
+  { names, target, readsSeals, omitted }: ConversationContext,
 ): CooperativeTask<JsonObject> {
   let text = "";
   let reasoning = "";
@@ -47,19 +46,19 @@ export function* assistantMessage(
     else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names, calls.length === 0, target));
     else if (block.type === ContentBlockType.THINKING && !block.signature) reasoning += block.thinking ?? "";
     else if (isSealedSignature(block.data)) signature = block.data ?? "";
-    else unsaid.add(path);
+    else omitted.add(path);
   }
-  return fieldsSet({
+  return definedFields({
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
     reasoning_content: reasoning || undefined,
     thinking_blocks: thoughts.length > 0 ? thoughts : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
-    ...signatureBesideText(signature, target),
+    ...signatureForText(signature, target),
   });
 }
 
-/** Returns what this gateway has sealed; undefined for any other block. */
+/** Returns reasoning that this gateway sealed; undefined for any other block. */
 function sealedBlock({ type, thinking = "", signature, data }: PlacedBlock["block"]): JsonObject | undefined {
   if (type === ContentBlockType.THINKING && isSealedReasoning(signature)) {
     return { type: "thinking", thinking, signature };
@@ -74,5 +73,5 @@ function toolCall({ block, path }: PlacedBlock, names: ToolNames, isFirst: boole
   if (!id) throw missingField(`${path}.id`);
   if (!name) throw missingField(`${path}.name`);
   const called = { name: names.toChat(name), arguments: JSON.stringify(input ?? {}) };
-  return { id: ownId(id), type: "function", function: called, ...signatureBeside(id, isFirst, target) };
+  return { id: unsignedId(id), type: "function", function: called, ...signatureForCall(id, isFirst, target) };
 }

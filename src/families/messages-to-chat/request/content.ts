@@ -1,14 +1,14 @@
 /**
  * Content blocks → the parts of a chat message: texts, images, files.
  *
- * What the vendor alone can fetch (its stored files, the address of a document) is refused by its path: a model that
- * never saw the document would answer as if it had. So is a block of a kind that no part can hold.
+ * What only the vendor can fetch (its stored files, a document's URL) is refused by path: a model that never saw the
+ * document would answer as if it had. Blocks that no part can hold are refused, too.
  */
 import { type BlockSource, type ContentBlock, ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 
-/** A block, and its public path in the request. */
+/** PlacedBlock is a block with its public path. */
 export interface PlacedBlock {
   readonly block: ContentBlock;
   readonly path: string;
@@ -22,7 +22,7 @@ export function textPart(text: string): JsonObject {
   return { type: "text", text };
 }
 
-/** Returns the parts that say what the block says; none for an empty text. */
+/** Returns the parts for a block; none for an empty text. */
 export function partsOf({ block, path }: PlacedBlock): JsonObject[] {
   switch (block.type) {
     case ContentBlockType.TEXT:
@@ -34,7 +34,7 @@ export function partsOf({ block, path }: PlacedBlock): JsonObject[] {
     case ContentBlockType.SEARCH_RESULT:
       return searchResultParts({ block, path });
   }
-  // What a search for tools found: the tools themselves are in the request.
+  // A tool search names the tools that it found. The tools themselves are in the request.
   const { type, tool_name: toolName } = block.extra ?? {};
   if (type === "tool_reference" && typeof toolName === "string") return [textPart(toolName)];
   throw invalidValue(`${path}.type`, "the model behind this name cannot be given this kind of block here");
@@ -46,21 +46,21 @@ function sourceOf({ source }: ContentBlock, path: string): BlockSource {
 }
 
 function imagePart(source: BlockSource, path: string): JsonObject {
-  if (source.type === "url") return { type: "image_url", image_url: { url: told(source.url, `${path}.url`) } };
+  if (source.type === "url") return { type: "image_url", image_url: { url: required(source.url, `${path}.url`) } };
   if (source.type === "base64") return { type: "image_url", image_url: { url: dataUri(source, "image/png", path) } };
   throw invalidValue(path, "the model behind this name takes an image as `base64` or `url` only");
 }
 
 function dataUri({ mediaType, data }: BlockSource, otherwise: string, path: string): string {
-  return `data:${mediaType ?? otherwise};base64,${told(data, `${path}.data`)}`;
+  return `data:${mediaType ?? otherwise};base64,${required(data, `${path}.data`)}`;
 }
 
-function told(text: string | undefined, path: string): string {
+function required(text: string | undefined, path: string): string {
   if (text === undefined) throw missingField(path);
   return text;
 }
 
-/** A file has no place for what is told about the document but its name: the rest goes before it. */
+/** Returns the document's parts. A file has room for a name only, so the context goes before it. */
 function documentParts({ title, context }: ContentBlock, source: BlockSource, path: string): JsonObject[] {
   switch (source.type) {
     case "base64": {
@@ -68,7 +68,7 @@ function documentParts({ title, context }: ContentBlock, source: BlockSource, pa
       return [...(context ? [textPart(context)] : []), { type: "file", file }];
     }
     case "text":
-      return [textPart(paragraphs(title, context, told(source.data, `${path}.data`)))];
+      return [textPart(paragraphs(title, context, required(source.data, `${path}.data`)))];
     case "content": {
       const heading = paragraphs(title, context);
       return [...(heading ? [textPart(heading)] : []), ...documentContent(source, `${path}.content`)];
@@ -107,7 +107,7 @@ export function paragraphs(...texts: readonly (string | undefined)[]): string {
   return texts.filter(Boolean).join("\n\n");
 }
 
-/** Returns a message's content: a single text as it is, for not every server takes parts. */
+/** Returns a message's content: a single text as a string, since not every server takes parts. */
 export function contentOf(parts: readonly JsonObject[]): JsonObject[] | string {
   const [first, ...others] = parts;
   if (!first) return "";

@@ -1,8 +1,8 @@
 /**
  * The system prompt and the turns → chat messages.
  *
- * Turns of the same role that follow one another are one turn, as in the Messages API; so the results of tools stand
- * right after the calls, as chat wants them, before whatever else the user says.
+ * Consecutive turns of the same role are one turn, as in the Messages API. So tool results directly follow their
+ * calls, as chat requires, before anything else the user says.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -17,37 +17,44 @@ import {
 import { invalidValue } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { assistantMessage, type Telling } from "./assistant.ts";
+import { assistantMessage, type ConversationContext } from "./assistant.ts";
 import { contentOf, type PlacedBlock, paragraphs, partsOf, placed } from "./content.ts";
 import { changesTools } from "./offered-tools.ts";
 import { toolResultOf } from "./tool-results.ts";
 
-export function* conversationOf(request: CreateMessageRequest, telling: Telling): CooperativeTask<JsonObject[]> {
-  const { unsaid } = telling;
+export function* conversationOf(
+  request: CreateMessageRequest,
+  context: ConversationContext,
+): CooperativeTask<JsonObject[]> {
+  const { omitted } = context;
   const messages: JsonObject[] = [];
-  const instructions = systemPrompt(request, unsaid);
+  const instructions = systemPrompt(request, omitted);
   if (instructions) messages.push({ role: "system", content: instructions });
   let count = 0;
   for (const { role, blocks } of yield* turnsOf(request.messages)) {
     if (++count % itemsPerSlice === 0) yield;
     if (role === Role.SYSTEM) {
-      const said = blocks.filter(({ block }) => !changesTools(block));
-      if (said.length > 0 || blocks.length === 0) messages.push({ role: "system", content: instructionsIn(said) });
-    } else if (role === Role.ASSISTANT) messages.push(yield* assistantMessage(blocks, telling));
+      const instructionBlocks = blocks.filter(({ block }) => !changesTools(block));
+      if (instructionBlocks.length > 0 || blocks.length === 0)
+        messages.push({ role: "system", content: instructionsIn(instructionBlocks) });
+    } else if (role === Role.ASSISTANT) messages.push(yield* assistantMessage(blocks, context));
     else messages.push(...(yield* userMessages(blocks)));
   }
   return messages;
 }
 
-/** Claude Code's first block is for its vendor's books, and differs from call to call: no prompt cache would hold. */
+/**
+ * Claude Code's first block is for its vendor's billing and differs from call to call: it would defeat every prompt
+ * cache.
+ */
 const billingHeader = "x-anthropic-billing-header";
 
-function systemPrompt({ system }: CreateMessageRequest, unsaid: Set<string>): string {
+function systemPrompt({ system }: CreateMessageRequest, omitted: Set<string>): string {
   if (system.case === "systemText") return system.value;
   const blocks = placed(system.case === "systemBlocks" ? system.value.blocks : [], "system");
   const [first] = blocks;
   if (!first?.block.text?.startsWith(billingHeader)) return instructionsIn(blocks);
-  unsaid.add(first.path);
+  omitted.add(first.path);
   return instructionsIn(blocks.slice(1));
 }
 
@@ -83,7 +90,10 @@ function textBlock(text: string): ContentBlock {
   return create(ContentBlockSchema, { type: ContentBlockType.TEXT, text });
 }
 
-/** A tool message holds text only: the images and files of results open the user's message, each with its call's id. */
+/**
+ * Returns the user's messages. A tool message holds text only, so images and files of results open the user's
+ * message, each with its call's id.
+ */
 function* userMessages(blocks: readonly PlacedBlock[]): CooperativeTask<JsonObject[]> {
   const messages: JsonObject[] = [];
   const attached: JsonObject[] = [];

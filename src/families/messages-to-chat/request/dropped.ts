@@ -1,20 +1,20 @@
 /**
- * Names what of a request is left out.
+ * Names what of a request is dropped.
  *
- * The table below holds what the translation says, key by key. Whatever else a request has is named by its public
- * path, in the order of the request, together with what the translation left out for reasons of its own. So a key
- * that nobody thought of is named too. Null and the empty list say nothing, and are not named.
+ * The table below lists, key by key, what the translation keeps. Anything else, unknown keys included, is named by
+ * its public path in the order of the request, together with what the translation dropped for reasons of its own.
+ * Null and the empty list are not named.
  */
 
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
 
-/** Returns the paths of what is left out. `unsaid` are those that the translation left out knowingly. */
-export function* droppedOf(request: JsonObject, unsaid: ReadonlySet<string>): CooperativeTask<string[]> {
-  const walk: Walk = { unsaid, dropped: [] };
+/** Returns the paths of what is dropped. `omitted` are those that the translation dropped itself. */
+export function* droppedOf(request: JsonObject, omitted: ReadonlySet<string>): CooperativeTask<string[]> {
+  const walk: Walk = { omitted: omitted, dropped: [] };
   for (const [key, value] of Object.entries(request)) {
     if (key === "messages" && Array.isArray(value)) yield* inMessages(value, walk);
-    else visit(members.get(key) ?? lost, value, key, walk);
+    else visit(members.get(key) ?? lostValue, value, key, walk);
   }
   return walk.dropped;
 }
@@ -27,86 +27,86 @@ function* inMessages(messages: readonly JsonValue[], walk: Walk): CooperativeTas
 }
 
 interface Walk {
-  readonly unsaid: ReadonlySet<string>;
+  readonly omitted: ReadonlySet<string>;
   readonly dropped: string[];
 }
 
 type Shape = (value: JsonValue, path: string, walk: Walk) => void;
 
-const said: Shape = () => {};
+const kept: Shape = () => {};
 
-const lost: Shape = (value, path, { dropped }) => {
+const lostValue: Shape = (value, path, { dropped }) => {
   if (value !== null && !(Array.isArray(value) && value.length === 0)) dropped.push(path);
 };
 
-/** Is lost, unless it only repeats what holds without it. */
+/** Drops a value unless it only repeats the default. */
 function lostUnless(holdsAnyway: (value: JsonObject) => boolean): Shape {
   return (value, path, walk) => {
-    if (!(jsonType(value) === "object" && holdsAnyway(value as JsonObject))) lost(value, path, walk);
+    if (!(jsonType(value) === "object" && holdsAnyway(value as JsonObject))) lostValue(value, path, walk);
   };
 }
 
 function keys(members: Readonly<Record<string, Shape>>): Shape {
   const shapes = new Map(Object.entries(members));
   return (value, path, walk) => {
-    if (jsonType(value) !== "object") return lost(value, path, walk);
+    if (jsonType(value) !== "object") return lostValue(value, path, walk);
     for (const [key, member] of Object.entries(value as JsonObject)) {
-      visit(shapes.get(key) ?? lost, member, path === "" ? key : `${path}.${key}`, walk);
+      visit(shapes.get(key) ?? lostValue, member, path === "" ? key : `${path}.${key}`, walk);
     }
   };
 }
 
-/** A list of such values; a text in its place is said. */
+/** Walks a list of such values; a string in its place is kept. */
 function each(shape: Shape): Shape {
   return (value, path, walk) => {
     if (typeof value === "string") return;
-    if (!Array.isArray(value)) return lost(value, path, walk);
+    if (!Array.isArray(value)) return lostValue(value, path, walk);
     for (const [i, item] of value.entries()) visit(shape, item, `${path}[${i}]`, walk);
   };
 }
 
 function visit(shape: Shape, value: JsonValue, path: string, walk: Walk): void {
-  (walk.unsaid.has(path) ? lost : shape)(value, path, walk);
+  (walk.omitted.has(path) ? lostValue : shape)(value, path, walk);
 }
 
 const blocks = each((value, path, walk) => {
   const type = jsonType(value) === "object" ? (value as JsonObject).type : undefined;
-  ((typeof type === "string" && blockOfType.get(type)) || lost)(value, path, walk);
+  ((typeof type === "string" && blockOfType.get(type)) || lostValue)(value, path, walk);
 });
 
-/** The error of a vendor's tool is an object, and is said as its text. */
-const result: Shape = (value, path, walk) => (jsonType(value) === "object" ? said : blocks)(value, path, walk);
+/** A failed vendor tool has an object for its result, which is kept as text. */
+const result: Shape = (value, path, walk) => (jsonType(value) === "object" ? kept : blocks)(value, path, walk);
 
-const source = keys({ type: said, media_type: said, data: said, url: said, content: blocks });
+const source = keys({ type: kept, media_type: kept, data: kept, url: kept, content: blocks });
 const citations = lostUnless(({ enabled }) => enabled === false);
 const caller = lostUnless(({ type }) => type === "direct");
 
 const blockOfType: ReadonlyMap<string, Shape> = new Map(
   Object.entries({
-    text: keys({ type: said, text: said }),
-    image: keys({ type: said, source }),
-    document: keys({ type: said, source, title: said, context: said, citations }),
-    search_result: keys({ type: said, source: said, title: said, content: blocks, citations }),
-    thinking: keys({ type: said, thinking: said, signature: said }),
-    redacted_thinking: keys({ type: said, data: said }),
-    tool_use: keys({ type: said, id: said, name: said, input: said, caller }),
-    tool_result: keys({ type: said, tool_use_id: said, content: result, is_error: said }),
-    tool_reference: keys({ type: said, tool_name: said }),
-    tool_addition: keys({ type: said, tool: said }),
-    tool_removal: keys({ type: said, tool: said }),
+    text: keys({ type: kept, text: kept }),
+    image: keys({ type: kept, source }),
+    document: keys({ type: kept, source, title: kept, context: kept, citations }),
+    search_result: keys({ type: kept, source: kept, title: kept, content: blocks, citations }),
+    thinking: keys({ type: kept, thinking: kept, signature: kept }),
+    redacted_thinking: keys({ type: kept, data: kept }),
+    tool_use: keys({ type: kept, id: kept, name: kept, input: kept, caller }),
+    tool_result: keys({ type: kept, tool_use_id: kept, content: result, is_error: kept }),
+    tool_reference: keys({ type: kept, tool_name: kept }),
+    tool_addition: keys({ type: kept, tool: kept }),
+    tool_removal: keys({ type: kept, tool: kept }),
   }),
 );
 
 const ownTool = keys({
-  type: said,
-  name: said,
-  description: said,
-  input_schema: said,
-  strict: said,
-  defer_loading: said,
+  type: kept,
+  name: kept,
+  description: kept,
+  input_schema: kept,
+  strict: kept,
+  defer_loading: kept,
 });
-const place = keys({ type: said, city: said, region: said, country: said, timezone: said });
-const webSearch = keys({ type: said, name: said, user_location: place });
+const place = keys({ type: kept, city: kept, region: kept, country: kept, timezone: kept });
+const webSearch = keys({ type: kept, name: kept, user_location: place });
 
 const tool: Shape = (value, path, walk) => {
   const type = jsonType(value) === "object" ? (value as JsonObject).type : undefined;
@@ -115,25 +115,25 @@ const tool: Shape = (value, path, walk) => {
 
 const metadata: Shape = (value, path, walk) => {
   const simulated = Object.keys((value ?? {}) as object).filter((key) => key.startsWith("simulate_"));
-  keys({ user_id: said, ...Object.fromEntries(simulated.map((key) => [key, said])) })(value, path, walk);
+  keys({ user_id: kept, ...Object.fromEntries(simulated.map((key) => [key, kept])) })(value, path, walk);
 };
 
-const inMessage = keys({ role: said, content: blocks });
+const inMessage = keys({ role: kept, content: blocks });
 
-/** Of the request, but for its messages. */
+/** The request's members other than its messages. */
 const members: ReadonlyMap<string, Shape> = new Map(
   Object.entries({
-    model: said,
-    max_tokens: said,
+    model: kept,
+    max_tokens: kept,
     system: blocks,
     tools: each(tool),
-    tool_choice: keys({ type: said, name: said, disable_parallel_tool_use: said }),
-    thinking: keys({ type: said, budget_tokens: said }),
-    output_config: keys({ effort: said, format: keys({ type: said, schema: said }) }),
-    stop_sequences: each(said),
-    stream: said,
+    tool_choice: keys({ type: kept, name: kept, disable_parallel_tool_use: kept }),
+    thinking: keys({ type: kept, budget_tokens: kept }),
+    output_config: keys({ effort: kept, format: keys({ type: kept, schema: kept }) }),
+    stop_sequences: each(kept),
+    stream: kept,
     metadata,
-    temperature: said,
-    top_p: said,
+    temperature: kept,
+    top_p: kept,
   }),
 );

@@ -1,8 +1,8 @@
 /**
  * `output_config.format` → `response_format`.
  *
- * Both families hold an output to a schema, but chat's `strict` takes only closed objects whose keys are all
- * required, and refuses other schemas outright. Such a schema goes without `strict`, as close as chat comes to it.
+ * Both families enforce schemas, but chat's `strict` takes only closed objects whose keys are all required, and
+ * refuses others outright. Other schemas go without `strict`, the closest that chat offers.
  */
 import type { OutputFormat } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
@@ -20,7 +20,7 @@ const ofOneSchema = ["items", "not", "additionalProperties"];
 const ofSchemaLists = ["anyOf", "allOf", "oneOf", "prefixItems"];
 const ofSchemaMaps = ["properties", "$defs", "definitions"];
 
-/** Whether every object that the schema describes has only the keys that it names, and all of them. */
+/** Reports whether every object of the schema is closed and requires all its keys. */
 function isClosed(schema: JsonValue): boolean {
   if (jsonType(schema) !== "object") return true;
   const node = schema as JsonObject;

@@ -1,9 +1,9 @@
 /**
- * The tools that a model is offered now, of all that a conversation describes.
+ * The tools offered at the end of a conversation, of all that it describes.
  *
- * A tool that is put off (`defer_loading`) is offered once a search has named it (`tool_reference`), or a system message has
- * added it; a system message may bring a tool along, and take one away. Chat has one list: that of the last moment. What is
- * still put off is left out, and named; but where no tool searches, and nothing was ever added, all are offered.
+ * A deferred tool (`defer_loading`) is offered once a search has named it (`tool_reference`) or a system message has
+ * added it. System messages may define and remove tools. Chat has one list, the final one. Tools still deferred are
+ * dropped and named; but where no tool searches, and nothing was ever added, all are offered.
  */
 import {
   type ContentBlock,
@@ -23,18 +23,18 @@ export interface PlacedTool {
   readonly path: string;
 }
 
-/** Whether a block of a system message adds or removes a tool. */
+/** Reports whether a block of a system message adds or removes a tool. */
 export function changesTools({ extra }: ContentBlock): boolean {
   return extra?.type === "tool_addition" || extra?.type === "tool_removal";
 }
 
-/** Puts the paths of what it leaves out into `unsaid`. Throws a Refusal. */
+/** Adds the paths of what it drops to `omitted`. Throws a Refusal. */
 export function* offeredTools(
   { tools, messages }: CreateMessageRequest,
-  unsaid: Set<string>,
+  omitted: Set<string>,
 ): CooperativeTask<PlacedTool[]> {
   const all = tools.map((tool, i) => ({ tool, path: `tools[${i}]` }));
-  const offer = new Offer(all, unsaid);
+  const offer = new Offer(all, omitted);
   for (const [i, { content }] of messages.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     if (content.case !== "blocks") continue;
@@ -50,13 +50,13 @@ function isPutOff({ tool: { extra } }: PlacedTool): boolean {
 
 class Offer {
   readonly #unsaid: Set<string>;
-  /** By name, also those that are not offered now; nameless ones and a vendor's own by their paths. */
+  /** All tools by name, those not offered included; nameless ones and vendors' own by path. */
   readonly #known = new Map<string, PlacedTool>();
   readonly #offered = new Set<string>();
   #isFindable: boolean;
 
-  constructor(all: readonly PlacedTool[], unsaid: Set<string>) {
-    this.#unsaid = unsaid;
+  constructor(all: readonly PlacedTool[], omitted: Set<string>) {
+    this.#unsaid = omitted;
     this.#isFindable = all.some(({ tool: { name = "" } }) => /^tool_?search/i.test(name));
     for (const placedTool of all) {
       const { tool, path } = placedTool;
@@ -77,7 +77,7 @@ class Offer {
   }
 
   tools(): PlacedTool[] {
-    // Where nothing could ever find them, they are there from the beginning.
+    // Where nothing could find deferred tools, they are offered from the start.
     if (!this.#isFindable) {
       for (const [key, placedTool] of this.#known) {
         if (isPutOff(placedTool)) this.#unsaid.add(`${placedTool.path}.defer_loading`);

@@ -1,44 +1,44 @@
 /**
  * A Messages request → the chat request.
  *
- * The bound goes as `max_tokens`, which every compatible server knows, clamped to what the model can put out: some
- * clients ask every model for the most that any has. Of more than four stop texts the first four are kept, as many as
- * chat has. The end user's id is cut like a tool's name. `metadata.simulate_…` reaches the embedded model's simulator
- * as text, the one kind of value that chat's metadata holds.
+ * The output bound becomes `max_tokens`, which every compatible server knows, limited to the model's maximum: some
+ * clients ask every model for the largest bound that any has. Of the stop texts the first four are kept, as many as
+ * chat has. The end user's id is shortened like a tool's name. `metadata.simulate_…` reaches the embedded model's
+ * simulator as text, the only type of chat's metadata.
  */
 import type { CreateMessageRequest, MessageMetadata } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { definedFields } from "../../fields.ts";
 import type { TranslationContext } from "../../translation.ts";
-import { fieldsSet } from "../fields.ts";
-import { shortened, type ToolNames } from "../names.ts";
+import { shortened, type ToolNames } from "../tool-names.ts";
 import { conversationOf } from "./conversation.ts";
-import { reasoningEffortOf } from "./effort.ts";
 import { responseFormatOf } from "./format.ts";
 import { offeredTools } from "./offered-tools.ts";
-import { refuseLostThread } from "./thread.ts";
+import { reasoningEffortOf } from "./thinking.ts";
+import { refuseThread } from "./thread.ts";
 import { toolChoiceOf, toolsOf } from "./tools.ts";
 
-/** Throws a Refusal. Puts the paths of what it leaves out into `unsaid`, where no table can tell. */
+/** Throws a Refusal. Adds the paths of what it drops to `omitted`, where the table of `dropped.ts` cannot tell. */
 export function* chatRequestOf(
   request: CreateMessageRequest,
   context: TranslationContext,
   names: ToolNames,
-  unsaid: Set<string>,
+  omitted: Set<string>,
 ): CooperativeTask<JsonObject> {
-  refuseLostThread(request);
-  for (let i = maxStops; i < request.stopSequences.length; i++) unsaid.add(`stop_sequences[${i}]`);
+  refuseThread(request);
+  for (let i = maxStops; i < request.stopSequences.length; i++) omitted.add(`stop_sequences[${i}]`);
   const stops = stopsOf(request);
-  const tools = toolsOf(yield* offeredTools(request, unsaid), names, unsaid);
+  const tools = toolsOf(yield* offeredTools(request, omitted), names, omitted);
   const streamed = context.form === "stream";
-  return fieldsSet({
+  return definedFields({
     model: request.model,
     messages: yield* conversationOf(request, {
       names,
       target: context.target,
       readsSeals: context.reasoningItems !== undefined,
-      unsaid,
+      omitted: omitted,
     }),
     max_tokens: maxTokensOf(request, context),
     temperature: request.temperature,
@@ -47,9 +47,9 @@ export function* chatRequestOf(
     stream: streamed || undefined,
     stream_options: streamed ? { include_usage: true } : undefined,
     ...tools,
-    ...toolChoiceOf(request.toolChoice, tools.tools !== undefined, names, unsaid),
+    ...toolChoiceOf(request.toolChoice, tools.tools !== undefined, names, omitted),
     response_format: responseFormatOf(request.outputConfig?.format),
-    reasoning_effort: reasoningEffortOf(request, context.reasons, unsaid),
+    reasoning_effort: reasoningEffortOf(request, context.reasons, omitted),
     user: request.metadata?.userId === undefined ? undefined : shortened(request.metadata.userId),
     metadata: simulationOf(request.metadata),
   });
@@ -57,7 +57,7 @@ export function* chatRequestOf(
 
 const maxStops = 4;
 
-/** Returns the stop texts that the chat request has. */
+/** Returns the stop texts of the chat request. */
 export function stopsOf({ stopSequences }: CreateMessageRequest): string[] {
   return stopSequences.slice(0, maxStops);
 }

@@ -1,22 +1,22 @@
 /**
  * A tool_result block → a tool message, and what a tool message cannot hold.
  *
- * Chat has no word for a tool that failed: the text begins with `Error: `.
+ * Chat has no flag for a failed tool: the text begins with `Error: `.
  */
 import { missingField } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { ownId } from "../../call-signature.ts";
+import { unsignedId } from "../../call-signature.ts";
 import { isText, type PlacedBlock, partsOf, placed, textPart } from "./content.ts";
 
 export interface ToolResult {
   readonly message: JsonObject;
-  /** Images and files, after a line that says whose they are; for the user's message that follows. */
+  /** Images and files for the user's next message, after a line that names their call. */
   readonly attached: readonly JsonObject[];
 }
 
 export function toolResultOf({ block, path }: PlacedBlock): ToolResult {
   if (!block.toolUseId) throw missingField(`${path}.tool_use_id`);
-  const toolUseId = ownId(block.toolUseId);
+  const toolUseId = unsignedId(block.toolUseId);
   const parts = partsOfResult({ block, path });
   const text = parts
     .filter(isText)

@@ -1,8 +1,8 @@
 /**
- * The tools on offer and the choice among them.
+ * The offered tools and the choice among them.
  *
- * The caller's own tools become functions. Of the vendor's tools, web search has a counterpart; any other is refused
- * by name, for the model would be told of a tool that nobody runs.
+ * The caller's tools become functions. Of the vendor's tools web search has a counterpart; any other is refused by
+ * name, since nobody would run it.
  */
 import {
   type MessageTool,
@@ -11,32 +11,32 @@ import {
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { fieldsSet } from "../fields.ts";
-import type { ToolNames } from "../names.ts";
+import { definedFields } from "../../fields.ts";
+import type { ToolNames } from "../tool-names.ts";
 import type { PlacedTool } from "./offered-tools.ts";
 
-/** Returns `tools` and `web_search_options`, as far as there are any. Puts the paths of what it leaves out into `unsaid`. */
-export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, unsaid: Set<string>): JsonObject {
+/** Returns `tools` and `web_search_options`, where there are any. Adds the paths of what it drops to `omitted`. */
+export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted: Set<string>): JsonObject {
   const functions: JsonObject[] = [];
   let search: JsonObject | undefined;
   for (const { tool, path } of tools) {
     if (tool.type === undefined || tool.type === "custom") functions.push(functionTool(tool, path, names));
     else if (tool.type.startsWith("web_search_")) {
-      if (search) unsaid.add(path);
+      if (search) omitted.add(path);
       search ??= searchOptions(tool);
     } else throw invalidValue(path, `the model behind this name has no tool of type '${tool.type}'`);
   }
-  return fieldsSet({ tools: functions.length > 0 ? functions : undefined, web_search_options: search });
+  return definedFields({ tools: functions.length > 0 ? functions : undefined, web_search_options: search });
 }
 
 function functionTool(tool: MessageTool, path: string, names: ToolNames): JsonObject {
   const { name, description, inputSchema, strict } = tool;
   if (!name) throw missingField(`${path}.name`);
   const parameters = parametersOf(inputSchema ?? {});
-  return { type: "function", function: fieldsSet({ name: names.toChat(name), description, parameters, strict }) };
+  return { type: "function", function: definedFields({ name: names.toChat(name), description, parameters, strict }) };
 }
 
-/** OpenAI wants `properties` in the schema of an object, the Messages API does not. */
+/** OpenAI requires `properties` in an object's schema; the Messages API does not. */
 function parametersOf(schema: JsonObject): JsonObject {
   const isObject = schema.type === undefined ? Object.keys(schema).length === 0 : schema.type === "object";
   return isObject && schema.properties === undefined ? { type: "object", properties: {}, ...schema } : schema;
@@ -46,25 +46,25 @@ function searchOptions({ extra }: MessageTool): JsonObject {
   const place = extra?.user_location as JsonObject | null | undefined;
   if (typeof place !== "object" || place === null) return {};
   const { city, region, country, timezone } = place as Record<string, JsonValue | undefined>;
-  return { user_location: { type: "approximate", approximate: fieldsSet({ city, region, country, timezone }) } };
+  return { user_location: { type: "approximate", approximate: definedFields({ city, region, country, timezone }) } };
 }
 
 /**
- * Returns `tool_choice` and `parallel_tool_calls`. Without functions to choose from chat takes neither: then a choice
- * that demands a call, and one of a word that nobody knows, are put into `unsaid`.
+ * Returns `tool_choice` and `parallel_tool_calls`. Without functions chat takes neither: a choice that demands a call
+ * is then dropped, as is an unknown one.
  */
 export function toolChoiceOf(
   choice: MessageToolChoice | undefined,
   hasFunctions: boolean,
   names: ToolNames,
-  unsaid: Set<string>,
+  omitted: Set<string>,
 ): JsonObject {
   if (!choice) return {};
   const chosen = choiceWord(choice, names);
-  if (chosen === undefined || (!hasFunctions && chosen !== "auto" && chosen !== "none")) unsaid.add("tool_choice");
+  if (chosen === undefined || (!hasFunctions && chosen !== "auto" && chosen !== "none")) omitted.add("tool_choice");
   if (!hasFunctions) return {};
   const one = choice.disableParallelToolUse === true && chosen !== "none";
-  return fieldsSet({ tool_choice: chosen, parallel_tool_calls: one ? false : undefined });
+  return definedFields({ tool_choice: chosen, parallel_tool_calls: one ? false : undefined });
 }
 
 function choiceWord({ type, name }: MessageToolChoice, names: ToolNames): JsonValue | undefined {

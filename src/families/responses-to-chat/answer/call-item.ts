@@ -1,11 +1,11 @@
 /**
- * A call of a tool, as an item of the kind that its caller knows: of a function, of a custom tool, of a search for tools.
+ * CallItem is a tool call as an item of the caller's kind: a function call, a custom tool call, or a tool search.
  *
- * Arguments of functions, and free text that comes as such, are told piece by piece. Free text that comes as the one argument
- * of a function is read when it is whole, and so is what is searched for, which is an object.
+ * Arguments of functions, and native free text, are streamed piece by piece. Free text wrapped in a function's
+ * argument is unwrapped when it is complete, and so is the object of a search.
  */
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import { definedFields } from "../../fields.ts";
 import type { CallerTool } from "../tool-names.ts";
 import { added, done, type Item, type ItemStatus } from "./items.ts";
 
@@ -20,7 +20,7 @@ export class CallItem implements Item {
   readonly #id: string;
   readonly #tool: CallerTool;
   readonly #callId: string;
-  /** Whether its pieces are told as they come. */
+  /** Whether its pieces are streamed. */
   readonly #isPlain: boolean;
   #input = "";
 
@@ -51,7 +51,7 @@ export class CallItem implements Item {
       const late = this.#isPlain || input === "" ? [] : [this.#event("delta", { delta: input })];
       return [...late, this.#event("done", { input }), last];
     }
-    // Clients read the arguments of every finished call as JSON.
+    // Clients parse the arguments of every finished call as JSON.
     const rest = this.#input.trim() === "" && status === "completed" ? this.say("{}") : [];
     return [...rest, this.#event("done", { name, arguments: this.#input }), done(this, this.#index, status)];
   }
@@ -62,11 +62,11 @@ export class CallItem implements Item {
     const call = { id: this.#id, type, status, call_id: this.#callId };
     if (kind === "tool_search") return { ...call, execution: "client", arguments: argumentsIn(this.#input) };
     if (kind === "custom") {
-      // Until it is whole, the text is still wrapped.
+      // Until it is complete the text is still wrapped.
       const input = this.#isPlain || status !== "in_progress" ? this.#text() : "";
-      return fieldsSet({ ...call, name, namespace, input });
+      return definedFields({ ...call, name, namespace, input });
     }
-    return fieldsSet({ ...call, name, namespace, arguments: this.#input });
+    return definedFields({ ...call, name, namespace, arguments: this.#input });
   }
 
   #text(): string {
@@ -79,7 +79,7 @@ export class CallItem implements Item {
   }
 }
 
-/** Models may call the one argument otherwise, or write the text as it is. */
+/** Unwraps free text. Models may name the argument otherwise, or write the bare text. */
 function unwrapped(text: string): string {
   const value = parsed(text);
   if (typeof value === "string") return value;

@@ -1,20 +1,20 @@
 /**
- * The items of an answer, from their beginning to their end → the events that tell of them.
+ * The items of an answer, from their beginning to their end → their events.
  *
- * Each writes its own events, without their numbers, and knows itself as JSON at any time. Ids hold the answer's, so
- * that an item can be found again.
+ * Each item writes its own events, without sequence numbers, and returns itself as JSON at any time. Its id contains
+ * the answer's, so that it can be found again.
  */
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import { definedFields } from "../../fields.ts";
 import { sealed } from "../seal.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
-/** An item that has begun. */
+/** Item has begun. */
 export interface Item {
   begin(): JsonObject[];
   end(status: ItemStatus): JsonObject[];
-  /** Returns the item as it stands. */
+  /** Returns the item in its current state. */
   json(status: ItemStatus): JsonObject;
 }
 
@@ -26,7 +26,7 @@ export function done(item: Item, output_index: number, status: ItemStatus): Json
   return { type: "response.output_item.done", output_index, item: item.json(status) };
 }
 
-/** Reasoning: all that the vendor shows of it is one summary. */
+/** ReasoningItem has all visible reasoning as one summary. */
 export class ReasoningItem implements Item {
   readonly #index: number;
   readonly #id: string;
@@ -50,7 +50,7 @@ export class ReasoningItem implements Item {
     return [...opening, this.#event("response.reasoning_summary_text.delta", { delta })];
   }
 
-  /** Keeps what the vendor has signed. */
+  /** Keeps the vendor's signed blocks. */
   seal(blocks: readonly JsonValue[]): void {
     this.#blocks.push(...blocks);
   }
@@ -66,7 +66,7 @@ export class ReasoningItem implements Item {
   }
 
   json(status: ItemStatus): JsonObject {
-    return fieldsSet({
+    return definedFields({
       id: this.#id,
       type: "reasoning",
       status,

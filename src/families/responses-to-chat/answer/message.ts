@@ -1,6 +1,4 @@
-/**
- * The item that holds what the model says: text with its sources and log probabilities, and its refusal, each a part.
- */
+/** MessageItem holds the model's message: text with sources and log probabilities, and a refusal, each a part. */
 import type { Annotation, LogProbs } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { added, done, type Item, type ItemStatus } from "./items.ts";
@@ -25,7 +23,9 @@ export class MessageItem implements Item {
     this.#id = `msg_${answerId}_${index}`;
   }
 
-  /** Has the vendor's signature of its text stand beside it, sealed, as chat has it: callers send it back unread. */
+  /**
+   * Sets the sealed signature of the text, which stands beside the content as in chat. Callers send it back unread.
+   */
   sign(sealed: string): void {
     this.#signature = sealed;
   }
@@ -34,10 +34,10 @@ export class MessageItem implements Item {
     return [added(this, this.#index)];
   }
 
-  say(delta: string, told: LogProbs | undefined): JsonObject[] {
+  say(delta: string, tokens: LogProbs | undefined): JsonObject[] {
     if (delta === "") return [];
     const [begun, part] = this.#partOf("output_text");
-    const logprobs = logprobsIn(told);
+    const logprobs = logprobsIn(tokens);
     part.text += delta;
     part.logprobs.push(...logprobs);
     return [...begun, this.#event("response.output_text.delta", { delta, logprobs })];
@@ -50,7 +50,7 @@ export class MessageItem implements Item {
     return [...begun, this.#event("response.refusal.delta", { delta })];
   }
 
-  /** Names the sources of the text so far. */
+  /** Adds sources of the text so far. */
   cite(sources: readonly Annotation[]): JsonObject[] {
     const part = this.#part;
     if (part?.type !== "output_text") return [];

@@ -1,24 +1,24 @@
 /**
- * What a chat model says, piece by piece → the items of a response and the events that tell of them.
+ * A chat model's output, piece by piece → the items of a response and their events.
  *
- * Reasoning and messages follow one another: each ends when the model goes on to something else. Calls stay open until
- * the answer ends, for their pieces may come in any order. The same pieces make the same items, whole or streamed.
+ * Reasoning and messages follow one another: each ends when the model goes on to something else. Calls stay open
+ * until the answer ends, because their pieces may interleave. The same pieces make the same items, unary or streamed.
  */
 import type { AssistantMessage, LogProbs } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { sealedSignature, signedId } from "../../call-signature.ts";
-import { spokenIn } from "../../messages-to-chat/answer/spoken.ts";
+import { readChatOutput } from "../../chat-output.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { CallItem } from "./call-item.ts";
-import { Calls } from "./calls.ts";
 import { type Item, type ItemStatus, ReasoningItem } from "./items.ts";
 import { MessageItem } from "./message.ts";
+import { Calls } from "./tool-calls.ts";
 
 export class Output {
   readonly #answerId: string;
   readonly #items: Item[] = [];
   readonly #calls: Calls;
-  /** Items by their place, as they ended. */
+  /** Finished items with their JSON. */
   readonly #ended = new Map<Item, JsonObject>();
   #prose: ReasoningItem | MessageItem | undefined;
   readonly #target: string | undefined;
@@ -38,7 +38,7 @@ export class Output {
   }
 
   take(message: AssistantMessage | undefined, logprobs: LogProbs | undefined): JsonObject[] {
-    const { reasoning, text, refusal, calls, signature } = spokenIn(message);
+    const { reasoning, text, refusal, calls, signature } = readChatOutput(message);
     const blocks = message?.extra?.thinking_blocks;
     const events = [...this.#reason(reasoning, Array.isArray(blocks) ? blocks : [])];
     events.push(...this.#say(text, logprobs, refusal));
@@ -49,7 +49,7 @@ export class Output {
     return events;
   }
 
-  /** Ends what is open. `status` is that of the last item. */
+  /** Ends the open items. `status` is that of the last item. */
   end(status: ItemStatus): JsonObject[] {
     const events = this.#calls.end();
     const open = this.#items.filter((item) => !this.#ended.has(item));
@@ -58,7 +58,7 @@ export class Output {
     return events;
   }
 
-  /** Returns the items that have ended. */
+  /** Returns the finished items. */
   json(): JsonObject[] {
     return this.#items.map((item) => this.#ended.get(item)).filter((json) => json !== undefined);
   }
@@ -88,7 +88,7 @@ export class Output {
     return [...events, ...item.say(text, logprobs), ...item.refuse(refusal)];
   }
 
-  /** A signature may come before its text. */
+  /** Sets the signature, which may come before its text. */
   #sign(signature: string): void {
     this.#signature = sealedSignature(signature, this.#target);
     if (this.#prose instanceof MessageItem) this.#prose.sign(this.#signature);

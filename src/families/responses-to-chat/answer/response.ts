@@ -1,18 +1,17 @@
 /**
- * The response object, as it stands at any time: what was asked for, with every key that clients know, and what came of
- * it so far.
+ * The response object in any state: the request's settings with every key that clients know, and the results so far.
  */
 import type { CreateResponseRequestSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
-import { type CountedChat, inputOf } from "../../counted.ts";
+import { type ChatUsageTracker, totalInput } from "../../chat-usage.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { asksToCompact } from "../compaction.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { ItemStatus } from "./items.ts";
 
-/** What a response has from the call that it answers. */
-export interface Origin {
+/** AnswerContext is what the translation of the answer needs from the request. */
+export interface AnswerContext {
   readonly answerId: string;
   /** Seconds since 1970. */
   readonly createdAt: number;
@@ -24,19 +23,19 @@ export interface Origin {
   readonly compacts: boolean;
 }
 
-export function originOf(
+export function answerContextOf(
   request: Wire<typeof CreateResponseRequestSchema>,
   { answerId, now, target }: TranslationContext,
   names: ToolNames,
-): Origin {
+): AnswerContext {
   return { answerId, createdAt: now, asked: request.json(), names, target, compacts: asksToCompact(request.message()) };
 }
 
-/** What came of it. */
-export interface Progress {
+/** ResponseState holds the results so far. */
+export interface ResponseState {
   readonly status: ItemStatus;
   readonly incomplete: string | undefined;
-  /** As the upstream names it, if it does. */
+  /** The upstream's name of the model, if it gave one. */
   readonly model: string;
   readonly serviceTier: string | undefined;
   readonly output: readonly JsonObject[];
@@ -44,8 +43,8 @@ export interface Progress {
 }
 
 export function responseJson(
-  { answerId, createdAt, asked }: Pick<Origin, "answerId" | "createdAt" | "asked">,
-  progress: Progress,
+  { answerId, createdAt, asked }: Pick<AnswerContext, "answerId" | "createdAt" | "asked">,
+  progress: ResponseState,
 ): JsonObject {
   const { status, incomplete, model, serviceTier, output, usage } = progress;
   const echo = (key: string, otherwise: JsonValue = null): JsonValue => asked[key] ?? otherwise;
@@ -82,10 +81,10 @@ export function responseJson(
   };
 }
 
-/** Returns the parts that a chat answer used, as a response tells them. An upstream that tells no usage counts as zero. */
-export function usageJson({ parts }: CountedChat): JsonObject {
+/** Returns the usage of a chat answer as a response reports it. Unreported usage counts as zero. */
+export function usageJson({ parts }: ChatUsageTracker): JsonObject {
   const { cacheRead, cacheWrite, output, reasoning } = parts;
-  const input = inputOf(parts);
+  const input = totalInput(parts);
   return {
     input_tokens: input,
     input_tokens_details: {

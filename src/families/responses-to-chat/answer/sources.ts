@@ -1,7 +1,7 @@
 /**
- * The sources and log probabilities of a chat message's text, as a response's text has them.
+ * The sources and log probabilities of a chat message as those of a response.
  *
- * Clients take web pages as sources, with all their keys; others are left out.
+ * Only sources that are web pages are kept: clients require all their keys.
  */
 import type { Annotation, LogProbs, TokenLogProb } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
@@ -21,7 +21,7 @@ export function logprobsIn(logprobs: LogProbs | undefined): JsonObject[] {
   }));
 }
 
-/** A probability that cannot be told is the least. */
+/** A missing probability becomes the lowest. */
 function tokenJson({ token = "", logprob = -9999, bytes }: TokenLogProb): JsonObject {
   return { token, bytes: bytes.length > 0 ? bytes : [...Buffer.from(token)], logprob };
 }

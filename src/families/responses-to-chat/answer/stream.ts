@@ -1,86 +1,68 @@
 /**
- * Chat chunks → the events of a response, numbered from 0; and a whole chat answer → the response that they would end in.
+ * Chat chunks → the events of a response, numbered from 0.
  *
- * The first two events go out with the upstream's first chunk that says anything. The last waits until the upstream
- * has ended, since the usage comes after the finish, before it, with it, or never. A stream that ends without a finish
- * fails, as does one that breaks: the refusal passes on to the door.
+ * The first two events are sent with the upstream's first chunk that says anything. The last waits for the upstream's
+ * end, because the usage comes before, with or after the finish reason, or never. A stream without a finish reason
+ * fails, as does one that breaks: the refusal reaches the door.
  */
-import {
-  type ChatCompletion,
-  type ChatCompletionChunk,
-  type ChatCompletionChunkSchema,
-  type ChatCompletionSchema,
-  type ChunkChoice,
+import type {
+  ChatCompletionChunk,
+  ChatCompletionChunkSchema,
+  ChunkChoice,
   FinishReason,
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
-import { ModelResponseSchema, ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import { ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Frames } from "../../../call/call.ts";
 import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
-import { CountedChat } from "../../counted.ts";
-import { readable } from "../../messages-to-chat/answer/answer.ts";
-import { translated } from "../../translated.ts";
-import { Compaction } from "../compaction.ts";
+import { ChatUsageTracker } from "../../chat-usage.ts";
+import { readAnswer } from "../../read-answer.ts";
+import { translateStream } from "../../translate-stream.ts";
+import type { Compaction } from "../compaction.ts";
+import { endOf, outputOf } from "./answer.ts";
 import type { ItemStatus } from "./items.ts";
-import { Output } from "./output.ts";
-import { type Origin, responseJson, usageJson } from "./response.ts";
+import type { Output } from "./output.ts";
+import { type AnswerContext, responseJson, usageJson } from "./response.ts";
 
 export function eventsOf(
   frames: Frames<typeof ChatCompletionChunkSchema>,
-  origin: Origin,
+  context: AnswerContext,
 ): Frames<typeof ResponseStreamEventSchema> {
-  const answer = new ResponseStream(origin);
+  const answer = new ResponseStream(context);
   let number = 0;
   const numbered = ({ type, ...rest }: JsonObject) =>
     Wire.ofJson(ResponseStreamEventSchema, { type, sequence_number: number++, ...rest } as JsonObject);
-  return translated(
+  return translateStream(
     frames,
-    (frame) => answer.take(frame, readable<ChatCompletionChunk>(frame)).map(numbered),
+    (frame) => answer.take(frame, readAnswer<ChatCompletionChunk>(frame)).map(numbered),
     () => answer.end().map(numbered),
   );
 }
 
-export function responseOf(
-  answer: Wire<typeof ChatCompletionSchema>,
-  origin: Origin,
-): Wire<typeof ModelResponseSchema> {
-  const { model, choices, usage, serviceTier } = readable<ChatCompletion>(answer);
-  const choice = choices.find(({ index }) => index === 0);
-  if (!choice) throw upstreamFailed("its answer is empty");
-  const output = outputOf(origin);
-  output.take(choice.message, choice.logprobs);
-  const counted = new CountedChat();
-  counted.take(answer, usage);
-  const { status, incomplete } = endOf(choice.finishReason, output);
-  output.end(status);
-  const progress = { status, incomplete, model, serviceTier, output: output.json(), usage: usageJson(counted) };
-  return Wire.ofJson(ModelResponseSchema, responseJson(origin, progress));
-}
-
 class ResponseStream {
-  readonly #origin: Origin;
+  readonly #context: AnswerContext;
   readonly #output: Output | Compaction;
-  readonly #counted = new CountedChat();
+  readonly #counted = new ChatUsageTracker();
   #started = false;
   #model = "";
   #serviceTier: string | undefined;
   #finished = false;
   #finish: FinishReason | undefined;
 
-  constructor(origin: Origin) {
-    this.#origin = origin;
-    this.#output = outputOf(origin);
+  constructor(context: AnswerContext) {
+    this.#context = context;
+    this.#output = outputOf(context);
   }
 
   take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
     const { model, choices, usage, serviceTier } = chunk;
     this.#counted.take(frame, usage);
     this.#serviceTier = serviceTier ?? this.#serviceTier;
-    // Azure's first chunk, about the prompt, says neither the model nor anything of the answer.
+    // Azure's first chunk, about the prompt, has no model and no choices.
     if (!this.#started && model === "" && choices.length === 0) return [];
     const events = this.#started ? [] : this.#start(model);
-    // A choice that nobody asked for is not the answer.
+    // Only the first choice was asked for.
     for (const choice of choices) if (choice.index === 0) events.push(...this.#choice(choice));
     return events;
   }
@@ -113,20 +95,7 @@ class ResponseStream {
   }
 
   #response(status: ItemStatus, incomplete: string | undefined, usage: JsonObject | null): JsonObject {
-    const told = { model: this.#model, serviceTier: this.#serviceTier };
-    return responseJson(this.#origin, { ...told, status, incomplete, output: this.#output.json(), usage });
+    const head = { model: this.#model, serviceTier: this.#serviceTier };
+    return responseJson(this.#context, { ...head, status, incomplete, output: this.#output.json(), usage });
   }
-}
-
-function outputOf({ compacts, answerId, names, target }: Origin): Output | Compaction {
-  return compacts ? new Compaction(answerId) : new Output(answerId, names, target);
-}
-
-/** A refusal is a complete answer, whatever the vendor calls its end, and so is a summary, also one that was cut off. */
-function endOf(finish: FinishReason | undefined, output: Output | Compaction) {
-  const isWhole = { status: "completed", incomplete: undefined } as const;
-  if (output instanceof Compaction) return isWhole;
-  if (finish === FinishReason.LENGTH) return { status: "incomplete", incomplete: "max_output_tokens" } as const;
-  if (finish !== FinishReason.CONTENT_FILTER || output.refused) return isWhole;
-  return { status: "incomplete", incomplete: "content_filter" } as const;
 }

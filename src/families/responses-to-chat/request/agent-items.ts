@@ -1,21 +1,21 @@
-/** Items that coding agents send, and whose words a chat model has to be told. */
+/** Items of coding agents, as text for a chat model. */
 import type { ResponseContentPart, ResponseItem } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { ownId } from "../../call-signature.ts";
+import { unsignedId } from "../../call-signature.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { contentOf, isText } from "./content.ts";
 
 /**
- * Returns what one agent tells another. What the sender's model wrote into an argument that its vendor would have hidden comes
- * as `encrypted_content`: from a chat model it is plain, and mostly the whole task.
+ * Returns an agent's message to another. What the sender wrote into an argument that its vendor would have encrypted
+ * comes as `encrypted_content`: from a chat model it is plain text, and mostly the whole task.
  */
 export function agentMessage({ content, extra }: ResponseItem, path: string): JsonValue {
   if (content.case === "contentText") return signedBy(extra, content.value);
   const parts = content.value?.parts ?? [];
   const isPlain = parts.every((part) => isText(part) || isHidden(part));
-  const said = parts.map((part) => (isHidden(part) ? hiddenText(part) : (part.text ?? ""))).join("");
-  return isPlain ? signedBy(extra, said) : contentOf(parts, `${path}.content`);
+  const text = parts.map((part) => (isHidden(part) ? hiddenText(part) : (part.text ?? ""))).join("");
+  return isPlain ? signedBy(extra, text) : contentOf(parts, `${path}.content`);
 }
 
 function isHidden({ extra }: ResponseContentPart): boolean {
@@ -31,12 +31,12 @@ function signedBy(extra: JsonObject | undefined, text: string): string {
   return typeof author !== "string" || author === "" || text.includes(author) ? text : `From ${author}:\n\n${text}`;
 }
 
-/** Returns what a search for tools has found: they are offered from now on. */
+/** Returns the tools that a search has found. They are offered from now on. */
 export function searchResult({ callId, extra }: ResponseItem, path: string, names: ToolNames): JsonObject {
   if (!callId) throw missingField(`${path}.call_id`);
   const found = toolsFound(extra?.tools ?? []).map(([namespace, name]) => names.chatNameOf(namespace, name));
   const content = found.length > 0 ? `These tools can be called now: ${found.join(", ")}` : "No tools were found.";
-  return { role: "tool", tool_call_id: ownId(callId), content };
+  return { role: "tool", tool_call_id: unsignedId(callId), content };
 }
 
 function toolsFound(tools: JsonValue, namespace?: string): [namespace: string | undefined, name: string][] {

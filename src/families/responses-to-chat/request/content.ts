@@ -1,8 +1,8 @@
 /**
- * The parts of an item → the parts of a chat message: texts, images, files, sound.
+ * The parts of an item → the parts of a chat message: texts, images, files, audio.
  *
- * What only a vendor that keeps files can fetch (an image by its id, a file by its address) is refused by its path: a
- * model that never saw it would answer as if it had. What vendors add to a part goes on with it.
+ * What only a vendor that stores files can fetch (an image by id, a file by URL) is refused by path: a model that
+ * never saw it would answer as if it had. Vendors' additions to a part are kept.
  */
 import {
   type ResponseContentPart,
@@ -10,13 +10,13 @@ import {
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import { definedFields } from "../../fields.ts";
 
 export function isText({ type }: ResponseContentPart): boolean {
   return type === Type.INPUT_TEXT || type === Type.OUTPUT_TEXT || type === Type.TEXT;
 }
 
-/** Returns the content of a chat message: plain text where it is no more than that. */
+/** Returns the content of a chat message: a string where it is one plain text. */
 export function contentOf(parts: readonly ResponseContentPart[], path: string): JsonValue {
   const made = parts.map((part, i) => chatPart(part, `${path}[${i}]`));
   const [first] = made;
@@ -34,7 +34,7 @@ export function chatPart(part: ResponseContentPart, path: string): JsonObject {
       return filePart(part, path);
     case Type.INPUT_AUDIO: {
       const { data, format } = part.inputAudio ?? {};
-      return { ...kept(part), type: "input_audio", input_audio: fieldsSet({ data, format }) };
+      return { ...kept(part), type: "input_audio", input_audio: definedFields({ data, format }) };
     }
     case Type.REFUSAL:
       return { type: "text", text: part.refusal ?? "" };
@@ -47,7 +47,7 @@ function imagePart(part: ResponseContentPart, path: string): JsonObject {
   if (url === undefined) {
     throw invalidValue(path, "the model behind this name takes an image by its `image_url` only");
   }
-  return { ...kept(part), type: "image_url", image_url: fieldsSet({ url, detail }) };
+  return { ...kept(part), type: "image_url", image_url: definedFields({ url, detail }) };
 }
 
 function filePart(part: ResponseContentPart, path: string): JsonObject {
@@ -55,10 +55,10 @@ function filePart(part: ResponseContentPart, path: string): JsonObject {
   if (file_data === undefined && file_id === undefined) {
     throw invalidValue(path, "the model behind this name takes a file by its `file_data` only");
   }
-  return { ...kept(part), type: "file", file: fieldsSet({ filename, file_data, file_id }) };
+  return { ...kept(part), type: "file", file: definedFields({ filename, file_data, file_id }) };
 }
 
-/** Nulls and empty lists say nothing. */
+/** Returns a part's additions, without nulls and empty lists. */
 function kept({ extra }: ResponseContentPart): JsonObject {
   const entries = Object.entries(extra ?? {});
   return Object.fromEntries(entries.filter(([, value]) => (typeof value === "object" ? isFilled(value) : true)));

@@ -1,9 +1,9 @@
 /**
  * Instructions and items → the messages of a chat.
  *
- * What the model made between two messages of others is one message of its own (`turn.ts`). A tool's result holds text
- * only: its images and files come after all results in a row, in a message of the user's that says whose they are.
- * Items of kinds that only their vendor knows are left out and named. References have been resolved before.
+ * The model's items between two messages of others become one message (`assistant.ts`). A tool result holds text
+ * only: its images and files come after consecutive results, in a user's message that names their call. Items that
+ * only a vendor knows are dropped and named. References have been resolved before.
  */
 import { Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import {
@@ -14,18 +14,18 @@ import {
 import { invalidValue, itemNotFound, missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { ownId } from "../../call-signature.ts";
-import { isCompacted, isTrigger, summaryMessage, summaryWish } from "../compaction.ts";
+import { unsignedId } from "../../call-signature.ts";
+import { isCompacted, isTrigger, summaryMessage, summaryRequest } from "../compaction.ts";
 import { agentMessage, searchResult } from "./agent-items.ts";
+import { AssistantTurn, type ConversationContext } from "./assistant.ts";
 import { chatPart, contentOf, isText } from "./content.ts";
-import { type Talk, Turn } from "./turn.ts";
 
 /** Throws a Refusal for what a chat model must not do without. */
 export function* conversationOf(
   { instructions, input }: CreateResponseRequest,
-  talk: Talk,
+  context: ConversationContext,
 ): CooperativeTask<JsonObject[]> {
-  const conversation = new Conversation(talk);
+  const conversation = new Conversation(context);
   if (instructions) conversation.add({ role: "system", content: instructions });
   if (input.case === "inputText") conversation.add({ role: "user", content: input.value });
   const items = input.case === "inputItems" ? input.value.items : [];
@@ -46,14 +46,14 @@ const roles: Readonly<Partial<Record<Role, string>>> = {
 };
 
 class Conversation {
-  readonly #talk: Talk;
+  readonly #context: ConversationContext;
   #messages: JsonObject[] = [];
-  #turn: Turn | undefined;
-  /** What came with the results of the last tools besides text. */
+  #turn: AssistantTurn | undefined;
+  /** Images and files of the last tool results. */
   #attached: JsonObject[] = [];
 
-  constructor(talk: Talk) {
-    this.#talk = talk;
+  constructor(context: ConversationContext) {
+    this.#context = context;
   }
 
   add(message: JsonObject): void {
@@ -90,10 +90,10 @@ class Conversation {
     else this.#message(item, path);
   }
 
-  /** Asks for a summary, or where it has been made already forgets what it stands for. */
+  /** Asks for a summary; where one was made already, drops the messages it stands for. */
   #compact(path: string, next: ResponseItem | undefined): void {
     if (!next) {
-      this.add(summaryWish());
+      this.add(summaryRequest());
       return;
     }
     if (!isCompacted(next)) throw invalidValue(path, "it has to be the last item");
@@ -105,7 +105,7 @@ class Conversation {
   #summary(item: ResponseItem, path: string): void {
     const message = summaryMessage(item);
     if (message) this.add(message);
-    else this.#talk.dropped.add(path);
+    else this.#context.dropped.add(path);
   }
 
   /** Takes an item of a kind that only some clients know. */
@@ -118,13 +118,13 @@ class Conversation {
         return;
       case "tool_search_output":
         this.#endTurn();
-        this.#messages.push(searchResult(item, path, this.#talk.names));
+        this.#messages.push(searchResult(item, path, this.#context.names));
         return;
       case "agent_message":
         this.add({ role: "user", content: agentMessage(item, path) });
         return;
     }
-    this.#talk.dropped.add(path);
+    this.#context.dropped.add(path);
   }
 
   #message(item: ResponseItem, path: string): void {
@@ -136,20 +136,20 @@ class Conversation {
     if (role === undefined) throw missingField(`${path}.role`);
     const word = roles[role];
     if (!word) throw invalidValue(`${path}.role`, "expected user, assistant, system or developer");
-    const said = content.case === "contentParts" ? contentOf(content.value.parts, `${path}.content`) : content.value;
-    this.add({ role: word, content: said ?? "" });
+    const text = content.case === "contentParts" ? contentOf(content.value.parts, `${path}.content`) : content.value;
+    this.add({ role: word, content: text ?? "" });
   }
 
-  #turnFor(path: string, begins = false): Turn {
+  #turnFor(path: string, begins = false): AssistantTurn {
     if (begins && this.#turn?.isClosed) this.#endTurn();
     this.#endResults();
-    this.#turn ??= new Turn(path, this.#talk);
+    this.#turn ??= new AssistantTurn(path, this.#context);
     return this.#turn;
   }
 
   #result({ callId: signed, output }: ResponseItem, path: string): void {
     if (!signed) throw missingField(`${path}.call_id`);
-    const callId = ownId(signed);
+    const callId = unsignedId(signed);
     this.#endTurn();
     const parts = output.case === "outputParts" ? output.value.parts : [];
     const text = output.case === "outputText" ? output.value : parts.filter(isText).map((part) => part.text ?? "");

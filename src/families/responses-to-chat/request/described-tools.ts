@@ -1,6 +1,6 @@
 /**
- * All tools that a request describes, wherever it does: in `tools`, in items that add some later (`additional_tools`), and in
- * what a search for tools has found (`tool_search_output`). Those of a namespace come one by one.
+ * All tools that a request describes: in `tools`, in later items (`additional_tools`), and in results of tool
+ * searches (`tool_search_output`). Tools of a namespace come one by one.
  */
 import {
   type CreateResponseRequest,
@@ -18,18 +18,18 @@ export interface DescribedTool {
   readonly tool: ResponseTool;
   readonly path: string;
   readonly namespace: string | undefined;
-  /** What the namespace says of all its tools; with the first of them. */
+  /** The namespace's description, with its first tool. */
   readonly about?: string | undefined;
-  /** Whether it may have been described before. */
-  readonly isAgain: boolean;
+  /** Whether the tool may have been described before. */
+  readonly mayRepeat: boolean;
 }
 
-/** The kinds of items that describe tools. */
+/** Reports whether an item describes tools. */
 export function describesTools({ extra }: ResponseItem): boolean {
   return extra?.type === "additional_tools" || extra?.type === "tool_search_output";
 }
 
-/** Throws a Refusal. */
+/** Throws a Refusal for a malformed tool. */
 export function* describedTools({ tools, input }: CreateResponseRequest): CooperativeTask<DescribedTool[]> {
   const described = tools.flatMap((tool, i) => withMembers(tool, `tools[${i}]`, false));
   const items = input.case === "inputItems" ? input.value.items : [];
@@ -45,15 +45,15 @@ export function* describedTools({ tools, input }: CreateResponseRequest): Cooper
   return described;
 }
 
-function withMembers(tool: ResponseTool, path: string, isAgain: boolean): DescribedTool[] {
-  if (!isNamespace(tool)) return [{ tool, path, namespace: undefined, isAgain }];
+function withMembers(tool: ResponseTool, path: string, mayRepeat: boolean): DescribedTool[] {
+  if (!isNamespace(tool)) return [{ tool, path, namespace: undefined, mayRepeat }];
   const { name, description, extra } = tool;
   if (!name) throw missingField(`${path}.name`);
   return listIn(extra, path).map((json, i) => {
     const at = `${path}.tools[${i}]`;
     const member = toolOf(json, at);
     if (isNamespace(member)) throw invalidValue(`${at}.type`, "a namespace holds functions and custom tools");
-    return { tool: member, path: at, namespace: name, about: i === 0 ? description : undefined, isAgain };
+    return { tool: member, path: at, namespace: name, about: i === 0 ? description : undefined, mayRepeat };
   });
 }
 

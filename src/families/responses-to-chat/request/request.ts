@@ -1,8 +1,9 @@
 /**
  * A request for a response → the chat request.
  *
- * What both have under the same or another name goes on, and so do vendors' keys that neither schema names. What the
- * gateway keeps itself (`store`, `metadata` but for the simulator's) stays here. What chat cannot say is named.
+ * Settings that chat has under the same or another name are translated, and vendors' unknown keys pass through. What
+ * the gateway stores itself (`store`, `metadata` except the simulator's) stays here. What chat cannot express is
+ * named.
  */
 import { CreateChatCompletionRequestSchema, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import {
@@ -14,15 +15,15 @@ import { asRefusal, invalidValue, missingField } from "../../../call/refusals.ts
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
-import type { Dropped } from "../../chat-to-messages/request/dropped.ts";
-import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import type { Dropped } from "../../dropped.ts";
+import { definedFields } from "../../fields.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { asksToCompact } from "../compaction.ts";
 import { conversationOf } from "./conversation.ts";
 import { chosenTools } from "./tool-choice.ts";
 import type { Toolset } from "./tools.ts";
 
-/** Keys that the schema does not name, and whose meaning no chat request has or another key of this request has. */
+/** Keys outside the schema that chat lacks, or that another key of this request sets. */
 const foreign = new Set([
   ...["messages", "n", "modalities", "audio", "functions", "function_call", "response_format", "reasoning_effort"],
   ...["verbosity", "max_tokens", "max_completion_tokens", "logprobs", "web_search_options"],
@@ -30,10 +31,10 @@ const foreign = new Set([
   ...["prompt_cache_options", "personality", "multi_agent", "betas", "previous_response", "include_obfuscation"],
 ]);
 const named = new Set(CreateResponseRequestSchema.members.map(({ name }) => name));
-/** What `include` may ask for and the answer has anyway, as far as the model tells it. */
+/** Values of `include` that the answer has anyway, as far as the model reports them. */
 const included = new Set(["message.output_text.logprobs", "reasoning.encrypted_content"]);
 
-/** Throws a Refusal. */
+/** Throws a Refusal for what chat must not do without. */
 export function* chatRequestOf(
   asked: Wire<typeof CreateResponseRequestSchema>,
   tools: Toolset,
@@ -44,19 +45,19 @@ export function* chatRequestOf(
   if (request.prompt) throw invalidValue("prompt", "the gateway keeps no prompt templates; send the prompt itself");
   const isStream = context.form === "stream";
   const { customTools } = context;
-  // A summary is text, of whatever form the answers are.
+  // A summary is plain text, whatever form the answers have.
   const compacts = asksToCompact(request);
-  const talk = { names: tools.names, customTools, dropped, target: context.target };
-  const chat = fieldsSet({
+  const conversation = { names: tools.names, customTools, dropped, target: context.target };
+  const chat = definedFields({
     ...vendorKeys(request, dropped),
     model: request.model,
-    messages: yield* conversationOf(request, talk),
+    messages: yield* conversationOf(request, conversation),
     ...(compacts ? {} : chosenTools(request, tools, customTools, dropped)),
     max_completion_tokens: bounded(request.maxOutputTokens, context),
     temperature: request.temperature,
     top_p: request.topP,
     ...(compacts ? {} : logprobsOf(request)),
-    ...wordsOf(asked.json(), context, dropped),
+    ...effortAndVerbosity(asked.json(), context, dropped),
     response_format: compacts ? undefined : request.text?.format && formatOf(request.text.format, dropped),
     user: request.user,
     safety_identifier: request.safetyIdentifier,
@@ -67,7 +68,7 @@ export function* chatRequestOf(
     stream: isStream || undefined,
     stream_options: isStream ? { include_usage: true } : undefined,
   });
-  nameUnsaid(request, dropped);
+  dropUnsupported(request, dropped);
   return yield* checked(chat);
 }
 
@@ -87,16 +88,23 @@ function bounded(asked: number | undefined, { maxOutputTokens }: TranslationCont
 
 function logprobsOf({ topLogprobs, include }: CreateResponseRequest): JsonObject {
   if (!topLogprobs && !include.includes("message.output_text.logprobs")) return {};
-  return fieldsSet({ logprobs: true, top_logprobs: topLogprobs });
+  return definedFields({ logprobs: true, top_logprobs: topLogprobs });
 }
 
-/** The words are the same in both, those of the future too. What does not reason is told of no effort. */
-function wordsOf({ reasoning, text }: JsonObject, { reasons }: TranslationContext, dropped: Dropped): JsonObject {
+/**
+ * Returns effort and verbosity. Their values are the same in both, future ones included. A model that does not reason
+ * gets no effort.
+ */
+function effortAndVerbosity(
+  { reasoning, text }: JsonObject,
+  { reasons }: TranslationContext,
+  dropped: Dropped,
+): JsonObject {
   const asked = (reasoning as JsonObject | null | undefined)?.effort ?? undefined;
   const effort = reasons === false ? undefined : asked;
   if (asked !== effort && asked !== "none") dropped.add("reasoning.effort");
   const verbosity = (text as JsonObject | null | undefined)?.verbosity ?? undefined;
-  return fieldsSet({ reasoning_effort: effort, verbosity });
+  return definedFields({ reasoning_effort: effort, verbosity });
 }
 
 function formatOf(format: ResponseTextFormat, dropped: Dropped): JsonObject | undefined {
@@ -105,16 +113,16 @@ function formatOf(format: ResponseTextFormat, dropped: Dropped): JsonObject | un
   if (type === ResponseFormatType.JSON_OBJECT) return { type: "json_object" };
   if (type !== ResponseFormatType.JSON_SCHEMA) return undefined;
   if (!schema) throw missingField("text.format.schema");
-  return { type: "json_schema", json_schema: fieldsSet({ name: name ?? "answer", description, schema, strict }) };
+  return { type: "json_schema", json_schema: definedFields({ name: name ?? "answer", description, schema, strict }) };
 }
 
-/** What the embedded model is told to simulate. */
+/** Returns the simulator's metadata for the embedded model. */
 function simulationOf({ metadata }: CreateResponseRequest): JsonObject | undefined {
   const asked = Object.entries(metadata).filter(([key]) => key.startsWith("simulate_"));
   return asked.length > 0 ? Object.fromEntries(asked) : undefined;
 }
 
-function nameUnsaid(request: CreateResponseRequest, dropped: Dropped): void {
+function dropUnsupported(request: CreateResponseRequest, dropped: Dropped): void {
   const { reasoning, text, truncation = "disabled", maxToolCalls } = request;
   dropped.addExtra(reasoning?.extra, "reasoning", ["effort"]);
   dropped.addExtra(text?.extra, "text", ["verbosity"]);
@@ -123,10 +131,13 @@ function nameUnsaid(request: CreateResponseRequest, dropped: Dropped): void {
   if (maxToolCalls !== undefined) dropped.add("max_tool_calls");
 }
 
-/** A key that the schema of responses does not name may be one of chat's, and wrong. */
+/**
+ * Checks the request as chat: a key that the schema of responses does not know may be one of chat's, with a wrong
+ * value.
+ */
 function* checked(chat: JsonObject): CooperativeTask<Wire<typeof CreateChatCompletionRequestSchema>> {
   const wire = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
-  yield* wire.understand();
+  yield* wire.readLongMessage();
   try {
     wire.message();
   } catch (fault) {

@@ -1,18 +1,18 @@
 /**
- * The choice among the tools on offer. One that demands a tool which its vendor runs itself is refused.
+ * The choice among the offered tools. A choice that demands a vendor's own tool is refused.
  *
- * A choice names a tool of a namespace by both names, or by `namespace.name`. Servers that know no more than every server does
- * know no list of allowed tools either: they are offered those alone.
+ * A namespaced tool is chosen by both names, or by `namespace.name`. Servers with basic tool support do not know
+ * lists of allowed tools: they are offered those tools alone.
  */
 import { ToolChoiceMode, ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseToolChoice } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import type { Dropped } from "../../chat-to-messages/request/dropped.ts";
-import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import type { Dropped } from "../../dropped.ts";
+import { definedFields } from "../../fields.ts";
 import type { Toolset } from "./tools.ts";
 
-/** Returns `tools`, `tool_choice` and `parallel_tool_calls`, as far as there are any. Throws a Refusal. */
+/** Returns `tools`, `tool_choice` and `parallel_tool_calls`, where there are any. Throws a Refusal. */
 export function chosenTools(
   request: CreateResponseRequest,
   set: Toolset,
@@ -22,9 +22,9 @@ export function chosenTools(
   const { allowed, choice } = choiceOf(request, set, customTools, dropped);
   const tools = [...set.offered].filter(([name]) => allowed?.has(name) ?? true).map(([, tool]) => tool);
   if (tools.length > 0) {
-    return fieldsSet({ tools, tool_choice: choice, parallel_tool_calls: request.parallelToolCalls });
+    return definedFields({ tools, tool_choice: choice, parallel_tool_calls: request.parallelToolCalls });
   }
-  // Chat takes neither without tools.
+  // Without tools chat takes neither.
   if (choice !== undefined && choice !== "auto" && choice !== "none") dropped.add("tool_choice");
   return {};
 }
@@ -63,7 +63,7 @@ function choiceOf(
   return { choice: { type: "allowed_tools", allowed_tools: { mode: word, tools: allowed } } };
 }
 
-/** Whether it is the caller's: the gateway runs no vendor's tools. */
+/** Reports whether the tool is the caller's: the gateway runs no vendor's tools. */
 function isOwn({ type, extra }: ResponseToolChoice): boolean {
   return type === ToolType.FUNCTION || type === ToolType.CUSTOM || extra?.type === "tool_search";
 }
@@ -82,7 +82,7 @@ function chatNameOf(choice: ResponseToolChoice, path: string, { names }: Toolset
   return names.has(namespace, own) ? names.chatNameOf(namespace, own) : names.chatNameOf(undefined, name);
 }
 
-/** Names a tool in the kind in which it is offered. */
+/** Names a tool by the kind in which it is offered. */
 function chosen({ offered }: Toolset, name: string): JsonObject {
   const isCustom = offered.get(name)?.type === "custom";
   return isCustom ? { type: "custom", custom: { name } } : { type: "function", function: { name } };

@@ -1,27 +1,27 @@
 /**
- * The tools on offer, flat here and nested in chat.
+ * The offered tools, flat here and nested in chat.
  *
- * Tools of a namespace are functions of their own (`tool-names.ts`); a custom tool is one of kind `custom`, or where the server
- * has no such kind a function of one text; the caller's own search for tools is a function as well. A tool that its vendor runs
- * itself is left out and named: clients offer some with every request, and the model does without.
+ * Namespaced tools become functions (`../tool-names.ts`). A custom tool stays one, or becomes a function of one
+ * string where the server has no custom tools. The caller's own tool search becomes a function. Tools that a vendor
+ * runs are dropped and named: clients offer some with every request, and the model does without them.
  */
 import { ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseTool } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import type { Dropped } from "../../chat-to-messages/request/dropped.ts";
-import { fieldsSet } from "../../messages-to-chat/fields.ts";
+import type { Dropped } from "../../dropped.ts";
+import { definedFields } from "../../fields.ts";
 import { type CallerTool, ToolNames } from "../tool-names.ts";
 import { type DescribedTool, describedTools } from "./described-tools.ts";
 
 export interface Toolset {
   readonly names: ToolNames;
-  /** By their names in chat, in order. */
+  /** By chat name, in order. */
   readonly offered: ReadonlyMap<string, JsonObject>;
 }
 
-/** Throws a Refusal. */
+/** Throws a Refusal for a malformed tool. */
 export function* toolsetOf(
   request: CreateResponseRequest,
   customTools: boolean | undefined,
@@ -30,7 +30,7 @@ export function* toolsetOf(
   const names = new ToolNames();
   const offered = new Map<string, JsonObject>();
   for (const described of yield* describedTools(request)) {
-    const { tool, path, namespace, about, isAgain } = described;
+    const { tool, path, namespace, about, mayRepeat } = described;
     const kind = kindOf(tool);
     if (!kind) {
       dropped.add(path);
@@ -39,19 +39,19 @@ export function* toolsetOf(
     const isWrapped = kind === "custom" && customTools === false;
     const chatName = names.add({ kind, name: nameOf(described, kind), namespace, isWrapped });
     if (chatName !== undefined) {
-      // What a search has found is no longer put off.
+      // A tool that a search has found is no longer deferred.
       const { defer_loading: _, ...extra } = tool.extra ?? {};
       const description = [about, tool.description].filter(Boolean).join("\n\n") || tool.description;
       offered.set(
         chatName,
-        chatTool(chatName, { ...tool, description, ...(isAgain ? { extra } : {}) }, isWrapped, path, dropped),
+        chatTool(chatName, { ...tool, description, ...(mayRepeat ? { extra } : {}) }, isWrapped, path, dropped),
       );
-    } else if (!isAgain) dropped.add(path);
+    } else if (!mayRepeat) dropped.add(path);
   }
   return { names, offered };
 }
 
-/** Returns undefined for what only its vendor runs. */
+/** Returns undefined for a tool that only a vendor runs. */
 function kindOf({ type, extra }: ResponseTool): CallerTool["kind"] | undefined {
   if (type === ToolType.FUNCTION) return "function";
   if (type === ToolType.CUSTOM) return "custom";
@@ -69,13 +69,13 @@ function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: st
   dropped.addExtra(extra, path, ["type", "execution"]);
   if (isWrapped) return wrappedTool(name, tool, path, dropped);
   if (type === ToolType.CUSTOM) {
-    return { type: "custom", custom: fieldsSet({ name, description, format: format && chatFormat(format) }) };
+    return { type: "custom", custom: definedFields({ name, description, format: format && chatFormat(format) }) };
   }
   const schema = parameters && (plainSchema(parameters) as JsonObject);
-  return { type: "function", function: fieldsSet({ name, description, parameters: schema, strict }) };
+  return { type: "function", function: definedFields({ name, description, parameters: schema, strict }) };
 }
 
-/** A grammar is told to the model, which is held to none. */
+/** Describes the grammar to the model, which is not held to it. */
 function wrappedTool(name: string, { description, format }: ResponseTool, path: string, dropped: Dropped): JsonObject {
   const { type = "text", syntax, definition } = format ?? {};
   if (type !== "text") dropped.add(`${path}.format`);
@@ -89,8 +89,8 @@ function wrappedTool(name: string, { description, format }: ResponseTool, path: 
     required: ["input"],
     additionalProperties: false,
   };
-  const told = [description, grammar].filter(Boolean).join("\n\n") || undefined;
-  return { type: "function", function: fieldsSet({ name, description: told, parameters }) };
+  const fullDescription = [description, grammar].filter(Boolean).join("\n\n") || undefined;
+  return { type: "function", function: definedFields({ name, description: fullDescription, parameters }) };
 }
 
 function chatFormat({ type, ...rest }: JsonObject): JsonObject {
@@ -101,7 +101,7 @@ function chatFormat({ type, ...rest }: JsonObject): JsonObject {
 const maps = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 const values = new Set(["enum", "const", "default", "examples", "required"]);
 
-/** Leaves out `encrypted`, by which a client marks what only its vendor hides from it, and which no other server knows. */
+/** Removes `encrypted`, a client's mark for what its vendor hides from it, which no other server knows. */
 function plainSchema(schema: JsonValue): JsonValue {
   if (Array.isArray(schema)) return schema.map(plainSchema);
   if (typeof schema !== "object" || schema === null) return schema;

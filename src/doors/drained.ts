@@ -1,0 +1,19 @@
+/** Waits for slow readers: of an answer over HTTP, or of a bare connection. */
+import type { HttpAnswer } from "../http1/server/index.ts";
+import type { Signal } from "../runtime/caller-abort.ts";
+
+/** Resolves when what was written has been taken, or when the connection closes or the signal fires. */
+export function drained(writable: Pick<HttpAnswer, "once" | "off">, signal: Signal): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      writable.off("drain", settle);
+      writable.off("close", settle);
+      signal.removeEventListener("abort", settle);
+      resolve();
+    };
+    writable.once("drain", settle);
+    writable.once("close", settle);
+    signal.addEventListener("abort", settle, { once: true });
+    if (signal.aborted) settle();
+  });
+}

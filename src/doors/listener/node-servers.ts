@@ -1,0 +1,88 @@
+/** Node's own servers for HTTP/1.1 and HTTP/2, set up as the listener needs them. */
+import {
+  createServer as createHttp1Server,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createHttp2Server, type Http2Server, type Http2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import { maxConcurrentStreams, streamResets } from "./http2-sessions.ts";
+import { type RejectionBody, rejectHostless } from "./raw-answers.ts";
+import { createRequestTurns, type RequestTurns } from "./request-turns.ts";
+
+export interface NodeServerOptions {
+  readonly handle: RequestListener;
+  readonly rejectionBody: RejectionBody;
+  /** How long the head of an HTTP/1.1 request may take, in milliseconds. */
+  readonly headersTimeoutMs: number;
+  /** How long an HTTP/1.1 connection may be idle, in milliseconds. */
+  readonly idleMs: number;
+  /** Reports whether a request asks for an upgrade that is served. */
+  readonly isUpgrade: (req: IncomingMessage) => boolean;
+}
+
+export interface NodeServers {
+  readonly http1: Server;
+  readonly http2: Http2Server;
+  /** The last answer on a connection of HTTP/1.1. */
+  answerOn(socket: Socket): ServerResponse | undefined;
+  /** Reports that a connection was accepted. */
+  readonly accepted: RequestTurns["accepted"];
+}
+
+/** How long a connection must be silent before the system probes whether its client is still there, in milliseconds. */
+const probeMs = 60_000;
+
+export function createNodeServers(options: NodeServerOptions): NodeServers {
+  const { rejectionBody, headersTimeoutMs, idleMs, isUpgrade } = options;
+  const answers = new WeakMap<Socket, ServerResponse>();
+  // An answer that ran when the close began has told its client to keep the connection.
+  const closeIfIdle = () => http1.listening || http1.closeIdleConnections();
+  const turns = createRequestTurns();
+  const handle = inTurns(options.handle, turns);
+  const handleHttp1: RequestListener = (req, res) => {
+    answers.set(req.socket, res);
+    res.on("close", closeIfIdle);
+    if (req.httpVersion === "1.1" && req.headers.host === undefined) rejectHostless(res, rejectionBody);
+    else handle(req, res);
+  };
+  const http1 = createHttp1Server(
+    {
+      keepAliveTimeout: idleMs,
+      keepAlive: true,
+      keepAliveInitialDelay: probeMs,
+      // Bodies have a limit of their own. This one would replace the limit of the headers:
+      requestTimeout: 0,
+      headersTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: headersTimeoutMs / 2,
+      // Node's own refusal has no body.
+      requireHostHeader: false,
+      shouldUpgradeCallback: isUpgrade,
+    },
+    handleHttp1,
+  );
+  // An answer waits for no expectation but `100-continue`, and Node's own refusal of others has no body.
+  http1.on("checkExpectation", handleHttp1);
+  // Its requests and responses have all that the doors use.
+  const http2 = createHttp2Server(
+    { settings: { maxConcurrentStreams }, ...streamResets },
+    handle as unknown as Parameters<typeof createHttp2Server>[1],
+  );
+  return { http1, http2, answerOn: (socket) => answers.get(socket), accepted: turns.accepted };
+}
+
+/** Begins requests in turns of the event loop, and never those that are over before their turn. */
+function inTurns(handle: RequestListener, turns: RequestTurns): RequestListener {
+  return (req, res) =>
+    turns.begin(
+      () => handle(req, res),
+      () => res.destroyed || req.destroyed || isReset(req),
+    );
+}
+
+/** Reports whether the client has reset the stream of an HTTP/2 request. The request itself may not have been told. */
+function isReset({ stream }: IncomingMessage & { readonly stream?: Http2Stream }): boolean {
+  return stream?.aborted === true;
+}

@@ -1,0 +1,110 @@
+/**
+ * ChatOutput is what a chat model puts out, in a unary message or the next delta of a stream, in whichever form its
+ * vendor writes it.
+ *
+ * Reasoning is `reasoning_content`, `reasoning`, or parts of the content; content may be a list of parts; arguments
+ * may be an object instead of text; `function_call` is a call, too. A call's index is undefined where the vendor
+ * gives none, and its id and name are empty where they did not come.
+ */
+import type { AssistantMessage, ToolCall } from "../../gen/modelgateway/v1/chat_pb.ts";
+import { isSealedReasoning } from "../providers/profile/reasoning-seal.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
+import { signatureOf } from "./call-signature.ts";
+import type { ToolInput } from "./tool-input.ts";
+
+export interface ChatOutput {
+  readonly reasoning: string;
+  /** The sealed reasoning, block by block. */
+  readonly sealed: readonly SealedThinking[];
+  readonly text: string;
+  readonly refusal: string;
+  readonly calls: readonly CallPiece[];
+  /** The vendor's signature of the text; empty without one. */
+  readonly signature: string;
+}
+
+/** SealedThinking is reasoning that was sealed (`providers/profile/reasoning-seal.ts`). */
+export interface SealedThinking {
+  /** The visible text; empty without one. */
+  readonly thinking: string;
+  readonly seal: string;
+}
+
+export interface CallPiece {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  /** JSON text, or the next piece of it. */
+  readonly input: string;
+  /** The vendor's signature of the call; empty without one. */
+  readonly signature: string;
+}
+
+const nothing: ChatOutput = { reasoning: "", sealed: [], text: "", refusal: "", calls: [], signature: "" };
+
+export function readChatOutput(message: AssistantMessage | undefined): ChatOutput {
+  if (!message) return nothing;
+  const { content, refusal = "", toolCalls, functionCall, extra } = message;
+  const calls = toolCalls.map(callOf);
+  if (functionCall) calls.push(callOf({ index: 0, function: functionCall }));
+  const parts = Array.isArray(extra?.content) ? extra.content : [];
+  return {
+    reasoning: message.reasoningContent ?? textOrEmpty(extra?.reasoning) + thinkingIn(parts),
+    sealed: sealedIn(extra?.thinking_blocks),
+    text: content ?? textIn(parts),
+    refusal,
+    calls,
+    signature: signatureOf(extra) || signatureIn(parts),
+  };
+}
+
+/** Returns the last signature of the parts: it covers all of the text. */
+function signatureIn(parts: readonly JsonValue[]): string {
+  const signatures = parts.map((part) => signatureOf(part as JsonObject | undefined));
+  return signatures.findLast((signature) => signature !== "") ?? "";
+}
+
+function sealedIn(blocks: JsonValue | undefined): SealedThinking[] {
+  if (!Array.isArray(blocks)) return [];
+  return blocks.filter(isObject).flatMap(({ thinking, signature, data }) => {
+    const seal = isSealedReasoning(signature) ? signature : data;
+    return isSealedReasoning(seal) ? [{ thinking: textOrEmpty(thinking), seal }] : [];
+  });
+}
+
+function callOf(call: Pick<ToolCall, "index" | "function"> & Partial<ToolCall>): CallPiece {
+  const { index, id = "", function: called, custom, extra } = call;
+  const name = called?.name ?? custom?.name ?? "";
+  const input = called?.arguments ?? custom?.input ?? argumentsIn(called?.extra);
+  return { index, id, name, input, signature: signatureOf(extra) };
+}
+
+function argumentsIn(extra: JsonObject | undefined): string {
+  const input = extra?.arguments;
+  return typeof input === "object" && input !== null ? JSON.stringify(input) : "";
+}
+
+function textIn(parts: readonly JsonValue[]): string {
+  return parts.map((part) => textOrEmpty((part as JsonObject | null)?.text)).join("");
+}
+
+/** Reads Mistral's reasoning: `{type: "thinking", thinking: [{type: "text", text}]}`. */
+function thinkingIn(parts: readonly JsonValue[]): string {
+  return parts
+    .map((part) => (part as JsonObject | null)?.thinking)
+    .map((thinking) => (Array.isArray(thinking) ? textIn(thinking) : textOrEmpty(thinking)))
+    .join("");
+}
+
+/**
+ * Reports whether a piece begins another call than the one it seems to belong to. Some vendors give every call index 0:
+ * there another id begins another call. Some give calls neither index nor id: there a name after a complete input does.
+ */
+export function beginsAnotherCall(
+  call: { readonly id: string; readonly input: ToolInput },
+  { index, id, name }: CallPiece,
+): boolean {
+  if (name === "") return false;
+  if (id !== "") return call.id !== "" && call.id !== id;
+  return index === undefined && call.input.isComplete;
+}

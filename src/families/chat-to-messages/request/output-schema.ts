@@ -1,0 +1,137 @@
+/**
+ * A JSON Schema → the part that the Messages API enforces for an answer, or for the input of a strict tool.
+ *
+ * The rules are those of the vendor's own SDK. The API closes every object: what fits the closed schema fits the open
+ * one. `oneOf` becomes `anyOf`, and `definitions` become `$defs`. What the API does not enforce (bounds, unknown
+ * formats, `not`, `patternProperties`, explicitly open objects, unknown keywords) goes into the description and is
+ * named as dropped. Keywords that only identify a schema are dropped silently.
+ */
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
+
+const formats: readonly JsonValue[] = [
+  ...["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"],
+];
+/** Keywords that constrain nothing. */
+const ignoredKeywords = new Set(["$schema", "$id", "$comment", "$anchor", "type"]);
+const combinations = ["anyOf", "oneOf", "allOf"];
+/** Keywords that stay as they are. A reference stands alone. */
+const kept = new Set(["description", "title", "default", "required"]);
+
+export function outputSchema(schema: JsonObject, path: string, dropped: Dropped): JsonObject {
+  const { $ref: reference } = schema;
+  if (typeof reference === "string") return referenceSchema(schema, reference, path, dropped);
+  const narrowed = definitionsOf(schema, path, dropped);
+  const left: JsonObject = {};
+  const combination = combinations.find((key) => Array.isArray(schema[key]));
+  for (const [key, value] of Object.entries(schema)) {
+    const narrowedMember =
+      key === combination ? combined(key, value, path, dropped) : narrow(schema, key, value, path, dropped);
+    if (narrowedMember) Object.assign(narrowed, narrowedMember);
+    else if (!ignoredKeywords.has(key) && !isDefinitions(key)) left[key] = value;
+  }
+  for (const key of Object.keys(left)) dropped.add(`${path}.${key}`);
+  const type = typeOf(schema);
+  if (type !== undefined && !("enum" in narrowed || "const" in narrowed)) narrowed.type = type;
+  if (isOf(schema, "object")) {
+    narrowed.properties ??= {};
+    narrowed.additionalProperties = false;
+  }
+  return describeDropped(narrowed, left);
+}
+
+/** Keeps the reference. Its sibling keywords are dropped. */
+function referenceSchema(schema: JsonObject, reference: string, path: string, dropped: Dropped): JsonObject {
+  for (const key of Object.keys(schema)) {
+    const isSaid =
+      key === "$ref" || ignoredKeywords.has(key) || isDefinitions(key) || key === "description" || key === "title";
+    if (!isSaid) dropped.add(`${path}.${key}`);
+  }
+  return {
+    ...definitionsOf(schema, path, dropped),
+    $ref: reference.replace(/^#\/definitions\//, "#/$defs/"),
+  };
+}
+
+function isDefinitions(key: string): boolean {
+  return key === "$defs" || key === "definitions";
+}
+
+function definitionsOf(schema: JsonObject, path: string, dropped: Dropped): JsonObject {
+  const definitions = ["definitions", "$defs"].flatMap((key) => {
+    const value = schema[key];
+    return isObject(value) ? Object.entries(schemasIn(value, `${path}.${key}`, dropped)) : [];
+  });
+  return definitions.length > 0 ? { $defs: Object.fromEntries(definitions) } : {};
+}
+
+/** Returns the narrowed keyword; undefined where it must be dropped. */
+function narrow(
+  schema: JsonObject,
+  key: string,
+  value: JsonValue,
+  path: string,
+  dropped: Dropped,
+): JsonObject | undefined {
+  switch (key) {
+    case "properties":
+      return isObject(value) ? { properties: schemasIn(value, `${path}.properties`, dropped) } : undefined;
+    case "items":
+      return isObject(value) ? { items: outputSchema(value, `${path}.items`, dropped) } : undefined;
+    case "additionalProperties":
+      return value === false ? { additionalProperties: false } : undefined;
+    case "minItems":
+      return value === 0 || value === 1 ? { minItems: value } : undefined;
+    case "format":
+      return formats.includes(value) && isOf(schema, "string") ? { format: value } : undefined;
+    case "pattern":
+      return typeof value === "string" && isPlain(value) ? { pattern: value } : undefined;
+    case "const":
+      return isPlainValue(value) ? { const: value } : undefined;
+    case "enum":
+      return Array.isArray(value) && value.length > 0 && value.every(isPlainValue) ? { enum: value } : undefined;
+  }
+  return kept.has(key) ? { [key]: value } : undefined;
+}
+
+/** A schema combines its alternatives more strictly than any of them. */
+function combined(key: string, value: JsonValue, path: string, dropped: Dropped): JsonObject {
+  const each = (item: JsonValue, i: number) =>
+    isObject(item) ? outputSchema(item, `${path}.${key}[${i}]`, dropped) : item;
+  return { [key === "oneOf" ? "anyOf" : key]: (value as JsonValue[]).map(each) };
+}
+
+function schemasIn(map: JsonObject, path: string, dropped: Dropped): JsonObject {
+  const each = (name: string, item: JsonValue) =>
+    isObject(item) ? outputSchema(item, `${path}.${name}`, dropped) : item;
+  return Object.fromEntries(Object.entries(map).map(([name, item]) => [name, each(name, item)]));
+}
+
+/** Returns the type, or the one that the keywords imply. */
+function typeOf({ type, properties, items }: JsonObject): JsonValue | undefined {
+  if (type !== undefined && type !== null) return type;
+  if (isObject(properties)) return "object";
+  return isObject(items) ? "array" : undefined;
+}
+
+function isOf(schema: JsonObject, type: string): boolean {
+  return [typeOf(schema) ?? ""].flat().includes(type);
+}
+
+/** Appends the dropped keywords to the description, as the vendor's SDK does. */
+function describeDropped(schema: JsonObject, left: JsonObject): JsonObject {
+  const rest = Object.entries(left).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+  if (rest.length === 0) return schema;
+  const { description } = schema;
+  const before = typeof description === "string" && description !== "" ? `${description}\n\n` : "";
+  return { ...schema, description: `${before}{${rest.join(", ")}}` };
+}
+
+/** Reports whether the API supports a pattern: no lookaround, back references or word boundaries. */
+function isPlain(pattern: string): boolean {
+  return !/\(\?[=!<]|\\[1-9bBkpP]/.test(pattern);
+}
+
+function isPlainValue(value: JsonValue): boolean {
+  return value === null || typeof value !== "object";
+}

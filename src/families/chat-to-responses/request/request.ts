@@ -1,0 +1,87 @@
+/**
+ * A chat request → the request for a response.
+ *
+ * Every part of the request is translated, or equals the default, or is named in `dropped`. The upstream stores
+ * nothing: each turn sends the whole conversation, with the reasoning that the vendor wants back.
+ */
+
+import type { CooperativeTask } from "../../../runtime/cooperative.ts";
+import { isObject, type JsonObject } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
+import { definedFields } from "../../fields.ts";
+import type { TranslationContext } from "../../translation.ts";
+import { itemsOf } from "./conversation.ts";
+import { dropUnsupported, refuseImpossible } from "./settings.ts";
+import { choiceOf, toolsOf } from "./tools.ts";
+
+/** Keys with the same name and meaning in both. */
+const sharedKeys = [
+  ...["temperature", "top_p", "top_logprobs", "parallel_tool_calls", "user", "safety_identifier", "service_tier"],
+  ...["prompt_cache_key", "prompt_cache_retention"],
+] as const;
+
+/** Throws a Refusal for what no response can have. */
+export function* responseRequest(
+  chat: JsonObject,
+  context: TranslationContext,
+  dropped: Dropped,
+): CooperativeTask<JsonObject> {
+  refuseImpossible(chat);
+  dropUnsupported(chat, dropped);
+  const input = yield* itemsOf(chat.messages, context.reasoningItems, dropped);
+  yield;
+  const tools = toolsOf(chat, context, dropped);
+  const shared = Object.fromEntries(sharedKeys.map((key) => [key, chat[key] ?? undefined]));
+  return definedFields({
+    model: chat.model,
+    input,
+    ...shared,
+    ...(tools.length > 0
+      ? { tools, tool_choice: choiceOf(chat, context, dropped) }
+      : { parallel_tool_calls: undefined }),
+    max_output_tokens: boundOf(chat, context),
+    reasoning: reasoningOf(chat),
+    text: textOf(chat, dropped),
+    metadata: chat.metadata ?? undefined,
+    include: includedIn(chat, context),
+    store: false,
+    stream: context.form === "stream" ? true : undefined,
+  });
+}
+
+function boundOf(chat: JsonObject, { maxOutputTokens }: TranslationContext): number | undefined {
+  const asked = chat.max_completion_tokens ?? chat.max_tokens;
+  return typeof asked === "number" ? Math.min(asked, maxOutputTokens ?? asked) : undefined;
+}
+
+/** Reads reasoning settings, also those that other servers of chat have under `reasoning`. */
+function reasoningOf({ reasoning_effort: effort = null, reasoning }: JsonObject): JsonObject | undefined {
+  const own = isObject(reasoning) ? definedFields({ effort: reasoning.effort, summary: reasoning.summary }) : {};
+  const asked = { ...own, ...(effort === null ? {} : { effort }) };
+  return Object.keys(asked).length > 0 ? asked : undefined;
+}
+
+function textOf({ response_format: asked, verbosity = null }: JsonObject, dropped: Dropped): JsonObject | undefined {
+  const format = isObject(asked) ? formatOf(asked, dropped) : undefined;
+  const text = definedFields({ format, verbosity: verbosity ?? undefined });
+  return Object.keys(text).length > 0 ? text : undefined;
+}
+
+function formatOf({ type = "text", json_schema: described }: JsonObject, dropped: Dropped): JsonObject | undefined {
+  if (type === "json_object") return { type };
+  if (type !== "json_schema") {
+    if (type !== "text") dropped.add("response_format");
+    return undefined;
+  }
+  const { name = "answer", description, schema, strict, ...more } = isObject(described) ? described : {};
+  dropped.addExtra(more, "response_format.json_schema");
+  return definedFields({ type, name, description, schema: schema ?? {}, strict: strict ?? undefined });
+}
+
+function includedIn({ logprobs }: JsonObject, { reasoningItems }: TranslationContext): string[] | undefined {
+  const words = [
+    ...(reasoningItems?.areAskedFor ? ["reasoning.encrypted_content"] : []),
+    ...(logprobs === true ? ["message.output_text.logprobs"] : []),
+  ];
+  return words.length > 0 ? words : undefined;
+}

@@ -1,0 +1,44 @@
+/** Settings of a chat request that no request for a response has. Default values are dropped silently. */
+import { CreateChatCompletionRequestSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { invalidValue } from "../../../call/refusals.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
+
+/** Throws a Refusal for what no response could have. */
+export function refuseImpossible({ n, modalities }: JsonObject): void {
+  if (typeof n === "number" && n > 1) throw invalidValue("n", "this model gives one choice; leave it out, or send 1");
+  if (Array.isArray(modalities) && modalities.includes("audio")) {
+    throw invalidValue("modalities", "this model does not speak; leave it out, or send text alone");
+  }
+}
+
+const isNotZero = (value: JsonValue) => value !== 0;
+const isAny = () => true;
+const isFilled = (value: JsonValue) => typeof value !== "object" || Object.keys(value ?? {}).length > 0;
+
+/** Settings without a counterpart, each with a test for a value other than the default. */
+const unsupported: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map(
+  Object.entries({
+    audio: isAny,
+    frequency_penalty: isNotZero,
+    presence_penalty: isNotZero,
+    logit_bias: isFilled,
+    prediction: isAny,
+    seed: isAny,
+    stop: isFilled,
+    store: (value: JsonValue) => value === true,
+  }),
+);
+
+const named: ReadonlySet<string> = new Set(CreateChatCompletionRequestSchema.members.map(({ name }) => name));
+
+export function dropUnsupported(chat: JsonObject, dropped: Dropped): void {
+  for (const [key, value] of Object.entries(chat)) {
+    if (value === null) continue;
+    if (unsupported.get(key)?.(value)) dropped.add(key);
+    // `reasoning` is read where it is an object.
+    else if (!named.has(key) && !(key === "reasoning" && isObject(value))) dropped.addExtra({ [key]: value }, "");
+  }
+  const { stream_options: options } = chat;
+  if (isObject(options)) dropped.addExtra(options, "stream_options", ["include_usage"]);
+}

@@ -1,0 +1,66 @@
+/**
+ * The usage of a chat answer for translations: the parts that the call is charged for, whatever the upstream names
+ * them.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { ChatUsage } from "../../gen/modelgateway/v1/chat_pb.ts";
+import { ChatUsageReader } from "../providers/usage/chat-counts.ts";
+import { maxCount } from "../providers/usage/count.ts";
+import type { Wire } from "../wire/wire.ts";
+
+/** UsageParts do not overlap; unreported parts are 0. */
+export interface UsageParts {
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  /** Output tokens, reasoning included. */
+  readonly output: number;
+  readonly reasoning: number;
+}
+
+/** MayHaveUsage is a chat answer or a chunk. */
+interface MayHaveUsage extends DescMessage {}
+
+/** ChatUsageTracker tracks the usage of one answer. */
+export class ChatUsageTracker {
+  readonly #counts = new ChatUsageReader();
+  #hasTold = false;
+
+  /** Takes an answer or a chunk. A message that reports no usage is not converted to JSON. */
+  take(answer: Wire<MayHaveUsage>, usage: ChatUsage | undefined): void {
+    if (usage === undefined && answer.isMessageOnly()) return;
+    if (this.#counts.take(answer.json())) this.#hasTold = true;
+  }
+
+  /** Whether usage was reported. */
+  get hasUsage(): boolean {
+    return this.#hasTold;
+  }
+
+  /** Whether reasoning was reported. */
+  get hasReasoning(): boolean {
+    return this.#counts.hasReasoning;
+  }
+
+  /** The usage so far. */
+  get parts(): UsageParts {
+    const { input, cacheRead, cacheWrite, output, reasoning } = this.#counts.reported;
+    return {
+      input: boundedCount(input),
+      cacheRead: boundedCount(cacheRead),
+      cacheWrite: boundedCount(cacheWrite),
+      output: boundedCount(output),
+      reasoning: boundedCount(reasoning),
+    };
+  }
+}
+
+/** Bounds a count to what is charged at most. */
+export function boundedCount(count = 0): number {
+  return Math.min(count, maxCount);
+}
+
+/** Returns all input tokens, cache reads and writes included. */
+export function totalInput({ input, cacheRead, cacheWrite }: UsageParts): number {
+  return input + cacheRead + cacheWrite;
+}

@@ -1,0 +1,33 @@
+/**
+ * The content of a chat choice as a completion's choice, unary or streamed.
+ *
+ * A refusal counts as text. Reasoning does not: the text continues the prompt. No tools were given, so every end
+ * other than a bound and a filter is `stop`.
+ */
+import { type AssistantMessage, type ChunkChoice, FinishReason } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+
+export function textOf(message: AssistantMessage | undefined): string {
+  return (message?.content ?? "") + (message?.refusal ?? "");
+}
+
+/** Reports whether the choice ends here, by unknown reasons, too. */
+export function hasEnded({ finishReason, extra }: Pick<ChunkChoice, "finishReason" | "extra">): boolean {
+  const word = extra?.finish_reason;
+  return Boolean(finishReason) || (typeof word === "string" && word !== "");
+}
+
+export function finishWord(reason: FinishReason | undefined): string {
+  if (reason === FinishReason.LENGTH) return "length";
+  return reason === FinishReason.CONTENT_FILTER ? "content_filter" : "stop";
+}
+
+/** Returns a choice with every key that clients know. A null finish reason means that more follows. */
+export function completionChoice(
+  index: number,
+  text: string,
+  logprobs: JsonValue,
+  finishReason: string | null,
+): JsonObject {
+  return { text, index, logprobs, finish_reason: finishReason };
+}

@@ -1,0 +1,45 @@
+/**
+ * Collects the parts of a request that its translation cannot express: public paths, each once, in the order of the
+ * request.
+ *
+ * Values that say nothing are not named: null, and empty texts, lists and objects.
+ */
+
+import { type CooperativeTask, itemsPerSlice } from "../runtime/cooperative.ts";
+import type { JsonObject, JsonValue } from "../wire/json.ts";
+import type { Wire } from "../wire/wire.ts";
+
+export class Dropped {
+  readonly #paths = new Set<string>();
+
+  add(path: string): void {
+    this.#paths.add(path);
+  }
+
+  /** Adds every key that has a value, except the known ones. */
+  addExtra(extra: JsonObject | undefined, under: string, known: readonly string[] = []): void {
+    for (const [key, value] of Object.entries(extra ?? {})) {
+      if (!known.includes(key) && saysSomething(value)) this.add(under === "" ? key : `${under}.${key}`);
+    }
+  }
+
+  /** Returns the paths in the order of the request's members; within one member in the order of their addition. */
+  *inOrderOf(request: Wire): CooperativeTask<string[]> {
+    if (this.#paths.size < 2) return [...this.#paths];
+    // Paths outside the request's members come first.
+    const byMember = new Map<string | undefined, string[]>([[undefined, []]]);
+    for (const key of Object.keys(request.json())) byMember.set(key, []);
+    let count = 0;
+    for (const path of this.#paths) {
+      const member = path.replace(/[.[].*/s, "");
+      byMember.get(byMember.has(member) ? member : undefined)?.push(path);
+      if (++count % itemsPerSlice === 0) yield;
+    }
+    return [...byMember.values()].flat();
+  }
+}
+
+function saysSomething(value: JsonValue): boolean {
+  if (value === null || value === "") return false;
+  return typeof value !== "object" || Object.keys(value).length > 0;
+}

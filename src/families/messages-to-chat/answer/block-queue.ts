@@ -1,0 +1,152 @@
+/**
+ * Orders the pieces of a chat stream as the Messages API requires: one block after another, each complete.
+ *
+ * Blocks queue in the order in which they began. The first is streamed; the others collect their pieces. Text and
+ * thinking end when another block begins. A tool call ends only when its input is a complete JSON object, because
+ * pieces of calls may interleave; it also waits for its id and name. At the end all blocks are written in order. A
+ * piece for a call that has ended fails the stream, since it can no longer be written.
+ */
+import { upstreamFailed } from "../../../call/refusals.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import { beginsAnotherCall, type CallPiece, type SealedThinking } from "../../chat-output.ts";
+import { ToolInput } from "../../tool-input.ts";
+import type { ToolIds, ToolNames } from "../tool-names.ts";
+import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
+
+type ProseBlock = { readonly kind: "text" | "thinking"; waiting: string; seal: string };
+
+/** HiddenBlock is reasoning without visible text. */
+type HiddenBlock = { readonly kind: "redacted_thinking"; readonly waiting: ""; readonly seal: string };
+
+/** SignatureBlock is complete from the start. */
+type SignatureBlock = { readonly kind: "signature"; readonly sealed: string; readonly waiting: "" };
+type Block = ProseBlock | HiddenBlock | CallBlock | SignatureBlock;
+
+interface CallBlock {
+  readonly kind: "tool_use";
+  id: string;
+  name: string;
+  signature: string;
+  /** Input that was not written yet. */
+  waiting: string;
+  /** All input so far. */
+  readonly input: ToolInput;
+  ended: boolean;
+}
+
+const noCall = { id: "", name: "", signature: "" };
+
+export class BlockQueue {
+  readonly #ids: ToolIds;
+  readonly #names: ToolNames;
+  readonly #calls = new Map<number | string, CallBlock>();
+  #lastCall: CallBlock | undefined;
+  readonly #queue: Block[] = [];
+  /** The index of the first block in the queue. */
+  #index = 0;
+  #open = false;
+
+  constructor(ids: ToolIds, names: ToolNames) {
+    this.#ids = ids;
+    this.#names = names;
+  }
+
+  get hasCalls(): boolean {
+    return this.#lastCall !== undefined;
+  }
+
+  say(kind: ProseBlock["kind"], piece: string): void {
+    if (piece === "") return;
+    const last = this.#queue.at(-1);
+    if (last?.kind === kind && (last as ProseBlock).seal === "") (last as ProseBlock).waiting += piece;
+    else this.#queue.push({ kind, waiting: piece, seal: "" });
+  }
+
+  /** Seals the reasoning before it, or adds a block for sealed reasoning without visible text. */
+  seal({ thinking, seal }: SealedThinking): void {
+    const last = this.#queue.at(-1);
+    if (thinking === "") this.#queue.push({ kind: "redacted_thinking", waiting: "", seal });
+    else if (last?.kind === "thinking" && last.seal === "") last.seal = seal;
+    else this.#queue.push({ kind: "thinking", waiting: thinking, seal });
+  }
+
+  /** Adds a signature of the text so far. */
+  sign(sealed: string): void {
+    this.#queue.push({ kind: "signature", sealed, waiting: "" });
+  }
+
+  /** Throws a Refusal where the call has ended. */
+  call(piece: CallPiece): void {
+    const call = this.#callOf(piece);
+    if (call.ended && piece.input.trim() !== "") {
+      throw upstreamFailed("it went on with a tool call that had ended");
+    }
+    call.id ||= piece.id;
+    call.name ||= piece.name;
+    call.signature ||= piece.signature;
+    call.waiting += piece.input;
+    call.input.add(piece.input);
+  }
+
+  #callOf(piece: CallPiece): CallBlock {
+    const key = piece.index ?? (piece.id || undefined);
+    const known = key === undefined ? this.#lastCall : this.#calls.get(key);
+    if (known && !beginsAnotherCall(known, piece)) return known;
+    const call: CallBlock = { kind: "tool_use", ...noCall, waiting: "", input: new ToolInput(), ended: false };
+    if (key !== undefined) this.#calls.set(key, call);
+    this.#lastCall = call;
+    this.#queue.push(call);
+    return call;
+  }
+
+  /** Returns the events that can be written now; at the end, all that are left. */
+  events(atEnd: boolean): JsonObject[] {
+    const events: JsonObject[] = [];
+    for (let first = this.#queue[0]; first; first = this.#queue[0]) {
+      if (!this.#open) {
+        if (!atEnd && !isNamed(first)) break;
+        events.push({ type: "content_block_start", index: this.#index, content_block: this.#startOf(first) });
+        this.#open = true;
+      }
+      if (first.kind !== "redacted_thinking" && first.kind !== "signature" && first.waiting !== "")
+        events.push({ type: "content_block_delta", index: this.#index, delta: take(first) });
+      if (!atEnd && (this.#queue.length === 1 || !isWhole(first))) break;
+      events.push(...this.#stop(first));
+    }
+    return events;
+  }
+
+  #startOf(block: Block): JsonObject {
+    if (block.kind === "tool_use") return toolUseBlock(block, {}, this.#ids, this.#names);
+    if (block.kind === "signature") return signatureBlock(block.sealed);
+    if (block.kind === "redacted_thinking") return redactedBlock(block.seal);
+    return block.kind === "text" ? textBlock("") : thinkingBlock("");
+  }
+
+  #stop(block: Block): JsonObject[] {
+    const index = this.#index;
+    this.#queue.shift();
+    this.#index += 1;
+    this.#open = false;
+    if (block.kind === "tool_use") block.ended = true;
+    const signed = block.kind === "thinking" ? [{ type: "signature_delta", signature: block.seal }] : [];
+    const signature = signed.map((delta) => ({ type: "content_block_delta", index, delta }));
+    return [...signature, { type: "content_block_stop", index }];
+  }
+}
+
+function isNamed(block: Block): boolean {
+  return block.kind !== "tool_use" || (block.id !== "" && block.name !== "");
+}
+
+/** Reports whether nothing can be added to a block that is not the last. */
+function isWhole(block: Block): boolean {
+  return block.kind !== "tool_use" || block.input.isComplete;
+}
+
+function take(block: Exclude<ProseBlock | HiddenBlock | CallBlock, HiddenBlock>): JsonObject {
+  const piece = block.waiting;
+  block.waiting = "";
+  if (block.kind === "tool_use") return { type: "input_json_delta", partial_json: piece };
+  return block.kind === "text" ? { type: "text_delta", text: piece } : { type: "thinking_delta", thinking: piece };
+}

@@ -1,0 +1,63 @@
+/**
+ * `thinking` and `output_config.effort` → `reasoning_effort`.
+ *
+ * Adaptive thinking sets no effort: it is a chat model's own default, many models without reasoning refuse the key,
+ * and Claude Code asks for it of any unknown model. A model known not to reason gets no effort. Disabled thinking is
+ * left to the model, too, and named as dropped.
+ */
+import { ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { type CreateMessageRequest, ThinkingType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+
+const words: Readonly<Record<ReasoningEffort, string | undefined>> = {
+  [ReasoningEffort.UNSPECIFIED]: undefined,
+  [ReasoningEffort.NONE]: "none",
+  [ReasoningEffort.MINIMAL]: "minimal",
+  [ReasoningEffort.LOW]: "low",
+  [ReasoningEffort.MEDIUM]: "medium",
+  [ReasoningEffort.HIGH]: "high",
+  [ReasoningEffort.XHIGH]: "xhigh",
+  [ReasoningEffort.MAX]: "max",
+};
+
+/**
+ * Adds the paths of what it drops to `omitted`. `reasons` is undefined where nobody stated whether the model reasons.
+ */
+export function reasoningEffortOf(
+  request: CreateMessageRequest,
+  reasons: boolean | undefined,
+  omitted: Set<string>,
+): string | undefined {
+  if (reasons !== false) return effortOf(request, omitted);
+  if (request.thinking?.type !== ThinkingType.DISABLED) omitted.add("thinking");
+  omitted.add("output_config.effort");
+  return undefined;
+}
+
+function effortOf(request: CreateMessageRequest, omitted: Set<string>): string | undefined {
+  const { thinking, outputConfig } = request;
+  const effort = words[outputConfig?.effort ?? ReasoningEffort.UNSPECIFIED];
+  // An unknown effort.
+  if (effort === undefined) omitted.add("output_config.effort");
+  switch (thinking?.type) {
+    case ThinkingType.DISABLED:
+      omitted.add("thinking").add("output_config.effort");
+      return undefined;
+    case ThinkingType.ENABLED:
+      if (effort === undefined)
+        return thinking.budgetTokens === undefined ? undefined : ofBudget(thinking.budgetTokens);
+      omitted.add("thinking.budget_tokens");
+      return effort;
+    case ThinkingType.UNSPECIFIED:
+    case undefined:
+      // Missing, or of an unknown kind.
+      omitted.add("thinking");
+  }
+  return effort;
+}
+
+function ofBudget(tokens: number): string {
+  if (tokens >= 16_384) return "max";
+  if (tokens >= 4096) return "high";
+  if (tokens >= 2048) return "medium";
+  return tokens >= 1024 ? "low" : "minimal";
+}

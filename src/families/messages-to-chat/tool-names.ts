@@ -1,0 +1,61 @@
+/**
+ * Names and ids that both families take.
+ *
+ * A tool's name has up to 128 characters in the Messages API and 64 in chat. A longer one is cut and gets a hash of
+ * the whole, so that a tool has the same name in every request and no two tools share one. The answer has the
+ * caller's own name again.
+ */
+import { createHash } from "node:crypto";
+import { signedId } from "../call-signature.ts";
+
+const longest = 64;
+const kept = 55;
+
+/** Returns a text of at most 64 characters: the text itself, or its beginning and a hash of the whole. */
+export function shortened(text: string): string {
+  if (text.length <= longest) return text;
+  const characters = Array.from(text);
+  if (characters.length <= longest) return text;
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 8);
+  return `${characters.slice(0, kept).join("")}_${hash}`;
+}
+
+/** ToolNames maps the names of one call's tools in both directions. */
+export class ToolNames {
+  readonly #callers = new Map<string, string>();
+
+  toChat(name: string): string {
+    const short = shortened(name);
+    if (short !== name) this.#callers.set(short, name);
+    return short;
+  }
+
+  /** Returns the caller's name of a tool; an unknown name stays. */
+  toCaller(name: string): string {
+    return this.#callers.get(name) ?? name;
+  }
+}
+
+/**
+ * ToolIds makes the ids of one answer's tool calls: the upstream's, with other characters than letters, digits, `_`
+ * and `-` replaced. A call without an id, or with a duplicate one, gets a new id.
+ */
+export class ToolIds {
+  readonly #answerId: string;
+  readonly #target: string | undefined;
+  readonly #taken = new Set<string>();
+
+  /** `target` is the model's name at its upstream. */
+  constructor(answerId: string, target: string | undefined) {
+    this.#answerId = answerId;
+    this.#target = target;
+  }
+
+  /** Returns the next call's id. `upstreamId` and `signature` are empty where the upstream gave none. */
+  next(upstreamId: string, signature: string): string {
+    let id = upstreamId.replaceAll(/[^A-Za-z0-9_-]/g, "_") || `toolu_${this.#answerId}`;
+    while (id === `toolu_${this.#answerId}` || this.#taken.has(id)) id = `${id}_${this.#taken.size}`;
+    this.#taken.add(id);
+    return signedId(id, signature, this.#target);
+  }
+}

@@ -1,0 +1,41 @@
+/** What a request needs of its server or model: it decides by which operation the upstream is called. */
+import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
+import type { Operation } from "../call/operations.ts";
+import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
+import { Wire } from "../wire/wire.ts";
+import { reasoningEffortOf } from "./messages-to-chat/request/thinking.ts";
+
+/** The items and tools that every server of responses knows. */
+const plainItems: ReadonlySet<JsonValue | undefined> = new Set([
+  ...[undefined, "message", "function_call", "function_call_output", "reasoning"],
+]);
+const agentsTools: ReadonlySet<JsonValue | undefined> = new Set(["custom", "namespace", "tool_search"]);
+
+/**
+ * Reports whether a request for a response has items or tools of agents, which only some servers of responses know.
+ * Chat can express them.
+ */
+export function hasAgentItems({ input, tools }: JsonObject): boolean {
+  const isOdd = (item: JsonValue) => isObject(item) && !plainItems.has(item.type);
+  const isAgents = (tool: JsonValue) => isObject(tool) && agentsTools.has(tool.type);
+  return (Array.isArray(input) && input.some(isOdd)) || (Array.isArray(tools) && tools.some(isAgents));
+}
+
+/** Reports whether a request for a response asks to compact its conversation, or has done so. */
+export function hasCompactionTrigger({ input }: JsonObject): boolean {
+  return Array.isArray(input) && input.some((item) => isObject(item) && item.type === "compaction_trigger");
+}
+
+/** Reports whether a request offers tools. */
+export function hasTools({ tools, functions }: JsonObject): boolean {
+  return [tools, functions].some((list) => Array.isArray(list) && list.length > 0);
+}
+
+/** Returns the requested reasoning effort in chat's words; undefined where the request sets none. */
+export function requestedEffort(asked: Operation, json: JsonObject): JsonValue | undefined {
+  if (asked !== "messages") return json.reasoning_effort ?? undefined;
+  const { thinking = null, output_config = null } = json;
+  if (thinking === null && output_config === null) return undefined;
+  const message = Wire.ofJson(CreateMessageRequestSchema, { thinking, output_config }).message();
+  return reasoningEffortOf(message, undefined, new Set());
+}

@@ -1,0 +1,110 @@
+/**
+ * Consecutive items of the model's → one assistant's message.
+ *
+ * Reasoning comes first, then text, then calls, since chat keeps calls next to their results. Reasoning becomes
+ * `reasoning_content`, which some models want with their calls, and the vendor's own signed blocks where its own API
+ * is spoken in the end. Reasoning that nothing follows is dropped.
+ */
+import { type ResponseItem, ResponseItemType } from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import { missingField } from "../../../call/refusals.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { signatureForCall, signatureForText, signatureOf, unsignedId } from "../../call-signature.ts";
+import type { Dropped } from "../../dropped.ts";
+import { definedFields } from "../../fields.ts";
+import { unsealed } from "../seal.ts";
+import type { ToolNames } from "../tool-names.ts";
+import { isText } from "./content.ts";
+
+/** ConversationContext is what the turns of a conversation share. */
+export interface ConversationContext {
+  readonly names: ToolNames;
+  readonly customTools: boolean | undefined;
+  readonly dropped: Dropped;
+  /** The model's name at its upstream. */
+  readonly target: string | undefined;
+}
+
+export class AssistantTurn {
+  readonly #path: string;
+  readonly #reasoning: string[] = [];
+  readonly #blocks: JsonValue[] = [];
+  readonly #texts: string[] = [];
+  #refusal = "";
+  readonly #calls: JsonObject[] = [];
+  /** The sealed signature of its text; empty without one. */
+  #signature = "";
+
+  readonly #context: ConversationContext;
+
+  /** `path` is that of its first item. */
+  constructor(path: string, context: ConversationContext) {
+    this.#path = path;
+    this.#context = context;
+  }
+
+  /** Whether a message or reasoning that comes now belongs to the next turn. */
+  get isClosed(): boolean {
+    return this.#calls.length === 0 && (this.#texts.length > 0 || this.#refusal !== "");
+  }
+
+  say({ content, extra }: ResponseItem): void {
+    this.#signature ||= signatureOf(extra);
+    if (content.case === "contentText") this.#texts.push(content.value);
+    if (content.case !== "contentParts") return;
+    const { parts } = content.value;
+    const text = parts
+      .filter(isText)
+      .map((part) => part.text ?? "")
+      .join("");
+    this.#refusal += parts.map(({ refusal = "" }) => refusal).join("");
+    if (text !== "") this.#texts.push(text);
+  }
+
+  reason({ summary, content, encryptedContent }: ResponseItem, path: string): void {
+    const { dropped, customTools } = this.#context;
+    const full = content.case === "contentParts" ? content.value.parts : [];
+    this.#reasoning.push(...(full.length > 0 ? full : summary).map(({ text = "" }) => text).filter(Boolean));
+    if (encryptedContent === undefined) return;
+    const blocks = customTools === undefined ? unsealed(encryptedContent) : undefined;
+    if (blocks) this.#blocks.push(...blocks);
+    else dropped.add(`${path}.encrypted_content`);
+  }
+
+  call(item: ResponseItem, path: string): void {
+    const { callId, extra, input = "" } = item;
+    if (!callId) throw missingField(`${path}.call_id`);
+    const isSearch = extra?.type === "tool_search_call";
+    const called = isSearch ? "tool_search" : item.name;
+    if (!called) throw missingField(`${path}.name`);
+    const { names, customTools, target } = this.#context;
+    const id = unsignedId(callId);
+    const signature = signatureForCall(callId, this.#calls.length === 0, target);
+    const name = names.chatNameOf(item.namespace || undefined, called);
+    const isCustom = item.type === ResponseItemType.CUSTOM_TOOL_CALL;
+    if (isCustom && customTools !== false) {
+      this.#calls.push({ id, type: "custom", custom: { name, input }, ...signature });
+    } else {
+      const text = isCustom ? JSON.stringify({ input }) : (item.arguments ?? JSON.stringify(extra?.arguments ?? {}));
+      this.#calls.push({ id, type: "function", function: { name, arguments: text }, ...signature });
+    }
+  }
+
+  /** Returns the turn's message, if it has one. */
+  message(): JsonObject[] {
+    const says = this.#texts.length > 0;
+    if (!says && this.#refusal === "" && this.#calls.length === 0) {
+      if (this.#reasoning.length > 0 || this.#blocks.length > 0) this.#context.dropped.add(this.#path);
+      return [];
+    }
+    const message = definedFields({
+      role: "assistant",
+      content: says ? this.#texts.join("\n") : null,
+      refusal: this.#refusal || undefined,
+      reasoning_content: this.#reasoning.length > 0 ? this.#reasoning.join("\n\n") : undefined,
+      thinking_blocks: this.#blocks.length > 0 ? this.#blocks : undefined,
+      tool_calls: this.#calls.length > 0 ? this.#calls : undefined,
+      ...signatureForText(this.#signature, this.#context.target),
+    });
+    return [message];
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The items of a conversation as their upstream knows them: with its own ids, and without what only another upstream
+ * could read.
+ *
+ * A conversation may change its model. Reasoning that another upstream encrypted, or a translation made, is dropped
+ * and named, and so is another server's compacted conversation. The gateway's own summary becomes a message.
+ */
+import { makerOf } from "../../../providers/profile/reasoning-seal.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { unsignedId } from "../../call-signature.ts";
+import type { Dropped } from "../../dropped.ts";
+import { isMadeId, relayedFrom } from "../../relayed-ids.ts";
+import { compactionTypes, summaryOf } from "../../responses-to-chat/compaction.ts";
+import { unsealed } from "../../responses-to-chat/seal.ts";
+import type { IsUnpriced, ReasoningItems } from "../../translation.ts";
+import { pricedTools } from "./tools.ts";
+
+/** Returns undefined where all items stay as they came. */
+export function* relayedInput(
+  items: readonly JsonValue[],
+  reasoning: ReasoningItems,
+  isUnpriced: IsUnpriced,
+  dropped: Dropped,
+): CooperativeTask<JsonValue[] | undefined> {
+  const maker = makerOf(reasoning.upstream);
+  const relayed: JsonValue[] = [];
+  let isChanged = false;
+  for (const [i, item] of items.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    const known = isObject(item) ? relayedItem(item, maker, reasoning) : item;
+    const kept = isObject(known) ? withPricedTools(known, `input[${i}]`, isUnpriced, dropped) : known;
+    if (kept === undefined) dropped.add(`input[${i}]`);
+    else relayed.push(kept);
+    isChanged ||= kept !== item;
+  }
+  return isChanged ? relayed : undefined;
+}
+
+/** Returns undefined for an item that the upstream could not read. */
+function relayedItem(item: JsonObject, maker: string, { taken }: ReasoningItems): JsonObject | undefined {
+  const { type, id, encrypted_content: hidden } = item;
+  const from = typeof id === "string" ? relayedFrom(id) : undefined;
+  const isElsewhere = from !== undefined && from.maker !== maker;
+  if (type === "reasoning" && !isOfUse(item, isElsewhere, taken)) return undefined;
+  if (typeof type === "string" && compactionTypes.has(type)) {
+    const summary = typeof hidden === "string" ? summaryOf(hidden) : undefined;
+    if (summary) return summary;
+    if (isElsewhere) return undefined;
+  }
+  return withOwnIds(item);
+}
+
+/** Removes unpriced tools from an item that brings tools along. */
+function withPricedTools(item: JsonObject, path: string, isUnpriced: IsUnpriced, dropped: Dropped): JsonObject {
+  const { tools } = item;
+  const priced = pricedTools(tools, `${path}.tools`, isUnpriced, dropped);
+  return priced === undefined || priced === tools ? item : { ...item, tools: priced };
+}
+
+function isOfUse(item: JsonObject, isElsewhere: boolean, taken: ReasoningItems["taken"]): boolean {
+  const { encrypted_content: hidden, content } = item;
+  const isEncrypted = typeof hidden === "string" && unsealed(hidden) === undefined && !isElsewhere;
+  const isReadable = Array.isArray(content) && content.length > 0;
+  return (isEncrypted && taken !== "plain") || (isReadable && taken !== "encrypted");
+}
+
+/** The members that may hold an item's id. */
+const idKeys = ["id", "approval_request_id"] as const;
+
+function withOwnIds(item: JsonObject): JsonObject {
+  let relayed = item;
+  for (const key of idKeys) {
+    const id = item[key];
+    if (typeof id !== "string") continue;
+    const own = relayedFrom(id)?.own;
+    if (own !== undefined) relayed = { ...relayed, [key]: own };
+    else if (key === "id" && isMadeId(id)) relayed = without(relayed, key);
+  }
+  const { call_id: callId } = item;
+  if (typeof callId === "string" && unsignedId(callId) !== callId)
+    relayed = { ...relayed, call_id: unsignedId(callId) };
+  return relayed;
+}
+
+function without({ ...item }: JsonObject, key: string): JsonObject {
+  delete item[key];
+  return item;
+}

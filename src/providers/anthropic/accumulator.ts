@@ -1,0 +1,89 @@
+/** Accumulates the events of Anthropic's dialect into a unary message: blocks by index, the end, the usage. */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Operation } from "../../call/operations.ts";
+import { isObject, textOrEmpty } from "../../wire/json.ts";
+import type { Accumulator } from "../dialect.ts";
+
+export function createEventAccumulator(operation: Operation): Accumulator | undefined {
+  return operation === "messages" ? new EventAccumulator() : undefined;
+}
+
+/** Block is a content block with the parts that come in pieces. */
+interface Block {
+  readonly begun: JsonObject;
+  text: string;
+  thinking: string;
+  signature: string;
+  input: string;
+  readonly citations: JsonValue[];
+}
+
+class EventAccumulator implements Accumulator {
+  #message: JsonObject = {};
+  #end: JsonObject = {};
+  #usage: JsonObject = {};
+  readonly #blocks = new Map<JsonValue, Block>();
+
+  add({ type, index = 0, message, content_block, delta, usage }: JsonObject): void {
+    switch (type) {
+      case "message_start":
+        if (isObject(message)) this.#message = message;
+        this.#count(this.#message.usage);
+        return;
+      case "content_block_start":
+        if (isObject(content_block)) this.#blocks.set(index, blockOf(content_block));
+        return;
+      case "content_block_delta":
+        if (isObject(delta)) addTo(this.#blocks.get(index), delta);
+        return;
+      case "message_delta":
+        if (isObject(delta)) this.#end = { ...this.#end, ...delta };
+        this.#count(usage);
+    }
+  }
+
+  #count(usage: JsonValue | undefined): void {
+    if (!isObject(usage)) return;
+    const reported = Object.entries(usage).filter(([, count]) => count !== null);
+    this.#usage = { ...this.#usage, ...Object.fromEntries(reported) };
+  }
+
+  answer(): JsonObject {
+    const inOrder = [...this.#blocks].sort(([a], [b]) => Number(a) - Number(b));
+    const content = inOrder.map(([, block]) => wholeOf(block));
+    return { ...this.#message, content, ...this.#end, usage: this.#usage };
+  }
+}
+
+function blockOf(begun: JsonObject): Block {
+  const citations = Array.isArray(begun.citations) ? [...begun.citations] : [];
+  return {
+    begun,
+    text: textOrEmpty(begun.text),
+    thinking: textOrEmpty(begun.thinking),
+    signature: textOrEmpty(begun.signature),
+    input: "",
+    citations,
+  };
+}
+
+function addTo(block: Block | undefined, delta: JsonObject): void {
+  if (!block) return;
+  block.text += textOrEmpty(delta.text);
+  block.thinking += textOrEmpty(delta.thinking);
+  block.signature += textOrEmpty(delta.signature);
+  block.input += textOrEmpty(delta.partial_json);
+  if (delta.type === "citations_delta" && delta.citation !== undefined) block.citations.push(delta.citation);
+}
+
+/** Throws SyntaxError where an input is not JSON. */
+function wholeOf({ begun, text, thinking, signature, input, citations }: Block): JsonObject {
+  return {
+    ...begun,
+    ...(text === "" ? {} : { text }),
+    ...(thinking === "" ? {} : { thinking }),
+    ...(signature === "" ? {} : { signature }),
+    ...(input === "" ? {} : { input: JSON.parse(input) as JsonValue }),
+    ...(citations.length === 0 ? {} : { citations }),
+  };
+}

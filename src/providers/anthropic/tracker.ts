@@ -1,0 +1,75 @@
+/**
+ * Tracks the events of Anthropic's dialect to their end: `message_stop`, or, for upstreams that never send it, the
+ * stop reason or `[DONE]`. Closing events that a complete stream lacks are added.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { Wire } from "../../wire/wire.ts";
+import type { Meter } from "../contract.ts";
+import type { StreamTracker } from "../dialect.ts";
+import { isDone } from "../frames/done.ts";
+import { meterEvents } from "./usage.ts";
+
+/** How long a stream is read on after its stop reason, in milliseconds. */
+const afterReasonMs = 1_000;
+
+export function trackEvents(meter: Meter): StreamTracker {
+  const measure = meterEvents(meter);
+  const seen = new EventLog();
+  let isDoneSaid = false;
+  return {
+    isEndMark(data) {
+      isDoneSaid = isDone(data);
+      return isDoneSaid;
+    },
+    isOver: () => seen.hasStopped || isDoneSaid,
+    take(frame, json) {
+      measure(json);
+      seen.take(json);
+      return frame;
+    },
+    isComplete: () => seen.hasBegun && (seen.hasStopped || seen.hasReason || (isDoneSaid && seen.hasContent)),
+    lingerMs: () => (seen.hasReason ? afterReasonMs : undefined),
+    closingFrames: (desc) => seen.missing().map((event) => Wire.ofJson(desc, event, true)),
+  };
+}
+
+class EventLog {
+  hasBegun = false;
+  hasStopped = false;
+  hasReason = false;
+  hasContent = false;
+  #hasCalled = false;
+  /** The indices of the open blocks. */
+  readonly #open = new Set<JsonValue>();
+
+  take({ type, index = 0, delta, content_block }: JsonObject): void {
+    this.hasBegun ||= type !== "message_stop" && type !== "ping";
+    switch (type) {
+      case "content_block_start":
+        this.hasContent = true;
+        this.#open.add(index);
+        this.#hasCalled ||= (content_block as JsonObject | null | undefined)?.type === "tool_use";
+        return;
+      case "content_block_stop":
+        this.#open.delete(index);
+        return;
+      case "message_delta":
+        this.hasReason ||= Boolean((delta as JsonObject | null | undefined)?.stop_reason);
+        return;
+      case "message_stop":
+        this.hasStopped = true;
+    }
+  }
+
+  /** Returns the closing events that a complete stream lacks. */
+  missing(): JsonObject[] {
+    if (this.hasStopped) return [];
+    this.hasStopped = true;
+    const events: JsonObject[] = [...this.#open].map((index) => ({ type: "content_block_stop", index }));
+    if (!this.hasReason) {
+      const stop_reason = this.#hasCalled ? "tool_use" : "end_turn";
+      events.push({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: {} });
+    }
+    return [...events, { type: "message_stop" }];
+  }
+}

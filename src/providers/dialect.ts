@@ -1,0 +1,63 @@
+/**
+ * Dialect is how one family of vendors is spoken to over HTTP: its requests, answers, errors and streams. Everything
+ * else is shared (`frames/`, `upstream/`).
+ */
+import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
+import type { Form, Operation } from "../call/operations.ts";
+import type { Refusal } from "../call/refusals.ts";
+import type { Body, Fields } from "../http1/client/index.ts";
+import type { Wire } from "../wire/wire.ts";
+import type { Attempt, Meter } from "./contract.ts";
+import type { ErrorPlace } from "./errors/errors-in-answers.ts";
+import type { UpstreamError } from "./errors/upstream-error.ts";
+
+/** Dialect writes requests, and reads answers, errors and streams. */
+export interface Dialect {
+  /** The header fields of all requests, written once (`commonFields`), by the form of the answer. */
+  readonly common: Readonly<Record<Form, string>>;
+  /** Returns the further header fields of one request. */
+  headers?(attempt: Attempt): Fields;
+  /** Writes the request's body. */
+  body(attempt: Attempt): Body;
+  /** Returns the refusal for an error answer. */
+  refusal(error: UpstreamError): Refusal;
+  /**
+   * Returns the refusal for an error in place of an answer, or beside it: some upstreams send errors with status 200.
+   */
+  errorIn(json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined;
+  /** Reports a unary answer's usage to the meter. */
+  measure(json: JsonObject, meter: Meter): void;
+  /** Starts tracking a stream, which also reports it to the attempt's meter. */
+  track(attempt: Attempt): StreamTracker;
+  /** Returns the frames that say what a unary answer says; undefined where the operation has no streams. */
+  framesOf?(json: JsonObject, operation: Operation): readonly JsonObject[] | undefined;
+  /** Returns an accumulator of the operation's frames; undefined where it has no streams. */
+  accumulator?(operation: Operation): Accumulator | undefined;
+}
+
+/** Accumulator makes a unary answer of a stream. It throws where the frames do not make one. */
+export interface Accumulator {
+  add(frame: JsonObject): void;
+  answer(): JsonObject;
+}
+
+/** StreamTracker tracks how far a stream has come. */
+export interface StreamTracker {
+  /** Reports whether a frame's data, which need not be JSON, are the end mark. */
+  isEndMark(data: Buffer): boolean;
+  /**
+   * Takes the next frame without parsing it, where it can, and returns what the caller sees of it. Such a frame
+   * neither fails nor ends the stream.
+   */
+  takeUnparsed?<O extends DescMessage>(frame: Wire<O>): Wire<O> | undefined;
+  /** Takes the next frame. Returns what the caller sees of it, or nothing. */
+  take<O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined;
+  /** Reports whether the end mark came. */
+  isOver(): boolean;
+  /** Reports whether the answer may end here, with or without the end mark. */
+  isComplete(): boolean;
+  /** Returns how long to wait for an end mark that may be missing, in milliseconds; undefined while it must come. */
+  lingerMs?(): number | undefined;
+  /** Returns the frames that a complete stream lacks at its end. */
+  closingFrames?<O extends DescMessage>(desc: O): readonly Wire<O>[];
+}

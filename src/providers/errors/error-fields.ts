@@ -1,0 +1,185 @@
+/**
+ * Reads an upstream's error in any shape. It is the only reader, for error answers, for streams and for errors in
+ * place of an answer.
+ *
+ * Servers that call themselves compatible put the message into `error.message`, `error`, `message`, `detail`,
+ * `errors`, lists of these, or plain text. HTML pages and garbage are of no use to a caller and are never passed on.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { membersOf } from "../usage/count.ts";
+
+export interface ErrorFields {
+  /** The message for people. */
+  readonly message: string | undefined;
+  /** Names and numbers of the error as they came, innermost first. */
+  readonly codes: readonly (string | number)[];
+  readonly param: string | undefined;
+  /** Whether the body has the shape of OpenAI's family, or of Anthropic's. */
+  readonly isOpenAi: boolean;
+  readonly isAnthropic: boolean;
+  /** Whether the body is plain text, as from a proxy on the way. */
+  readonly isText: boolean;
+  /** The error object in its own shape. */
+  readonly error: JsonObject;
+}
+
+/** The longest plain text that is a message, in characters. Longer texts are pages or traces. */
+const longestText = 2000;
+/** The depth to which a body is searched, and the number of list items that are reported. */
+const deepest = 5;
+const mostOfList = 5;
+
+/** Reads the body of an error answer. */
+export function readErrorBody(body: Buffer): ErrorFields {
+  const read = body.toString();
+  const text = read.trim(); // This also removes a byte order mark.
+  const json = jsonIn(text);
+  if (json !== undefined && typeof json !== "string") {
+    const words = readErrorJson(json);
+    // An error in a frame, or after a byte order mark, is rewritten rather than passed on.
+    return bare.test(read) ? words : { ...words, isOpenAi: false, isAnthropic: false };
+  }
+  return { ...silent, isText: true, message: asMessage(json ?? text) };
+}
+
+const bare = /^[ \t\r\n]*\{/;
+
+/** Reads a parsed error. */
+export function readErrorJson(json: JsonValue): ErrorFields {
+  const outer = membersOf(Array.isArray(json) ? json[0] : json);
+  const error = innermost(outer);
+  const { type, message } = membersOf(outer.error);
+  const isWorded = typeof message === "string" && !Array.isArray(json) && asMessage(message) !== undefined;
+  return {
+    message: textIn(json, 0),
+    codes: codesOf(error, outer),
+    param: paramOf(error),
+    isOpenAi: isWorded,
+    isAnthropic: isWorded && outer.type === "error" && typeof type === "string",
+    isText: false,
+    error,
+  };
+}
+
+const silent: ErrorFields = {
+  ...{ message: undefined, codes: [], param: undefined },
+  ...{ isOpenAi: false, isAnthropic: false, isText: false, error: {} },
+};
+
+/** Returns the JSON of a body: the whole body, or the first data of a stream. */
+function jsonIn(text: string): JsonValue | undefined {
+  const data = /^(?:event:[^\n]{0,100}\n)?data:([^\n]*)/.exec(text)?.[1];
+  try {
+    return JSON.parse(data ?? text) as JsonValue;
+  } catch {
+    return undefined; // Such as a proxy's error page.
+  }
+}
+
+/** The longest error list that is read, in bytes. */
+const longestList = 64 * 1024;
+
+/** Returns the first object of a list: Google's errors come this way. */
+export function firstOfList(bytes: Buffer): JsonObject | undefined {
+  if (bytes[0] !== 0x5b || bytes.length > longestList) return undefined;
+  const list = jsonIn(bytes.toString());
+  return Array.isArray(list) && membersOf(list[0]) === list[0] ? list[0] : undefined;
+}
+
+/** The members that may hold the message, best first. Those that may only name a status come last. */
+const wordKeys: readonly string[] = [
+  ...["message", "Message", "error_message", "errorMessage", "error_msg", "errmsg", "err_msg", "status_msg"],
+  ...["error_description", "msg", "detail", "details", "error", "errors", "base_resp", "fault", "faultstring"],
+  ...["response", "reason", "description", "title"],
+];
+
+function textIn(value: JsonValue | undefined, depth: number): string | undefined {
+  if (typeof value === "string") return wordsOf(value, depth);
+  if (typeof value !== "object" || value === null || depth > deepest) return undefined;
+  if (Array.isArray(value)) return listed(value.slice(0, mostOfList).map((item) => textIn(item, depth + 1)));
+  const { error, errors, loc, msg } = value;
+  // A path of the whole body says nothing.
+  if (typeof msg === "string" && Array.isArray(loc))
+    return asMessage(pathOf(loc) === "body" ? msg : `${pathOf(loc)}: ${msg}`);
+  // An object says more than a string beside it, which may only name the status.
+  const inner = [error, errors].filter((member) => typeof member === "object" && member !== null);
+  const found = firstText(inner, depth) ?? firstText(wordsIn(value), depth);
+  const raw = textIn(membersOf(value.metadata).raw, depth + 1);
+  return raw === undefined || raw === found ? found : listed([found, raw], ": ");
+}
+
+function wordsIn(value: JsonObject): JsonValue[] {
+  return wordKeys.flatMap((key) => (Object.hasOwn(value, key) ? [value[key] as JsonValue] : []));
+}
+
+function firstText(values: readonly (JsonValue | undefined)[], depth: number): string | undefined {
+  for (const value of values) {
+    const text = textIn(value, depth + 1);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+function listed(texts: readonly (string | undefined)[], between = "; "): string | undefined {
+  const said = texts.filter((text) => text !== undefined);
+  return said.length === 0 ? undefined : said.join(between);
+}
+
+/** A gateway on the way may quote its upstream's error as JSON. */
+function wordsOf(text: string, depth: number): string | undefined {
+  const quoted = /^\s*[[{]/.test(text) && depth <= deepest ? jsonIn(text) : undefined;
+  return (
+    (typeof quoted === "object" ? textIn(quoted, depth + 1) : undefined) ?? asMessage(text, Number.POSITIVE_INFINITY)
+  );
+}
+
+/** Control characters other than white space, and the replacement for bytes that are not UTF-8. */
+const garbage = /(?![\t\n\v\f\r])[\p{Cc}\ufffd]/u;
+const page = /^\s*<[!?a-z]|<(?:html|body|head|!doctype)\b/i;
+
+/** Returns a text that may be passed on; undefined for pages, garbage and long texts. */
+function asMessage(text: string, longest = longestText): string | undefined {
+  const isTold = text.trim() !== "" && text.length <= longest && !page.test(text) && !garbage.test(text);
+  return isTold ? text : undefined;
+}
+
+/** Returns the object that names the error: the inner one, or the whole. */
+function innermost(outer: JsonObject): JsonObject {
+  for (const value of [outer.error, outer.errors, outer.detail, outer.message, outer.base_resp, outer.fault]) {
+    const inner = Array.isArray(value) ? value[0] : value;
+    if (typeof inner === "object" && inner !== null && !Array.isArray(inner)) return inner;
+  }
+  return outer;
+}
+
+const codeKeys = [
+  "code",
+  "error_code",
+  "errcode",
+  "status",
+  "status_code",
+  "statusCode",
+  "type",
+  "error_type",
+  "__type",
+];
+
+/** The code says more than the type, and the inner object more than the outer one. */
+function codesOf(error: JsonObject, outer: JsonObject): (string | number)[] {
+  const details = Array.isArray(error.details) ? error.details.map((detail) => membersOf(detail).reason) : [];
+  const named = [error, outer].flatMap((object) =>
+    codeKeys.flatMap((key) => (Object.hasOwn(object, key) ? [object[key]] : [])),
+  );
+  return [...named, ...details].filter((code) => typeof code === "string" || typeof code === "number");
+}
+
+/** Returns the field at fault. FastAPI's errors give a path, which begins with `body`. */
+function paramOf({ param, loc }: JsonObject): string | undefined {
+  if (typeof param === "string") return param;
+  const path = Array.isArray(loc) ? pathOf(loc.filter((part, i) => i > 0 || part !== "body")) : "";
+  return path === "" ? undefined : path;
+}
+
+function pathOf(loc: readonly JsonValue[]): string {
+  return loc.filter((part) => typeof part === "string" || typeof part === "number").join(".");
+}

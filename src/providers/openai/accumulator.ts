@@ -1,0 +1,128 @@
+/**
+ * Accumulates the chunks of OpenAI's dialect into a unary answer: choices, calls by index, reasoning, log
+ * probabilities, usage. Vendors' additions are kept: lists are joined, and of anything else the last value counts.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Operation } from "../../call/operations.ts";
+import { isObject } from "../../wire/json.ts";
+import type { Accumulator } from "../dialect.ts";
+
+/** Members maps names that others choose. Lists in it are our own and grow in place. */
+type Members = Map<string, JsonValue | Members>;
+
+/** Strings that come in pieces. */
+const texts: ReadonlySet<string> = new Set([
+  ...["content", "reasoning_content", "reasoning", "refusal", "text"],
+  ...["arguments", "input", "data", "transcript"],
+]);
+
+/** Objects that come in parts. */
+const parts: ReadonlySet<string> = new Set(["function", "custom", "function_call", "audio", "logprobs"]);
+
+export function createChunkAccumulator(operation: Operation): Accumulator | undefined {
+  return operation === "chat" || operation === "completions" ? new ChunkAccumulator(operation) : undefined;
+}
+
+interface Choice {
+  readonly said: Members;
+  readonly calls: Calls;
+  /** Everything but the message. */
+  readonly more: Members;
+}
+
+class ChunkAccumulator implements Accumulator {
+  readonly #isText: boolean;
+  readonly #head: Members = new Map();
+  readonly #choices = new Map<JsonValue, Choice>();
+
+  constructor(operation: Operation) {
+    this.#isText = operation === "completions";
+  }
+
+  add({ choices, object: _, ...head }: JsonObject): void {
+    addTo(this.#head, head);
+    if (Array.isArray(choices)) for (const choice of choices) if (isObject(choice)) this.#addChoice(choice);
+  }
+
+  #addChoice({ index = 0, delta, message, ...more }: JsonObject): void {
+    const choice = this.#choices.get(index) ?? { said: new Map(), calls: new Calls(), more: new Map() };
+    this.#choices.set(index, choice);
+    addTo(choice.more, more);
+    const content = delta ?? message;
+    if (!isObject(content)) return;
+    const { tool_calls: calls, ...rest } = content;
+    addTo(choice.said, rest);
+    if (Array.isArray(calls)) for (const call of calls) if (isObject(call)) choice.calls.add(call);
+  }
+
+  answer(): JsonObject {
+    const inOrder = [...this.#choices].sort(([a], [b]) => Number(a) - Number(b));
+    const choices = inOrder.map(([index, choice]) => ({ index, ...this.#wholeOf(choice) }));
+    return { ...asObject(this.#head), object: this.#isText ? "text_completion" : "chat.completion", choices };
+  }
+
+  #wholeOf({ said: content, calls, more }: Choice): JsonObject {
+    const end = { logprobs: null, finish_reason: null, ...asObject(more) };
+    if (this.#isText) return { text: "", ...end };
+    const message = { role: "assistant", content: null, refusal: null, ...asObject(content) };
+    return { message: calls.isEmpty ? message : { ...message, tool_calls: calls.whole() }, ...end };
+  }
+}
+
+/**
+ * Calls accumulates tool calls. A piece belongs to the call with its index, else with its id, else to the last one.
+ */
+class Calls {
+  readonly #calls = new Map<JsonValue, Members>();
+  #last: Members | undefined;
+
+  get isEmpty(): boolean {
+    return this.#last === undefined;
+  }
+
+  add({ index, ...piece }: JsonObject): void {
+    const key = index ?? (piece.id || undefined);
+    let call = key === undefined ? this.#last : this.#calls.get(key);
+    // Some vendors give every call index 0: there another id begins another call.
+    const id = call?.get("id");
+    if (!call || (piece.id && id && piece.id !== id)) {
+      call = new Map();
+      if (this.#calls.has(key ?? null))
+        this.#calls.set(`${this.#calls.size} before`, this.#calls.get(key ?? null) as Members);
+      this.#calls.delete(key ?? null);
+      this.#calls.set(key ?? null, call);
+    }
+    this.#last = call;
+    addTo(call, piece);
+  }
+
+  whole(): JsonValue[] {
+    return [...this.#calls.values()].map((call) => ({ type: "function", ...asObject(call) }));
+  }
+}
+
+function addTo(members: Members, more: JsonObject): void {
+  for (const [key, value] of Object.entries(more)) {
+    const before = members.get(key);
+    // Null and empty values do not take back what was said.
+    if (value === null || value === "") members.set(key, before ?? value);
+    else if (typeof value === "string" && typeof before === "string" && texts.has(key))
+      members.set(key, before + value);
+    else if (Array.isArray(value)) addAll(members, key, value);
+    else if (isObject(value) && parts.has(key)) {
+      const part: Members = before instanceof Map ? before : new Map();
+      members.set(key, part);
+      addTo(part, value);
+    } else members.set(key, value);
+  }
+}
+
+function addAll(members: Members, key: string, items: readonly JsonValue[]): void {
+  const list = members.get(key);
+  if (!Array.isArray(list)) members.set(key, [...items]);
+  else for (const item of items) list.push(item);
+}
+
+function asObject(members: Members): JsonObject {
+  return Object.fromEntries([...members].map(([key, value]) => [key, value instanceof Map ? asObject(value) : value]));
+}

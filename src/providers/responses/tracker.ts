@@ -1,0 +1,64 @@
+/**
+ * Tracks the events of a streamed response to its last event. A stream without it is broken off: no client accepts
+ * `[DONE]` in its place. The last event gets all items that came before it.
+ */
+import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
+import { upstreamFailed } from "../../call/refusals.ts";
+import { isObject } from "../../wire/json.ts";
+import type { Wire } from "../../wire/wire.ts";
+import type { Meter } from "../contract.ts";
+import type { StreamTracker } from "../dialect.ts";
+import { isDone } from "../frames/done.ts";
+import { ResponseItems } from "./items.ts";
+import { ResponseMetering } from "./usage.ts";
+
+export function trackResponse(meter: Meter): StreamTracker {
+  const metering = new ResponseMetering(meter);
+  const items = new ResponseItems();
+  let isDoneSaid = false;
+  let end: JsonObject | undefined;
+  return {
+    isEndMark(data) {
+      isDoneSaid = isDone(data);
+      return isDoneSaid;
+    },
+    isOver: () => isDoneSaid || end !== undefined,
+    take(frame, json) {
+      metering.take(json);
+      items.take(json, frame);
+      if (!isEnd(json)) return frame;
+      const visible = wholeEnd(frame, json, items);
+      end = visible.json() as JsonObject;
+      return visible;
+    },
+    isComplete: () => end !== undefined && saysSomething(end),
+  };
+}
+
+const ends: ReadonlyMap<unknown, string> = new Map([
+  ["response.completed", "completed"],
+  ["response.incomplete", "incomplete"],
+]);
+
+function isEnd({ type }: JsonObject): boolean {
+  return ends.has(type);
+}
+
+/** Returns the last event with a complete response of the right status. Throws a Refusal where it has no response. */
+function wholeEnd<O extends DescMessage>(
+  frame: Wire<O>,
+  { type, response }: JsonObject,
+  items: ResponseItems,
+): Wire<O> {
+  if (!isObject(response)) throw upstreamFailed("it ended its answer without a response");
+  const status = ends.get(type) as string;
+  const output = items.whole(response.output, status);
+  if (response.status === status && output === response.output) return frame;
+  return frame.with({ response: { ...response, status, output: [...output] } });
+}
+
+/** An incomplete response may be empty: all of it was reasoning. */
+function saysSomething({ type, response }: JsonObject): boolean {
+  const output = isObject(response) ? response.output : undefined;
+  return type === "response.incomplete" || (Array.isArray(output) && output.some(isObject));
+}

@@ -1,0 +1,158 @@
+/**
+ * Speaks to an upstream over HTTP that answers in JSON or server-sent events. All dialects share it.
+ *
+ * A request's bytes pass through except for what the dialect must set, and so do an answer's bytes and a stream's
+ * frames, except for usage that the caller did not ask for. Each frame is parsed to detect errors and the end, unless
+ * the tracker takes it unparsed. The upstream may be another gateway: it learns how strict the caller is, and the
+ * headers that name what it dropped are forwarded.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { Answer, AnswerHeaders } from "../../call/call.ts";
+import { type Form, type Operation, type Output, operations } from "../../call/operations.ts";
+import { upstreamFailed } from "../../call/refusals.ts";
+import { type Fields, writeFields } from "../../http1/client/index.ts";
+import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import { Wire } from "../../wire/wire.ts";
+import type { Attempt, Provider, Speak } from "../contract.ts";
+import type { Dialect } from "../dialect.ts";
+import { asFailure, readOrFail } from "../errors/fault.ts";
+import { maxAnswerBytes, mediaTypeOf, sniffForm, sniffReply } from "../frames/answer-form.ts";
+import { accumulate, framesOfAnswer, single } from "../frames/other-form.ts";
+import { readFrames } from "../frames/read-frames.ts";
+import { readJson } from "../frames/read-json.ts";
+import { ask, askWhole } from "./ask.ts";
+import { readableCodings } from "./content-coding.ts";
+import type { UpstreamReply } from "./reply.ts";
+import type { Upstream } from "./upstream.ts";
+import { readWhole } from "./whole-body.ts";
+
+/**
+ * Returns the function that speaks one operation at this path of the upstream. That function throws a Refusal, now or
+ * later.
+ */
+export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dialect, path: string): Speak<O> {
+  return <F extends Form>(attempt: Attempt<O, F>): MaybePromise<Answer<Output<O, F>>> => {
+    const desc = operations[attempt.operation][attempt.form] as Output<O, F>;
+    const call = { upstream, dialect, path, attempt };
+    if (attempt.form === "stream") return ask(call, (reply) => streamAnswer(reply, desc, dialect, attempt));
+    const accumulated = (reply: UpstreamReply, body = reply.body) =>
+      accumulatedAnswer(reply, body, desc, dialect, attempt);
+    return askWhole(
+      call,
+      maxAnswerBytes,
+      (bytes, reply) =>
+        sniffForm(bytes) === "events"
+          ? accumulated(reply, single([bytes]))
+          : wholeAnswer(bytes, reply, desc, dialect, attempt),
+      (reply) => (mediaTypeOf(reply) === eventStream ? accumulated(reply) : undefined),
+    );
+  };
+}
+
+const from = { "user-agent": "model-gateway" };
+
+/** Writes the header fields that all requests share. */
+export function commonFields(fields: Readonly<Fields>): string {
+  return writeFields({ ...fields, ...from, "content-type": "application/json", "accept-encoding": readableCodings });
+}
+
+/** Returns the headers with lower-case names, each once. */
+export function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** Returns the values of an upstream's configuration that must stay secret. */
+export function secretsOf(
+  apiKey: string | undefined,
+  headers: Readonly<Record<string, string>> = {},
+  query: Readonly<Record<string, string>> = {},
+): readonly (string | undefined)[] {
+  return [apiKey, ...Object.values(headers), ...Object.values(query)];
+}
+
+/** Returns the health check of an upstream: any answer of success passes. */
+export function checkOver(upstream: Upstream, headers: Record<string, string>): NonNullable<Provider["check"]> {
+  return async (path, signal) => {
+    const { status, body } = await upstream.get({ path, fields: { ...headers, ...from } }, { signal });
+    if (status < 200 || status > 299) throw upstreamFailed(`it answered with status ${status}`);
+    for await (const _ of body);
+  };
+}
+
+/** Returns the headers of an upstream's answer that the caller should see. */
+export function forwardedHeaders({ headers }: UpstreamReply): { readonly headers?: AnswerHeaders } {
+  const dropped = headers["x-gateway-dropped"];
+  return dropped === undefined ? {} : { headers: { "x-gateway-dropped": [dropped].flat().join(", ") } };
+}
+
+function wholeAnswer<O extends DescMessage>(
+  bytes: Buffer,
+  reply: UpstreamReply,
+  desc: O,
+  dialect: Dialect,
+  { operation, meter }: Attempt,
+): MaybePromise<Answer<O>> {
+  // Vectors are not read: they hold no errors and no usage.
+  const isOfVectors = operation === "embeddings";
+  const reading = readOrFail(() => Wire.ofBytes(desc, bytes, true).parseInSlices(isOfVectors));
+  const read = (answer: Wire<O>): Answer<O> => {
+    const json = readJson(answer, dialect, operation, "whole");
+    readOrFail(() => dialect.measure(json, meter));
+    const { headers } = forwardedHeaders(reply);
+    return headers ? { kind: "whole", body: answer, headers } : { kind: "whole", body: answer };
+  };
+  if (!isPromise(reading)) return read(reading);
+  return reading.then(read, (error: unknown): never => {
+    throw asFailure(error);
+  });
+}
+
+const eventStream = "text/event-stream";
+
+/** Returns a stream. The reply may be one without saying so, or a unary answer, or an error. */
+function streamAnswer<O extends DescMessage>(
+  reply: UpstreamReply,
+  desc: O,
+  dialect: Dialect,
+  attempt: Attempt,
+): MaybePromise<Answer<O>> {
+  const streamed = (begun: UpstreamReply): Answer<O> => {
+    return {
+      kind: "stream",
+      frames: readFrames(begun.body, desc, dialect, attempt, begun.source),
+      ...forwardedHeaders(reply),
+    };
+  };
+  if (mediaTypeOf(reply) === eventStream) return streamed(reply);
+  return andThen(sniffReply(reply), ({ form, reply: begun }) => {
+    if (form === "events") return streamed(begun);
+    if (form === "other") {
+      begun.leave();
+      throw upstreamFailed("it did not answer with a stream");
+    }
+    return andThen(readWhole(begun, maxAnswerBytes), (bytes) => {
+      const { operation, meter } = attempt;
+      const reading = framesOfAnswer(bytes, { desc, dialect, tracker: dialect.track(attempt), operation, meter });
+      return andThen(reading, (frames): Answer<O> => {
+        return { kind: "stream", frames: single(frames), ...forwardedHeaders(reply) };
+      });
+    });
+  });
+}
+
+async function accumulatedAnswer<O extends DescMessage>(
+  reply: UpstreamReply,
+  body: UpstreamReply["body"],
+  desc: O,
+  dialect: Dialect,
+  attempt: Attempt,
+): Promise<Answer<O>> {
+  const accumulator = dialect.accumulator?.(attempt.operation);
+  if (!accumulator) {
+    reply.leave();
+    throw upstreamFailed("it answered with a stream");
+  }
+  const frames = readFrames(body, desc, dialect, attempt, reply.source);
+  const answer = await accumulate(frames, accumulator, desc, maxAnswerBytes);
+  return { kind: "whole", body: answer, ...forwardedHeaders(reply) };
+}
