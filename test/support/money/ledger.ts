@@ -118,14 +118,14 @@ export function mergeAll({ store }: TestLedger): void {
 }
 
 /** What a call of the test's account asks to be held. */
-export function wish(requestId: string, max: number, min: number, now: number) {
+export function holdRequest(requestId: string, max: number, min: number, now: number) {
   const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
   return { requestId, ...names, isLimited: true, max, min, now };
 }
 
 /** The same for a key without a limit. */
-export function unlimited(requestId: string, max: number, now: number) {
-  return { ...wish(requestId, max, max, now), isLimited: false };
+export function unlimitedRequest(requestId: string, max: number, now: number) {
+  return { ...holdRequest(requestId, max, max, now), isLimited: false };
 }
 
 /** Has another process look at a database whose own was killed, when what that held has lapsed. */
@@ -141,7 +141,7 @@ const byDefault = Object.fromEntries(
 );
 
 /** A call of the test's account that has ended. Columns that have a default have it. */
-export function over(id: string, cost: number, created_at: number, more: Partial<Capture> = {}): Capture {
+export function endedCall(id: string, cost: number, created_at: number, more: Partial<Capture> = {}): Capture {
   const usage = { input: cost, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 };
   const names = { account_id: "acc_1", key_id: "key_1", operation: "chat", model: "m", upstream: "u" };
   const times = { created_at, duration_ms: 5, first_byte_ms: 3 };
