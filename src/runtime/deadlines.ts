@@ -1,10 +1,11 @@
 /**
- * One timer for many deadlines. It looks twice a second, so that waiting for something costs an addition and no timer.
+ * Deadlines watches any number of deadlines with one timer, which checks them twice a second, so that a deadline costs a comparison
+ * and no timer of its own.
  *
- * A deadline is noticed at most half a second late, unless the process is busy, and never early.
+ * A deadline is noticed up to half a second late while the process is not busy, and never early.
  */
 
-/** Something with a deadline. */
+/** Timed is anything with a deadline. */
 export interface Timed {
   /** By `performance.now()`; may change at any time. */
   readonly deadline: number;
@@ -17,29 +18,29 @@ export interface Deadlines {
   forget(one: Timed): void;
 }
 
-const lookMs = 500;
-const busyMs = 2 * lookMs;
+const checkMs = 500;
+const busyMs = 2 * checkMs;
 
-/** Creates the timer. It runs while something is watched, and does not keep the process alive. */
+/** The timer runs while any deadline is watched, and does not keep the process alive. */
 export function createDeadlines(): Deadlines {
   const watched = new Set<Timed>();
   let timer: NodeJS.Timeout | undefined;
-  let lookedAt = 0;
-  const tell = () => {
-    for (const one of watched) if (one.deadline < lookedAt) one.onDeadline();
+  let checkedAt = 0;
+  const notify = () => {
+    for (const one of watched) if (one.deadline < checkedAt) one.onDeadline();
   };
-  const look = () => {
-    const isBusy = performance.now() - lookedAt > busyMs;
-    lookedAt = performance.now();
-    // After the process was busy, timers fire before sockets are read: what has come meanwhile is read first.
-    if (isBusy) setImmediate(tell);
-    else tell();
+  const check = () => {
+    const isBusy = performance.now() - checkedAt > busyMs;
+    checkedAt = performance.now();
+    // After a busy period timers fire before input is read. Input that has arrived in time must be read first.
+    if (isBusy) setImmediate(notify);
+    else notify();
   };
   return {
     watch(one) {
       if (!timer) {
-        lookedAt = performance.now();
-        timer = setInterval(look, lookMs).unref();
+        checkedAt = performance.now();
+        timer = setInterval(check, checkMs).unref();
       }
       watched.add(one);
     },

@@ -1,36 +1,36 @@
 /**
- * Bounds what is read of long bodies in one turn of the event loop, over all bodies together. Writing to memory for the first time
- * costs far more than copying; with many long bodies nothing else would run.
+ * Bounds how many bytes of long bodies are read in one round of the event loop. Writing to memory that was not used before costs
+ * far more than copying, and with many long bodies at once other work would have to wait.
  */
 
-/** Where a long body comes from. */
+/** Source is the connection that a long body arrives on. */
 export interface Source {
   pause(): unknown;
 }
 
-/** Some milliseconds of work, in bytes. */
-const bytesATurn = 2 ** 21;
+/** A few milliseconds of work. */
+const bytesARound = 2 ** 21;
 
 let taken = 0;
-let isTurnEndAwaited = false;
+let isRoundEndAwaited = false;
 let waiting: (() => void)[] = [];
 
-/** Counts bytes that were read. Pauses the source if the turn has read enough, and then calls `goOn` in the next turn. */
-export function readInTurns(source: Source, bytes: number, goOn: () => void): void {
+/** Counts bytes that were read. Beyond the bound it pauses the source, and calls `resume` in the next round. */
+export function readInTurns(source: Source, bytes: number, resume: () => void): void {
   taken += bytes;
-  if (!isTurnEndAwaited) {
-    isTurnEndAwaited = true;
-    setImmediate(beginTurn);
+  if (!isRoundEndAwaited) {
+    isRoundEndAwaited = true;
+    setImmediate(beginRound);
   }
-  if (taken < bytesATurn) return;
+  if (taken < bytesARound) return;
   source.pause();
-  waiting.push(goOn);
+  waiting.push(resume);
 }
 
-function beginTurn(): void {
+function beginRound(): void {
   taken = 0;
-  isTurnEndAwaited = false;
-  const stopped = waiting;
+  isRoundEndAwaited = false;
+  const paused = waiting;
   waiting = [];
-  for (const goOn of stopped) goOn();
+  for (const resume of paused) resume();
 }
