@@ -59,7 +59,7 @@ function partOf(path: string): string {
  * Its own files, `gen` and packages are open to all.
  */
 const arrows: Readonly<Record<string, readonly string[]>> = {
-  "main.ts": ["commands", "config", "storage/engines/sqlite/database.ts"],
+  "main.ts": ["commands", "config", "runtime/write-trouble.ts"],
   commands: [
     ...["composition", "services", "pipeline/check/audit.ts", "pipeline/handle.ts", "targets"],
     ...["storage", "config", "call", "wire", "runtime"],
