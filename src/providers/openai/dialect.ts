@@ -133,7 +133,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
   const seen = new ChoiceTracker(operation, asked);
   const counts = new ChatUsageReader();
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
-    // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
+    // The gateway asked for the usage: a caller who did not ask sees neither it nor the nulls that announce it.
     if (seesUsage || !("usage" in json)) return frame;
     if (json.usage === null) return withoutNullUsage(frame);
     return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
