@@ -4,7 +4,7 @@
  */
 import type { AcceleratorName } from "../config/shape.ts";
 import { createGrpcDoor } from "../doors/rpc/grpc-fast.ts";
-import { createConnectionPool } from "../http1/client/index.ts";
+import { type CreateUpstreamClient, createConnectionPool } from "../http1/client/index.ts";
 import { createExactLedger } from "../ledger/exact-ledger.ts";
 import { createLeasedLedger } from "../ledger/leases/leased-ledger.ts";
 import { createTemplateReader } from "../providers/openai/delta-template.ts";
@@ -15,11 +15,15 @@ export type Accelerators = ReturnType<typeof chooseAccelerators>;
 
 export function chooseAccelerators(chosen: ReadonlySet<AcceleratorName>) {
   const has = (name: AcceleratorName) => chosen.has(name);
+  const remembersHeads = has("known-heads");
+  const createPool: CreateUpstreamClient = (origin, timeouts) => createConnectionPool(origin, timeouts, remembersHeads);
   return {
+    /** Spares the server and the client of `http1/` heads that come again on a connection. */
+    remembersHeads,
     /** Serves plain POSTs of HTTP/1.1; else Node's server serves them, as it does all others. */
     servesPlainPosts: has("http1-server"),
     /** Sends requests to upstreams. */
-    createClient: has("http1-client") ? createConnectionPool : createUndiciClient,
+    createClient: has("http1-client") ? createPool : createUndiciClient,
     /** Serves gRPC in its plainest form; else connect-node does, as it does all other RPCs. */
     createGrpcDoor: has("grpc") ? createGrpcDoor : undefined,
     /** Spares most requests the reader and protovalidate. */

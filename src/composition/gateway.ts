@@ -76,10 +76,11 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const seeing = await createSeeing(parts, shared, open);
   const doors = createDoors(parts, shared, seeing.observers, readiness);
   const handlePlain = accelerators.servesPlainPosts ? doors.handlePlain : undefined;
+  const plainOptions = { remembersHeads: accelerators.remembersHeads };
   const rejectionBody = (status: number) => refusalAnswer(Family.OPENAI, rejectionOf(status), "").body;
   const { host, port, idleMs, stalledReaderMs: stalledMs, maxConnections } = config;
   const bounds = { idleMs, stalledMs, maxConnections };
-  const listening = await listen({ host, port, ...bounds, ...doors, handlePlain, rejectionBody }).catch(
+  const listening = await listen({ host, port, ...bounds, ...doors, handlePlain, plainOptions, rejectionBody }).catch(
     async (error: unknown) => {
       await seeing.close();
       throw error;

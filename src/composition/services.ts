@@ -37,20 +37,20 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const responses = { store: storage.responses, background: shared.background, clock, limits: config.responses };
   const { defaultModels, tiers, maxKeysPerAccount: maxKeys } = config;
   const { keys, idempotency } = storage;
-  const { standing, making } = limit;
+  const { accountRate, making } = limit;
   const unit = config.unit.code;
   const { registration, publicUrls } = config;
   const limiter = createMemoryLimiter(clock);
   const services = [InferenceService, KeyService, AccountService, UsageService, SessionService, OperatorService];
   const upstreams = () => upstreamsOf(parts, shared);
   const { queued } = shared.queues;
-  const explaining = { explain, standing, queued };
+  const explaining = { explain, accountRate, queued };
   const inference = inferenceService({ catalog, complete, defaultModels, responses, explain: explaining });
   const replaying = { store: storage.replays, node: newId("nod", clock()), clock: exactClock };
   return [
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
-    serve(KeyService, keyService({ keys, idempotency, catalog, clock, maxKeys, unit, standing, making })),
-    serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, standing })),
+    serve(KeyService, keyService({ keys, idempotency, catalog, clock, maxKeys, unit, accountRate, making })),
+    serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
     serve(SessionService, sessionService({ storage, limiter, registration, unit: config.unit, publicUrls, clock })),
     serve(OperatorService, operatorService({ storage, config, clock, services, upstreams })),
@@ -96,7 +96,7 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
       validate: createValidate([]),
       candidatesFor: leadsOf,
       targets,
-      left: available,
+      available,
       cacheState,
       clock,
     }),

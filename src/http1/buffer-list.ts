@@ -1,7 +1,7 @@
-/** What has come piece by piece, and waits for more, or for its turn. */
+/** BufferList collects bytes that came piece by piece, until they are taken together. */
 export class BufferList {
   #pieces: Buffer[] = [];
-  /** Of all together, in bytes. */
+  /** The number of bytes in it. */
   length = 0;
 
   add(bytes: Buffer): void {
@@ -9,7 +9,7 @@ export class BufferList {
     this.length += bytes.length;
   }
 
-  /** Returns all of it, and has none then. */
+  /** Returns all bytes in one piece, and empties the list. */
   take(): Buffer {
     const all = Buffer.concat(this.#pieces, this.length);
     this.#pieces = [];

@@ -1,34 +1,36 @@
-/** Bodies in chunks (RFC 9112, section 7.1): read from bytes cut anywhere, and written. */
+/** Bodies in chunks (RFC 9112, section 7.1): decoded from bytes that are cut anywhere, and encoded. */
 
 import { readFields } from "./fields.ts";
 
 const cr = 0x0d;
 const lf = 0x0a;
-/** A line between chunks is no longer, nor are all fields that follow the last chunk. */
-const longestLine = 16_384;
-const mostDigits = 8;
-/** What each byte stands for as a digit; -1 where it is none. */
+/** The most bytes of a line between chunks, and of all trailers together. */
+const maxLineBytes = 16_384;
+/** More digits are a size that is not counted exactly. */
+const maxDigits = 8;
+/** The value of each byte as a hexadecimal digit; -1 for other bytes. */
 const hexDigits = Int8Array.from({ length: 256 }, (_, byte) =>
   "0123456789abcdef".indexOf(String.fromCharCode(byte).toLowerCase()),
 );
 
-/** A size, and extensions without space around their signs, as none is sent (RFC 9112, section 7.1.1). */
+/** A size, and extensions without spaces around their signs (RFC 9112, section 7.1.1). */
 const sizeLine =
   /^([0-9a-f]{1,8})(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)*\r$/i;
-/** Fields that say where a message ends come before it (RFC 9110, section 6.5.1). */
-const notInTrailers: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
+/** Fields that frame a message must not follow it (RFC 9110, section 6.5.1). */
+const forbiddenTrailers: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
 
-/** What stands next. */
-type State = "size" | "data" | "dataEnd" | "trailers" | "over";
+/** What comes next. */
+type State = "size" | "data" | "dataEnd" | "trailers" | "complete";
 
+/** ChunkedDecoder decodes one body, with its trailers. */
 export class ChunkedDecoder {
   #state: State = "size";
-  /** How much of the chunk has not come yet. */
+  /** How many bytes of the chunk have not come yet. */
   #left = 0;
-  /** The beginning of a line whose end has not come. */
+  /** The beginning of a line that has not come whole. */
   #line = "";
   #trailers = 0;
-  /** Counts the bytes that are looked at between chunks. */
+  /** Counts the bytes that are read between chunks, for tests. */
   readonly #steps: { count: number } | undefined;
 
   constructor(steps?: { count: number }) {
@@ -36,16 +38,16 @@ export class ChunkedDecoder {
   }
 
   get isComplete(): boolean {
-    return this.#state === "over";
+    return this.#state === "complete";
   }
 
   /**
-   * Takes bytes, and puts what they hold of the body into a list, without a copy. Returns how many it took: all of them, but
-   * for those behind the end. Throws RangeError for what are no chunks.
+   * Decodes bytes, and appends what they hold of the body to `pieces`, without a copy. Returns how many bytes it has taken: all but
+   * those behind the end. Throws RangeError for malformed chunks.
    */
   decode(bytes: Buffer, pieces: Buffer[]): number {
     let at = 0;
-    while (at < bytes.length && this.#state !== "over") {
+    while (at < bytes.length && this.#state !== "complete") {
       if (this.#state === "data") {
         const to = Math.min(bytes.length, at + this.#left);
         pieces.push(bytes.subarray(at, to));
@@ -57,12 +59,12 @@ export class ChunkedDecoder {
     return at;
   }
 
-  /** Reads a line that is all there, and that says how long a chunk is and no more: most do. */
+  /** Reads a line that is complete and has a size and nothing else, as most have. Returns undefined for any other. */
   #readPlainSize(bytes: Buffer, from: number): number | undefined {
     if (this.#state !== "size" || this.#line !== "") return undefined;
     let size = 0;
     let at = from;
-    for (; at < bytes.length && at < from + mostDigits; at++) {
+    for (; at < bytes.length && at < from + maxDigits; at++) {
       const digit = hexDigits[bytes[at] as number] as number;
       if (digit < 0) break;
       size = size * 16 + digit;
@@ -79,7 +81,7 @@ export class ChunkedDecoder {
     const to = end === -1 ? bytes.length : end;
     if (this.#steps) this.#steps.count += to - from + 1;
     const line = this.#line + bytes.toString("latin1", from, to);
-    if (line.length + this.#trailers > longestLine) throw new RangeError("a line between chunks is too long");
+    if (line.length + this.#trailers > maxLineBytes) throw new RangeError("a line between chunks is too long");
     if (end === -1) {
       this.#line = line;
       return to;
@@ -91,7 +93,7 @@ export class ChunkedDecoder {
     return end + 1;
   }
 
-  /** Takes a line with its CR. */
+  /** Reads a line with its CR. */
   #takeLine(line: string): void {
     const isEmpty = line.length === 1;
     if (this.#state === "size") {
@@ -102,14 +104,14 @@ export class ChunkedDecoder {
     } else if (this.#state === "dataEnd") {
       if (!isEmpty) throw new RangeError("a chunk is longer than its size");
       this.#state = "size";
-    } else if (isEmpty) this.#state = "over";
+    } else if (isEmpty) this.#state = "complete";
     else this.#takeTrailer(line);
   }
 
-  /** Nobody asks for trailers: they are held to what a field is (RFC 9112, section 7.1.2), and dropped. */
+  /** Drops a trailer, which must be a well-formed field (RFC 9112, section 7.1.2). */
   #takeTrailer(line: string): void {
     let isField = false;
-    const isPlain = readFields(line.slice(0, -1), 0, (name) => (isField = !notInTrailers.has(name)));
+    const isPlain = readFields(line.slice(0, -1), 0, (name) => (isField = !forbiddenTrailers.has(name)));
     if (!isPlain || !isField) throw new RangeError("a field behind the last chunk is none");
     this.#trailers += line.length;
   }
@@ -117,7 +119,7 @@ export class ChunkedDecoder {
 
 const lastChunk = "0\r\n";
 
-/** Writes bytes, which are some, as a chunk, behind text that goes before it. */
+/** Encodes at least one byte as a chunk, with `text` before it. */
 export function encodeChunk(text: string, bytes: Buffer): Buffer {
   const start = `${text}${bytes.length.toString(16)}\r\n`;
   const end = start.length + bytes.length;
@@ -129,7 +131,7 @@ export function encodeChunk(text: string, bytes: Buffer): Buffer {
   return chunk;
 }
 
-/** Writes the end of a body in chunks, with the fields that follow it. */
+/** Encodes the end of a body in chunks, with trailers. */
 export function encodeLastChunk(trailers: string): string {
   return `${lastChunk}${trailers}\r\n`;
 }

@@ -12,8 +12,8 @@ interface Message {
 let messages: Message[] = [];
 
 /**
- * Writes a whole message at the end of the tick. A short one for a socket that has nothing to write is not given to the socket
- * before: whoever ends the socket calls `flushWrites` first.
+ * Writes a whole message at the end of the tick. Until then a short message is not in the socket's own buffer: `flushWrites` must
+ * be called before the socket is ended.
  */
 export function coalesceWrite(socket: Socket, head: string, body: Buffer | undefined): void {
   const isShort = head.length + (body?.length ?? 0) <= maxCoalescedBytes;

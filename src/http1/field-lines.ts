@@ -1,38 +1,39 @@
 /**
- * The fields of answers as lines. Most say what they said in the answer before: such a line is taken as it was written, and
- * its value is not looked through again.
+ * Writes the fields of answers as lines. Most have the value that they had in the answer before: their lines are reused, and their
+ * values not checked again.
  */
 import { checkFieldValue, type Fields } from "./fields.ts";
 
 interface KnownLine {
-  /** Up to the value: the end of the line before, the name, a colon and a space. */
+  /** What stands before the value: the end of the line before, the name, a colon and a space. */
   readonly start: string;
-  /** Whether its values are sound and of one answer only: neither are they kept nor looked through. */
+  /** Reports that each value is valid and belongs to one answer: it is neither remembered nor checked. */
   readonly isFresh: boolean;
-  /** A value that it had, and the line with that. */
+  /** The remembered value, and the line with it. */
   value: string | undefined;
   line: string;
-  /** How many other values came since. */
+  /** How many other values have come since. */
   changes: number;
 }
 
-/** A value that changes is kept now and then, for it may stay. */
-const changesLet = 64;
-/** Of a longer one nothing is kept. */
-const longestKept = 200;
-const mostNames = 200;
+/** After so many other values the latest is remembered, as it may stay. */
+const maxChanges = 64;
+/** Longer values are not remembered. */
+const maxValueLength = 200;
+const maxNames = 200;
 
+/** FieldLines remembers the last value of each field, and the line with it. */
 export class FieldLines {
   readonly #known = new Map<string, KnownLine>();
 
-  /** Takes the names of fields whose values are made anew for each answer, of letters, digits and signs that values may have. */
+  /** `fresh` names fields whose values are made for each answer, and never have forbidden characters. */
   constructor(fresh: readonly string[]) {
     for (const name of fresh) this.#known.set(name, newLine(name, true));
   }
 
   /**
-   * Writes fields, each on a line that begins with the end of the one before; what `more` says holds where both say it. Throws
-   * TypeError for a value with characters that none has.
+   * Writes fields. Each line begins with the end of the line before. `more` overrides `fields`. Throws TypeError for a value with
+   * forbidden characters.
    */
   write(fields: Readonly<Fields>, more: Readonly<Fields>): string {
     let text = "";
@@ -42,20 +43,20 @@ export class FieldLines {
   }
 
   #add(text: string, name: string, value: string): string {
-    const known = this.#known.get(name) ?? this.#meet(name);
+    const known = this.#known.get(name) ?? this.#learn(name);
     if (known.isFresh) return text + known.start + value;
     if (known.value === value) {
       known.changes = 0;
       return text + known.line;
     }
     checkFieldValue(name, value);
-    if (known.value === undefined || ++known.changes === changesLet) keep(known, value);
+    if (known.value === undefined || ++known.changes === maxChanges) keep(known, value);
     return text + known.start + value;
   }
 
-  #meet(name: string): KnownLine {
+  #learn(name: string): KnownLine {
     const line = newLine(name, false);
-    if (this.#known.size < mostNames) this.#known.set(name, line);
+    if (this.#known.size < maxNames) this.#known.set(name, line);
     return line;
   }
 }
@@ -64,10 +65,10 @@ function newLine(name: string, isFresh: boolean): KnownLine {
   return { start: ["\r\n", name, ": "].join(""), isFresh, value: undefined, line: "", changes: 0 };
 }
 
-/** What is joined is one piece of memory, and of no other text. */
+/** Remembers a value and its line. `join` makes them strings of their own, which keep no longer text in memory. */
 function keep(known: KnownLine, value: string): void {
   known.changes = 0;
-  if (value.length > longestKept) return;
+  if (value.length > maxValueLength) return;
   known.line = [known.start, value].join("");
   known.value = known.line.slice(known.start.length);
 }

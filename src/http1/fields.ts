@@ -1,8 +1,8 @@
 /**
- * The head of a message of HTTP/1.1 (RFC 9112, RFC 9110): read strictly, and written.
+ * The fields of an HTTP/1.1 message (RFC 9112, RFC 9110): read strictly, and written.
  *
- * What is not plainly so is not read at all: who reads decides whether somebody more lenient is asked. Heads are text of one
- * byte a character (Latin-1), up to their empty line and without it.
+ * A head that is not plainly well-formed is not read at all; the caller decides whether a more lenient parser is asked. Heads are
+ * Latin-1 text, up to their empty line and without it.
  */
 import { STATUS_CODES } from "node:http";
 
@@ -10,8 +10,8 @@ import { STATUS_CODES } from "node:http";
 export type Fields = Record<string, string>;
 
 /**
- * Makes a place for fields as they are read. What every object has is no field; and without a prototype it is a dictionary
- * from the start, whatever names come in whatever order: code that has seen others is not compiled anew for it.
+ * Creates an object for fields that are to be read. It has no prototype, so that no field is found that has not come. V8 keeps such
+ * an object as a dictionary, so that new names do not cause code to be compiled again.
  */
 export function emptyFields<V = string>(): Record<string, V> {
   return Object.create(null) as Record<string, V>;
@@ -20,29 +20,30 @@ export function emptyFields<V = string>(): Record<string, V> {
 export const headEnd = Buffer.from("\r\n\r\n");
 
 const lineEnd = "\r\n";
-const notInName = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/;
-const notInValue = /[^\t\x20-\x7e\x80-\xff]/;
+const forbiddenInName = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/;
+const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** A name as it is written, with its colon, and in lower case. */
+/** A field name: as it is written, with its colon, and in lower case. */
 interface Name {
   readonly written: string;
   readonly name: string;
 }
 
 /**
- * Names as they came: most clients send the same ones in each request. They stand by their length and first character, so
- * that a name is found in a head without being taken out of it.
+ * The names that have come before, as most clients send the same ones in each request. The key is made of length and first
+ * character, so that a name is looked up without being cut out of the head.
  */
 const names = new Map<number, Name[]>();
 let namesKept = 0;
-const mostNames = 1000;
-const longestName = 40;
-/** Of names that share length and first character, how many are kept. */
-const mostAlike = 16;
+const maxNames = 1000;
+/** Longer names are not remembered, in bytes. */
+const maxNameBytes = 40;
+/** How many names of the same length and first character are remembered. */
+const maxAlike = 16;
 
 /**
- * Reads the lines of a head from a place on. Calls `add` with each field, and with where its colon stands. Returns false for
- * what is no plain field: a line that is folded, a name or a value with characters that none has.
+ * Reads the fields of a head from position `from` on. Calls `add` with each, and with the position of its colon. Returns false for
+ * a malformed field: a folded line, or a name or value with forbidden characters.
  */
 export function readFields(
   head: string,
@@ -56,7 +57,7 @@ export function readFields(
     if (colon <= at || colon >= to) return false;
     const name = nameIn(head, at, colon);
     const value = valueIn(head, colon + 1, to);
-    if (name === undefined || notInValue.test(value)) return false;
+    if (name === undefined || forbiddenInValue.test(value)) return false;
     add(name, value, colon);
     at = to + lineEnd.length;
   }
@@ -66,23 +67,23 @@ export function readFields(
 function nameIn(head: string, from: number, colon: number): string | undefined {
   const length = colon - from;
   const place = length * 128 + (head.charCodeAt(from) & 127);
-  const alike = length > longestName ? undefined : names.get(place);
+  const alike = length > maxNameBytes ? undefined : names.get(place);
   if (alike) for (const { written, name } of alike) if (head.startsWith(written, from)) return name;
   const written = head.slice(from, colon);
-  if (notInName.test(written)) return undefined;
+  if (forbiddenInName.test(written)) return undefined;
   const name = written.toLowerCase();
-  if (length <= longestName) remember(place, { written: `${written}:`, name });
+  if (length <= maxNameBytes) remember(place, { written: `${written}:`, name });
   return name;
 }
 
-/** Anybody may send any name: what is remembered is bounded, and made anew where it is full. */
+/** Remembers a name. Clients may send any name, so the memory is bounded, and emptied when it is full. */
 function remember(place: number, name: Name): void {
-  if (namesKept >= mostNames) {
+  if (namesKept >= maxNames) {
     names.clear();
     namesKept = 0;
   }
   const alike = names.get(place) ?? [];
-  if (alike.length === mostAlike) {
+  if (alike.length === maxAlike) {
     namesKept -= alike.length;
     alike.length = 0;
   }
@@ -91,7 +92,7 @@ function remember(place: number, name: Name): void {
   namesKept++;
 }
 
-/** Returns what stands between two places, without the space and tabs around it. */
+/** Returns the text between two positions, without spaces and tabs around it. */
 function valueIn(head: string, from: number, to: number): string {
   let [first, last] = [from, to];
   while (first < last && isSpace(head.charCodeAt(first))) first++;
@@ -99,17 +100,17 @@ function valueIn(head: string, from: number, to: number): string {
   return head.slice(first, last);
 }
 
-/** Whether this is what is read of a value, as it stands: no space around it, and no characters that none may have. */
+/** Reports that a text is a field value as it stands: not empty, no space around it, no forbidden characters. */
 export function isFieldValue(text: string): boolean {
   const isAround = isSpace(text.charCodeAt(0)) || isSpace(text.charCodeAt(text.length - 1));
-  return text !== "" && !isAround && !notInValue.test(text);
+  return text !== "" && !isAround && !forbiddenInValue.test(text);
 }
 
 function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }
 
-/** Writes fields, each on its line. Throws TypeError for a value with characters that none has. */
+/** Writes fields, each on a line. Throws TypeError for a value with forbidden characters. */
 export function writeFields(fields: Readonly<Fields>): string {
   let text = "";
   for (const name in fields) {
@@ -120,21 +121,21 @@ export function writeFields(fields: Readonly<Fields>): string {
   return text;
 }
 
-/** Throws TypeError for a value with characters that none has. */
+/** Throws TypeError for a value with forbidden characters. */
 export function checkFieldValue(name: string, value: string): void {
-  if (notInValue.test(value)) throw new TypeError(`the field ${name} has characters that none may have`);
+  if (forbiddenInValue.test(value)) throw new TypeError(`the field ${name} has characters that none may have`);
 }
 
 const ok = "HTTP/1.1 200 OK";
 
-/** Writes the status line without its end. Throws RangeError for what is no status. */
+/** Writes a status line without its end. Throws RangeError for an invalid status. */
 export function statusLine(status: number): string {
   if (status === 200) return ok;
   if (!Number.isInteger(status) || status < 100 || status > 599) throw new RangeError("no status of HTTP");
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`;
 }
 
-/** Returns a length as it is written in a head; undefined for what is none, or none that is counted exactly. */
+/** Parses a `content-length`. Returns undefined for anything but digits, and for a number that is not counted exactly. */
 export function parseLength(value: string): number | undefined {
   return /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }

@@ -22,7 +22,7 @@ const callbackSymbol = symbolNamed("kBufferCb");
  * Returns a function that has each read pushed to the stream again, through `copy`.
  *
  * Relies on what implements the documented `onread` of `net.connect`: the symbols `kBuffer` and `kBufferCb` of a socket, and
- * `useUserBuffer` of its handle. Where one is missing it returns undefined, and the connection emits `data` as ever.
+ * `useUserBuffer` of its handle. Where one is missing it returns undefined, and the connection goes on to emit `data`.
  */
 export function readIntoMemory(
   socket: Socket,

@@ -1,4 +1,4 @@
-/** Which function answers which RPC, and that no call reaches it before its request has been held to the contract. */
+/** Handles an admitted call: validates its request against the contract, and passes it to the function that implements the RPC. */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Handler, ServiceImplementation } from "../call/call.ts";
 import { internal } from "../call/refusals.ts";

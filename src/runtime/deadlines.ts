@@ -1,13 +1,15 @@
 /**
- * One timer for all that may be late: it looks twice a second, so that to wait for something costs a sum and no timer.
+ * Deadlines watches any number of deadlines with one timer, which checks them twice a second, so that a deadline costs a comparison
+ * and no timer of its own.
  *
- * What is late is told half a second too late at most where the process is not busy, and never too early.
+ * A deadline is noticed up to half a second late while the process is not busy, and never early.
  */
 
-/** What may be late. */
+/** Timed is anything with a deadline. */
 export interface Timed {
-  /** By `performance.now()`. */
+  /** By `performance.now()`; may change at any time. */
   readonly deadline: number;
+  /** Called when the deadline has passed, at each look until it is moved or forgotten. */
   onDeadline(): void;
 }
 
@@ -16,29 +18,29 @@ export interface Deadlines {
   forget(one: Timed): void;
 }
 
-const lookMs = 500;
-const busyMs = 2 * lookMs;
+const checkMs = 500;
+const busyMs = 2 * checkMs;
 
-/** The timer runs while there is anything to watch, and keeps no process alive. */
+/** The timer runs while any deadline is watched, and does not keep the process alive. */
 export function createDeadlines(): Deadlines {
   const watched = new Set<Timed>();
   let timer: NodeJS.Timeout | undefined;
-  let lookedAt = 0;
-  const tell = () => {
-    for (const one of watched) if (one.deadline < lookedAt) one.onDeadline();
+  let checkedAt = 0;
+  const notify = () => {
+    for (const one of watched) if (one.deadline < checkedAt) one.onDeadline();
   };
-  const look = () => {
-    const isBusy = performance.now() - lookedAt > busyMs;
-    lookedAt = performance.now();
-    // After a while in which the process was busy timers fire first: what has come meanwhile is read before.
-    if (isBusy) setImmediate(tell);
-    else tell();
+  const check = () => {
+    const isBusy = performance.now() - checkedAt > busyMs;
+    checkedAt = performance.now();
+    // After a busy period timers fire before input is read. Input that has arrived in time must be read first.
+    if (isBusy) setImmediate(notify);
+    else notify();
   };
   return {
     watch(one) {
       if (!timer) {
-        lookedAt = performance.now();
-        timer = setInterval(look, lookMs).unref();
+        checkedAt = performance.now();
+        timer = setInterval(check, checkMs).unref();
       }
       watched.add(one);
     },

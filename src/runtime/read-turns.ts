@@ -1,36 +1,36 @@
 /**
- * Long bodies are read in turns: of all that come at once no more is taken in a turn of the event loop than a bound. To put bytes
- * into memory that nobody has touched yet costs far more than to copy them, and with many bodies nobody else would have a turn.
+ * Bounds how many bytes of long bodies are read in one round of the event loop. Writing to memory that was not used before costs
+ * far more than copying, and with many long bodies at once other work would have to wait.
  */
 
-/** What brings a long body. */
+/** Source is the connection that a long body arrives on. */
 export interface Source {
   pause(): unknown;
 }
 
-/** In bytes: some milliseconds of work. */
-const bytesATurn = 2 ** 21;
+/** A few milliseconds of work. */
+const bytesARound = 2 ** 21;
 
 let taken = 0;
-let isTurnEndAwaited = false;
+let isRoundEndAwaited = false;
 let waiting: (() => void)[] = [];
 
-/** Counts what was taken, and stops the source where that is enough for this turn. Calls `goOn` in the next one then. */
-export function readInTurns(source: Source, bytes: number, goOn: () => void): void {
+/** Counts bytes that were read. Beyond the bound it pauses the source, and calls `resume` in the next round. */
+export function readInTurns(source: Source, bytes: number, resume: () => void): void {
   taken += bytes;
-  if (!isTurnEndAwaited) {
-    isTurnEndAwaited = true;
-    setImmediate(beginTurn);
+  if (!isRoundEndAwaited) {
+    isRoundEndAwaited = true;
+    setImmediate(beginRound);
   }
-  if (taken < bytesATurn) return;
+  if (taken < bytesARound) return;
   source.pause();
-  waiting.push(goOn);
+  waiting.push(resume);
 }
 
-function beginTurn(): void {
+function beginRound(): void {
   taken = 0;
-  isTurnEndAwaited = false;
-  const stopped = waiting;
+  isRoundEndAwaited = false;
+  const paused = waiting;
   waiting = [];
-  for (const goOn of stopped) goOn();
+  for (const resume of paused) resume();
 }

@@ -5,15 +5,14 @@
  * Names come from the source (`columns.ts`) and nowhere else.
  */
 
+type DefaultOf<Name> = (name: Name) => unknown;
+
 /** Returns a function that lists the values of some members, with their defaults for those that are undefined. */
 export function compileValues<Row extends object, Value>(
   names: readonly (keyof Row & string)[],
-  defaultOf: (name: keyof Row & string) => unknown = () => undefined,
+  defaultOf: DefaultOf<keyof Row & string> = () => undefined,
 ): (row: Row) => Value[] {
-  const values = names.map((name) => {
-    const value = defaultOf(name);
-    return value === undefined ? member("row", name) : `${member("row", name)} ?? ${JSON.stringify(value)}`;
-  });
+  const values = names.map((name) => valueOr("row", name, defaultOf));
   return compiled(["row"], `return [${values.join(", ")}];`);
 }
 
@@ -25,11 +24,18 @@ export function compileEquals<Row extends object>(
   return compiled(["one", "other"], `return ${equal.join(" && ")};`);
 }
 
-/** Returns a function that adds the values of some members to those of a sum. */
+/** Returns a function that adds the values of some members, or their defaults, to those of a sum. */
 export function compileAdd<Name extends string>(
   names: readonly Name[],
-): (sum: Record<Name, number>, row: { readonly [name in Name]: number }) => void {
-  return compiled(["sum", "row"], names.map((name) => `${member("sum", name)} += ${member("row", name)};`).join("\n"));
+  defaultOf: DefaultOf<Name> = () => undefined,
+): (sum: Record<Name, number>, row: { readonly [name in Name]?: number }) => void {
+  const additions = names.map((name) => `${member("sum", name)} += ${valueOr("row", name, defaultOf)};`);
+  return compiled(["sum", "row"], additions.join("\n"));
+}
+
+function valueOr<Name extends string>(object: string, name: Name, defaultOf: DefaultOf<Name>): string {
+  const value = defaultOf(name);
+  return value === undefined ? member(object, name) : `(${member(object, name)} ?? ${JSON.stringify(value)})`;
 }
 
 function member(object: string, name: string): string {

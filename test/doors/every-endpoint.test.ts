@@ -417,7 +417,7 @@ describe("other names of the same path", () => {
   };
 
   for (const [path, [, request]] of Object.entries(posts)) {
-    test(`${path} is served without the version and with a query that nobody reads`, async () => {
+    test(`${path} is served without the version and with an unknown query`, async () => {
       for (const body of [request, { ...request, stream: true }]) {
         const expected = await answerOf(near, `/v1${path}`, body);
         expect(expected.status).toBe(200);

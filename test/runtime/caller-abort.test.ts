@@ -1,4 +1,4 @@
-/** What says that nobody waits for a call any more, as AbortSignal would. */
+/** CallerAbort, which behaves as an AbortSignal would. */
 import { describe, expect, test } from "vitest";
 import { abortSignalOf, CallerAbort } from "../../src/runtime/caller-abort.ts";
 

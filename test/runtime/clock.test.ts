@@ -1,5 +1,5 @@
 /**
- * The clock of calls: one moment for all that follows at once from a read of a connection, the machine's own for all else.
+ * The clock of calls: one moment for everything that is done synchronously for a read of a connection, and the system clock otherwise.
  */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
@@ -7,12 +7,12 @@ import { expect, test } from "vitest";
 import { readIntoSharedMemory, sharedOnRead } from "../../src/http1/read-buffer.ts";
 import { inOneMoment, readClock } from "../../src/runtime/clock.ts";
 
-/** Goes on without a turn of the event loop until the machine's clock has. */
+/** Blocks until the system clock has moved. */
 function letPass(moment: number): void {
   while (Date.now() <= moment);
 }
 
-/** Looks twice, with time in between. */
+/** Reads the clock twice, with time in between. */
 function look(): [before: number, after: number] {
   const before = readClock();
   letPass(before);

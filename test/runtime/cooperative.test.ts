@@ -1,6 +1,6 @@
 /**
- * What is long is worked on in turns: between two of them no more is done than a bound, however long it is. What is counted is
- * what is looked at, and not time.
+ * Long work is done in slices: between two of them no more is done than a bound, however long the work is. The tests count items that
+ * are read, and not time.
  */
 import { ok, strictEqual } from "node:assert";
 import type { DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
@@ -31,7 +31,7 @@ import { writeJson } from "../../src/wire/long/write-json.ts";
 import { writeLongMessage } from "../../src/wire/long/write-long.ts";
 import { Wire } from "../../src/wire/wire.ts";
 
-/** Returns the most that was counted between two turns, and all that was. */
+/** Returns the highest count between two interruptions, and the whole count. */
 function longestTurn(
   work: CooperativeTask<unknown>,
   counted: () => number,
@@ -44,7 +44,7 @@ function longestTurn(
   }
 }
 
-/** Counts how often an item of the list is taken out of it. */
+/** Counts how often an item of the list is read. */
 function watched<T>(list: T[]): { readonly list: T[]; readonly taken: () => number } {
   let taken = 0;
   const get = (target: T[], key: string | symbol, receiver: unknown) => {
@@ -63,7 +63,7 @@ interface Case {
   readonly translation: Translation;
   readonly desc: DescMessage;
   readonly json: JsonObject;
-  /** Returns the list that is long, and puts another in its place. */
+  /** Returns the long list, and puts another in its place. */
   readonly place: (message: never) => { readonly holder: object; readonly key: string };
 }
 
@@ -79,7 +79,7 @@ const translations: Readonly<Record<string, Case>> = {
 
 const context = { form: "whole", maxOutputTokens: 9, answerId: "1", now: 1, estimateTokens: () => 1 } as const;
 
-/** As many as are worked on in a turn, and one that begins the next. */
+/** As many items as are processed between two interruptions, and one that begins the next. */
 const mostItems = 65;
 
 describe("translated in turns are", () => {
@@ -96,7 +96,7 @@ describe("translated in turns are", () => {
   });
 });
 
-/** Those that read JSON, and no message: each with the list that is long. */
+/** The tasks that read JSON instead of a message, each with the long list. */
 // biome-ignore format: a row each
 const ofJson: Readonly<Record<string, readonly [Translation, DescMessage, (list: unknown[]) => unknown, unknown[]]>> = {
   "messages of a chat, for responses": [chatToResponses as never, chat, (list) => ({ ...of, messages: list }), many((i) => ({ role: role(i), content: "a", name: "n" }))],
@@ -168,7 +168,7 @@ describe("read and written in turns are", () => {
   test("bytes that are joined", () => {
     const { list, taken } = watched(Array.from({ length: 4_000 }, () => Buffer.alloc(16_384)));
     const { most } = longestTurn(join(list), taken);
-    // All of them are looked at once for their lengths; 64 of them are a megabyte.
+    // All are read once for their lengths; 64 of them are a megabyte.
     ok(most <= 4_000 + mostItems, `${most} in a turn`);
   });
 
@@ -192,7 +192,7 @@ describe("read and written in turns are", () => {
   test("the records of protobuf", () => {
     const bytes = toBinary(chat, message);
     const turns = [...turnsOf(readBinary(chat, bytes))].length;
-    // Of less than 8 KiB and one record each.
+    // Each has less than 8 KiB and one record.
     ok(turns >= Math.floor(bytes.length / 8_300), `${turns} turns for ${bytes.length} bytes`);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Identifiers: told apart, and in order.
+ * Identifiers are unique and sort in the order in which they were made.
  */
 import { expect, test } from "vitest";
 import { firstIdAt, newId, timeOfId } from "../../src/runtime/ids.ts";

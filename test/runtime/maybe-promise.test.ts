@@ -1,4 +1,4 @@
-/** What is there or will be: who waits is told at once, in order, and of every failure. */
+/** Deferred calls its continuations at once, in order, and with every failure; the helpers treat values and promises alike. */
 import { describe, expect, test } from "vitest";
 import {
   andThen,

@@ -1,9 +1,9 @@
-/** What comes bit by bit is handed on one at a time, and whoever takes no more is not pushed. */
+/** PushStream passes items on one at a time, and stops when its consumer takes no more. */
 import { deepStrictEqual, rejects, strictEqual } from "node:assert";
 import { describe, test } from "vitest";
 import { forEach, onEnd, pushStream, stopPulling } from "../../src/runtime/push-stream.ts";
 
-/** Hands over 1, 2, 3, and notes what it does, and how it ends. */
+/** A source of 1, 2, 3 that logs what it does, and how it ends. */
 function counting(notes: string[], failure?: Error) {
   return pushStream<number>(async (take) => {
     try {
@@ -21,7 +21,7 @@ function counting(notes: string[], failure?: Error) {
   });
 }
 
-/** As a step on the way does it. */
+/** A stage between source and consumer. */
 const passedOn = (items: AsyncIterable<number>, notes: string[]) =>
   pushStream<number>(async (take) => {
     await forEach(items, take).catch((error: unknown) => {

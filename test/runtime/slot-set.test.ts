@@ -1,4 +1,4 @@
-/** Those that are there: who was added and has not left; and nobody is kept who has. */
+/** SlotSet holds the members that were added and not deleted, and keeps no deleted member in memory. */
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
@@ -44,7 +44,7 @@ test("those who have left are no burden to the collector, whenever they came", (
   const few = 32;
   const there = Array.from({ length: few }, () => ({ name: 0, load: [0] }));
   for (const one of there) present.add(one);
-  // What is there already is as old as it gets.
+  // What exists already is in the old generation.
   for (let i = 0; i < 3; i++) collect();
   const before = oldBytes() ?? 0;
   let most = 0;

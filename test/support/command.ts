@@ -63,7 +63,7 @@ export function startCommands(): Commands {
   });
   const waiting: PromiseWithResolvers<Ended>[] = [];
   child.on("message", (ended: Ended) => waiting.shift()?.resolve(ended));
-  child.once("close", () => {
+  child.once("exit", () => {
     for (const { reject } of waiting) reject(new Error("the process of the commands has ended"));
   });
   return {
@@ -75,9 +75,9 @@ export function startCommands(): Commands {
       return ended.promise;
     },
     async close() {
-      const closed = once(child, "close");
+      const ended = once(child, "exit");
       child.disconnect();
-      await closed;
+      await ended;
     },
   };
 }

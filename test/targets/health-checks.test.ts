@@ -1,5 +1,5 @@
 /**
- * Health checks of upstreams: one that fails some in a row is passed over where there is another, until it answers again.
+ * Health checks of upstreams: an upstream that fails some in a row is avoided where there is another, until it answers again.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ModelConfig, UpstreamConfig } from "../../src/config/config.ts";
@@ -20,7 +20,7 @@ const at = (upstream: string, priority = 0) => ({ upstream, model: "far", priori
 let first: ScriptedUpstream;
 let second: ScriptedUpstream;
 let gateway: TestGateway | undefined;
-/** How the first upstream answers its checks. */
+/** The answer of the first upstream to its checks. */
 let check: (exchange: ScriptedExchange) => void;
 
 async function start(

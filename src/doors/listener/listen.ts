@@ -30,6 +30,8 @@ export interface ListenOptions {
   readonly handle: RequestListener;
   /** Serves plain requests (`http1/`) without Node's own server. Returns undefined for a request that Node's server is to serve. */
   readonly handlePlain?: ServeOptions["serve"] | undefined;
+  /** How else plain requests are served. */
+  readonly plainOptions?: Pick<ServeOptions, "remembersHeads">;
   /** Upgrades connections to another protocol; undefined where none is served. */
   readonly upgrades?: Upgrades | undefined;
   /** Writes the body of an answer to what never became a request: bad syntax, headers too large or too slow. */
@@ -114,11 +116,12 @@ function createParts(options: ListenOptions): Parts {
  * its graceful close work.
  */
 function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket, OpenConnection> {
-  const { http1, connections, sessions } = parts;
+  const { http1, connections, sessions, accepted } = parts;
   const { sniffTimeoutMs = 10_000, rejectionBody } = options;
   const known = new WeakMap<Socket, OpenConnection>();
   const serveHttp1 = createServeHttp1(parts, options);
   http1.on("connection", (socket: Socket) => {
+    accepted();
     // A client that has already cut the connection has no address, which limits and logs need.
     if (socket.remoteAddress === undefined) return void socket.destroy();
     const connection = connections.add(socket);
@@ -138,9 +141,11 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
  * Returns what serves a connection of HTTP/1.1: `http1/` as long as its requests are plain, where that is on, and Node
  * otherwise.
  */
-function createServeHttp1({ http1, answerOn, plain, deadlines, idleMs }: Parts, { handlePlain }: ListenOptions) {
+function createServeHttp1(parts: Parts, { handlePlain, plainOptions }: ListenOptions) {
+  const { http1, answerOn, plain, deadlines, idleMs } = parts;
   const handOver = takeConnectionListener(http1);
   const serveOptions = handlePlain && {
+    ...plainOptions,
     serve: handlePlain,
     idleMs,
     keepAlive: createKeepAlive(idleMs),

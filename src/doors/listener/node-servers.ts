@@ -10,7 +10,7 @@ import { createServer as createHttp2Server, type Http2Server, type Http2Stream }
 import type { Socket } from "node:net";
 import { maxConcurrentStreams, streamResets } from "./http2-sessions.ts";
 import { type RejectionBody, rejectHostless } from "./raw-answers.ts";
-import { createRequestTurns } from "./request-turns.ts";
+import { createRequestTurns, type RequestTurns } from "./request-turns.ts";
 
 export interface NodeServerOptions {
   readonly handle: RequestListener;
@@ -28,6 +28,8 @@ export interface NodeServers {
   readonly http2: Http2Server;
   /** The last answer on a connection of HTTP/1.1. */
   answerOn(socket: Socket): ServerResponse | undefined;
+  /** Reports that a connection was accepted. */
+  readonly accepted: RequestTurns["accepted"];
 }
 
 /** How long a connection must be silent before the system probes whether its client is still there, in milliseconds. */
@@ -38,7 +40,8 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
   const answers = new WeakMap<Socket, ServerResponse>();
   // An answer that ran when the close began has told its client to keep the connection.
   const closeIfIdle = () => http1.listening || http1.closeIdleConnections();
-  const handle = inTurns(options.handle);
+  const turns = createRequestTurns();
+  const handle = inTurns(options.handle, turns);
   const handleHttp1: RequestListener = (req, res) => {
     answers.set(req.socket, res);
     res.on("close", closeIfIdle);
@@ -67,14 +70,13 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
     { settings: { maxConcurrentStreams }, ...streamResets },
     handle as unknown as Parameters<typeof createHttp2Server>[1],
   );
-  return { http1, http2, answerOn: (socket) => answers.get(socket) };
+  return { http1, http2, answerOn: (socket) => answers.get(socket), accepted: turns.accepted };
 }
 
 /** Begins requests in turns of the event loop, and never those that are over before their turn. */
-function inTurns(handle: RequestListener): RequestListener {
-  const beginRequest = createRequestTurns();
+function inTurns(handle: RequestListener, turns: RequestTurns): RequestListener {
   return (req, res) =>
-    beginRequest(
+    turns.begin(
       () => handle(req, res),
       () => res.destroyed || req.destroyed || isReset(req),
     );

@@ -6,6 +6,7 @@
  * are counted, and connect-node reads them plain.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2Stream } from "node:http2";
 import { type DescMessage, type DescService, getOption, type MessageShape } from "@bufbuild/protobuf";
 import {
   Code,
@@ -73,7 +74,8 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       const own = methods.get(path);
       if (grpc && own && isGrpc(req)) return grpc(req, res, { ...own, id, peer: peerOf(req) });
       if (req.method !== "POST") res.setHeader("allow", "POST");
-      res.once("finish", () => discard(req));
+      // A response of HTTP/2 emits `finish` only once the request's body has been read as well; its stream, when all is written.
+      (http2StreamOf(res) ?? res).once("finish", () => discard(req));
       const handler = handlers.get(path);
       if (!handler) throw internal(new Error(`no handler at ${path}`));
       const exchange = own && new ConnectExchange(options, { ...own, id, peer: peerOf(req), inflate });
@@ -93,6 +95,11 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       });
     },
   };
+}
+
+/** Returns the stream of a response of HTTP/2; undefined for one of HTTP/1.1. */
+function http2StreamOf(res: ServerResponse & { readonly stream?: Http2Stream }): Http2Stream | undefined {
+  return res.stream;
 }
 
 /** Returns the RPCs of the gateway's own services by their paths, each with the largest message that it takes. */

@@ -21,6 +21,8 @@ export interface ConnectionOptions {
   /** Called when the connection can take another request. */
   readonly onIdle: (connection: Connection) => void;
   readonly onClosed: (connection: Connection) => void;
+  /** Whether a head that comes again is known by its bytes, and not read again. */
+  readonly remembersHeads: boolean;
 }
 
 /** A request that is ready to be sent. */
@@ -58,11 +60,12 @@ const empty = Buffer.alloc(0);
 const idle: State = { kind: "idle" };
 const closed: State = { kind: "closed" };
 
+/** Connection carries one exchange at a time. Its owner is the pool. */
 export class Connection implements SentRequest, Timed {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #isEncrypted: boolean;
-  readonly #heads = new ReplyHeads();
+  readonly #heads: ReplyHeads;
   #state: State;
   /** When the phase takes too long, or the server no longer keeps the connection, by `performance.now()`. */
   deadline = Number.POSITIVE_INFINITY;
@@ -70,6 +73,7 @@ export class Connection implements SentRequest, Timed {
   /** Connects, and then sends the request. */
   constructor(options: ConnectionOptions, request: WrittenRequest) {
     this.#options = options;
+    this.#heads = new ReplyHeads(options.remembersHeads);
     this.#state = { kind: "connecting", request };
     const { socket, connected } = options.connect(this.#onData);
     this.#socket = socket;

@@ -10,12 +10,19 @@
 import { createDeadlines } from "../../runtime/deadlines.ts";
 import { Connection, type ConnectionOptions, type WrittenRequest } from "./connection.ts";
 import { type Connector, createConnector } from "./connector.ts";
-import type { CreateUpstreamClient, PhaseTimeouts, ReplyHandler, UpstreamClient, UpstreamRequest } from "./contract.ts";
+import type { PhaseTimeouts, ReplyHandler, UpstreamClient, UpstreamRequest } from "./contract.ts";
 import { createHeadWriter } from "./request-head.ts";
 
-/** Creates a pool of connections to the server at `origin`. */
-export const createConnectionPool: CreateUpstreamClient = (origin, timeouts) =>
-  new ConnectionPool(createConnector(origin), createHeadWriter(new URL(origin).host), timeouts);
+/**
+ * Creates a pool of connections to the server at `origin`. With `remembersHeads` a head that comes again on a connection is known by
+ * its bytes, and not read again.
+ */
+export function createConnectionPool(origin: string, timeouts: PhaseTimeouts, remembersHeads = true): UpstreamClient {
+  const writeHead = createHeadWriter(new URL(origin).host);
+  return new ConnectionPool(createConnector(origin), writeHead, { timeouts, remembersHeads });
+}
+
+type Settings = Pick<ConnectionOptions, "timeouts" | "remembersHeads">;
 
 class ConnectionPool implements UpstreamClient {
   readonly #writeHead: (request: UpstreamRequest) => string;
@@ -29,10 +36,10 @@ class ConnectionPool implements UpstreamClient {
   #isTurnEndScheduled = false;
   #closing: PromiseWithResolvers<void> | undefined;
 
-  constructor(connect: Connector, writeHead: (request: UpstreamRequest) => string, timeouts: PhaseTimeouts) {
+  constructor(connect: Connector, writeHead: (request: UpstreamRequest) => string, settings: Settings) {
     this.#writeHead = writeHead;
     const [onIdle, onClosed] = [this.#onIdle, this.#onClosed];
-    this.#connectionOptions = { connect, timeouts, deadlines: createDeadlines(), onIdle, onClosed };
+    this.#connectionOptions = { ...settings, connect, deadlines: createDeadlines(), onIdle, onClosed };
   }
 
   send(request: UpstreamRequest, handler: ReplyHandler): void {

@@ -21,6 +21,11 @@ export class ReplyHeads {
   #known: KnownHead | undefined;
   #last: ReplyHead | undefined;
   #isFirst = true;
+  readonly #remembers: boolean;
+
+  constructor(remembers = true) {
+    this.#remembers = remembers;
+  }
 
   /**
    * Reads a head from the beginning of `bytes`. Returns undefined while it is not complete; the result is valid until the next call.
@@ -37,7 +42,7 @@ export class ReplyHeads {
     if (end === -1) return void checkBeginning(bytes);
     const head = readReplyHead(bytes.toString("latin1", 0, end));
     const from = end + headEnd.length;
-    if (!this.#isFirst) this.#remember(head, bytes, from);
+    if (this.#remembers && !this.#isFirst) this.#remember(head, bytes, from);
     this.#isFirst = false;
     return { head, length: undefined, from };
   }

@@ -48,8 +48,8 @@ function keptMsOf({ connection = "", "keep-alive": kept = "" }: ReplyFields, isO
   const options = String(connection).toLowerCase();
   const isKept = !options.includes("close") && (!isOld || /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/.test(options));
   const seconds = /timeout=(\d{1,6})/.exec(String(kept))?.[1];
-  const told = seconds === undefined ? defaultKeepMs : Number(seconds) * 1000 - keepMarginMs;
-  return isKept ? Math.max(0, Math.min(told, maxKeepMs)) : 0;
+  const serversMs = seconds === undefined ? defaultKeepMs : Number(seconds) * 1000 - keepMarginMs;
+  return isKept ? Math.max(0, Math.min(serversMs, maxKeepMs)) : 0;
 }
 
 /** Reports that replies of this status end with their head (RFC 9112, section 6.3, rule 1). Neither HEAD nor CONNECT is sent. */
@@ -80,7 +80,7 @@ export function checkBeginning(bytes: Buffer): void {
  */
 export function framingOf({ status, fields, isOld }: ReplyHead, readLength?: number): Framing {
   const { "transfer-encoding": coding, "content-length": length } = fields;
-  if (coding !== undefined && length !== undefined) throw malformed("it tells a length and a coding");
+  if (coding !== undefined && length !== undefined) throw malformed("it has a length and a coding");
   const bytes = readLength ?? (typeof length === "string" ? parseLength(length) : undefined);
   if (length !== undefined && bytes === undefined) throw malformed("its length is none");
   if (hasNoBody(status)) return 0;

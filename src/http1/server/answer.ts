@@ -1,6 +1,6 @@
 /**
- * An answer to a plain request, in the words of Node's own: whole in one write with its head, or in chunks, the first of
- * which goes along with the head.
+ * Answers to plain requests, with the interface of Node's: whole in one write with the head, or in chunks, the first of which goes
+ * out with the head.
  */
 import type { Socket } from "node:net";
 import { encodeChunk, encodeLastChunk } from "../chunked.ts";
@@ -9,22 +9,22 @@ import { corkUntilImmediate, corkUntilTick } from "../cork-until-immediate.ts";
 import { type Fields, statusLine, writeFields } from "../fields.ts";
 import { writeMessage } from "../write-message.ts";
 
-/** What a door asks of an answer; Node's own have it, too. */
+/** What the doors use of an answer. Node's `ServerResponse` has it, too. */
 export interface HttpAnswer {
-  /** Whether the head is settled. */
+  /** Reports that the head can no longer change. */
   readonly headersSent: boolean;
-  /** Whether all of it has been handed over. */
+  /** Reports that `end` was called. */
   readonly writableEnded: boolean;
-  /** Whether the reader has to catch up before more is written. */
+  /** Reports that the reader has to catch up before more is written. */
   readonly writableNeedDrain: boolean;
   writeHead(status: number, fields: Fields): unknown;
-  /** Returns false where the reader has to catch up. */
+  /** Returns false if the reader has to catch up. */
   write(bytes: Buffer): boolean;
   end(bytes?: Buffer): unknown;
   addTrailers(trailers: Readonly<Fields>): void;
-  /** Cuts the connection. */
+  /** Closes the connection at once. */
   destroy(): unknown;
-  /** `close`: the connection is gone; Node's own tell it after each answer, too. `drain`: the reader has caught up. */
+  /** `close`: the connection is gone; Node emits it after each answer, too. `drain`: the reader has caught up. */
   on(event: "close" | "drain", listener: () => void): unknown;
   once(event: "close" | "drain", listener: () => void): unknown;
   off(event: "close" | "drain", listener: () => void): unknown;
@@ -35,27 +35,27 @@ interface Listening {
   readonly listener: () => void;
 }
 
-const closing = "connection: close\r\n";
+const closeLine = "connection: close\r\n";
 
-/** What an answer says of a connection that is kept for the next request. */
+/** The fields of an answer whose connection is kept for the next request. */
 export interface KeepAlive {
-  /** The lines of fields. */
+  /** Their lines. */
   readonly lines: string;
-  /** Returns the end of a head, from behind the last of the answer's own fields on. */
+  /** Returns the end of a head, from behind the last field of the answer itself. */
   end(): string;
 }
 
-/** `idleMs`: how long a client may keep its connection without a request. It is told whole seconds. */
+/** Creates them. `idleMs` is how long a connection may be idle; `keep-alive` gives whole seconds. */
 export function createKeepAlive(idleMs: number): KeepAlive {
   const lines = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(idleMs / 1000)}\r\n`;
-  let ofDate = "";
+  let dateOfEnd = "";
   let end = "";
   return {
     lines,
     end() {
       const date = dateLine();
-      if (date !== ofDate) {
-        ofDate = date;
+      if (date !== dateOfEnd) {
+        dateOfEnd = date;
         end = ["\r\n", date, lines, "\r\n"].join("");
       }
       return end;
@@ -63,16 +63,17 @@ export function createKeepAlive(idleMs: number): KeepAlive {
   };
 }
 
+/** PlainAnswer is the answer to one plain request. `onEnd` is called when it was handed to its socket. */
 export class PlainAnswer implements HttpAnswer {
   readonly #socket: Socket;
   readonly #keepAlive: KeepAlive;
   readonly #onEnd: () => void;
   #listeners: readonly Listening[] = [];
-  /** Undefined until it is settled, and once it is written. */
+  /** The head, from `writeHead` until it is written. */
   #head: string | undefined;
   #isInChunks = false;
   #trailers = "";
-  /** Whether the connection ends with it. */
+  /** Reports that the connection ends with this answer. */
   isLast = false;
   headersSent = false;
   writableEnded = false;
@@ -89,7 +90,7 @@ export class PlainAnswer implements HttpAnswer {
 
   writeHead(status: number, fields: Fields): this {
     this.isLast ||= fields.connection === "close";
-    const own = this.isLast ? (fields.connection === "close" ? "" : closing) : this.#keepAlive.lines;
+    const own = this.isLast ? (fields.connection === "close" ? "" : closeLine) : this.#keepAlive.lines;
     const coding = fields["content-length"] === undefined ? "transfer-encoding: chunked\r\n" : "";
     this.#isInChunks = coding !== "";
     this.#head = `${statusLine(status)}\r\n${writeFields(fields)}${dateLine()}${own}${coding}\r\n`;
@@ -98,14 +99,14 @@ export class PlainAnswer implements HttpAnswer {
   }
 
   /**
-   * Answers with all at once. Each line of a field begins with the end of the one before; the body's length is none of them.
-   * `isLast` says that one of them ends the connection.
+   * Writes the whole answer. Each line of `lines` begins with the end of the line before; `content-length` is not among them.
+   * `isLast` says that they have `connection: close`.
    */
   whole(status: number, lines: string, isLast: boolean, body: Buffer): void {
     const end = isLast
       ? `\r\n${dateLine()}\r\n`
       : this.isLast
-        ? `\r\n${dateLine()}${closing}\r\n`
+        ? `\r\n${dateLine()}${closeLine}\r\n`
         : this.#keepAlive.end();
     this.isLast ||= isLast;
     this.headersSent = true;
@@ -160,7 +161,7 @@ export class PlainAnswer implements HttpAnswer {
     this.#listeners = [...this.#listeners, { event, listener }];
   }
 
-  /** `close` comes once, and who waits for `drain` takes itself away. */
+  /** Adds a listener. `close` is emitted once; a listener for `drain` removes itself. */
   once(event: Listening["event"], listener: () => void): void {
     this.on(event, listener);
   }
@@ -169,7 +170,7 @@ export class PlainAnswer implements HttpAnswer {
     this.#listeners = this.#listeners.filter((one) => one.event !== event || one.listener !== listener);
   }
 
-  /** Tells of an event of the connection. */
+  /** Emits an event of the connection. */
   emit(event: Listening["event"]): void {
     for (const one of this.#listeners) if (one.event === event) one.listener();
   }
@@ -180,7 +181,7 @@ export class PlainAnswer implements HttpAnswer {
     return head;
   }
 
-  /** What ends the connection is handed over before that. */
+  /** The last answer is written at once, as the connection ends right after it. */
   #sendWhole(head: string, bytes: Buffer | undefined): void {
     if (!this.isLast) coalesceWrite(this.#socket, head, bytes);
     else writeMessage(this.#socket, head, bytes);
@@ -195,7 +196,7 @@ export class PlainAnswer implements HttpAnswer {
 let dateSecond = 0;
 let date = "";
 
-/** The same for all answers of a second (RFC 9110, section 6.6.1). */
+/** Returns the `date` line, which is the same for all answers of a second (RFC 9110, section 6.6.1). */
 function dateLine(): string {
   const now = Date.now();
   const second = Math.floor(now / 1000);

@@ -46,15 +46,16 @@ const ended: State = { kind: "ended" };
 
 /** How long the rest of a short body is waited for. */
 const receivingMs = 1_000;
-/** How much longer a connection may be idle than its client was told. */
+/** How much longer a connection may be idle than `keep-alive` says. */
 const graceMs = 1_000;
 /** How long a client may take to notice that its connection has ended. */
 const lingerMs = 1_000;
 
+/** ServedConnection serves the plain requests of one client's connection. */
 export class ServedConnection implements Timed {
   readonly #socket: Socket;
   readonly #options: ServeOptions;
-  readonly #heads = new RequestHeads();
+  readonly #heads: RequestHeads;
   readonly #emitDataAgain: (() => void) | undefined;
   #state: State = idle;
   /** What has come behind the request that is being answered. */
@@ -67,6 +68,7 @@ export class ServedConnection implements Timed {
   constructor(socket: Socket, options: ServeOptions) {
     this.#socket = socket;
     this.#options = options;
+    this.#heads = new RequestHeads(options.remembersHeads);
     this.#idleUntil = this.#idleFromNow();
     options.deadlines.watch(this);
     socket.on("timeout", this.#onTimeout).on("data", this.#onData).on("end", this.#onEnd).on("error", ignore);

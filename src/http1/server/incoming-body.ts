@@ -1,29 +1,30 @@
 /**
- * A long body, which comes piece by piece: it is held only once somebody wants it, who has looked at the credential first.
- * Until then its connection is not read on. From then on a piece is copied to its place as soon as it has come.
+ * A long body that comes piece by piece. It is read only when it is taken, which is after the credential was checked; until then
+ * the connection is paused. From then on each piece is copied to its place in the body as soon as it comes.
  */
 import type { Socket } from "node:net";
 import { readInTurns } from "../../runtime/read-turns.ts";
 
-/** In bytes. A longer one is put together once half of it has come: it may be told of and never come. */
-const longestAtOnce = 1_048_576;
+/** Memory for a longer body is allocated when half of it has come: a client may announce a body and never send it. In bytes. */
+const maxAllocatedAtOnce = 1_048_576;
 
+/** IncomingBody is a body that is either taken or dropped, once. */
 export class IncomingBody {
   readonly #socket: Socket;
   readonly #length: number;
-  /** What came before somebody wanted it; all of one that is not put together at once. */
+  /** What came before memory for the whole body was allocated. */
   #pieces: Buffer[] = [];
-  /** How many of the pieces stand in their places, and how many bytes they have. */
+  /** How many of the pieces have been copied to their places, and how many bytes they have. */
   #placed = 0;
   #placedBytes = 0;
-  /** Where it is put together, as far as it has come. */
+  /** The body, as far as it has come. */
   #whole: Buffer | undefined;
   #bytes = 0;
-  /** Whether nobody is told of it any more. */
+  /** Reports that the body was delivered or dropped, or its client has gone: nothing is called any more. */
   #isOver = false;
-  #tell: ((body: Buffer | undefined) => void) | undefined;
+  #deliver: ((body: Buffer | undefined) => void) | undefined;
   #count: ((bytes: number) => void) | undefined;
-  /** Until when what is thrown away may still come, by `performance.now()`. */
+  /** Until when the rest of a dropped body may come, by `performance.now()`. */
   until: number | undefined;
 
   /** `length`: in bytes. */
@@ -32,7 +33,7 @@ export class IncomingBody {
     this.#socket = socket;
   }
 
-  /** Whether it keeps nothing of the memory that the next piece stands in. */
+  /** Reports that the next piece is copied or dropped, so that the caller may reuse its memory. */
   get isCopying(): boolean {
     return this.#whole !== undefined || this.#isOver;
   }
@@ -41,48 +42,48 @@ export class IncomingBody {
     return this.#bytes === this.#length;
   }
 
-  /** Whether nobody has said yet what is to become of it. */
+  /** Reports that the body was neither taken nor dropped yet. */
   get isUndecided(): boolean {
-    return !this.isWhole && !this.#isOver && !this.#tell;
+    return !this.isWhole && !this.#isOver && !this.#deliver;
   }
 
-  /** Takes what has come of it. Returns how many bytes that were. */
+  /** Adds bytes to the body. Returns how many belong to it. */
   add(bytes: Buffer): number {
     const taken = Math.min(bytes.length, this.#length - this.#bytes);
     this.#count?.(taken);
     if (!this.#isOver) this.#hold(taken < bytes.length ? bytes.subarray(0, taken) : bytes);
     this.#bytes += taken;
     if (this.isWhole) this.#end();
-    else if (this.#tell) readInTurns(this.#socket, taken, () => this.#goOn());
+    else if (this.#deliver) readInTurns(this.#socket, taken, () => this.#goOn());
     return taken;
   }
 
   /**
-   * Calls `tell` once: with all of it, or with undefined where the client has left before its end. Calls `count` with the bytes
-   * that have come, as they come; it may drop the body.
+   * Reads the body. Calls `deliver` once: with the whole body, or with undefined if the client goes before its end. Calls `count`
+   * with the number of bytes each time some have come; it may drop the body.
    */
-  take(tell: (body: Buffer | undefined) => void, count: (bytes: number) => void): void {
-    if (this.#isOver) return void tell(undefined);
-    this.#tell = tell;
+  take(deliver: (body: Buffer | undefined) => void, count: (bytes: number) => void): void {
+    if (this.#isOver) return void deliver(undefined);
+    this.#deliver = deliver;
     this.#count = count;
     count(this.#bytes);
     if (this.#isOver) return;
-    if (this.#length <= longestAtOnce) this.#putTogether();
+    if (this.#length <= maxAllocatedAtOnce) this.#assemble();
     if (this.isWhole) this.#end();
     else this.#readOn();
   }
 
-  /** Throws away what is there and what comes within this time; nobody is called back any more. */
+  /** Discards the body, and what still comes of it within this time. Nothing is called any more. */
   drop(withinMs: number): void {
     this.until = performance.now() + withinMs;
-    this.#letGo();
+    this.#release();
     if (!this.isWhole) this.#readOn();
   }
 
-  /** The client has left. */
+  /** Ends the body: its client has gone. */
   leave(): void {
-    this.#tell?.(undefined);
-    this.#letGo();
+    this.#deliver?.(undefined);
+    this.#release();
   }
 
   #hold(piece: Buffer): void {
@@ -92,19 +93,19 @@ export class IncomingBody {
       return;
     }
     this.#pieces.push(piece);
-    // To copy all of it at its end would hold others up: what is there goes to its place along with what comes.
+    // To copy all pieces at the end would block the event loop: they are copied along with those that come.
     const isHalf = 2 * (this.#bytes + piece.length) >= this.#length;
-    if (this.#tell && isHalf) this.#whole = Buffer.allocUnsafeSlow(this.#length);
+    if (this.#deliver && isHalf) this.#whole = Buffer.allocUnsafeSlow(this.#length);
   }
 
-  /** Not by `Buffer.concat`, which would fill with zeros what has not come. */
-  #putTogether(): Buffer {
+  /** Returns the memory of the whole body, with all pieces copied. `Buffer.concat` would write zeros to what has not come. */
+  #assemble(): Buffer {
     this.#whole ??= Buffer.allocUnsafeSlow(this.#length);
     this.#place(this.#whole, Number.POSITIVE_INFINITY);
     return this.#whole;
   }
 
-  /** Puts pieces into their places, of about so many bytes. */
+  /** Copies pieces of about so many bytes to their places. */
   #place(whole: Buffer, bytes: number): void {
     const until = this.#placedBytes + bytes;
     for (; this.#placed < this.#pieces.length && this.#placedBytes < until; this.#placed++) {
@@ -117,26 +118,26 @@ export class IncomingBody {
     this.#placed = 0;
   }
 
-  #letGo(): void {
+  #release(): void {
     this.#isOver = true;
     this.#pieces = [];
     this.#whole = undefined;
-    this.#tell = undefined;
+    this.#deliver = undefined;
     this.#count = undefined;
   }
 
-  /** It is let go: whoever asked remembers the request for as long as it is answered. */
+  /** Delivers the body, and releases it: the request is kept for as long as its answer lasts. */
   #end(): void {
-    const tell = this.#tell;
-    if (!tell) return;
-    const body = this.#putTogether();
-    this.#letGo();
-    tell(body);
+    const deliver = this.#deliver;
+    if (!deliver) return;
+    const body = this.#assemble();
+    this.#release();
+    deliver(body);
   }
 
-  /** Where a turn has taken enough, the next goes on: unless the body is over meanwhile. */
+  /** Reads on in the next turn (`readInTurns`), unless the body is over. */
   #goOn(): void {
-    if (this.#tell && !this.isWhole) this.#readOn();
+    if (this.#deliver && !this.isWhole) this.#readOn();
   }
 
   #readOn(): void {

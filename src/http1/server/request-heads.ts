@@ -1,24 +1,29 @@
 /**
- * The heads of one connection's requests. Most clients send the same one with each, and those that send for several the same
- * with another credential: it is not read again.
+ * Reads the heads of one connection's requests. Most clients repeat the same head with each request, and clients that serve several
+ * callers repeat it with another credential: such a head is not parsed again.
  */
 import { KnownHead, type Repetition } from "../known-head.ts";
 import { type PlainHead, type ReadHead, readHead } from "./request.ts";
 
 export class RequestHeads {
-  /** A connection for one request, as of many a stream, keeps nothing. */
+  /** Undefined for a connection of one request, as many a stream has: it remembers nothing. */
   #known: KnownHead | undefined;
   #last: ReadHead | undefined;
   #isFirst = true;
-  /** Undefined until the head that is known comes again, credential and all. */
+  /** Undefined until the known head is repeated with the same credential. */
   #sameHeaders: object | undefined;
+  readonly #remembers: boolean;
 
-  /** Returns undefined for what is for somebody else. The headers it returns hold until it is called again. */
+  constructor(remembers = true) {
+    this.#remembers = remembers;
+  }
+
+  /** Reads a head. Returns undefined for a request that Node's server is to answer. The headers are valid until the next call. */
   read(bytes: Buffer): PlainHead | undefined {
     const repetition = this.#known?.repetitionIn(bytes);
     if (repetition && this.#last) return this.#again(this.#last, repetition);
     const head = readHead(bytes);
-    if (head && !this.#isFirst) this.#remember(head, bytes);
+    if (this.#remembers && head && !this.#isFirst) this.#remember(head, bytes);
     this.#isFirst = false;
     return head;
   }

@@ -1,6 +1,6 @@
 /**
- * What is asked of every call on its headers alone: whose credential it is, whether it may call the RPC, and whether its
- * account's rate allows for one more. The rate is counted for every call that a key authenticates, whatever becomes of it.
+ * Admits a call by its headers alone: authenticates its credential, takes a request from its account's rate, and checks that the
+ * credential may call the RPC. Every call with a valid credential counts for the rate, whatever becomes of it.
  */
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Admission, Arrival } from "../../call/call.ts";
@@ -13,7 +13,7 @@ import type { Limit } from "./limit.ts";
 export interface AdmitOptions {
   readonly authenticate: Authenticate;
   readonly limit: Limit["limit"];
-  /** Told of whatever a caller is not known by. */
+  /** Handles failed credentials. */
   readonly guessed: Guessed;
 }
 
@@ -30,7 +30,7 @@ export function createAdmit({ authenticate, limit, guessed }: AdmitOptions): Adm
       return guessed(arrival, error);
     }
     const { caller, counted } = authenticated;
-    // Who may not call the RPC counts for its account's rate, and must not use up the RPC's own.
+    // A caller that may not call the RPC counts for its account's rate, but must not use up the RPC's own limit.
     const bounded = counted?.byMethod || method.methodKind === "server_streaming" || accessOf(method).ownRate;
     const own = bounded && suffices(caller.rights, method) ? method : undefined;
     const taking = counted ? limit(counted, own, familyOf(arrival), counted.creditRemaining) : {};

@@ -1,9 +1,9 @@
 /**
- * Says who is signed in, by the cookie of the dashboard.
+ * Authenticates a dashboard session by its cookie.
  *
- * The browser sends the cookie along whoever's page asks for it; the header `x-gateway-session` can be sent by the
- * dashboard's own pages only, for another site's would need leave to (Fetch standard, "CORS protocol"), which the gateway
- * never gives to calls with cookies. Where the browser says from which site a call comes, it is believed besides.
+ * A browser sends the cookie with requests of any site's pages. The header `x-gateway-session` can only be sent by the dashboard's
+ * own pages: another site would need permission for it (Fetch standard, "CORS protocol"), which the gateway never gives to requests
+ * with cookies. Where the browser reports the site of a request, that must be the dashboard's own too.
  */
 import type { Arrival, Peer } from "../../call/call.ts";
 import { crossSite, sessionEnded, userSuspended } from "../../call/refusals.ts";
@@ -11,14 +11,14 @@ import { hashToken } from "../../runtime/secrets.ts";
 import type { SessionStore, SessionWithUser } from "../../storage/people/sessions.ts";
 
 /**
- * The name of the cookie. Browsers take one with the prefix from this very host alone, over https alone: no neighbour under
- * the same domain can put another in its place. Source: RFC 6265bis, section 4.1.3.2.
+ * Returns the name of the cookie. Browsers accept a cookie with the prefix `__Host-` only over https and only from this very host,
+ * so that no other host of the same domain can replace it. Source: RFC 6265bis, section 4.1.3.2.
  */
 export function sessionCookie({ rootUrl }: Peer): string {
   return rootUrl.startsWith("https:") ? "__Host-gateway_session" : "gateway_session";
 }
 
-/** How exactly it is known when a session was last used. */
+/** A session's last use is recorded at most this often, in milliseconds. */
 const touchMs = 60_000;
 
 export interface AuthenticateSessionOptions {
@@ -27,7 +27,7 @@ export interface AuthenticateSessionOptions {
   readonly clock: () => number;
 }
 
-/** Returns undefined for a call without a cookie, and throws a Refusal for one whose session does not hold. */
+/** Returns undefined for a call without a cookie. Throws a Refusal where the session is not valid. */
 export type AuthenticateSession = (arrival: Pick<Arrival, "header" | "peer">) => SessionWithUser | undefined;
 
 export function createAuthenticateSession({ sessions, clock }: AuthenticateSessionOptions): AuthenticateSession {
@@ -35,10 +35,10 @@ export function createAuthenticateSession({ sessions, clock }: AuthenticateSessi
     const cookies = header("cookie");
     const token = cookies === undefined ? undefined : cookieOf(sessionCookie(peer), cookies);
     if (token === undefined) {
-      if (isAsDashboard(header)) throw sessionEnded();
+      if (isFromDashboard(header)) throw sessionEnded();
       return undefined;
     }
-    if (!isAsDashboard(header) || isFromElsewhere(header)) throw crossSite();
+    if (!isFromDashboard(header) || isFromElsewhere(header)) throw crossSite();
     const now = clock();
     const session = sessions.findByTokenHash(hashToken(token), now);
     if (!session) throw sessionEnded("session");
@@ -48,21 +48,21 @@ export function createAuthenticateSession({ sessions, clock }: AuthenticateSessi
   };
 }
 
-function isAsDashboard(header: Arrival["header"]): boolean {
+function isFromDashboard(header: Arrival["header"]): boolean {
   return header("x-gateway-session") !== undefined;
 }
 
-/** Source: W3C Fetch Metadata. Browsers that know it set it, and no script can. */
+/** Reports whether the browser says that another site's page made the call. No script can set this header (W3C Fetch Metadata). */
 export function isFromElsewhere(header: Arrival["header"]): boolean {
   const site = header("sec-fetch-site");
   return site === "cross-site" || site === "same-site";
 }
 
 /** Source: RFC 6265, section 4.2. */
-function cookieOf(wanted: string, cookies: string): string | undefined {
+function cookieOf(cookie: string, cookies: string): string | undefined {
   for (const pair of cookies.split(";")) {
     const [name, value] = pair.trim().split("=", 2);
-    if (name === wanted && value) return value;
+    if (name === cookie && value) return value;
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * Says whether a caller may do what it asks: call an RPC, by its credential, and use a model, by its key's permissions.
+ * Authorizes a caller: to call an RPC, by its credential, and to use a model, by the permissions of its key.
  */
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { type Access, access, Caller as Least } from "../../../gen/modelgateway/v1/access_pb.ts";
@@ -9,7 +9,7 @@ import type { Model } from "../../targets/catalog.ts";
 
 const accesses = new Map<DescMethod, Access>();
 
-/** Returns an RPC's part of the contract, decoded once: reading an option takes longer than all else here. */
+/** Returns the access option of an RPC. It is decoded once, which takes longer than all else here. */
 export function accessOf(method: DescMethod): Access {
   let found = accesses.get(method);
   if (!found) {
@@ -21,10 +21,11 @@ export function accessOf(method: DescMethod): Access {
 
 interface Needed {
   readonly rights: readonly Rights[];
+  /** The credential in words, for the refusal. */
   readonly words: string;
 }
 
-/** What each RPC asks for at least. The operator key calls no model, and a session calls one by a key that it names. */
+/** The rights that suffice for each level. The operator key may call no model; a session calls models by a key that it names. */
 const needs = new Map<Least, Needed>([
   [Least.ANYONE, { rights: ["nobody", "key", "admin", "session", "operator", "operator_session"], words: "none" }],
   [Least.KEY, { rights: ["key", "admin"], words: "an API key" }],
@@ -39,7 +40,7 @@ const needs = new Map<Least, Needed>([
   [Least.OPERATOR, { rights: ["operator", "operator_session"], words: "the operator key" }],
 ]);
 
-/** Whether the credential suffices for the RPC. */
+/** Reports whether a credential suffices for an RPC. */
 export function suffices(rights: Rights, method: DescMethod): boolean {
   return needs.get(accessOf(method).caller)?.rights.includes(rights) ?? false;
 }
@@ -50,17 +51,17 @@ export function authorize(rights: Rights, method: DescMethod): void {
   throw permissionDenied(needs.get(accessOf(method).caller)?.words ?? "nobody's credential");
 }
 
-/** Whether the caller may call models that have no price: it need not pay, or not for them. */
+/** Reports whether a caller may call models without a price. */
 export function mayCallUnpriced({ mustPay, isFreeUnpriced = false }: Caller): boolean {
   return !mustPay || isFreeUnpriced;
 }
 
-/** Whether the key may use the model: by its id or its family. */
+/** Reports whether a key may use a model, by the model's id or its family. */
 export function mayUse({ models }: Caller, { id, family }: Pick<Model, "id" | "family">): boolean {
   return models.length === 0 || models.includes(id) || models.includes(`family:${family}`);
 }
 
-/** Throws a Refusal where the key may not use the model, which tells `name`: what the caller called it, if it did. */
+/** Throws a Refusal where the key may not use the model. It names the model by `name`, which is what the caller sent, if anything. */
 export function authorizeModel(caller: Caller, model: Model, name: string | undefined): void {
   if (!mayUse(caller, model)) throw modelNotPermitted(name);
 }

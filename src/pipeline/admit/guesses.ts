@@ -1,17 +1,16 @@
 /**
- * Throttles guesses, at every door alike: a refusal that says what credential was wrong (`Refusal.guessed`) is counted for
- * the address that it came from, told with a delay, and beyond the bound replaced by one that tells nothing but when to come
- * back. What is right is not seen here.
+ * Throttles guessing, at every door alike. A refusal for a wrong credential (`Refusal.guessed`) is counted for the address that it
+ * came from, and delayed; beyond the limit it is replaced by one that says only when to come back. Valid credentials never come
+ * here.
  *
- * Sign-in, links and codes are counted beforehand, for each takes time to be looked at (`services/people/attempts.ts`): here they are
- * only told of.
+ * Sign-ins, links and codes are counted before they are checked, because each check takes time
+ * (`services/people/attempts.ts`). Here they are only reported.
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Caller as Least } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Arrival, Call, Handler } from "../../call/call.ts";
 import { type CredentialKind, Reason, Refusal, reasonWord, tooManyAttempts } from "../../call/refusals.ts";
 import type { Guesses } from "../../limits/guesses.ts";
-import { catchError } from "../../runtime/maybe-promise.ts";
 import { hashToken } from "../../runtime/secrets.ts";
 import type { AuditEventStore } from "../../storage/people/audit-events.ts";
 import { accessOf } from "./authorize.ts";
@@ -24,19 +23,19 @@ export interface FailedCredential {
 
 export interface GuessesOptions {
   readonly guesses: Guesses;
-  /** Told of each. */
+  /** Called for each failed credential. */
   readonly onFailed: (failed: FailedCredential) => void;
-  /** Told of an address that is beyond its bound, now and then, and how often it has failed since. */
+  /** Called now and then for an address beyond the limit, with the number of its failures since. */
   readonly onBeyond: (address: string, kind: CredentialKind, count: number) => void;
 }
 
 type Guess = Pick<Arrival, "header" | "signal">;
 
-/** Throws what the caller is refused with, in the end: the error itself where it is no failed credential. */
+/** Rejects with the refusal that the caller gets: the error itself where no credential failed. */
 export type Guessed = (arrival: Pick<Arrival, "peer" | "signal" | "header">, error: unknown) => Promise<never>;
 
 export function createGuessed({ guesses, onFailed, onBeyond }: GuessesOptions): Guessed {
-  /** Returns the refusal to tell. */
+  /** Returns the refusal that the caller gets, after a delay. */
   async function throttled(refusal: Refusal, kind: CredentialKind, address: string, { header, signal }: Guess) {
     if (!isCountedBefore(kind)) {
       const retryAfterMs = await guesses.failed(address, shownIn(header, kind), signal);
@@ -49,7 +48,7 @@ export function createGuessed({ guesses, onFailed, onBeyond }: GuessesOptions): 
   return async (arrival, error) => {
     const kind = error instanceof Refusal ? error.guessed : undefined;
     if (kind === undefined) throw error;
-    // A connection that is gone has no address any more.
+    // The address is read now: a closed connection has none.
     const { address } = arrival.peer;
     const refusal = await throttled(error as Refusal, kind, address, arrival);
     const isThrottled = refusal.reason === Reason.RATE_LIMITED;
@@ -60,32 +59,33 @@ export function createGuessed({ guesses, onFailed, onBeyond }: GuessesOptions): 
   };
 }
 
-/** Has what a service finds wrong go the same way. Calls of models show their service no credential. */
+/** Wraps a handler, so that credentials that fail in a service are throttled too. Model calls have none in their bodies. */
 export function withGuesses(handle: Handler, methods: readonly DescMethod[], guessed: Guessed): Handler {
-  const looked = new Set(methods.filter((method) => accessOf(method).caller !== Least.KEY));
-  return (call: Call) => {
-    if (!looked.has(call.method)) return handle(call);
-    return catchError(
-      () => handle(call),
-      (error) => guessed(call, error),
-    );
+  const throttled = new Set(methods.filter((method) => accessOf(method).caller !== Least.KEY));
+  const handleThrottled = async (call: Call) => {
+    try {
+      return await handle(call);
+    } catch (error) {
+      return guessed(call, error);
+    }
   };
+  return (call) => (throttled.has(call.method) ? handleThrottled(call) : handle(call));
 }
 
 export interface ReportOptions {
   readonly newId: (prefix: string, now: number) => string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Told of a report that could not be written. */
+  /** Called with the error of a report that could not be written. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Returns what writes an address that is beyond its bound into the audit log: never what was guessed. */
-export function reportTo(acts: Pick<AuditEventStore, "insert">, { newId, clock, onError }: ReportOptions) {
+/** Returns a function that writes an address beyond the limit to the audit log, and never the credentials that it tried. */
+export function reportTo(auditEvents: Pick<AuditEventStore, "insert">, { newId, clock, onError }: ReportOptions) {
   return (address: string, credential: CredentialKind, failures: number): void => {
     const now = clock();
     try {
-      acts.insert({
+      auditEvents.insert({
         ...{
           id: newId("act", now),
           created_at: now,
@@ -102,7 +102,10 @@ export function reportTo(acts: Pick<AuditEventStore, "insert">, { newId, clock, 
   };
 }
 
-/** Returns a hash of what the headers show; undefined where it stands elsewhere, and for the operator's: each counts in full. */
+/**
+ * Returns a hash of the credentials in the headers. Undefined where the credential is not in the headers, and for the operator
+ * key: these failures count in full each time.
+ */
 function shownIn(header: Arrival["header"], kind: CredentialKind): string | undefined {
   if (kind !== "api_key" && kind !== "session" && kind !== "session_key") return undefined;
   const shown = ["authorization", "x-api-key", "cookie", "x-gateway-key"].map((name) => header(name) ?? null);

@@ -1,6 +1,6 @@
 /**
- * Keys that have called before, ready to call again: read from the database once, and again when anything there has changed,
- * by whatever process: so a key that is revoked is refused from the next call on.
+ * KnownKeys caches the keys that have called. A key is read from the database once, and again whenever any process has changed
+ * anything there, so that a revoked key is refused from the next call on.
  */
 import { LRUCache } from "lru-cache";
 import type { Caller } from "../../call/call.ts";
@@ -12,16 +12,16 @@ export interface KnownKey {
   readonly key: KeyWithAccount;
   readonly caller: Caller;
   readonly tier: Tier;
-  /** When it was last noted that it is used, in milliseconds since 1970. */
+  /** When its use was last recorded, in milliseconds since 1970. */
   usedAt: number;
 }
 
 export interface KnownKeys {
   /** Finds a key that is not revoked by the hash of its secret. `now` is in milliseconds since 1970. */
   find(secretHash: string, now: number): KnownKey | undefined;
-  /** Returns a key as if it were known, and keeps nothing: for a session that calls by it. */
+  /** Returns a key as `find` would, without caching it: for a session that calls by it. */
   know(key: KeyWithAccount): KnownKey;
-  /** Tells what it may still spend, in millionths of the unit; undefined where nothing bounds it. */
+  /** Returns what the key may still spend, in millionths of the unit; undefined where nothing limits it. */
   creditRemaining(known: KnownKey): number | undefined;
 }
 
@@ -29,15 +29,15 @@ export interface KnownKeysOptions {
   readonly keys: Pick<KeyStore, "findBySecretHash">;
   readonly tiers: readonly Tier[];
   readonly ledger: Pick<Ledger, "credit" | "flushCallsOf">;
-  /** Whether models that have no price are free for an account. Default: for none. */
+  /** Reports whether unpriced models are free for an account. Default: for none. */
   readonly isFreeUnpriced?: (accountId: string) => boolean;
-  /** Another number whenever something was written that callers must see. */
+  /** Returns another number after every write that callers must see. */
   readonly version: () => number;
 }
 
 /** A key takes about a kilobyte. */
-const most = 50_000;
-const mostUnknown = 10_000;
+const maxKnown = 50_000;
+const maxUnknown = 10_000;
 
 export function createKnownKeys({
   keys,
@@ -47,13 +47,13 @@ export function createKnownKeys({
   version,
 }: KnownKeysOptions): KnownKeys {
   const { credit } = ledger;
-  const known = new LRUCache<string, KnownKey>({ max: most });
-  /** Hashes of no key: who shows the same again costs no look at the database. */
-  const unknown = new LRUCache<string, true>({ max: mostUnknown });
+  const known = new LRUCache<string, KnownKey>({ max: maxKnown });
+  /** Hashes that belong to no key: a client that sends one again costs no query. */
+  const unknown = new LRUCache<string, true>({ max: maxUnknown });
   let seen = version();
 
   function know(key: KeyWithAccount, asOf?: number): KnownKey {
-    const { ofBalance, ofLimit } = leftOf(key);
+    const { ofBalance, ofLimit } = availableTo(key);
     credit.learn(key.account_id, ofBalance, key.id, key.credit_limit === null ? undefined : ofLimit);
     const tier = tierOf(tiers, key.account_recharged);
     const caller = { ...callerOf(key, tier, asOf), isFreeUnpriced: isFreeUnpriced(key.account_id) };
@@ -69,7 +69,7 @@ export function createKnownKeys({
       }
       seen = current;
       const found = known.get(secretHash);
-      if (found && isStill(found.key, secretHash, now)) return found;
+      if (found && isStillValid(found.key, secretHash, now)) return found;
       if (unknown.has(secretHash)) return undefined;
       let key = keys.findBySecretHash(secretHash, now);
       if (key && ledger.flushCallsOf(key.account_id)) key = keys.findBySecretHash(secretHash, now);
@@ -90,8 +90,8 @@ export function createKnownKeys({
   };
 }
 
-/** The secret before the last rotation has an end of its own. */
-function isStill({ secret_hash, previous_expires_at }: KeyWithAccount, secretHash: string, now: number): boolean {
+/** Reports whether a secret is still valid. The one before the last rotation has an expiry of its own. */
+function isStillValid({ secret_hash, previous_expires_at }: KeyWithAccount, secretHash: string, now: number): boolean {
   return secret_hash === secretHash || (previous_expires_at ?? 0) > now;
 }
 
@@ -111,17 +111,17 @@ function callerOf(key: KeyWithAccount, tier: Tier, asOf: number | undefined): Ca
   };
 }
 
-/** Infinite where nothing bounds it. */
-function leftOf(key: KeyWithAccount): { ofBalance: number; ofLimit: number } {
+/** Returns what is available of the balance and of the key's limit; infinite where there is none. */
+function availableTo(key: KeyWithAccount): { ofBalance: number; ofLimit: number } {
   return {
     ofBalance: key.account_postpaid === 1 ? Number.POSITIVE_INFINITY : key.account_balance - key.account_held,
     ofLimit: key.credit_limit === null ? Number.POSITIVE_INFINITY : key.credit_limit - key.spent - key.held,
   };
 }
 
-/** Returns the least of what is left of the key's limit and of its account's balance, as it was read. */
+/** Returns the lesser of the two as the key was read, at least 0; undefined where nothing limits it. */
 export function creditWhenRead(key: KeyWithAccount): number | undefined {
-  const { ofBalance, ofLimit } = leftOf(key);
+  const { ofBalance, ofLimit } = availableTo(key);
   const least = Math.min(ofLimit, ofBalance);
   return Number.isFinite(least) ? Math.max(0, least) : undefined;
 }

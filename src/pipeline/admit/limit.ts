@@ -48,7 +48,7 @@ export interface Limit {
    */
   making(accountId: string, method: DescMethod): MaybePromise<() => void>;
   /** Returns what a caller has left of its rate, and takes nothing. */
-  standing(caller: Caller): Promise<AccountRate>;
+  accountRate(caller: Caller): Promise<AccountRate>;
   /** Draws the tokens that a call used, input and output together. */
   used(caller: Caller, tokens: number): Promise<void>;
 }
@@ -87,7 +87,7 @@ export function createLimit({ limiter, clock }: LimitOptions): Limit {
         return () => void limiter.draw(id, rate, -1);
       });
     },
-    async standing({ accountId, tier }) {
+    async accountRate({ accountId, tier }) {
       if (!tier) throw internal(new Error("the operator has no rate"));
       const { remaining } = await limiter.take(accountId, perMinute(tier.requestsPerMinute), 0);
       return { tier, requestsRemaining: remaining };

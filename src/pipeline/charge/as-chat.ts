@@ -5,21 +5,18 @@ import { messagesToChat } from "../../families/messages-to-chat/index.ts";
 import { responsesToChat } from "../../families/responses-to-chat/index.ts";
 import type { Translation } from "../../families/translation.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
-import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { estimatePromptTokens as estimateTokens } from "../../tokens/prompt.ts";
 import type { Wire } from "../../wire/wire.ts";
 
 const translations = { messages: messagesToChat, responses: responsesToChat } as const;
 const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0, estimateTokens } as const;
 
-/** A long request is translated in time slices. Throws a Refusal, now or later. */
-export function asChat<O extends keyof typeof translations>(
+/** A long request is translated in time slices. Rejects with a Refusal. */
+export async function asChat<O extends keyof typeof translations>(
   family: O,
   request: Wire<Input<O>>,
-): MaybePromise<Wire<Input<"chat">>> {
+): Promise<Wire<Input<"chat">>> {
   const translation = translations[family] as unknown as Translation<O, "chat">;
-  return andThen(
-    runCooperatively(translation.translate(request, context), request.isLong),
-    (translated) => translated.request,
-  );
+  const translated = await runCooperatively(translation.translate(request, context), request.isLong);
+  return translated.request;
 }

@@ -1,10 +1,10 @@
 /**
- * The audit log: one act for each call of an RPC whose contract asks for it, done or refused, when the call has ended.
+ * The audit log: one event for each call of an RPC whose contract asks for it, successful or refused, written when it has ended.
  *
- * It tells what the contract names, in the form of the public wire, and nothing else: no secret, and no subject that is no
- * id, for somebody may have put a secret in its place. Two kinds of refusals are left out, for a flood must not fill the
- * table: those for the rate, and those for the form of what anybody may send, which costs nothing to send. An act that cannot
- * be written fails no call, for what it tells of was done.
+ * An event has the fields that the contract names, in their public form, and nothing else. It never has a secret, and a subject
+ * only if it has the form of an id, because somebody may have sent a secret in its place. Two kinds of refusals are not logged, so
+ * that a flood of calls cannot fill the table: those for the rate, and those for the form of requests that anyone may send. An event
+ * that cannot be written fails no call, because its action has been done.
  */
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { type Audit as AuditOption, Caller as Least } from "../../../gen/modelgateway/v1/access_pb.ts";
@@ -20,17 +20,16 @@ export interface AuditOptions {
   readonly newId: (prefix: string, now: number) => string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Told of an act that could not be written. */
+  /** Called with the error of an event that could not be written. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Wraps what answers calls of these RPCs. Throws where the contract of one names a field that there is not. */
+/** Wraps a handler with the audit of these RPCs. Throws where a contract names a field that does not exist. */
 export function audit(handle: Handler, methods: readonly DescMethod[], options: AuditOptions): Handler {
   const plans = new Map(methods.flatMap((method) => planOf(method) ?? []).map((plan) => [plan.method, plan]));
   const audited = async (call: Call, plan: Plan): Promise<Answer> => {
-    // Found beforehand: a user that is removed has no account any more.
+    // Both are read before the call: it may remove the user, and the client may disconnect.
     const named = accountNamed(plan, call, options);
-    // And a client that leaves has no address any more.
     const { address } = call.peer;
     try {
       const answer = await handle(call);
@@ -55,11 +54,11 @@ interface Plan {
   /** As `KeyService.CreateKey`. */
   readonly action: string;
   readonly subject: { readonly inAnswer: Reader | undefined; readonly inRequest: Reader | undefined };
-  /** Where the answer tells whose account it was. */
+  /** The fields of the answer that may hold the account. */
   readonly accounts: readonly Reader[];
   /** Fields of the request, by their public names. */
   readonly tells: readonly string[];
-  /** Whether who calls is only known by the answer. */
+  /** Whether the caller is known only from the answer. */
   readonly signsIn: boolean;
 }
 
@@ -109,7 +108,7 @@ function readerOf(desc: DescMessage, path: string): Reader | undefined {
     );
 }
 
-/** The account that the request names, by itself or by its user. */
+/** Returns the account that the request names, directly or by one of its users; empty for none. */
 function accountNamed({ method }: Plan, { request }: Call, { storage }: AuditOptions): string {
   const { account, userId } = (messageOf(request) ?? {}) as { account?: unknown; userId?: unknown };
   if (method.input.field.account && typeof account === "string") return storage.accounts.find(account)?.id ?? "";
@@ -123,11 +122,11 @@ interface Ended {
   readonly error?: unknown;
   /** The account that the request names. */
   readonly named: string;
-  /** Where it came from. */
+  /** The client's network address. */
   readonly address: string;
 }
 
-/** What a request is refused for by its form alone. */
+/** The reasons of refusals for a request's form. */
 const ofForm: readonly Reason[] = [
   Reason.MALFORMED_BODY,
   Reason.INVALID_TYPE,
@@ -141,7 +140,7 @@ function write(plan: Plan, call: Call, { answer, error, named, address }: Ended,
   if (plan.signsIn && refusal && ofForm.includes(refusal.reason)) return;
   try {
     const { caller, request } = call;
-    const bound = refusal ? longest.refused : longest.done;
+    const bound = refusal ? maxFieldLength.refused : maxFieldLength.done;
     const now = options.clock();
     const answered = answer?.kind === "whole" ? answer.body.message() : undefined;
     const subject = idAt(plan.subject.inAnswer, answered) || idAt(plan.subject.inRequest, messageOf(request));
@@ -168,13 +167,13 @@ function actorOf({ caller, peer }: Call, signedIn: string): Actor {
   return { actor_kind: peer === here ? "command_line" : "operator_key", actor_id: "" };
 }
 
-/** What has another form may be anything that a caller wrote. */
+/** Returns the value if it has the form of an id, and otherwise an empty text: it may be anything that a caller sent. */
 function idAt(reader: Reader | undefined, message: Message | undefined): string {
   const value = message && reader?.(message);
   return typeof value === "string" && /^[a-z]{2,4}_[0-9a-z]{1,40}$/.test(value) ? value : "";
 }
 
-/** What a caller sent may fit no message, which the call was refused for. */
+/** Returns undefined for a request that does not fit its message, and was refused for that. */
 function messageOf(request: Wire): Message | undefined {
   try {
     return request.message();
@@ -183,15 +182,12 @@ function messageOf(request: Wire): Message | undefined {
   }
 }
 
-/**
- * How much of a field is told, in characters of its JSON. Of what was refused it is little: anybody may be refused again and
- * again.
- */
-const longest = { done: 2000, refused: 200 };
+/** The most that is logged of a field, in characters of its JSON. It is little for refusals, which anyone can cause in numbers. */
+const maxFieldLength = { done: 2000, refused: 200 };
 
-/** What an act tells of such a request that was done: also where the command line does it itself. */
+/** Returns the details of a successful call, also for actions that the command line performs by itself. */
 export function detailsDone(method: DescMethod, request: Wire): string {
-  return detailsOf(accessOf(method).audit ?? { tells: [] }, request, longest.done);
+  return detailsOf(accessOf(method).audit ?? { tells: [] }, request, maxFieldLength.done);
 }
 
 function detailsOf({ tells }: Pick<Plan, "tells">, request: Wire, bound: number): string {
@@ -200,7 +196,7 @@ function detailsOf({ tells }: Pick<Plan, "tells">, request: Wire, bound: number)
   const json = Wire.ofMessage(request.desc, message).json();
   const told = tells.flatMap((name) => {
     const value = json[name];
-    // In the place of an e-mail address somebody may have typed the password.
+    // A person may type the password where the e-mail address belongs.
     if (value === undefined || (name === "email" && !/^[^\s@]+@[^\s@]+$/.test(String(value)))) return [];
     const text = JSON.stringify(value);
     return [[name, text.length > bound ? `${text.slice(0, bound)}…` : value]];

@@ -1,7 +1,6 @@
 /**
- * How long the caller would wait, by the header `x-gateway-timeout`: seconds for all that is asked of upstreams, or for each
- * part of an attempt, as `total=30, connect=2, first_byte=10, idle=5`. It only ever shortens what the upstream's own
- * configuration allows.
+ * The caller's own time-outs, by the header `x-gateway-timeout`: seconds for all attempts together, or for each part of an attempt,
+ * as `total=30, connect=2, first_byte=10, idle=5`. They can only shorten the time-outs of the upstream's configuration.
  */
 import type { Call } from "../../call/call.ts";
 import { invalidValue } from "../../call/refusals.ts";
@@ -16,7 +15,7 @@ const parts: ReadonlyMap<string, keyof Timeouts> = new Map([
 
 const none: Partial<Timeouts> = {};
 
-/** The deadline of a call whose caller waits as long as it takes. */
+/** The deadline of a call without a total time-out. */
 export const endless = Number.POSITIVE_INFINITY;
 
 /** Throws a Refusal. */

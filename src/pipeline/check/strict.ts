@@ -1,8 +1,8 @@
-/** The header `x-gateway-strict`: whether a caller would rather be refused than have anything left out. */
+/** The header `x-gateway-strict`: whether a call is refused rather than answered with a part of its request dropped. */
 import type { Call } from "../../call/call.ts";
 import { invalidValue } from "../../call/refusals.ts";
 
-/** Throws a Refusal: who misspells it would have left out what it sent it for. */
+/** Throws a Refusal for any other value: ignoring a misspelt one would drop what the caller wants to keep. */
 export function isStrict(header: Call["header"]): boolean {
   const text = header("x-gateway-strict");
   if (text === undefined) return false;

@@ -1,7 +1,6 @@
 /**
- * Holds a request to its contract: the JSON fits the message, and the message keeps the bounds that its
- * `buf.validate` annotations set. The one place for every door; the first fault is told, by its public path and in the
- * words of the public wire.
+ * Validates a request, in one place for every door: its JSON must fit the message, and the message must keep the bounds of its
+ * `buf.validate` annotations. The refusal names the first fault, by its public path and in public names.
  */
 import {
   type DescEnum,
@@ -22,31 +21,31 @@ import type { Deferred } from "../../runtime/maybe-promise.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 
-/** Throws a Refusal, or the WireFault of JSON that does not fit. `isUnsure`: the quick check has been made, and is not sure. */
+/** Throws a Refusal, or the WireFault of JSON that does not fit. `isUnsure` says that the quick check was made without a result. */
 export type Validate = (request: Wire, isUnsure?: boolean) => void;
 
-/** QuickCheck is sure of most sound requests without making a message of them. It never refuses one. */
+/** QuickCheck recognizes most valid requests without making a message of them. It never refuses one. */
 export interface QuickCheck {
   /** Compiles the checks of a message type. */
   prepare(desc: DescMessage): void;
-  /** Reports whether a request surely keeps its contract; false says nothing. */
+  /** Reports whether a request is surely valid; false says nothing. */
   isSure(desc: DescMessage, json: JsonObject): boolean;
-  /** Does the same for a long request, in turns. */
+  /** Does the same for a long request, in time slices. */
   isLongSurelyValid(desc: DescMessage, json: JsonObject): CooperativeTask<boolean>;
 }
 
-/** Holds a long request to its contract in turns. Throws as `validate` does, later. */
+/** Validates a long request in time slices. Rejects with what `validate` would throw. */
 export function validateLong(request: Wire, validate: Validate, quickCheck?: QuickCheck): Deferred<void> {
   const checked = runInSlices(quickCheck?.isLongSurelyValid(request.desc, request.outline()) ?? unsure());
   return checked.then((isSure) => {
     if (isSure) return;
-    // The reader makes of it what the validator looks at.
+    // Parsing into a message is the long part, and is done in slices too.
     const understood = runInSlices(request.readLongMessage()).then(() => nextSlice());
     return understood.then(() => validate(request, true));
   });
 }
 
-// biome-ignore lint/correctness/useYield: it stands for a check that may be interrupted.
+// biome-ignore lint/correctness/useYield: it takes the place of a cooperative task.
 function* unsure(): CooperativeTask<boolean> {
   return false;
 }
@@ -55,8 +54,8 @@ function* unsure(): CooperativeTask<boolean> {
 let compiled: Validator | undefined;
 
 /**
- * Compiles the rules of these messages at once: the first use of a rule takes milliseconds. Requests of which `quickCheck` is
- * sure are not read for it; without one all are.
+ * Compiles the rules of these messages now, because the first use of a rule takes milliseconds. Requests of which `quickCheck` is
+ * sure are not parsed into messages; without a quick check all are.
  */
 export function createValidate(messages: readonly DescMessage[], quickCheck?: QuickCheck): Validate {
   compiled ??= createValidator({ failFast: true });
@@ -71,7 +70,7 @@ export function createValidate(messages: readonly DescMessage[], quickCheck?: Qu
     try {
       decide(Wire.ofJson(desc, {}));
     } catch (error) {
-      // An empty request may be refused; only the compiled rules were wanted.
+      // An empty request may be refused: this is only to compile the rules.
       if (!(error instanceof Refusal) || error.reason === Reason.INTERNAL) throw error;
     }
   }
@@ -88,12 +87,12 @@ function refusalOf({ field, ruleId, message }: Violation, request: Wire): Refusa
   return invalidValue(path, boundWords(field, ruleId) ?? message);
 }
 
-/** Whether a list of the request itself was not sent. A message cannot say of a list whether it was sent empty. */
+/** Reports whether a list of the request was not sent at all. In the message, an empty list looks the same. */
 function isAbsent([only, ...more]: Path, request: Wire): boolean {
   return only?.kind === "field" && more.length === 0 && (request.json()[only.name] ?? null) === null;
 }
 
-/** Says in words what a bound asks for, where the validator's own would be strange to the caller. */
+/** Returns what a bound requires, in words, where the validator's own message would not help the caller. */
 function boundWords(path: Path, ruleId: string): string | undefined {
   const field = path.findLast((step) => step.kind === "field");
   const { type } = field ? getOption(field, boundsOf) : {};
@@ -105,7 +104,7 @@ function boundWords(path: Path, ruleId: string): string | undefined {
   return ruleId === "repeated.max_items" ? `expected at most ${type.value.maxItems} items` : undefined;
 }
 
-/** Says the bounds of an amount as the amount itself is written; no other number has decimals. */
+/** Returns the bounds of an amount as decimals, as amounts are written. Other numbers have no decimals. */
 function amountWords({ greaterThan, lessThan }: Int64Rules, places: number): string | undefined {
   if (places === 0 || greaterThan.case === undefined || lessThan.case !== "lte") return undefined;
   const [least, most] = [formatDecimal(greaterThan.value, places), formatDecimal(lessThan.value, places)];
@@ -114,13 +113,13 @@ function amountWords({ greaterThan, lessThan }: Int64Rules, places: number): str
     : `must be more than ${least}, at most ${most}`;
 }
 
-/** The public words of an enum: of these numbers, or of all. */
+/** Returns the public names of an enum's values: of these numbers, or of all. */
 function wordsOf({ values }: DescEnum, numbers: readonly number[]): string[] {
   const allowed = numbers.length === 0 ? values : values.filter(({ number }) => numbers.includes(number));
   return allowed.map((value) => getOption(value, word)).filter((text) => text !== "");
 }
 
-/** Writes a path through the message as the path through its public JSON. */
+/** Returns the path in the public JSON for a path in the message. */
 function publicPath(path: Path): string {
   let text = "";
   for (const step of path) {

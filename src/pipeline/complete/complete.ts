@@ -1,14 +1,15 @@
 /**
  * The life of a call to a model, once its caller is known and its request is valid:
  *
- *   candidates  the targets that may answer it, in the order in which they are tried
- *   estimate    the most that it may cost, by its own bounds and the model's price
- *   hold        that much of its payer's credit, in the ledger, before anything is sent
- *   attempt     one request to one target; as long as nothing was sent to the caller, a failed attempt is followed by another
- *   answer      the upstream's answer in the caller's own dialect, with headers that name model, upstream, attempts and times
- *   capture     the charge for what was used, at most what is held, once, however the call ends
+ *   candidates  finds the targets that may answer it, in the order in which they are tried (`candidates.ts`)
+ *   estimate    works out the most that it may cost, by its own bounds and the model's price (`charge/estimate.ts`)
+ *   hold        holds that much of the payer's credit in the ledger, before anything is sent (`charge/hold.ts`)
+ *   attempt     sends one request to one target (`attempt/attempt.ts`). As long as nothing was sent to the caller, a failed
+ *               attempt is followed by another (`send.ts`)
+ *   answer      returns the upstream's answer in the caller's dialect, with headers that say where it comes from
+ *   capture     charges what was used, at most what is held, once, however the call ends (`charge/capture.ts`)
  *
- * A ModelCall goes through these stages and carries what each has found. A call of several prompts is answered part by part,
+ * A ModelCall goes through these stages, and carries what each has found. A call of several prompts is answered part by part,
  * and is held and captured once.
  */
 
@@ -17,6 +18,7 @@ import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
 import type { Form, Input, Operation, Output } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
 import type { Ledger } from "../../ledger/contract.ts";
+import type { Signal } from "../../runtime/caller-abort.ts";
 import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { CallAttempt, createRunAttempt, noteAttempt } from "../attempt/attempt.ts";
 import { attemptOrSpare } from "../attempt/attempt-or-spare.ts";
@@ -57,6 +59,7 @@ export type Complete = <O extends Operation, F extends Form>(
 
 export function createComplete(options: CompleteOptions): Complete {
   const { send, capture } = options;
+  /** Estimates, holds, sends, and translates the answer: one attempt at one candidate. */
   const runAttempt = createRunAttempt(options);
 
   function complete(operation: Operation, form: Form, call: Call): MaybePromise<Answer> {
@@ -65,15 +68,12 @@ export function createComplete(options: CompleteOptions): Complete {
   }
 
   function answerPart(modelCall: ModelCall, part: Call): MaybePromise<Answer> {
+    const attemptAt = (candidate: Candidate, signal: Signal, isHedge: boolean) =>
+      attemptOrSpare(new CallAttempt(modelCall, part, candidate, signal, isHedge), runAttempt);
     return thenOrCatch(
-      () =>
-        send.send(modelCall, part, (candidate, signal, isHedge) =>
-          attemptOrSpare(new CallAttempt(modelCall, part, candidate, signal, isHedge), runAttempt),
-        ),
+      () => send.send(modelCall, part, attemptAt),
       (attempt) => answerOf(modelCall, attempt),
-      (error): never => {
-        throw withOrigin(modelCall, error);
-      },
+      (error) => refuse(modelCall, error),
     );
   }
 
@@ -128,14 +128,15 @@ function answerOf(modelCall: ModelCall, { answer, candidate, record }: CallAttem
   return answer.kind === "whole" ? { kind: "whole", body: answer.body, headers } : { ...answer, headers };
 }
 
-/** Returns a refusal with the headers that say where it comes from, if the call was sent anywhere. */
-function withOrigin(modelCall: ModelCall, error: unknown): unknown {
+/** Throws a refusal with the headers that say where it comes from, if the call was sent anywhere. */
+function refuse(modelCall: ModelCall, error: unknown): never {
   const { length } = modelCall.call.record.attempts;
-  return error instanceof Refusal && length > 0 ? error.with({ headers: originHeaders(modelCall, length) }) : error;
+  if (error instanceof Refusal && length > 0) throw error.with({ headers: originHeaders(modelCall, length) });
+  throw error;
 }
 
 function originHeaders({ call, lastCandidate, startedAt }: ModelCall, attempts: number): AnswerHeaders {
-  const { model, target }: Candidate = lastCandidate;
+  const { model, target } = lastCandidate;
   return {
     "x-gateway-model": model.id,
     "x-gateway-upstream": target.upstream,

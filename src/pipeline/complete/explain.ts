@@ -78,7 +78,7 @@ export interface ExplainOptions {
   readonly validate: Validate;
   readonly candidatesFor: CandidatesFor;
   readonly targets: Targets;
-  readonly left: LedgerStore["available"];
+  readonly available: LedgerStore["available"];
   /** Throws a Refusal where the caller accepts only a cached answer and there is none. */
   readonly cacheState: (asked: Operation, form: Form, call: Call) => CacheState;
   /** Milliseconds since 1970. */
@@ -146,7 +146,7 @@ async function explainTarget(
   candidate: Candidate,
   translateFor: Translator,
   estimated: EstimatedCall,
-  { left }: ExplainOptions,
+  { available }: ExplainOptions,
 ): Promise<ExplainedTarget> {
   const { header, caller } = estimated.call;
   const restMs = candidate.state.breaker.restMs();
@@ -159,7 +159,7 @@ async function explainTarget(
   }
   const { dropped, request } = translated;
   if (dropped.length > 0 && isStrict(header)) return { ...explained, dropped, refusal: wouldBeDropped(dropped) };
-  return { ...explained, dropped, ...explainHold(candidate, request, estimated, left(caller.keyId)) };
+  return { ...explained, dropped, ...explainHold(candidate, request, estimated, available(caller.keyId)) };
 }
 
 /** Explains what would be held, and whether the credit suffices for it. */
@@ -167,16 +167,16 @@ function explainHold(
   candidate: Candidate,
   request: Wire,
   estimated: EstimatedCall,
-  left: ReturnType<LedgerStore["available"]>,
+  credit: ReturnType<LedgerStore["available"]>,
 ): Pick<ExplainedTarget, "hold" | "refusal"> {
   try {
     const estimate = estimated.operation === "count_tokens" ? undefined : estimateOf(estimated, candidate, request);
     if (!estimate) return { hold: undefined, refusal: undefined };
     const { max, min, rates } = estimate;
-    const isShort = left.available < min;
-    const available = left.available === Number.POSITIVE_INFINITY ? undefined : left.available;
-    const outputBound = isShort ? undefined : affordableOutput(Math.min(max, left.available), estimate);
-    return { hold: { max, min, available, outputBound, rates }, refusal: isShort ? shortOf(min, left) : undefined };
+    const isShort = credit.available < min;
+    const available = credit.available === Number.POSITIVE_INFINITY ? undefined : credit.available;
+    const outputBound = isShort ? undefined : affordableOutput(Math.min(max, credit.available), estimate);
+    return { hold: { max, min, available, outputBound, rates }, refusal: isShort ? shortOf(min, credit) : undefined };
   } catch (error) {
     return { hold: undefined, refusal: refusalOf(error) };
   }

@@ -1,31 +1,29 @@
-/** Answers kept in memory, up to so many bytes and for so long: those that were not asked for longest make room. */
+/** AnswerCache keeps answers in memory, bounded in bytes and in time. The least recently used answers make room. */
 import { LRUCache } from "lru-cache";
-import { createRoom, type Room } from "./recorded-answer.ts";
+import { createRoom, type RecordedAnswer, type Room } from "./recorded-answer.ts";
 
-export interface KeptAnswer {
-  /** As `recorded-answer.ts` packs it. */
-  readonly packed: Buffer;
-  /** The model that answered, by the catalogue's id, and whether it had a price. */
+export interface CachedAnswer {
+  readonly recorded: RecordedAnswer;
+  /** The catalogue's id of the model that answered, and whether it had a price. */
   readonly model: string;
   readonly isPriced: boolean;
   /** What it cost at first, in millionths of the unit. */
   readonly cost: number;
-  /** What was left out on the way to its upstream: the header `x-gateway-dropped`. */
+  /** The header `x-gateway-dropped` of the answer. */
   readonly dropped: string | undefined;
   /** When it was answered, in milliseconds since 1970. */
   readonly at: number;
 }
 
 export interface AnswerCache {
-  find(key: string): KeptAnswer | undefined;
-  keep(key: string, answer: KeptAnswer): void;
+  find(key: string): CachedAnswer | undefined;
+  keep(key: string, answer: CachedAnswer): void;
   /** The longest answer that is kept, in bytes. */
-  readonly mostBytes: number;
-  /** Where answers are recorded that may be kept: as much again as is kept. */
+  readonly maxAnswerBytes: number;
+  /** The memory for answers that are being recorded: as much again as the cache may hold. */
   readonly room: Room;
-  /** How much it holds, in bytes. */
   bytes(): number;
-  /** How many answers it holds. */
+  /** The number of answers. */
   entries(): number;
 }
 
@@ -36,25 +34,25 @@ export interface AnswerCacheOptions {
   readonly clock: () => number;
 }
 
-/** No answer takes more than this part of the room of all. */
+/** No answer takes a larger share of the cache. */
 const largestShare = 1 / 8;
 
-/** What an answer takes besides its own bytes: its key, and its place among the others. */
+/** The bytes that an entry takes besides the answer. */
 const overhead = 512;
 
 export function createAnswerCache({ maxBytes, keepMs, clock }: AnswerCacheOptions): AnswerCache {
-  const answers = new LRUCache<string, KeptAnswer>({
+  const answers = new LRUCache<string, CachedAnswer>({
     maxSize: maxBytes,
-    sizeCalculation: ({ packed }) => packed.length + overhead,
+    sizeCalculation: ({ recorded }) => recorded.length + overhead,
     ttl: keepMs,
     perf: { now: clock },
-    // The clock is cheap to ask: it need not be remembered by a timer.
+    // The clock is cheap, so that the cache need not remember the time.
     ttlResolution: 0,
   });
   return {
     find: (key) => answers.get(key),
     keep: (key, answer) => void answers.set(key, answer),
-    mostBytes: Math.floor(maxBytes * largestShare),
+    maxAnswerBytes: Math.floor(maxBytes * largestShare),
     room: createRoom(maxBytes),
     bytes: () => answers.calculatedSize,
     entries: () => answers.size,

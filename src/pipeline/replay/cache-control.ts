@@ -1,24 +1,23 @@
 /**
- * What a caller would have of the cache, by the header `Cache-Control` of its request. Source: RFC 9111, 5.2.1. What is not
- * named here changes nothing.
+ * The header `Cache-Control` of a request. Source: RFC 9111, 5.2.1. Directives that are not read here have no effect.
  */
 
 export interface CacheControl {
-  /** Whether an answer that was kept will do. */
+  /** Whether the caller accepts a cached answer. */
   readonly mayRead: boolean;
-  /** Whether the answer may be kept. */
+  /** Whether the answer may be cached. */
   readonly mayKeep: boolean;
-  /** How old a kept answer may be, in milliseconds. */
+  /** The greatest age of a cached answer, in milliseconds. */
   readonly maxAgeMs: number;
-  /** Whether no other answer will do. */
-  readonly onlyKept: boolean;
+  /** Whether the caller accepts only a cached answer. */
+  readonly onlyCached: boolean;
 }
 
 const anything: CacheControl = {
   mayRead: true,
   mayKeep: true,
   maxAgeMs: Number.POSITIVE_INFINITY,
-  onlyKept: false,
+  onlyCached: false,
 };
 
 export function cacheControlOf(header: string | undefined): CacheControl {
@@ -30,7 +29,7 @@ export function cacheControlOf(header: string | undefined): CacheControl {
     mayRead: mayKeep && !directives.has("no-cache"),
     mayKeep,
     maxAgeMs: maxAge === undefined ? Number.POSITIVE_INFINITY : millisecondsOf(maxAge),
-    onlyKept: directives.has("only-if-cached"),
+    onlyCached: directives.has("only-if-cached"),
   };
 }
 
@@ -39,7 +38,7 @@ function directiveOf(text: string): [name: string, value: string] {
   return [name.trim().toLowerCase(), value.join("=").trim()];
 }
 
-/** An age that cannot be read is none at all: what was kept is too old for it. */
+/** An age that cannot be parsed counts as 0, so that no cached answer is fresh enough. */
 function millisecondsOf(seconds: string): number {
   const digits = seconds.replace(/^"(.*)"$/, "$1");
   return /^\d{1,12}$/.test(digits) ? Number(digits) * 1000 : 0;

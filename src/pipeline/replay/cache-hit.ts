@@ -13,7 +13,7 @@ import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { type ChargeCall, captureOnce } from "../charge/capture-once.ts";
 import { shortOf } from "../charge/hold.ts";
 import { serverTiming } from "../complete/server-timing.ts";
-import type { KeptAnswer } from "./answer-cache.ts";
+import type { CachedAnswer } from "./answer-cache.ts";
 import { bodyOf, framesOf } from "./recorded-answer.ts";
 
 export interface CacheHitOptions {
@@ -27,11 +27,11 @@ export interface CacheHitOptions {
 }
 
 /** Throws a Refusal. */
-export type AnswerHit = (hit: KeptAnswer, asked: Operation, form: Form, call: Call) => MaybePromise<Answer>;
+export type AnswerHit = (hit: CachedAnswer, asked: Operation, form: Form, call: Call) => MaybePromise<Answer>;
 
 /** A call that is answered from the cache. */
 interface HitCall {
-  readonly hit: KeptAnswer;
+  readonly hit: CachedAnswer;
   readonly call: Call;
   readonly operation: Operation;
   /** In millionths of the unit. */
@@ -77,8 +77,8 @@ function answerTo(hitCall: HitCall, form: Form, timing: string): Answer {
   const { hit, operation, arrivedAt } = hitCall;
   const headers = headersOf(hit, arrivedAt, timing);
   const desc = operations[operation][form];
-  if (form === "whole") return { kind: "whole", body: bodyOf(desc, hit.packed), headers };
-  const frames = framesOf(desc, hit.packed, () => {
+  if (form === "whole") return { kind: "whole", body: bodyOf(desc, hit.recorded), headers };
+  const frames = framesOf(desc, hit.recorded, () => {
     hitCall.isOver = true;
   });
   return { kind: "stream", frames, headers };
@@ -108,7 +108,7 @@ function rowOf(hitCall: HitCall, outcome: Outcome, endedAt: number, firstByteAt:
   };
 }
 
-function headersOf({ model, dropped, at }: KeptAnswer, now: number, timing: string): AnswerHeaders {
+function headersOf({ model, dropped, at }: CachedAnswer, now: number, timing: string): AnswerHeaders {
   return {
     "x-gateway-cache": "hit",
     age: String(Math.max(0, Math.floor((now - at) / 1000))),

@@ -1,11 +1,11 @@
 /**
- * Answers requests from memory that were answered before: the same bytes, of the same account, to the same model. Off unless
- * the configuration asks for it.
+ * The response cache: answers a request from memory if the same account has sent the same bytes to the same model before. It is
+ * off unless the configuration asks for it.
  *
- * What was answered in full is kept, whole or streamed, and told again as it was told at first; never what failed, broke off
- * or was left. Who may not use the model gets nothing from here, and `Cache-Control` of the request is honoured: who wants
- * only what is kept would not pay for more, also where nothing is. Of two same requests at once both are sent: neither waits
- * for the other, which may take minutes and fail.
+ * Only complete answers are cached, unary or streamed, and they are sent again as they were sent at first. A caller that may not
+ * use the model gets nothing from the cache. `Cache-Control` of the request is honoured: a caller that accepts only a cached answer
+ * is never charged for another, also where the cache is off. Of two equal requests at once both are sent: neither waits for the
+ * other, which may take minutes and fail.
  */
 import { createHash } from "node:crypto";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
@@ -19,21 +19,21 @@ import { mayCallUnpriced } from "../admit/authorize.ts";
 import { modelsOf } from "../complete/candidates.ts";
 import type { Complete } from "../complete/complete.ts";
 import type { CacheState } from "../complete/explain.ts";
-import type { AnswerCache, KeptAnswer } from "./answer-cache.ts";
+import type { AnswerCache, CachedAnswer } from "./answer-cache.ts";
 import { cacheControlOf } from "./cache-control.ts";
 import { type CacheHitOptions, createCacheHit } from "./cache-hit.ts";
 import { createRecording } from "./recorded-answer.ts";
 
 export interface CacheOptions extends CacheHitOptions {
-  /** Undefined where no answer is kept. */
+  /** Undefined where the cache is off. */
   readonly cache: AnswerCache | undefined;
   readonly catalog: Catalog;
 }
 
-/** Responses have ids of their own, and are kept by them; counting tokens is free. */
-const kept: ReadonlySet<Operation> = new Set(["chat", "messages", "completions", "embeddings", "speech"]);
+/** The operations that are cached. Responses are stored by their own ids, and counting tokens is free. */
+const cached: ReadonlySet<Operation> = new Set(["chat", "messages", "completions", "embeddings", "speech"]);
 
-/** The headers that change an answer. */
+/** The request headers that change an answer. */
 const headers = ["x-gateway-strict", "anthropic-version", "anthropic-beta"];
 
 export function withCache(complete: Complete, options: CacheOptions): Complete {
@@ -49,14 +49,14 @@ export function withCache(complete: Complete, options: CacheOptions): Complete {
     }
     return keeping(await forward(complete, asked, form, call), call, options, place);
   };
-  // Most calls have nothing to do with it, and wait for nothing here.
+  // Calls that do not use the cache wait for nothing here.
   return ((asked: Operation, form: Form, call: Call) => {
     const found = lookUp(asked, form, call, options);
     return found ? answer(found, asked, form, call) : forward(complete, asked, form, call);
   }) as Complete;
 }
 
-/** Says beforehand whether a call would be answered from here; empty where no answer to it is kept. Throws a Refusal. */
+/** Returns a function that tells whether a call would be answered from the cache; empty where it would not be used. */
 export function createCacheState(options: CacheOptions) {
   return (asked: Operation, form: Form, call: Call): CacheState => {
     const found = lookUp(asked, form, call, options);
@@ -67,20 +67,20 @@ export function createCacheState(options: CacheOptions) {
   };
 }
 
-/** What the cache has for a call, and where an answer to it would stand. */
+/** What the cache has for a call, and the place of a new answer. */
 interface Found {
-  readonly hit: KeptAnswer | undefined;
-  /** The model that is asked first. */
+  readonly hit: CachedAnswer | undefined;
+  /** The id of the model that is tried first. */
   readonly model: string;
-  /** Undefined where the caller wants no other answer. */
+  /** Undefined where the caller accepts only a cached answer. */
   readonly place: Place | undefined;
 }
 
-/** Returns undefined for a call that the cache is not for. Throws a Refusal where its key may not use its models. */
+/** Returns undefined for a call that does not use the cache. Throws a Refusal where its key may not use its models. */
 function lookUp(asked: Operation, form: Form, call: Call, { catalog, cache, clock }: CacheOptions): Found | undefined {
-  const { mayRead, mayKeep, maxAgeMs, onlyKept } = cacheControlOf(call.header("cache-control"));
-  const within = kept.has(asked) ? cache : undefined;
-  if (!onlyKept && !(within && mayKeep)) return undefined;
+  const { mayRead, mayKeep, maxAgeMs, onlyCached } = cacheControlOf(call.header("cache-control"));
+  const within = cached.has(asked) ? cache : undefined;
+  if (!onlyCached && !(within && mayKeep)) return undefined;
   const models = modelsOf(asked, call as Call<Input<Operation>>, catalog);
   const [first] = models;
   const model = first.id;
@@ -88,15 +88,15 @@ function lookUp(asked: Operation, form: Form, call: Call, { catalog, cache, cloc
   const key = keyOf(asked, form, call, models);
   const found = mayRead ? within.find(key) : undefined;
   const hit = found && isFresh(found, maxAgeMs, clock()) ? found : undefined;
-  return { hit, model, place: onlyKept ? undefined : { cache: within, key, model: first } };
+  return { hit, model, place: onlyCached ? undefined : { cache: within, key, model: first } };
 }
 
 function forward(complete: Complete, asked: Operation, form: Form, call: Call): MaybePromise<Answer> {
   return complete(asked, form, call as Call<Input<Operation>>) as MaybePromise<Answer>;
 }
 
-/** Nothing is as fresh as what is asked for anew, which is what an age of 0 means. */
-function isFresh({ at }: KeptAnswer, maxAgeMs: number, now: number): boolean {
+/** Reports whether an answer is fresh enough. With a maximum age of 0 none is. */
+function isFresh({ at }: CachedAnswer, maxAgeMs: number, now: number): boolean {
   return maxAgeMs > 0 && now - at <= maxAgeMs;
 }
 
@@ -117,7 +117,7 @@ function keyOf(
   return hash.update(request.bytes()).digest("base64");
 }
 
-/** Where and under which key an answer is kept, and the model that has to have given it. */
+/** The place of a new answer, and the model that must have given it. */
 interface Place {
   readonly cache: AnswerCache;
   readonly key: string;
@@ -125,41 +125,41 @@ interface Place {
 }
 
 /**
- * Passes the answer on, and keeps it if it is answered in full. What a further model answered, because the first one failed,
- * is not what callers get when that is well again.
+ * Passes the answer on, and caches it if it is complete. The answer of a fallback model is not cached: the next caller shall get the
+ * first model's again.
  */
 function keeping(answer: Answer, call: Call, { clock }: CacheOptions, place: Place): Answer {
   const { cache } = place;
-  const told: AnswerHeaders = { ...answer.headers, "x-gateway-cache": "miss" };
-  const recording = createRecording(cache.mostBytes, cache.room);
+  const headers: AnswerHeaders = { ...answer.headers, "x-gateway-cache": "miss" };
+  const recording = createRecording(cache.maxAnswerBytes, cache.room);
   const keep = () => {
     const { outcome, gaveUp, model = "", cost = 0 } = call.record;
     const mayKeep = outcome === Outcome.ANSWERED && !gaveUp && !isCut(call) && model === place.model.id;
-    const packed = mayKeep ? recording.packed() : undefined;
-    if (!packed) return;
+    const recorded = mayKeep ? recording.answer() : undefined;
+    if (!recorded) return;
     const isPriced = place.model.price !== undefined;
-    cache.keep(place.key, { packed, model, isPriced, cost, dropped: told["x-gateway-dropped"], at: clock() });
+    cache.keep(place.key, { recorded, model, isPriced, cost, dropped: headers["x-gateway-dropped"], at: clock() });
   };
-  if (answer.kind === "stream") return { ...answer, headers: told, frames: recorded(answer.frames, recording, keep) };
+  if (answer.kind === "stream") return { ...answer, headers, frames: recordFrames(answer.frames, recording, keep) };
   recording.add([answer.body]);
   keep();
   recording.end();
-  return { ...answer, headers: told };
+  return { ...answer, headers };
 }
 
-/** Whether it may have ended where its credit did: the next who asks may have more. */
+/** Reports whether the answer may have been cut short by the caller's credit: the next caller may have more. */
 function isCut({ record: { outputBound, used } }: Call): boolean {
   return outputBound !== undefined && used !== undefined && used.output >= outputBound;
 }
 
-/** What a batch is made of is looked at when it has been handed over: nobody waits for that. */
-function recorded(frames: Frames, recording: ReturnType<typeof createRecording>, over: () => void): Frames {
+/** Records each batch after it was passed on, so that the caller does not wait for that. */
+function recordFrames(frames: Frames, recording: ReturnType<typeof createRecording>, over: () => void): Frames {
   return pushStream((take) => {
-    const told = forEach(frames, (batch) => {
+    const passed = forEach(frames, (batch) => {
       const taken = take(batch);
       recording.add(batch);
       return taken;
     });
-    return told.then(over).finally(() => recording.end());
+    return passed.then(over).finally(() => recording.end());
   });
 }

@@ -1,4 +1,4 @@
-/** The header `Idempotency-Key`: what a client sends along when it repeats a request and would not have it done again. */
+/** The header `Idempotency-Key`, by which a client may repeat a request without having it executed again. */
 import type { Call } from "../../call/call.ts";
 import { invalidValue } from "../../call/refusals.ts";
 

@@ -1,27 +1,29 @@
 /**
- * Answers in one piece of memory, to be told once more: collected while they pass, and told again in the same batches and
- * the same bytes.
+ * Records answers while they are sent, to send them again in the same batches and the same bytes.
  *
- * One piece, for a thousand frames of a stream would take several times their own bytes as a thousand things; and what it
- * takes can be told exactly.
+ * A recorded answer is one buffer: the frames of a stream as objects would take several times their bytes, and the size of one
+ * buffer is known exactly.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../../call/call.ts";
 import { decode, type EncodedAnswer, encode } from "../../wire/encoded.ts";
 import type { Wire } from "../../wire/wire.ts";
 
+/** RecordedAnswer is the frames of an answer, each with a head that says its kind, length, and whether it ends a batch. */
+export type RecordedAnswer = Buffer;
+
 export interface Recording {
-  /** Takes the next part of the answer: a whole one is one batch of one. */
+  /** Adds the next batch of the answer. A unary answer is one batch of one message. */
   add(batch: readonly Wire[]): void;
-  /** Returns what was collected; undefined where it grew too long. */
-  packed(): Buffer | undefined;
-  /** Lets go of what was collected. */
+  /** Returns the recorded answer; undefined where it grew too long. */
+  answer(): RecordedAnswer | undefined;
+  /** Frees the memory of the recording. */
   end(): void;
 }
 
-/** Memory that recordings share, so that many at once take no more of it than a few. */
+/** Room is the memory that all recordings share. */
 export interface Room {
-  /** Takes so many bytes; false where they are not there. */
+  /** Takes bytes, and reports whether there were as many. */
   take(bytes: number): boolean;
   give(bytes: number): void;
 }
@@ -29,9 +31,9 @@ export interface Room {
 export function createRoom(bytes: number): Room {
   let left = bytes;
   return {
-    take(wanted) {
-      if (wanted > left) return false;
-      left -= wanted;
+    take(count) {
+      if (count > left) return false;
+      left -= count;
       return true;
     },
     give(back) {
@@ -42,15 +44,15 @@ export function createRoom(bytes: number): Room {
 
 const unbounded: Room = { take: () => true, give: () => {} };
 
-/** Before each frame: what it is, in a byte, and its length, in four. */
+/** The head of each frame: its kind in one byte, and its length in four. */
 const headBytes = 5;
 const jsonBit = 1;
 const lastOfBatchBit = 2;
-/** What a frame takes besides while it is one of many things. */
+/** The bytes that a frame takes besides its own while it is being recorded. */
 const pieceBytes = 256;
 
-/** `mostBytes` is how long it may grow: what goes beyond, or finds no room, is let go of at once. */
-export function createRecording(mostBytes: number, room = unbounded): Recording {
+/** A recording that grows beyond `maxBytes`, or finds no room, is freed at once. */
+export function createRecording(maxBytes: number, room = unbounded): Recording {
   let pieces: Buffer[] | undefined = [];
   let size = 0;
   let taken = 0;
@@ -63,12 +65,12 @@ export function createRecording(mostBytes: number, room = unbounded): Recording 
 
   function take({ isJson, bytes }: EncodedAnswer, isLast: boolean): void {
     size += headBytes + bytes.length;
-    const wanted = bytes.length + pieceBytes;
-    if (!pieces || size > mostBytes || !room.take(wanted)) {
+    const needed = bytes.length + pieceBytes;
+    if (!pieces || size > maxBytes || !room.take(needed)) {
       end();
       return;
     }
-    taken += wanted;
+    taken += needed;
     const head = Buffer.allocUnsafe(headBytes);
     head[0] = (isJson ? jsonBit : 0) | (isLast ? lastOfBatchBit : 0);
     head.writeUInt32LE(bytes.length, 1);
@@ -79,47 +81,50 @@ export function createRecording(mostBytes: number, room = unbounded): Recording 
     add(batch) {
       for (let i = 0; pieces && i < batch.length; i++) take(encode(batch[i] as Wire), i === batch.length - 1);
     },
-    // Memory of its own: a piece of the pool would keep all that the pool holds.
-    packed: () => pieces && copied(pieces, size),
+    // Copied out of Node's buffer pool: a slice would keep the whole pool in memory.
+    answer: () => pieces && copied(pieces, size),
     end,
   };
 }
 
-function copied(pieces: readonly Buffer[], size: number): Buffer {
-  const packed = Buffer.allocUnsafeSlow(size);
+function copied(pieces: readonly Buffer[], size: number): RecordedAnswer {
+  const recorded: RecordedAnswer = Buffer.allocUnsafeSlow(size);
   let at = 0;
-  for (const piece of pieces) at += piece.copy(packed, at);
-  return packed;
+  for (const piece of pieces) at += piece.copy(recorded, at);
+  return recorded;
 }
 
-/** Reads one batch after another, as they are asked for. */
-export function* batchesOf<D extends DescMessage>(desc: D, packed: Buffer): Generator<readonly Wire<D>[], void> {
+/** Yields the batches of a recorded answer. */
+export function* batchesOf<D extends DescMessage>(
+  desc: D,
+  recorded: RecordedAnswer,
+): Generator<readonly Wire<D>[], void> {
   let batch: Wire<D>[] = [];
-  for (let at = 0; at < packed.length; ) {
-    const kind = packed[at] as number;
+  for (let at = 0; at < recorded.length; ) {
+    const kind = recorded[at] as number;
     const from = at + headBytes;
-    at = from + packed.readUInt32LE(at + 1);
-    batch.push(decode(desc, { isJson: (kind & jsonBit) !== 0, bytes: packed.subarray(from, at) }));
+    at = from + recorded.readUInt32LE(at + 1);
+    batch.push(decode(desc, { isJson: (kind & jsonBit) !== 0, bytes: recorded.subarray(from, at) }));
     if ((kind & lastOfBatchBit) === 0) continue;
     yield batch;
     batch = [];
   }
 }
 
-/** Returns the body of a whole answer. */
-export function bodyOf<D extends DescMessage>(desc: D, packed: Buffer): Wire<D> {
-  const [[body] = []] = batchesOf(desc, packed);
-  if (!body) throw new Error("nothing was packed");
+/** Returns the body of a recorded unary answer. */
+export function bodyOf<D extends DescMessage>(desc: D, recorded: RecordedAnswer): Wire<D> {
+  const [[body] = []] = batchesOf(desc, recorded);
+  if (!body) throw new Error("the recorded answer is empty");
   return body;
 }
 
-/** Tells a stream once more, batch by batch. `onLast` is told before the last one is handed over. */
+/** Yields the batches of a recorded stream. Calls `onLast` before it yields the last one. */
 export async function* framesOf<D extends DescMessage>(
   desc: D,
-  packed: Buffer,
+  recorded: RecordedAnswer,
   onLast: () => void = () => {},
 ): Frames<D> {
-  const batches = batchesOf(desc, packed);
+  const batches = batchesOf(desc, recorded);
   for (let step = batches.next(); !step.done; ) {
     const next = batches.next();
     if (next.done) onLast();

@@ -1,59 +1,59 @@
 /**
- * Calls under an Idempotency-Key that run: one at a time under each key. In this process who comes second waits for the
- * first; in another it is refused for the moment.
+ * Claims idempotency keys for running calls: one call at a time under each key. A second call in the same process waits for the
+ * first; in another process it is refused, and may be repeated in a moment.
  *
- * A claim outlives its process for as long as a hold does. While any call runs its deadline is moved on; no timer runs
- * where none does.
+ * The claim of a process that died expires when its holds do. While calls run, a timer extends their claims; without calls there is
+ * no timer.
  */
 import { cancelled, idempotencyConflict, idempotencyRunning, replayTooLarge } from "../../call/refusals.ts";
 import { holdMs } from "../../ledger/contract.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import type { Claim, ReplayStore } from "../../storage/answers/replays.ts";
 
-/** What was kept of a call, and which call that was. */
-export interface Kept {
+/** The stored answer of an earlier call, and the id of that call. */
+export interface StoredAnswer {
   readonly requestId: string;
   readonly answer: Buffer;
 }
 
-/** A call that is this one's to make. */
-export interface Turn {
-  /** Keeps its answer; undefined where it is too long. */
+/** HeldClaim is the claim of a key by one running call. */
+export interface HeldClaim {
+  /** Stores the call's answer; undefined where it is too long. */
   keep(answer: Buffer | undefined): Promise<void>;
-  /** Says that it is over, once: where no answer was kept, the key is given back. */
+  /** Ends the claim. Where no answer was stored, the key is free again. Later calls have no effect. */
   end(): void;
 }
 
 export interface ClaimsOptions {
   readonly store: ReplayStore;
-  /** This process, among those that share the database. */
+  /** The id of this process among those that share the database. */
   readonly node: string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Told of what went wrong where nobody waits. */
+  /** Called with errors that no caller waits for. */
   readonly onError: (error: unknown) => void;
 }
 
 export type Asking = Pick<Claim, "accountId" | "keyHash" | "requestHash" | "requestId">;
 
-/** Waits until it is the call's turn, or its answer is there. Throws a Refusal. */
-export type TakeTurn = (asking: Asking, signal: Signal) => Promise<Turn | Kept>;
+/** Waits until the key is free, and claims it, or returns the answer that was stored meanwhile. Rejects with a Refusal. */
+export type ClaimKey = (asking: Asking, signal: Signal) => Promise<HeldClaim | StoredAnswer>;
 
 const renewMs = 20_000;
 
-interface First {
+interface RunningCall {
   readonly requestHash: string;
   readonly over: Promise<void>;
 }
 
-export function createClaims({ store, node, clock, onError }: ClaimsOptions): TakeTurn {
-  const running = new Map<string, First>();
+export function createClaims({ store, node, clock, onError }: ClaimsOptions): ClaimKey {
+  const running = new Map<string, RunningCall>();
   let renewing: NodeJS.Timeout | undefined;
 
   const writeLater = (work: () => void) => void store.whenFree(work).catch(onError);
   const renew = () => writeLater(() => store.renew(node, clock() + holdMs));
 
-  function begin(claim: Claim, place: string): Turn {
+  function begin(claim: Claim, place: string): HeldClaim {
     const { promise: over, resolve } = Promise.withResolvers<void>();
     running.set(place, { requestHash: claim.requestHash, over });
     renewing ??= setInterval(renew, renewMs).unref();
@@ -82,26 +82,26 @@ export function createClaims({ store, node, clock, onError }: ClaimsOptions): Ta
     return claimed.kind === "claimed" ? begin(claim, place) : claimed;
   }
 
-  const takeTurn: TakeTurn = async (asking, signal) => {
+  const claimKey: ClaimKey = async (asking, signal) => {
     const place = `${asking.accountId} ${asking.keyHash}`;
     for (let first = running.get(place); first; first = running.get(place)) {
       if (first.requestHash !== asking.requestHash) throw idempotencyConflict();
-      await unlessLeft(first.over, signal);
+      await unlessAborted(first.over, signal);
     }
     const now = clock();
     const claim: Claim = { ...asking, node, now, expiresAt: now + holdMs };
-    // What was waited for at the database may have been claimed here meanwhile.
+    // While this call waited for the database, another call of this process may have claimed the key.
     const claimed = await store.whenFree(() => (running.has(place) ? undefined : claimNow(claim, place)));
-    if (!claimed) return takeTurn(asking, signal);
+    if (!claimed) return claimKey(asking, signal);
     if ("end" in claimed || claimed.kind === "answered") return claimed;
     if (claimed.kind === "running") throw idempotencyRunning();
     throw claimed.kind === "conflict" ? idempotencyConflict() : replayTooLarge();
   };
-  return takeTurn;
+  return claimKey;
 }
 
-/** Waits, and no longer than the caller does. */
-function unlessLeft(over: Promise<void>, signal: Signal): Promise<void> {
+/** Waits for another call to end. Rejects with a Refusal where the caller disconnects before. */
+function unlessAborted(over: Promise<void>, signal: Signal): Promise<void> {
   return new Promise((resolve, reject) => {
     const left = () => reject(cancelled());
     if (signal.aborted) return left();

@@ -1,32 +1,30 @@
 /**
- * An answer as it is kept for the repetitions of its request: what it said of itself, and the answer, as one text that is
- * encrypted (`seal.ts`).
+ * The stored form of an answer, for repetitions of its request: its headers and its body, encrypted together (`seal.ts`).
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders } from "../../call/call.ts";
 import type { Form } from "../../call/operations.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import { bodyOf, framesOf } from "./recorded-answer.ts";
+import { bodyOf, framesOf, type RecordedAnswer } from "./recorded-answer.ts";
 import { open, seal } from "./seal.ts";
 
-/** The longest answer that is kept, in bytes: a body, or the frames of a stream. */
-export const mostBytes = 16 * 1024 * 1024;
-const mostHeadBytes = 64 * 1024;
+/** The longest answer that is stored, in bytes: a body, or the frames of a stream. */
+export const maxReplayBytes = 16 * 1024 * 1024;
+const maxHeadBytes = 64 * 1024;
 
 export interface ReplayText {
-  /** The model that answered, by the catalogue's id. */
+  /** The catalogue's id of the model that answered. */
   readonly model: string;
   readonly headers: AnswerHeaders | undefined;
-  /** As `recorded-answer.ts` packs it. */
-  readonly packed: Buffer;
+  readonly recorded: RecordedAnswer;
 }
 
-/** `bound` is what the answer belongs to. */
-export function sealReplay({ model, headers, packed }: ReplayText, secret: Buffer, bound: string): Promise<Buffer> {
+/** `bound` is authenticated with the answer, which opens only with the same. */
+export function sealReplay({ model, headers, recorded }: ReplayText, secret: Buffer, bound: string): Promise<Buffer> {
   const head = Buffer.from(JSON.stringify({ model, headers: keptHeaders(headers) }));
   const length = Buffer.alloc(4);
   length.writeUInt32LE(head.length);
-  return seal(Buffer.concat([length, head, packed]), secret, bound);
+  return seal(Buffer.concat([length, head, recorded]), secret, bound);
 }
 
 export interface Replay {
@@ -35,7 +33,7 @@ export interface Replay {
   readonly answer: Answer;
 }
 
-/** Throws where it is no answer to this request. */
+/** Rejects where the answer belongs to another request. */
 export async function openReplay(
   sealed: Buffer,
   secret: Buffer,
@@ -43,20 +41,20 @@ export async function openReplay(
   desc: DescMessage,
   form: Form,
 ): Promise<Replay> {
-  const text = await open(sealed, secret, bound, mostBytes + mostHeadBytes);
+  const text = await open(sealed, secret, bound, maxReplayBytes + maxHeadBytes);
   const from = 4 + text.readUInt32LE();
   const { model, headers } = JSON.parse(text.toString("utf8", 4, from)) as Pick<Replay, "model" | "headers">;
   const cost = { "x-gateway-cost": formatDecimal(0) };
   const told = { ...headers, "x-gateway-replayed": "true" };
-  const packed = text.subarray(from);
+  const recorded = text.subarray(from);
   return form === "whole"
-    ? { model, headers: { ...told, ...cost }, answer: { kind: "whole", body: bodyOf(desc, packed) } }
-    : { model, headers: told, answer: { kind: "stream", frames: framesOf(desc, packed), trailers: () => cost } };
+    ? { model, headers: { ...told, ...cost }, answer: { kind: "whole", body: bodyOf(desc, recorded) } }
+    : { model, headers: told, answer: { kind: "stream", frames: framesOf(desc, recorded), trailers: () => cost } };
 }
 
-/** What an answer says of itself, and would say again: not what it cost, nor where its time went. */
+/** Returns the headers that hold for a replay too: not those of cost and time. */
 function keptHeaders(headers: AnswerHeaders = {}): AnswerHeaders {
-  const own = Object.entries(headers).filter(([name]) => name.startsWith("x-gateway-") && !passing.has(name));
+  const own = Object.entries(headers).filter(([name]) => name.startsWith("x-gateway-") && !notReplayed.has(name));
   return Object.fromEntries(own);
 }
-const passing: ReadonlySet<string> = new Set(["x-gateway-cost", "x-gateway-usage", "x-gateway-cache"]);
+const notReplayed: ReadonlySet<string> = new Set(["x-gateway-cost", "x-gateway-usage", "x-gateway-cache"]);

@@ -1,9 +1,9 @@
 /**
- * Calls of models that a client may repeat without having them made, and paid, again: those with an `Idempotency-Key`.
+ * Replays: a model call with an `Idempotency-Key` may be repeated without being made, and charged, again.
  *
- * The same account's same request under the same key, within a day, is told what the first was answered. Another request
- * under it is refused, for one of the two is a mistake. A call that failed, broke off or was left is no answer: its
- * repetition is made anew. The answer is written down before the last of it is handed over, right after it was charged.
+ * The same request of the same account under the same key gets the first answer again, within a day. Another request under that key
+ * is refused, because one of the two is a mistake. A call that failed, broke off, or whose caller disconnected is not stored: its
+ * repetition is made anew. The answer is stored before the last of it is sent, right after it was captured.
  */
 import { createHash, type Hash, hash } from "node:crypto";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
@@ -17,36 +17,36 @@ import { canonicalText, writeCanonical } from "../../wire/canonical.ts";
 import { authorizeModel } from "../admit/authorize.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { createRecording, type Recording } from "./recorded-answer.ts";
-import { type ClaimsOptions, createClaims, type Kept, type Turn } from "./replay-claims.ts";
-import { mostBytes, openReplay, sealReplay } from "./replay-text.ts";
+import { type ClaimsOptions, createClaims, type HeldClaim, type StoredAnswer } from "./replay-claims.ts";
+import { maxReplayBytes, openReplay, sealReplay } from "./replay-text.ts";
 
 export interface ReplayOptions extends ClaimsOptions {
   readonly catalog: Catalog;
-  /** Closing waits for what is begun here. */
+  /** Closing the ledger waits for calls that have begun. */
   readonly ledger: Pick<Ledger, "begin">;
 }
 
-/** Wraps what answers a call of a model. */
+/** Wraps the handler of a model call. */
 export type Replays = (asked: Operation, form: Form, handler: Handler) => Handler;
 
-/** What a repetition has in common with the call that it repeats. */
-interface Same {
+/** What a call and its repetition have in common. */
+interface Identity {
   readonly keyHash: string;
   readonly requestHash: string;
-  /** What the answer is encrypted with: it follows from key and request, and is written down nowhere. */
+  /** The secret that encrypts the answer. It is derived from key and request, and stored nowhere. */
   readonly secret: Buffer;
 }
 
 export function createReplays(options: ReplayOptions): Replays {
-  const takeTurn = createClaims(options);
+  const claimKey = createClaims(options);
   const repeatable = async (key: string, asked: Operation, form: Form, handler: Handler, call: Call) => {
-    const same = await sameOf(key, asked, form, call);
-    const { keyHash, requestHash } = same;
+    const identity = await identityOf(key, asked, form, call);
+    const { keyHash, requestHash } = identity;
     const asking = { accountId: call.caller.accountId, keyHash, requestHash, requestId: call.id };
-    const turn = await takeTurn(asking, call.signal);
-    return "answer" in turn
-      ? replayed(turn, same, asked, form, call, options.catalog)
-      : made(handler, call, makingOf(turn, same, call, options));
+    const claimed = await claimKey(asking, call.signal);
+    return "answer" in claimed
+      ? replayed(claimed, identity, asked, form, call, options.catalog)
+      : made(handler, call, makingOf(claimed, identity, call, options));
   };
   return (asked, form, handler) => (call) => {
     const key = idempotencyKeyOf(call.header);
@@ -54,52 +54,52 @@ export function createReplays(options: ReplayOptions): Replays {
   };
 }
 
-function sameOf(key: string, asked: Operation, form: Form, { request }: Call): MaybePromise<Same> {
+function identityOf(key: string, asked: Operation, form: Form, { request }: Call): MaybePromise<Identity> {
   const hashes = [createHash("sha256").update("replay request\n"), createHash("sha256").update("replay secret\n")];
   const take = (text: string) => {
     for (const each of hashes) each.update(text);
   };
   take(`${key}\n${asked} ${form}\n`);
-  const told = (): Same => ({
+  const identity = (): Identity => ({
     keyHash: hash("sha256", `replay key\n${asked}\n${key}`, "hex"),
     requestHash: (hashes[0] as Hash).digest("hex"),
     secret: (hashes[1] as Hash).digest(),
   });
-  // The form is said by the RPC; the request may say it once more.
+  // The RPC determines the form of the answer; `stream` only repeats it.
   const without = ["stream"];
-  if (request.isLong) return runInSlices(writeCanonical(request.desc, request.message(), without, take)).then(told);
+  if (request.isLong) return runInSlices(writeCanonical(request.desc, request.message(), without, take)).then(identity);
   take(canonicalText(request.desc, request.message(), without));
-  return told();
+  return identity();
 }
 
-/** A call that is made under a key. */
+/** A call that is made under a claimed key. */
 interface Making {
   readonly recording: Recording;
-  /** Whether it was answered in full, and charged. */
+  /** Reports whether the call was answered completely, and captured. */
   isAnswered(): boolean;
-  /** Writes down what was recorded. It never throws: what cannot be kept is told all the same, for it has been paid. */
+  /** Stores what was recorded. It never rejects: an answer that cannot be stored is sent all the same, because it is paid. */
   keep(headers: AnswerHeaders | undefined): Promise<void>;
-  /** Says that it is over, once or more. */
+  /** Ends the claim. Later calls have no effect. */
   end(): void;
 }
 
-function makingOf(turn: Turn, same: Same, { record }: Call, { ledger, onError }: ReplayOptions): Making {
-  const recording = createRecording(mostBytes);
+function makingOf(claim: HeldClaim, identity: Identity, { record }: Call, { ledger, onError }: ReplayOptions): Making {
+  const recording = createRecording(maxReplayBytes);
   let isDone: (() => void) | undefined = ledger.begin();
   return {
     recording,
     isAnswered: () => record.outcome === Outcome.ANSWERED,
     async keep(headers) {
       try {
-        const packed = recording.packed();
-        const told = packed && { model: record.model ?? "", headers, packed };
-        await turn.keep(told && (await sealReplay(told, same.secret, same.keyHash)));
+        const recorded = recording.answer();
+        const replay = recorded && { model: record.model ?? "", headers, recorded };
+        await claim.keep(replay && (await sealReplay(replay, identity.secret, identity.keyHash)));
       } catch (error) {
         onError(error);
       }
     },
     end() {
-      turn.end();
+      claim.end();
       isDone?.();
       isDone = undefined;
     },
@@ -124,15 +124,15 @@ async function made(handler: Handler, call: Call, making: Making): Promise<Answe
   }
   const { signal } = call;
   let isRead = false;
-  // Frames that nobody began to read have no end of their own.
-  const left = () => isRead || making.end();
-  if (signal.aborted) left();
-  else signal.addEventListener("abort", left, { once: true });
-  return { ...answer, frames: recorded(answer, making, () => (isRead = true)) };
+  // Frames that are never read have no end of their own.
+  const aborted = () => isRead || making.end();
+  if (signal.aborted) aborted();
+  else signal.addEventListener("abort", aborted, { once: true });
+  return { ...answer, frames: recordFrames(answer, making, () => (isRead = true)) };
 }
 
-/** The batch that holds the end comes with the charge, and what follows at once: that is handed over when it is kept. */
-async function* recorded({ frames, headers }: Streamed, making: Making, onRead: () => void): Frames {
+/** Records a stream. Its last batches, which arrive once the call is captured, are held back until the answer is stored. */
+async function* recordFrames({ frames, headers }: Streamed, making: Making, onRead: () => void): Frames {
   onRead();
   const last: Parameters<Recording["add"]>[0][] = [];
   let failure: { readonly error: unknown } | undefined;
@@ -145,7 +145,7 @@ async function* recorded({ frames, headers }: Streamed, making: Making, onRead: 
       }
       if (making.isAnswered()) {
         await making.keep(headers);
-        // Who waits for it need not wait for a slow reader.
+        // A repetition that waits for this call need not wait for a slow reader.
         making.end();
       }
     } catch (error) {
@@ -159,20 +159,20 @@ async function* recorded({ frames, headers }: Streamed, making: Making, onRead: 
 }
 type Streamed = Answer & { readonly kind: "stream" };
 
-/** Tells what was kept. It costs nothing, and whether the key may use the model is asked again. */
+/** Answers with the stored answer, at no cost. The key's permission for the model is checked again. */
 async function replayed(
-  { requestId, answer }: Kept,
-  { secret, keyHash }: Same,
+  { requestId, answer }: StoredAnswer,
+  { secret, keyHash }: Identity,
   asked: Operation,
   form: Form,
   { caller, record, request }: Call,
   catalog: Catalog,
 ): Promise<Answer> {
   const { kind } = operations[asked];
-  const told = await openReplay(answer, secret, keyHash, operations[asked][form], form);
-  const { model, headers } = told;
+  const replay = await openReplay(answer, secret, keyHash, operations[asked][form], form);
+  const { model, headers } = replay;
   const { model: name } = request.outline();
   authorizeModel(caller, catalog.find(model, kind), typeof name === "string" ? name : undefined);
   Object.assign(record, { operation: asked, form, model, replayed: "idempotency", outcome: Outcome.ANSWERED, cost: 0 });
-  return { ...told.answer, headers: { ...headers, "x-gateway-original-request-id": requestId } };
+  return { ...replay.answer, headers: { ...headers, "x-gateway-original-request-id": requestId } };
 }

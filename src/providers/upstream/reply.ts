@@ -1,26 +1,25 @@
-/** The answer of an upstream, of which the head has come, and its body, which somebody reads as it comes. */
-
+/** The reply of an upstream: its head, and a body that is read as it comes. */
 import type { ReplyFields } from "../../http1/client/index.ts";
 import { pushStream, type Take } from "../../runtime/push-stream.ts";
 
-/** The body of an answer, which is read once. */
+/** The body of a reply. It is read once. */
 export interface Body {
-  /** Has the body, as much at a time as has come, told to one reader, who may leave by throwing: that ends the exchange. */
+  /** Reads the body: calls `reader` with as much as has come, each time. A reader that throws ends the exchange. */
   read(reader: Reader): void;
-  /** Ends the exchange for a reader who has taken what it was given. It is told `noMore`. */
+  /** Ends the exchange. The reader must not be busy; it is rejected with `stopPulling`. */
   leave(): void;
   /**
-   * Says that what has come since then, by `performance.now()`, was no part of an answer. The exchange ends when that has lasted
-   * for longer than an upstream may be silent.
+   * Reports that nothing of an answer has come since `since`, by `performance.now()`, only keep-alives. The exchange ends if that
+   * has lasted longer than the idle time-out.
    */
   lifeless(since: number): void;
 }
 
-/** An answer, of which the head has come. */
+/** UpstreamReply is a reply whose head has come. */
 export class UpstreamReply implements Body {
   readonly status: number;
   readonly headers: ReplyFields;
-  /** The body alone: a stream lasts longer than its head is needed. */
+  /** The body without the head: a stream lasts longer than its head is needed. */
   readonly source: Body;
 
   constructor(status: number, headers: ReplyFields, body: Body) {
@@ -41,14 +40,14 @@ export class UpstreamReply implements Body {
     this.source.lifeless(since);
   }
 
-  /** The same body for one who asks for it. Throws a Refusal. Leaving the iteration ends the exchange. */
+  /** The body as an iterable. Iterating throws a Refusal on failure; leaving the loop ends the exchange. */
   get body(): AsyncIterable<readonly Buffer[]> {
     const source = this.source;
     return pushStream((take) => new Promise((resolve, reject) => source.read({ take, resolve, reject })));
   }
 }
 
-/** Who takes a body, and is told of its end. */
+/** Reads a body. `resolve` or `reject` is called at its end. */
 export interface Reader {
   readonly take: Take<readonly Buffer[]>;
   resolve(): void;

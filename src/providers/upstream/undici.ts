@@ -21,7 +21,7 @@ import { createDeadlines, type Deadlines, type Timed } from "../../runtime/deadl
 const maxHeaderBytes = 32_768;
 /** How many interim replies may precede a reply. */
 const maxInterimReplies = 32;
-/** undici's own connect time-out destroys the socket that is still connecting; the caller has been told before. */
+/** undici's own connect time-out destroys the socket that is still connecting, after the exchange has timed out. */
 const connectGraceMs = 2_000;
 /** Longer bodies are iterated over: undici then closes a connection whose reply ends before its request is written. In bytes. */
 const maxUniterated = 65_536;
@@ -102,7 +102,7 @@ function createLinesReader(): ReadLines {
 
 /** One request over undici: passes undici's events on, and keeps the time-outs. */
 class UndiciExchange implements Dispatcher.DispatchHandler, SentRequest, Timed {
-  /** Undefined once the handler has been told the end, or the exchange was aborted. */
+  /** Undefined once the exchange has ended: nothing is called any more. */
   #handler: ReplyHandler | undefined;
   readonly #timeouts: PhaseTimeouts;
   readonly #deadlines: Deadlines;
@@ -126,7 +126,7 @@ class UndiciExchange implements Dispatcher.DispatchHandler, SentRequest, Timed {
     this.deadline = performance.now() + this.#timeouts[phase];
   }
 
-  /** Ends the exchange. Returns its handler, to be told why; undefined where it has ended already. */
+  /** Ends the exchange. Returns the handler, for its last call; undefined if the exchange has ended already. */
   #end(): ReplyHandler | undefined {
     const handler = this.#handler;
     this.#handler = undefined;

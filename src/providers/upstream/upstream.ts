@@ -1,4 +1,4 @@
-/** One upstream over HTTP: its connections, POST with a body known in full, and GET. */
+/** One upstream over HTTP: GET, and POST with a body that is known in full. */
 import { type CreateUpstreamClient, createConnectionPool, type UpstreamRequest } from "../../http1/client/index.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { Deferred } from "../../runtime/maybe-promise.ts";
@@ -7,21 +7,21 @@ import type { UpstreamReply } from "./reply.ts";
 import { createBounds, defaultTimeouts, type Timeouts, timedOut } from "./timeouts.ts";
 
 export interface Upstream {
-  /** Sends a request below the base address. The head comes, or it fails by a Refusal. */
+  /** Sends a request below the base address. Resolves when the head of the reply has come; rejects with a Refusal. */
   post(request: RelativeRequest, waiting: Waiting): Deferred<UpstreamReply>;
   get(request: RelativeRequest, waiting: Waiting): Deferred<UpstreamReply>;
   close(): Promise<void>;
 }
 
-/** A request, with its path below the base address. */
+/** A request whose path is relative to the base address. */
 type RelativeRequest = Omit<UpstreamRequest, "method">;
 
-/** For how long the answer is waited for. */
+/** How long a reply is waited for. */
 export interface Waiting {
   readonly signal: Signal;
-  /** Bounds that hold where they are shorter than the upstream's own. */
+  /** Time-outs that apply where they are shorter than the upstream's own. */
   readonly timeouts?: Partial<Timeouts>;
-  /** Told of one of them that has passed. Returns whether the answer is read on all the same. */
+  /** Called when one of them has passed. Returns true if the reply is to be read on nevertheless. */
   readonly late?: ((why: Error) => boolean) | undefined;
 }
 

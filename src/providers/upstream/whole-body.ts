@@ -1,9 +1,9 @@
-/** Reads the body of an upstream's answer whole, or as much of an error as is worth reading. */
+/** Reads the whole body of an upstream's reply, or of an error if it is not too long. */
 import { upstreamFailed } from "../../call/refusals.ts";
 import { Deferred } from "../../runtime/maybe-promise.ts";
 import type { Reader, UpstreamReply } from "./reply.ts";
 
-/** Fails by a Refusal where it is larger than `maxBytes`. */
+/** Reads a whole body. Rejects with a Refusal if it is larger than `maxBytes`. */
 export function readWhole(reply: UpstreamReply, maxBytes: number): Deferred<Buffer> {
   const whole = new Deferred<Buffer>();
   reply.read(new WholeBody(whole, maxBytes));
@@ -12,7 +12,7 @@ export function readWhole(reply: UpstreamReply, maxBytes: number): Deferred<Buff
 
 const maxErrorBytes = 64 * 1024;
 
-/** Reads the body of an error. One that is larger says nothing: some repeat the whole request, and the status still stands. */
+/** Reads the body of an error. Resolves to an empty body if it is too large: some repeat the whole request; the status still counts. */
 export function readError(reply: UpstreamReply): Deferred<Buffer> {
   const whole = new Deferred<Buffer>();
   reply.read(new WholeBody(whole, maxErrorBytes, true));
@@ -26,7 +26,7 @@ class WholeBody implements Reader {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
-  /** `mayBeMore`: a larger body is none, instead of a failure. */
+  /** `mayBeMore`: a body that is too large counts as empty, and does not fail. */
   constructor(whole: Deferred<Buffer>, maxBytes: number, mayBeMore = false) {
     this.#whole = whole;
     this.#maxBytes = maxBytes;
@@ -41,7 +41,7 @@ class WholeBody implements Reader {
     if (this.#isTooLarge()) throw upstreamFailed("its answer is too large");
   }
 
-  /** There may be no memory for all of it in one piece, which nobody else would tell. */
+  /** Concatenates the body. Allocating it may fail, which is passed on as a failure. */
   resolve(): void {
     const chunks = this.#chunks;
     let bytes: Buffer;

@@ -33,14 +33,14 @@ export interface AccountParts {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Where a caller stands with the rate of its account. */
-  readonly standing: (caller: Caller) => AccountRate | Promise<AccountRate>;
+  readonly accountRate: (caller: Caller) => AccountRate | Promise<AccountRate>;
 }
 
 export function accountService(parts: AccountParts): ServiceImplementation<typeof AccountService> {
   const { accounts, entries, redeemCodes, catalog, tiers, unit, clock } = parts;
   return {
     async getAccount({ caller }) {
-      const { requestsRemaining } = await parts.standing(caller);
+      const { requestsRemaining } = await parts.accountRate(caller);
       return whole(GetAccountResponseSchema, {
         account: accountMessage(own(accounts, caller), tiers),
         tiers: tiers.map(tierMessage),

@@ -25,7 +25,7 @@ import { ratesMessage } from "./catalog-message.ts";
 
 export interface ExplainParts {
   readonly explain: Explain;
-  readonly standing: (caller: Caller) => Promise<AccountRate>;
+  readonly accountRate: (caller: Caller) => Promise<AccountRate>;
   /** Counts the calls that wait for a place at an upstream. */
   readonly queued: (upstream: string) => number;
 }
@@ -33,7 +33,7 @@ export interface ExplainParts {
 const defaultPath = "/v1/chat/completions";
 
 /** `prepare` is what the service does to a request of each operation before the model call. */
-export function explainMethod({ explain, standing, queued }: ExplainParts, prepare: Prepare) {
+export function explainMethod({ explain, accountRate, queued }: ExplainParts, prepare: Prepare) {
   return async (call: Call<typeof ExplainCallRequestSchema>): Promise<Answer<typeof ExplainCallResponseSchema>> => {
     const { path = defaultPath, strict } = call.request.message();
     const endpoint = endpointAt(path);
@@ -43,7 +43,7 @@ export function explainMethod({ explain, standing, queued }: ExplainParts, prepa
     const asIfSent = { ...call, method, request, header: headerWith(call.header, strict) };
     const explaining = { asked, form: endpoint.formOf(request.outline()) };
     const { models, cache, refusal } = await explain(explaining, asIfSent, prepare);
-    const { tier, requestsRemaining } = await standing(call.caller);
+    const { tier, requestsRemaining } = await accountRate(call.caller);
     return whole(ExplainCallResponseSchema, {
       operation: asked,
       models: models.map((model) => modelMessage(model, queued)),

@@ -47,7 +47,7 @@ export interface KeyParts {
   /** The unit of money, as "JPY". */
   readonly unit: string;
   /** Where a caller stands with the rate of its account. */
-  readonly standing: (caller: Caller) => AccountRate | Promise<AccountRate>;
+  readonly accountRate: (caller: Caller) => AccountRate | Promise<AccountRate>;
   /** Counts a key that is made; what it returns says that none was. Throws a Refusal, now or later. */
   readonly making: (accountId: string, method: DescMethod) => PromiseLike<() => void> | (() => void);
 }
@@ -128,7 +128,7 @@ export function keyService(parts: KeyParts): ServiceImplementation<typeof KeySer
     },
     async describeKey({ caller }) {
       const key = known(keys.findWithAccount(caller.keyId), caller.keyId);
-      const { tier, requestsRemaining } = await parts.standing(caller);
+      const { tier, requestsRemaining } = await parts.accountRate(caller);
       const remaining = creditWhenRead(key);
       return whole(KeyDescriptionSchema, {
         key: keyMessage(key, clock()),

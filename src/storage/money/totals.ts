@@ -1,5 +1,5 @@
 /** What calls and holds add to the sums of keys and hours, summed in memory before it is written. */
-import { type Capture, noSums, type SummedColumn, summedColumns } from "../columns.ts";
+import { type Capture, defaultOf, noSums, type SummedColumn, summedColumns } from "../columns.ts";
 import { compileAdd, compileValues } from "../compile-row.ts";
 import type { HoldEntry } from "../journal/contract.ts";
 
@@ -26,7 +26,7 @@ export const countedColumns = ["requests", ...summedColumns, "spent", "freed"] a
 /** Lists the values of `hourColumns`. */
 export const hourValues = compileValues<HourTotal, string | number>(hourColumns);
 
-const addSummed = compileAdd(summedColumns);
+const addSummed = compileAdd(summedColumns, defaultOf);
 const addCounted = compileAdd(countedColumns);
 const noCounts = { requests: 0, ...noSums, spent: 0, freed: 0 };
 

@@ -1,6 +1,6 @@
 /**
- * What stands behind an alias is told to nobody who may not use it: a name that a key sent is refused by that name, at every
- * endpoint, through every door, in whatever place it stands.
+ * The model behind an alias is hidden from callers that may not use it: a refusal has the name that the caller sent, at every endpoint,
+ * at every door, in whatever field it stands.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 /**
- * Who calls: the key in every form that clients send it, and what is kept of keys and passwords.
+ * Authentication: the key in every form in which clients send it, and the stored form of keys and passwords.
  */
 import { createHash } from "node:crypto";
 import { once } from "node:events";

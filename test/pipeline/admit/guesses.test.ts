@@ -1,6 +1,6 @@
 /**
- * Guessing does not get far at any door: wrong credentials are counted by the address that they come from, are told later each
- * time, and beyond the bound not at all; what is right works at once all the same.
+ * Guessing fails at every door: wrong credentials are counted by network address, answered with a growing delay, and beyond the limit
+ * not answered at all. A right credential works at once all the same.
  */
 import { connect as connectHttp2 } from "node:http2";
 import { createClient, type Transport } from "@connectrpc/connect";
@@ -94,7 +94,7 @@ const grpcStream: Door = (credential, from) =>
       session.close();
       const code = Number(told["grpc-status"]);
       const after = told["retry-after"];
-      // What is asked is nothing: who may ask is told so.
+      // The request is empty, and an authorized caller is told so.
       const status = statuses.get(code) ?? 200;
       resolve({ status, retryAfter: typeof after === "string" ? after : null });
     });

@@ -1,5 +1,5 @@
 /**
- * How much an account may ask: what the buckets admit and refuse, to the request, over time that the test tells.
+ * Rate limits: what the buckets admit and refuse, to the request, over simulated time.
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";

@@ -1,6 +1,5 @@
 /**
- * What a key may use: by the model's id or by its family, whatever name the caller has for it, at every endpoint and
- * through every door.
+ * The models that a key may use: by id or by family, under whatever name, at every endpoint and every door.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { ConnectError, createClient, type Transport } from "@connectrpc/connect";

@@ -1,5 +1,5 @@
 /**
- * A caller who leaves takes the upstream's work along, at once, through every door and at every moment.
+ * A caller that disconnects aborts the upstream request at once, at every door and at every moment.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -105,7 +105,7 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** The promise is of 50 ms; the median of some tries is held to it, for the machine may do other things. */
+/** The promise is 50 ms. It is tested by the median of some tries, because the machine may be busy. */
 async function expectPrompt(leaveOnce: () => Promise<number>) {
   const took: number[] = [];
   for (let i = 0; i < 5; i++) took.push(await leaveOnce());
@@ -161,14 +161,14 @@ for (const [name, start] of Object.entries(doors)) {
       exchange.head(200, eventStream);
       const left = exchange.left.then(() => "left" as const);
       const piece = frame({ content: "x".repeat(64 * 1024) });
-      // Until nothing more is taken for a while: somewhere on the way everyone waits for the caller. Connect's own client
-      // reads ahead over HTTP/1.1, without end.
+      // Until nothing more is read for a while: then all stages wait for the caller. Connect's own client reads ahead without
+      // bound over HTTP/1.1.
       for (let pieces = 0; pieces < 1000; pieces++) {
         if ((await Promise.race([exchange.write(piece), setTimeout(200, "stuck" as const)])) !== true) break;
       }
       call.leave();
       expect(await left).toBe("left");
-      // What the upstream did not tell of is counted first, which takes its time for so much text.
+      // Usage that the upstream did not report is counted first, which takes a while for so much text.
       await vi.waitFor(() => expect(callsLogged()).toBe(upstream.received.length), 10_000);
     });
 

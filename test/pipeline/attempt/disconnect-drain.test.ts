@@ -1,6 +1,6 @@
 /**
- * Leaving a stream just before its bill is not free: whenever a caller leaves after the first content, through whatever door, it
- * is charged what the upstream then tells; before that it pays nothing, and the upstream is let go at once.
+ * Disconnecting from a stream just before its usage is not free: a caller that disconnects after the first content, at any door, is
+ * charged what the upstream then reports. Before the first content it pays nothing, and the upstream request is aborted at once.
  */
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
@@ -70,7 +70,7 @@ async function drainingAt({ metricsPort }: TestGateway): Promise<number> {
   return (await scrape(metricsPort)).value("model_gateway_draining_streams") ?? Number.NaN;
 }
 
-/** Waits until the gateway has seen that its callers have left, and reads on. */
+/** Waits until the gateway has noticed that its callers disconnected, and drains. */
 function untilDraining(gateway: TestGateway, streams = 1): Promise<void> {
   return vi.waitFor(async () => expect(await drainingAt(gateway)).toBe(streams), { interval: 5, timeout: 5000 });
 }
@@ -100,7 +100,7 @@ const paths: Readonly<Record<Family, string>> = {
   completions: "/v1/completions",
 };
 
-// What upstreams say, piece by piece.
+// Answers of upstreams, piece by piece.
 
 const told = { input: 100, reasoning: 2_000, output: 2_010 };
 const due = told.input * cost.input + told.output * cost.output;
@@ -143,7 +143,7 @@ const pieces: Readonly<Record<Vendor, readonly string[]>> = {
   ],
 };
 
-/** Says what comes from one piece to before another. */
+/** Sends the pieces from one to before another. */
 async function say(exchange: ScriptedExchange, vendor: Vendor, from: number, to = pieces[vendor].length) {
   if (from === 0) exchange.head(200, eventStream);
   for (const piece of pieces[vendor].slice(from, to)) await exchange.write(piece);
@@ -192,7 +192,7 @@ describe("who leaves after the first content pays what the upstream then tells",
 });
 
 describe("through every door", () => {
-  /** Asks, and leaves when it is told to: resolves when the first content was heard. */
+  /** Makes a call that disconnects on request. Resolves when the first content has arrived. */
   type Door = (gateway: TestGateway, payer: Payer) => { readonly heard: Promise<void>; leave(): void };
 
   const rpc =
@@ -212,7 +212,7 @@ describe("through every door", () => {
       return { heard: heard.promise, leave: () => leaving.abort() };
     };
 
-  /** A socket of our own, ended in the way that is told. */
+  /** A plain socket, closed in the given way. */
   const bare =
     (end: "reset" | "close"): Door =>
     ({ port }, { apiKey }) => {
@@ -572,7 +572,7 @@ describe("a gateway that stops", () => {
     return { ...stopping, hearing, exchange };
   }
 
-  /** What was charged, by the line of the only call: the books are gone with the gateway. */
+  /** The charge by the log line of the only call: the database is closed with the gateway. */
   function costIn({ logged }: TestGateway): number {
     const lines = logged()
       .split("\n")

@@ -1,5 +1,5 @@
 /**
- * What a REST caller reads, to the byte, whatever the upstream sends: whole answers, streams, and their failures.
+ * What a REST caller reads, byte by byte, whatever the upstream sends: unary answers, streams, and their failures.
  */
 import { connect } from "node:net";
 import { setTimeout } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** A charge that fails is no charge: whoever asks for it hears so, also who comes second. */
+/** A capture that fails is reported to everything that waits for it, the second time too. */
 import { expect, test } from "vitest";
 import type { Answer, Call, Frames } from "../../../src/call/call.ts";
 import { newCallRecord } from "../../../src/call/call-record.ts";
@@ -21,7 +21,7 @@ for (const [when, charge] of [
       onError: (error: unknown) => heard.push(error),
     };
     const answer = await captureOnce(captured, charge, streamed, options);
-    // It is charged as soon as its caller has left, and asked for once more at its end.
+    // It is captured as soon as its caller has disconnected, and once more at its end.
     signal.abort();
     await expect.poll(() => heard.map(String)).toEqual(["Error: cannot be charged"]);
     const ended = answer.kind === "stream" ? forEach(answer.frames, () => undefined) : undefined;

@@ -1,7 +1,6 @@
 /**
- * The table of charges, row by row, over real sockets: both families of callers, before upstreams of both, whole and
- * streamed. What the books say is read by a second connection to the database file, at the moment at which the caller
- * has the last byte.
+ * The table of charges, row by row, over real sockets: callers and upstreams of both families, unary and streamed. The rows are
+ * read by a second connection to the database file, at the moment at which the caller has the last byte.
  */
 import { writeFile } from "node:fs/promises";
 import type { IncomingHttpHeaders } from "node:http";
@@ -85,7 +84,7 @@ interface Asked {
 interface Call {
   readonly payer: Payer;
   readonly answer: HeardAnswer;
-  /** What the books said when the caller had the last byte. */
+  /** The rows when the caller had the last byte. */
   readonly atEnd: Standing;
 }
 
@@ -107,7 +106,7 @@ function begin(payer: Payer, { path, body, headers }: Asked): { hearing: Hearing
   return { hearing, atEnd: () => standing };
 }
 
-/** Asks with an account of the call's own. */
+/** Makes a call with an account of its own. */
 async function ask(asked: Asked, init?: AccountInit): Promise<Call> {
   const payer = openAccount(gateway, init);
   const { hearing, atEnd } = begin(payer, asked);
@@ -142,7 +141,7 @@ const ways = (["chat", "messages"] as const).flatMap((family) =>
 );
 const streamedWays = ways.filter(({ stream }) => stream);
 
-// What upstreams say.
+// Answers of upstreams.
 
 const said = "Hello, dear caller: it is a pleasure to be of use.";
 
@@ -221,13 +220,13 @@ function answering(vendor: Vendor, isTold: boolean): Script {
   };
 }
 
-// What the books must say.
+// The expected rows.
 
 function threefold<C extends Readonly<Record<string, number>>>(charge: C): C {
   return Object.fromEntries(Object.entries(charge).map(([part, count]) => [part, 3 * count])) as C;
 }
 
-/** Of a call that its caller left nobody hears the end. */
+/** The end of a call whose caller disconnected cannot be awaited by reading its answer. */
 async function untilSettled(payer: Payer): Promise<void> {
   await vi.waitFor(() => expect(books.of(payer).requests).toHaveLength(1), { timeout: 10_000 });
 }
@@ -246,7 +245,7 @@ interface Charge {
 
 const noParts = { input: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 };
 
-/** Compares everything that the books say of the only call of an account. */
+/** Compares all rows of the only call of an account. */
 function expectBooks(payer: Payer, standing: Standing, { outcome = Outcome.ANSWERED, cost, ...charge }: Charge): void {
   const { estimated = false, ...told } = charge;
   const parts = { ...noParts, ...told };
@@ -262,13 +261,13 @@ function expectUntouched(payer: Payer): void {
   expect(books.of(payer)).toEqual({ ...nothing, balance: payer.begunWith });
 }
 
-/** What the answer says of its cost: in its head where it is whole, else behind its last byte. */
+/** The cost that the answer reports: in its headers if it is unary, otherwise in its trailers. */
 function toldCost({ headers, trailers }: HeardAnswer): Json {
   const { "x-gateway-cost": cost, "x-gateway-usage": usage } = { ...headers, ...trailers };
   return { cost, usage };
 }
 
-/** What this gateway counts where the upstream tells nothing. */
+/** The gateway's own count, where the upstream reports no usage. */
 async function countedHere(): Promise<{ input: number; output: number }> {
   const asked = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", messages: conversation });
   const onError = (error: unknown) => {
@@ -423,7 +422,7 @@ describe("answered, no usage told: counted by the tokenizer, marked estimated", 
   }
 });
 
-/** The upstream's input where it tells it first, and else what is counted here; and the output up to then. */
+/** The upstream's input where it reports it first, otherwise the gateway's count; and the output until then. */
 async function partOf(vendor: Vendor): Promise<Omit<Charge, "outcome">> {
   const { input, output } = await countedHere();
   const { output: _, reasoning: __, cost: whole, ...toldInput } = charges.anthropic;
@@ -728,7 +727,7 @@ describe("images: reserved at what the dearest model makes of one, charged at wh
   });
 });
 
-/** Enough for a few calls, so that the database decides of each. */
+/** Credit for a few calls only, so that the database decides on each. */
 const scarce = 20_000;
 
 describe("settled before the caller has the last byte, however long that takes", () => {
@@ -764,7 +763,7 @@ describe("settled before the caller has the last byte, however long that takes",
     };
   }
 
-  /** Whether a call's charge survives its process: it is written, or noted. */
+  /** Whether a call's charge survives its process: in its table or in the journal. */
   function isCharged(requestId: string): boolean {
     const database = join(folder.path, "gateway.db");
     const files = createSegments(`${database}.notes`, false);
@@ -812,7 +811,7 @@ describe("settled before the caller has the last byte, however long that takes",
       const exchange = await upstream.next();
       lock.exec("BEGIN IMMEDIATE");
       answering(vendor, true)(exchange);
-      // A caller who were told before the settlement would hear it now, while nothing can be written.
+      // An answer that did not wait for the capture would end now, while nothing can be written.
       await delay(200);
       lock.exec("ROLLBACK");
       lock.close();

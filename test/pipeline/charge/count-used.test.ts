@@ -1,4 +1,4 @@
-/** What a call used is counted where its upstream does not tell it; what cannot be counted in good time is guessed. */
+/** Usage that the upstream does not report is counted; what cannot be counted in time is estimated by its length. */
 import { setImmediate } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ const words = "It rains in Oslo, and nobody has an umbrella. ";
 const asked = (content: string) =>
   Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", messages: [{ role: "user", content }] });
 
-/** A counting, what fires its hurry, and what it could not count. */
+/** A counting, the signal that cuts it short, and the errors of its counts. */
 function countingBy(counter: TextCounter) {
   const hurry = new CallerAbort();
   const errors: unknown[] = [];
@@ -53,7 +53,7 @@ test("guesses what cannot be counted, and tells why", async () => {
 test("goes on with one of several long texts in each turn, so that a short one waits for no more", async () => {
   const tokenizer = await loadTokenizer();
   const [texts, breaths] = [5, 8];
-  // A breath is 32,768 characters, or a little more.
+  // A slice is 32,768 characters, or a little more.
   const long = words.repeat(Math.ceil((breaths * 33_000) / words.length));
   let turns = 0;
   let isOver = false;

@@ -1,6 +1,6 @@
 /**
- * What a call may cost is covered before it is sent: by a reservation of the most that it can cost, and where its caller
- * sets no bound, by the bound that the credit affords.
+ * What a call may cost is held before it is sent: the most that it can cost, or, where its caller sets no bound of the output, what
+ * the bound costs that the credit affords.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
@@ -69,7 +69,7 @@ function say(payer: Payer, body: Json, path: string = paths.chat): Promise<Heard
   return hear(gateway, { path, apiKey: payer.apiKey, body }).answer;
 }
 
-/** Says hello as the vendor of the path does, and keeps what was asked. */
+/** Answers as the vendor of the path does, and keeps the requests. */
 function answerAll(): Json[] {
   const asked: Json[] = [];
   upstream.script = (exchange) => {

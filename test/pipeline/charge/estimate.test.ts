@@ -1,5 +1,5 @@
 /**
- * The estimate of a prompt's tokens, which streams begin with: near what a tokenizer counts, and at next to no cost.
+ * The estimate of a prompt's tokens that streams begin with is near a tokenizer's count, and takes almost no time.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What a model put out is kept as it came, however it was cut, up to a bound; what goes beyond it is counted. */
+/** The output of a model is kept unchanged up to a bound, however it is split; beyond the bound its bytes are counted. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { KeptText } from "../../../src/pipeline/charge/kept-text.ts";

@@ -1,6 +1,6 @@
 /**
- * What every provider tells the meter of an attempt: what the upstream said was used, in parts that do not overlap,
- * what the model wrote, that it gave up, and that the answer is over. Upstreams are real sockets.
+ * What every provider reports to the meter of an attempt: the upstream's usage in parts that do not overlap, the model's output,
+ * that the model stopped by an error or a filter, and that the answer has ended. Upstreams are real sockets.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -69,7 +69,7 @@ function ask(provider: Provider, operation: Operation, form: Form, request: Json
 interface Heard {
   readonly meter: RecordingMeter["kept"];
   readonly frames: readonly Wire[];
-  /** Whether the end had been told of, at each batch as it was handed over. */
+  /** Whether the end had been reported, at each batch when it was passed on. */
   readonly ends: readonly boolean[];
   readonly error: unknown;
 }
@@ -92,7 +92,7 @@ async function hear(provider: Provider, operation: Operation, form: Form, reques
   return { meter: meter.kept, frames, ends, error };
 }
 
-/** Returns the usage that a whole answer tells its caller. */
+/** Returns the usage that a unary answer reports to its caller. */
 function usageIn({ frames }: Pick<Heard, "frames">): Record<string, number> {
   return frames[0]?.json().usage as Record<string, number>;
 }
@@ -115,7 +115,7 @@ function streamed(provider: () => Provider, operation: Operation, bytes: string,
 const ofOpenAi = () => openai;
 const ofAnthropic = () => anthropic;
 
-/** What is told of OpenAI's dialect, input and output together. */
+/** What the meter gets of OpenAI's dialect, input and output together. */
 function chatParts(input: number, output: number, more: Partial<Usage> = {}): Partial<Usage> {
   return { input, cacheRead: 0, cacheWrite: 0, output, reasoning: 0, ...more };
 }
@@ -190,7 +190,7 @@ describe("usage told by an upstream of OpenAI's dialect", () => {
   test.each(cases)("is, in a whole answer, %s", async (_, usage, used) => {
     const { meter } = await wholly(ofOpenAi, "chat", chatAnswer({ content: "Hello" }, "stop", { usage }));
     expect(meter.used).toEqual(used);
-    // What was written counts only where nothing better is known.
+    // The output is counted only where no usage is reported.
     expect(meter.text).toBe(used.output === undefined ? "Hello" : "");
   });
 
@@ -212,7 +212,7 @@ describe("usage told by an upstream of OpenAI's dialect", () => {
     expect(await used(chatChunk({}, "stop"), usageChunk())).toEqual(chatParts(9, 2));
     expect(await used(finish, usageChunk())).toEqual(chatParts(9, 2));
     expect(await used(chatChunk({}, "stop"))).toEqual({});
-    // It replaces all that was told of the input before.
+    // It replaces all that was reported of the input before.
     const cached = { usage: { ...usage, prompt_tokens_details: { cached_tokens: 4 } } };
     expect(await used(chatChunk({}, "stop", cached), usageChunk())).toEqual(chatParts(9, 2));
   });
@@ -325,7 +325,7 @@ describe("usage told by an upstream of Anthropic's", () => {
       ...{ input: 11, cacheRead: 6, cacheWrite: 20, cacheWriteHour: 20 },
       ...{ output: 7, reasoning: 0 },
     });
-    // The sum of what was written, told again without its split, is not written twice.
+    // Cache writes are reported again as a sum without their parts, and must not count twice.
     const again = { input_tokens: 9, cache_creation_input_tokens: 30, output_tokens: 7 };
     expect(await used(again)).toEqual({ ...before, output: 7, reasoning: 0 });
   });
@@ -425,7 +425,7 @@ describe("what the model wrote", () => {
   });
 });
 
-/** Whether a chunk is part of an answer that goes well. */
+/** Reports whether a chunk is part of a successful answer. */
 function hasChoices({ choices, error }: JsonObject): boolean {
   return Array.isArray(choices) && !error && !JSON.stringify(choices).includes('"abort"');
 }
@@ -457,7 +457,7 @@ describe("a model that gave up", () => {
 });
 
 describe("a stream that is cut, at every byte of it,", () => {
-  /** How many of these frames are there in full before the cut; the blank line after the last may be lacking. */
+  /** How many of these frames are complete before the cut; the blank line after the last may be missing. */
   const arrived = (frames: readonly string[], cut: number) => {
     let end = 0;
     return frames.filter((frame) => {

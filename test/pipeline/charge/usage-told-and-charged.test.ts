@@ -1,6 +1,6 @@
 /**
- * What a translated answer tells of its usage is what its call is charged for: for every form in which vendors tell it, in
- * every family, whole and streamed. Upstreams are real sockets, and the charge is read from the books.
+ * The usage that a translated answer reports is what its call is charged for: for every form in which vendors report it, in every
+ * family, unary and streamed. Upstreams are real sockets, and the charge is read from the database.
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -58,7 +58,7 @@ const families: Readonly<Record<Family, readonly [path: string, body: Json]>> = 
   responses: ["/responses", { input: "hi", max_output_tokens: 50_000, store: false }],
 };
 
-/** What a family tells, in parts. */
+/** The usage that a family reports, in parts. */
 function partsTold(family: Family, usage: Json): Parts {
   const count = (...path: string[]) =>
     path.reduce<unknown>((at, key) => (at as Json | null | undefined)?.[key], usage) as number | undefined;
@@ -89,7 +89,7 @@ function usageIn(family: Family, text: string, stream: boolean): Json {
   return events.findLast(({ usage }) => usage)?.usage ?? {};
 }
 
-/** Asks, and returns what the answer tells and what the books say. */
+/** Makes a call, and returns the usage of its answer and of its row. */
 async function toldAndCharged(model: string, family: Family, stream: boolean): Promise<readonly [Parts, Parts]> {
   const payer = openAccount(gateway, { postpaid: true });
   const [path, body] = families[family];
@@ -108,7 +108,7 @@ async function toldAndCharged(model: string, family: Family, stream: boolean): P
   return [partsTold(family, usageIn(family, text, stream)), charged];
 }
 
-/** Where an upstream of OpenAI's dialect puts a usage, and how often it tells it. */
+/** Where an upstream of OpenAI's dialect puts its usage, and how often it reports it. */
 const places: Readonly<Record<string, { whole: (usage: Json) => Json; streamed: (usage: Json) => readonly Json[] }>> = {
   "in the answer": {
     whole: (usage) => chatAnswer({ content: "hi" }, "stop", { usage }),
@@ -262,7 +262,7 @@ describe("usage of an upstream of OpenAI's dialect", () => {
     );
     const usage = fc.record(
       {
-        // Output that is said to be none, or not told, is counted: that is no translation's to know.
+        // Output that is reported as 0, or not at all, is counted; a translation does not know the count.
         completion_tokens: fc.integer({ min: 1, max: 2000 }),
         ...{ prompt_tokens: fc.nat({ max: 2000 }), total_tokens: count, cached_tokens: count },
         ...{ prompt_cache_hit_tokens: count, reasoning_tokens: count },
@@ -288,7 +288,7 @@ describe("usage of an upstream of Anthropic's", () => {
   const cached = { input: 9, cacheRead: 70, cacheWrite: 30 };
   const thought = { output_tokens_details: { thinking_tokens: 5 } };
 
-  /** The usages of `message_start` and of each `message_delta`; the last that is not of zeros is a whole answer's. */
+  /** The usages of `message_start` and of each `message_delta`. A unary answer has the last that is not all zeros. */
   const told: Readonly<Record<string, readonly [start: Json, deltas: readonly Json[], parts: Partial<Parts>]>> = {
     "all at the end": [{}, [{ ...input, output_tokens: 20, ...thought }], { ...cached, output: 20, reasoning: 5 }],
     "the input at the start": [

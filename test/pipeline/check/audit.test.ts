@@ -1,4 +1,4 @@
-/** The audit log: what was done and refused, by whom and from where, and never a secret. */
+/** The audit log: actions and refusals, by whom and from where, and never a secret. */
 import { connect } from "node:net";
 import { create, type DescMethod, type JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -27,7 +27,7 @@ let time = now;
 let plainKey: string;
 
 beforeAll(async () => {
-  // The time goes on by a second at each look: the order of acts is that of their times.
+  // The clock moves by a second at each reading, so that the order of events is that of their times.
   const clock = () => (time += 1000);
   gateway = await startTestGateway({ operatorKey }, { admin: true, clock });
   const made = await ask("KeyService.CreateKey", { name: "plain" }, bearer(gateway.apiKey));
@@ -40,14 +40,14 @@ function ask(name: string, request: JsonObject, headers: Readonly<Record<string,
   return askRpc(gateway, name, request, headers);
 }
 
-/** What the operator is told, newest first. */
+/** The events that the operator sees, newest first. */
 async function listed(filter: JsonObject = {}): Promise<JsonObject[]> {
   const { status, json } = await ask("OperatorService.ListAudit", filter);
   expect(status).toBe(200);
   return (json.acts ?? []) as JsonObject[];
 }
 
-/** The acts that some work leaves, oldest first. */
+/** The events that some work leaves, oldest first. */
 async function actsOf(work: () => Promise<unknown>): Promise<JsonObject[]> {
   const before = new Set((await listed({ pageSize: 1000 })).map(({ id }) => id));
   await work();
@@ -55,7 +55,7 @@ async function actsOf(work: () => Promise<unknown>): Promise<JsonObject[]> {
   return all.filter(({ id }) => !before.has(id)).reverse();
 }
 
-/** Everything that the database keeps of acts. */
+/** All that the database stores of events. */
 function everything(): string {
   return JSON.stringify(gateway.storage.auditEvents.page({ limit: 10_000 }));
 }
@@ -234,7 +234,7 @@ describe("the step that writes them", () => {
   const { signIn: signInRpc } = SessionService.method;
   const password = "correct horse battery";
 
-  /** Has a call handled so, and returns what was written. */
+  /** Handles a call, and returns the events. */
   async function written(
     method: DescMethod,
     request: JsonObject,
@@ -322,7 +322,7 @@ describe("the step that writes them", () => {
       `content-length: ${create.length}`,
     ].join("\r\n");
     const socket = connect(gateway.port, "127.0.0.1");
-    // The connection is known to the gateway before it is cut.
+    // The gateway has accepted the connection before it is cut.
     socket.write(head.slice(0, 20));
     await ask("OperatorService.ListAccounts", {});
     await new Promise<void>((sent) => socket.write(`${head.slice(20)}\r\n\r\n${create}`, () => sent()));
@@ -358,7 +358,7 @@ test("the contract has every RPC audited that changes something, and tells no fi
   const looks =
     /^(?:List|Get|Describe|Explain|Export|Reconcile|Count|Stream|Follow|Create(?:Chat|Message|Response|Completion|Emb|Speech))/;
   const unaudited = methods.filter((method) => !accessOf(method).audit && !looks.test(method.name));
-  // An answer that is stored, or being made, is content; and a second factor that is begun does nothing before it is enabled.
+  // Stored and background answers are content, and a second factor has no effect before it is enabled.
   expect(unaudited.map(({ name }) => name)).toEqual(["CancelResponse", "DeleteResponse", "BeginSecondFactor"]);
   const told = methods.flatMap((method) => accessOf(method).audit?.tells ?? []);
   expect(told.filter((name) => /secret|password|link|code|token|current/.test(name))).toEqual([]);

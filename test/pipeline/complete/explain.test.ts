@@ -1,6 +1,6 @@
 /**
- * What `POST /v1/explain` tells a caller is what its call then meets: the same order of targets, the same words left out,
- * the same hold, the same refusal. Nothing is sent for it, held or written down.
+ * What `POST /v1/explain` says is what the call then gets: the same order of targets, the same dropped fields, the same hold, the
+ * same refusal. Explaining sends, holds and records nothing.
  */
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
@@ -245,7 +245,7 @@ describe("what would become of a call", () => {
 });
 
 describe("the refusal that a call would meet is told as it would be given", () => {
-  /** What the call itself is refused with, in the same words as an explanation has for it. */
+  /** The refusal of the call itself, in the form of an explanation. */
   async function refused(path: string, request: object, headers = {}) {
     const response = await post(path, request, headers);
     const { error } = (await response.json()) as { error: { message: string; param: string | null } };

@@ -1,6 +1,6 @@
 /**
- * What callers see, and pay, while upstreams fail: as long as nothing of an answer has come, another target is tried, or
- * the same one again; a target that keeps failing is left alone; after the first content there is no going back.
+ * What callers get, and pay, while upstreams fail: before the first content another target is tried, or the same one again; a target
+ * that keeps failing is left alone; after the first content no other attempt is made.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ChatCompletionChunkSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";

@@ -1,6 +1,6 @@
 /**
- * Calls that name further models: these are asked in turn where the one before fails by its upstream's fault, each only if
- * the key may use it and can pay for it; the call is charged at the price of the one that answered.
+ * Calls with fallback models: these are tried in turn where the one before fails by its upstream's fault, each only if the key may use
+ * it and can pay for it. The call is charged at the price of the model that answered.
  */
 import { afterEach, expect, test } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";

@@ -1,6 +1,6 @@
 /**
- * Calls that are made once more because their answer takes long: the first answer is taken and charged, the other attempt is
- * given up and told, and only a part of all calls is made twice.
+ * Hedging: where an answer takes long, a second attempt is made. The first answer is taken and charged, the other attempt is aborted
+ * and recorded, and only a share of all calls is hedged.
  */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";

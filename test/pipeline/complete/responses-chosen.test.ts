@@ -1,6 +1,6 @@
 /**
- * Which operation an upstream is asked for: chat where that does, responses where the model demands them. Over a strict double of
- * OpenAI's server, in conversations of several turns, in each family.
+ * Which operation an upstream is asked: chat where that suffices, responses where the model requires them. Tested with a strict
+ * double of OpenAI's server, in conversations of several turns, in each family.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ModelConfig } from "../../../src/config/config.ts";

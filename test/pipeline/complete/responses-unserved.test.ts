@@ -1,6 +1,6 @@
 /**
- * A profile may say that a server has responses, and the server that stands there has none: it is asked by chat, in the same call,
- * and by chat at once from then on.
+ * A server may lack responses although its profile names them. Then the same call is made by chat, and later calls are made by chat at
+ * once.
  */
 import { afterEach, describe, expect, test } from "vitest";
 import type { ProfileConfig } from "../../../src/config/schema-profile.ts";
@@ -30,7 +30,7 @@ afterEach(async () => {
   await upstream.close();
 });
 
-/** What stands in the place of responses. */
+/** The answers of servers without responses. */
 async function start(responses: (exchange: ScriptedExchange) => void, own: ProfileConfig = profile): Promise<void> {
   asked = [];
   upstream = await startScriptedUpstream((exchange) => {
@@ -67,7 +67,7 @@ const nobodys: Readonly<Record<string, (exchange: ScriptedExchange) => void>> = 
   "an answer of chat": answerAsOpenAi404,
 };
 
-/** Takes what it is sent for chat, whatever the path. */
+/** Answers every request as chat, whatever its path. */
 function answerAsOpenAi404(exchange: ScriptedExchange): void {
   answerAsOpenAi({ ...exchange, path: "/v1/chat/completions" });
 }

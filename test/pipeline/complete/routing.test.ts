@@ -65,7 +65,7 @@ describe("of two equals that chance takes", () => {
   const states = createTargets({ failures: 5, openMs: 1000, retryShare: 0, clock: () => 0 });
   const found = createCatalog([model("m", target("a"), target("b"))]).find("m", "chat");
   const [a, b] = found.targets as [Target, Target];
-  /** How long answers let themselves be waited for at each. */
+  /** The latency of each target. */
   const fare = (at: Target, ms: number) => {
     states.of(at).load.began();
     states.of(at).load.ended(ms);

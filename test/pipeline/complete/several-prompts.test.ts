@@ -61,7 +61,7 @@ function askedOf({ body }: ScriptedExchange): Asked {
   return { prompt, n };
 }
 
-/** What an upstream of a family says to one prompt: its text in two pieces, and usage of 9 and 2 tokens. */
+/** The answer of an upstream of a family to one prompt: a text in two pieces, and usage of 9 and 2 tokens. */
 interface Upstream {
   readonly name: string;
   readonly providerAt: (baseUrl: string) => Provider;
@@ -247,7 +247,7 @@ for (const upstream of upstreams) {
   describe(`several prompts over an upstream of ${upstream.name}`, () => {
     test("are answered whole, choice by choice in the order of the prompts, with all their usage", async () => {
       const answering = complete("whole", { prompt: prompts, n });
-      // Whoever is answered first: the order is that of the prompts.
+      // In the order of the prompts, whichever is answered first.
       const first = await taken(4);
       for (const exchange of first.reverse()) answerWhole(exchange);
       scripted.script = answerWhole;
@@ -505,13 +505,13 @@ describe("several prompts through the doors", () => {
     if (answer.kind !== "stream") throw new Error("the answer is no stream");
     const frames = answer.frames[Symbol.asyncIterator]();
     await frames.next();
-    // They have stopped when nothing more was taken for a while; without back-pressure all would be taken.
+    // They have stopped when nothing more is read for a while. Without back-pressure all would be read.
     let before: string;
     do {
       before = written.join();
       await setTimeout(300);
     } while (written.join() !== before);
-    // 30 MB each were to be had; what the sockets hold is a few.
+    // Each offers 30 MB; the sockets' buffers hold a few.
     for (const count of written) expect(count).toBeLessThan(400);
     while (!(await frames.next()).done);
     await Promise.all(streaming);

@@ -1,6 +1,6 @@
 /**
- * What callers see, and pay, where answers are kept for the same request of the same account: over real sockets, through both
- * families and gRPC, with the upstream's count of requests as the proof of what came from memory.
+ * What callers get, and pay, where answers to the same request of the same account are cached: over real sockets, in both families
+ * and gRPC. The upstream's count of requests proves which answers came from memory.
  */
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
@@ -73,7 +73,7 @@ beforeAll(async () => {
   };
 });
 
-/** What an account was told no other is: each test has its own. */
+/** Accounts do not share answers: each test has its own. */
 beforeEach(() => {
   now = Date.UTC(2026, 0, 2);
   upstream.script = answerAsAny;
@@ -89,7 +89,7 @@ const streamedChat = streamed(chat);
 
 const cacheOf = ({ headers }: { headers: NodeJS.Dict<string | string[]> }) => headers["x-gateway-cache"];
 
-/** What a caller could tell two answers apart by, but for what says when and at what price it came. */
+/** All of an answer that a cached one has in common with it. */
 const seen = ({ status, bytes, headers }: Awaited<ReturnType<typeof ask>>) => ({
   ...{ status, bytes: bytes.toString("latin1"), type: headers["content-type"] },
   ...{ model: headers["x-gateway-model"], dropped: headers["x-gateway-dropped"] },
@@ -454,7 +454,7 @@ describe("a price for what comes from memory", () => {
         signal: leave.signal,
       });
     await (await fetched()).arrayBuffer();
-    // More than lies between two sockets: who reads nothing of it is waited for, and has not been told all.
+    // More than the buffers of two sockets hold: the answer to a client that reads nothing waits, unfinished.
     await fetched();
     leave.abort();
     await expect.poll(() => books.of(payer).requests.length).toBe(2);
@@ -501,15 +501,15 @@ test("streams that run beside each other are recorded in no more room than there
   one.add(frames(1000));
   other.add(frames(1000));
   other.add(frames(1000));
-  expect([one.packed() === undefined, other.packed() === undefined]).toEqual([false, true]);
+  expect([one.answer() === undefined, other.answer() === undefined]).toEqual([false, true]);
   one.end();
   expect(room.take(3000)).toBe(true);
 });
 
 test("the room tells how much it holds", () => {
   const cache = createAnswerCache({ maxBytes: 10_000, keepMs: 1000, clock: () => now });
-  const kept = { packed: Buffer.alloc(1000), model: "m", isPriced: true, cost: 1, dropped: undefined, at: now };
+  const kept = { recorded: Buffer.alloc(1000), model: "m", isPriced: true, cost: 1, dropped: undefined, at: now };
   for (let i = 0; i < 100; i++) cache.keep(String(i), kept);
   expect([cache.entries(), cache.bytes()]).toEqual([6, 6 * 1512]);
-  expect(cache.mostBytes).toBe(1250);
+  expect(cache.maxAnswerBytes).toBe(1250);
 });

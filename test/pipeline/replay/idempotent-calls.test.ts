@@ -1,6 +1,6 @@
 /**
- * Calls of models that are repeated under an `Idempotency-Key`: told once more what was answered, and paid once, whichever
- * door and process they come through; a call that was not answered is made anew.
+ * Model calls that are repeated under an `Idempotency-Key` get the first answer again and are charged once, at every door and in
+ * every process. A call that was not answered is made anew.
  */
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -33,7 +33,7 @@ import { cost, paidModels } from "../../support/upstreams/paid-models.ts";
 import { chatAnswer, chatChunk, openaiFrames } from "../../support/vendors.ts";
 
 const dayMs = 24 * 3_600_000;
-/** What the short answer to a chat costs. */
+/** The cost of the short chat answer. */
 const full = 9 * cost.input + 2 * cost.output;
 const streamedChat = streamed(chat);
 
@@ -62,7 +62,7 @@ beforeAll(async () => {
   };
 });
 
-/** What an account was told no other is: each test has its own. */
+/** Accounts do not share answers: each test has its own. */
 beforeEach(() => {
   now = Date.UTC(2026, 0, 2);
   upstream.script = answerAsAny;
@@ -104,7 +104,7 @@ type Heard = Awaited<ReturnType<typeof ask>>;
 const isReplay = ({ headers }: Heard) => headers["x-gateway-replayed"] === "true";
 const codeOf = ({ text }: Heard) => (JSON.parse(text) as { error: { code: string } }).error.code;
 
-/** What a caller could tell two answers apart by, but for what says that one is the other once more. */
+/** All of an answer that a replay has in common with it. */
 const seen = ({ status, bytes, headers }: Heard) => ({
   ...{ status, bytes: bytes.toString("latin1"), type: headers["content-type"] },
   ...{ model: headers["x-gateway-model"], upstream: headers["x-gateway-upstream"] },
@@ -481,7 +481,7 @@ describe("what is kept", () => {
     }
     const files = [gateway.databasePath, `${gateway.databasePath}-wal`];
     const all = Buffer.concat(await Promise.all(files.map((file) => readFile(file))));
-    // What is written down in the clear is found there.
+    // The same search finds what is stored unencrypted.
     expect(all.includes(payer.accountId)).toBe(true);
     for (const word of Object.values(words)) expect([word, all.includes(word)]).toEqual([word, false]);
     for (const word of Object.values(words)) expect(gateway.logged()).not.toContain(word);

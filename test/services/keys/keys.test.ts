@@ -44,7 +44,7 @@ beforeAll(async () => {
     maxKeys,
     unit: "JPY",
     making: () => () => {},
-    standing: () => ({ tier: free as (typeof defaultTiers)[0], requestsRemaining: 59 }),
+    accountRate: () => ({ tier: free as (typeof defaultTiers)[0], requestsRemaining: 59 }),
   });
 });
 

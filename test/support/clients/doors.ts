@@ -1,10 +1,10 @@
 /**
- * The same chat call through every door, with answers and refusals brought to one form for comparison.
+ * The same chat call through every door, with answers and refusals brought to one form for comparison. Ids are compared, too;
+ * `endpoints.ts` does the same for every endpoint, without them.
  */
 import { fromBinary, type JsonObject, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { type CallOptions, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
-import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { credentials, Client as GrpcClient, Metadata, type ServiceError } from "@grpc/grpc-js";
 import {
   ChatCompletionChunkSchema,
@@ -18,6 +18,7 @@ import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { writeMessage } from "../../../src/wire/write.ts";
 import type { TestGateway } from "../gateway.ts";
+import { transports } from "./endpoints.ts";
 
 /** How a call ended: with its answers, a refusal, or answers and then a refusal. */
 export interface Outcome {
@@ -38,14 +39,7 @@ export interface Door {
 
 export const doors: readonly Door[] = [
   { name: "REST", chat: restChat },
-  rpcDoor("Connect, JSON", ({ rootUrl }) =>
-    createConnectTransport({ baseUrl: rootUrl, httpVersion: "1.1", useBinaryFormat: false }),
-  ),
-  rpcDoor("Connect, binary", ({ rootUrl }) =>
-    createConnectTransport({ baseUrl: rootUrl, httpVersion: "1.1", useBinaryFormat: true, binaryOptions }),
-  ),
-  rpcDoor("gRPC over h2c", ({ rootUrl }) => createGrpcTransport({ baseUrl: rootUrl, binaryOptions })),
-  rpcDoor("gRPC-Web", ({ rootUrl }) => createGrpcWebTransport({ baseUrl: rootUrl, httpVersion: "1.1", binaryOptions })),
+  ...Object.entries(transports).map(([name, transportTo]) => rpcDoor(name, transportTo)),
   { name: "gRPC by grpc-js", chat: grpcJsChat },
 ];
 

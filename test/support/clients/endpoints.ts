@@ -107,7 +107,8 @@ export function doorsOf(endpoint: Endpoint): readonly [EndpointDoor, ...Endpoint
   ];
 }
 
-const transports: Readonly<Record<string, (gateway: TestGateway) => Transport>> = {
+/** The protocols of RPC, by the names of their doors. */
+export const transports: Readonly<Record<string, (gateway: TestGateway) => Transport>> = {
   "Connect, JSON": ({ rootUrl }) =>
     createConnectTransport({ baseUrl: rootUrl, httpVersion: "1.1", useBinaryFormat: false }),
   "Connect, binary": ({ rootUrl }) =>

@@ -51,9 +51,9 @@ export async function openBank(): Promise<Bank> {
   const storage = await openStorage(path);
   let time = Date.UTC(2026, 0, 2, 3, 4, 5);
   const clock = () => time;
-  const { standing } = createLimit({ limiter: createMemoryLimiter(clock), clock });
+  const { accountRate } = createLimit({ limiter: createMemoryLimiter(clock), clock });
   const implementations = {
-    ...accountService({ ...storage, catalog: createCatalog([]), tiers: defaultTiers, unit: "JPY", clock, standing }),
+    ...accountService({ ...storage, catalog: createCatalog([]), tiers: defaultTiers, unit: "JPY", clock, accountRate }),
     ...operatorService({ storage, config: loadConfig(undefined, {}), clock, services: [], upstreams: () => [] }),
     ...usageService({ ...storage, clock }),
   } as unknown as Readonly<Record<string, (call: Call) => Promise<Answer>>>;
