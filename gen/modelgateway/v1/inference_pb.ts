@@ -32,17 +32,17 @@ export const file_modelgateway_v1_inference: GenFile = /*@__PURE__*/
   fileDesc("Ch9tb2RlbGdhdGV3YXkvdjEvaW5mZXJlbmNlLnByb3RvEg9tb2RlbGdhdGV3YXkudjEyuRoKEEluZmVyZW5jZVNlcnZpY2USpgEKFENyZWF0ZUNoYXRDb21wbGV0aW9uEiwubW9kZWxnYXRld2F5LnYxLkNyZWF0ZUNoYXRDb21wbGV0aW9uUmVxdWVzdBofLm1vZGVsZ2F0ZXdheS52MS5DaGF0Q29tcGxldGlvbiI/2rUYBAgBEAGC0+STAjE6ASpaFjoBKiIRL2NoYXQvY29tcGxldGlvbnMiFC92MS9jaGF0L2NvbXBsZXRpb25zErUBChRTdHJlYW1DaGF0Q29tcGxldGlvbhIsLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVDaGF0Q29tcGxldGlvblJlcXVlc3QaJC5tb2RlbGdhdGV3YXkudjEuQ2hhdENvbXBsZXRpb25DaHVuayJH2rUYDAgBEAEaBnN0cmVhbYLT5JMCMToBKloWOgEqIhEvY2hhdC9jb21wbGV0aW9ucyIUL3YxL2NoYXQvY29tcGxldGlvbnMwARKBAQoNQ3JlYXRlTWVzc2FnZRIlLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVNZXNzYWdlUmVxdWVzdBoYLm1vZGVsZ2F0ZXdheS52MS5NZXNzYWdlIi/atRgECAIQAYLT5JMCIToBKloOOgEqIgkvbWVzc2FnZXMiDC92MS9tZXNzYWdlcxKWAQoNU3RyZWFtTWVzc2FnZRIlLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVNZXNzYWdlUmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5NZXNzYWdlU3RyZWFtRXZlbnQiN9q1GAwIAhABGgZzdHJlYW2C0+STAiE6ASpaDjoBKiIJL21lc3NhZ2VzIgwvdjEvbWVzc2FnZXMwARKxAQoSQ291bnRNZXNzYWdlVG9rZW5zEioubW9kZWxnYXRld2F5LnYxLkNvdW50TWVzc2FnZVRva2Vuc1JlcXVlc3QaIi5tb2RlbGdhdGV3YXkudjEuTWVzc2FnZVRva2VuQ291bnQiS9q1GAYIAhABUAGC0+STAjs6ASpaGzoBKiIWL21lc3NhZ2VzL2NvdW50X3Rva2VucyIZL3YxL21lc3NhZ2VzL2NvdW50X3Rva2VucxKQAQoQQ3JlYXRlQ29tcGxldGlvbhIoLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVDb21wbGV0aW9uUmVxdWVzdBobLm1vZGVsZ2F0ZXdheS52MS5Db21wbGV0aW9uIjXatRgECAEQAYLT5JMCJzoBKloROgEqIgwvY29tcGxldGlvbnMiDy92MS9jb21wbGV0aW9ucxKaAQoQU3RyZWFtQ29tcGxldGlvbhIoLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVDb21wbGV0aW9uUmVxdWVzdBobLm1vZGVsZ2F0ZXdheS52MS5Db21wbGV0aW9uIj3atRgMCAEQARoGc3RyZWFtgtPkkwInOgEqWhE6ASoiDC9jb21wbGV0aW9ucyIPL3YxL2NvbXBsZXRpb25zMAESkQEKEENyZWF0ZUVtYmVkZGluZ3MSKC5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlRW1iZWRkaW5nc1JlcXVlc3QaHi5tb2RlbGdhdGV3YXkudjEuRW1iZWRkaW5nTGlzdCIz2rUYBAgBEAGC0+STAiU6ASpaEDoBKiILL2VtYmVkZGluZ3MiDi92MS9lbWJlZGRpbmdzElcKDENyZWF0ZVNwZWVjaBIkLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVTcGVlY2hSZXF1ZXN0GhcubW9kZWxnYXRld2F5LnYxLlNwZWVjaCII2rUYBAgBEAESlAEKDFN0cmVhbVNwZWVjaBIkLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVTcGVlY2hSZXF1ZXN0GhwubW9kZWxnYXRld2F5LnYxLlNwZWVjaENodW5rIj7atRgLCAMQASoFYXVkaW+C0+STAik6ASpaEjoBKiINL2F1ZGlvL3NwZWVjaCIQL3YxL2F1ZGlvL3NwZWVjaDABEn4KCkxpc3RNb2RlbHMSIi5tb2RlbGdhdGV3YXkudjEuTGlzdE1vZGVsc1JlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuTGlzdE1vZGVsc1Jlc3BvbnNlIifatRgGCAEQASABgtPkkwIXWgkSBy9tb2RlbHMSCi92MS9tb2RlbHMSfQoIR2V0TW9kZWwSIC5tb2RlbGdhdGV3YXkudjEuR2V0TW9kZWxSZXF1ZXN0GhYubW9kZWxnYXRld2F5LnYxLk1vZGVsIjfatRgGCAEQASABgtPkkwInWhESDy9tb2RlbHMve2lkPSoqfRISL3YxL21vZGVscy97aWQ9Kip9EosBCg5DcmVhdGVSZXNwb25zZRImLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVSZXNwb25zZVJlcXVlc3QaHi5tb2RlbGdhdGV3YXkudjEuTW9kZWxSZXNwb25zZSIx2rUYBAgDEAGC0+STAiM6ASpaDzoBKiIKL3Jlc3BvbnNlcyINL3YxL3Jlc3BvbnNlcxKbAQoOU3RyZWFtUmVzcG9uc2USJi5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlUmVzcG9uc2VSZXF1ZXN0GiQubW9kZWxnYXRld2F5LnYxLlJlc3BvbnNlU3RyZWFtRXZlbnQiOdq1GAwIAxABGgZzdHJlYW2C0+STAiM6ASpaDzoBKiIKL3Jlc3BvbnNlcyINL3YxL3Jlc3BvbnNlczABEqkBChhDcmVhdGVSZXNwb25zZUNvbXBhY3Rpb24SJi5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlUmVzcG9uc2VSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLkNvbXBhY3RlZFJlc3BvbnNlIkHatRgECAMQAYLT5JMCMzoBKloXOgEqIhIvcmVzcG9uc2VzL2NvbXBhY3QiFS92MS9yZXNwb25zZXMvY29tcGFjdBK2AQoTQ291bnRSZXNwb25zZVRva2VucxIrLm1vZGVsZ2F0ZXdheS52MS5Db3VudFJlc3BvbnNlVG9rZW5zUmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5SZXNwb25zZVRva2VuQ291bnQiTdq1GAYIAxABUAGC0+STAj06ASpaHDoBKiIXL3Jlc3BvbnNlcy9pbnB1dF90b2tlbnMiGi92MS9yZXNwb25zZXMvaW5wdXRfdG9rZW5zEokBCgtHZXRSZXNwb25zZRIjLm1vZGVsZ2F0ZXdheS52MS5HZXRSZXNwb25zZVJlcXVlc3QaHi5tb2RlbGdhdGV3YXkudjEuTW9kZWxSZXNwb25zZSI12rUYBAgDEAGC0+STAidaERIPL3Jlc3BvbnNlcy97aWR9EhIvdjEvcmVzcG9uc2VzL3tpZH0SnAEKDkZvbGxvd1Jlc3BvbnNlEiMubW9kZWxnYXRld2F5LnYxLkdldFJlc3BvbnNlUmVxdWVzdBokLm1vZGVsZ2F0ZXdheS52MS5SZXNwb25zZVN0cmVhbUV2ZW50Ij3atRgMCAMQARoGc3RyZWFtgtPkkwInWhESDy9yZXNwb25zZXMve2lkfRISL3YxL3Jlc3BvbnNlcy97aWR9MAESowEKDkNhbmNlbFJlc3BvbnNlEiYubW9kZWxnYXRld2F5LnYxLkNhbmNlbFJlc3BvbnNlUmVxdWVzdBoeLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFJlc3BvbnNlIknatRgECAMQAYLT5JMCOzoBKlobOgEqIhYvcmVzcG9uc2VzL3tpZH0vY2FuY2VsIhkvdjEvcmVzcG9uc2VzL3tpZH0vY2FuY2VsEr8BChZMaXN0UmVzcG9uc2VJbnB1dEl0ZW1zEi4ubW9kZWxnYXRld2F5LnYxLkxpc3RSZXNwb25zZUlucHV0SXRlbXNSZXF1ZXN0GiYubW9kZWxnYXRld2F5LnYxLlJlc3BvbnNlSW5wdXRJdGVtTGlzdCJN2rUYBAgDEAGC0+STAj9aHRIbL3Jlc3BvbnNlcy97aWR9L2lucHV0X2l0ZW1zEh4vdjEvcmVzcG9uc2VzL3tpZH0vaW5wdXRfaXRlbXMSkQEKDkRlbGV0ZVJlc3BvbnNlEiYubW9kZWxnYXRld2F5LnYxLkRlbGV0ZVJlc3BvbnNlUmVxdWVzdBogLm1vZGVsZ2F0ZXdheS52MS5EZWxldGVkUmVzcG9uc2UiNdq1GAQIAxABgtPkkwInWhEqDy9yZXNwb25zZXMve2lkfSoSL3YxL3Jlc3BvbnNlcy97aWR9EocBCgtFeHBsYWluQ2FsbBIjLm1vZGVsZ2F0ZXdheS52MS5FeHBsYWluQ2FsbFJlcXVlc3QaJC5tb2RlbGdhdGV3YXkudjEuRXhwbGFpbkNhbGxSZXNwb25zZSIt2rUYBAgBEAGC0+STAh86ASpaDToBKiIIL2V4cGxhaW4iCy92MS9leHBsYWluYgZwcm90bzM", [file_google_api_annotations, file_modelgateway_v1_access, file_modelgateway_v1_chat, file_modelgateway_v1_completions, file_modelgateway_v1_embeddings, file_modelgateway_v1_explain, file_modelgateway_v1_messages, file_modelgateway_v1_models, file_modelgateway_v1_responses, file_modelgateway_v1_speech]);
 
 /**
- * InferenceService sends requests to generative models. Every RPC needs an API key, as
- * `Authorization: Bearer <key>` in the headers (metadata) of the call.
+ * InferenceService sends requests to generative models. Every RPC needs an API key, in the header (metadata)
+ * `Authorization: Bearer <key>`.
  *
  * @generated from service modelgateway.v1.InferenceService
  */
 export const InferenceService: GenService<{
   /**
-   * Answers a conversation, whole. Source: OpenAI API reference, "Create chat completion".
+   * Answers a conversation in one message. Source: OpenAI API reference, "Create chat completion".
    *
-   * Refuses with NOT_FOUND for an unknown model, INVALID_ARGUMENT for a field out of its bounds, and passes on
-   * what the upstream refuses. `stream` in the request is ignored: the RPC called decides.
+   * Refuses with NOT_FOUND for an unknown model and with INVALID_ARGUMENT for a field that is out of bounds, and passes
+   * on the upstream's own refusals. Ignores `stream` in the request: the called RPC decides.
    *
    * @generated from rpc modelgateway.v1.InferenceService.CreateChatCompletion
    */
@@ -52,10 +52,10 @@ export const InferenceService: GenService<{
     output: typeof ChatCompletionSchema;
   },
   /**
-   * Answers a conversation piece by piece: on the public wire the same path with `"stream": true`, as
-   * server-sent events. Source: OpenAI API reference, "Chat completion chunk".
+   * Streams the answer to a conversation. On the public wire the same path with `"stream": true`, as server-sent
+   * events. Source: OpenAI API reference, "Chat completion chunk".
    *
-   * An error before the first chunk is the RPC's own; after it, it ends the stream.
+   * An error before the first chunk is the RPC's status; a later error ends the stream.
    *
    * @generated from rpc modelgateway.v1.InferenceService.StreamChatCompletion
    */
@@ -65,10 +65,11 @@ export const InferenceService: GenService<{
     output: typeof ChatCompletionChunkSchema;
   },
   /**
-   * Answers a conversation in Anthropic's format, whole. Source: Anthropic API reference, "Create a message".
+   * Answers a conversation in Anthropic's format, in one message. Source: Anthropic API reference, "Create a message".
    *
-   * Served by every chat model: where its upstream speaks another format the request is translated, and what cannot
-   * be said there is named in the answer header `x-gateway-dropped`; with `x-gateway-strict: true` it is refused.
+   * Every chat model serves it: for an upstream of another format the request is translated. The answer header
+   * `x-gateway-dropped` names the fields that the upstream does not support; with `x-gateway-strict: true` the call is
+   * refused instead.
    *
    * @generated from rpc modelgateway.v1.InferenceService.CreateMessage
    */
@@ -78,7 +79,7 @@ export const InferenceService: GenService<{
     output: typeof MessageSchema;
   },
   /**
-   * Answers a conversation in Anthropic's format, event by event: on the public wire the same path with
+   * Streams the answer to a conversation in Anthropic's format, as events. On the public wire the same path with
    * `"stream": true`. Source: Anthropic API reference, "Streaming messages".
    *
    * @generated from rpc modelgateway.v1.InferenceService.StreamMessage
@@ -91,7 +92,7 @@ export const InferenceService: GenService<{
   /**
    * Counts the tokens that a request would have as input. Source: Anthropic API reference, "Count tokens".
    *
-   * Free. An estimate where the model's upstream does not count.
+   * Free. The count is an estimate if the model's upstream does not count.
    *
    * @generated from rpc modelgateway.v1.InferenceService.CountMessageTokens
    */
@@ -101,7 +102,7 @@ export const InferenceService: GenService<{
     output: typeof MessageTokenCountSchema;
   },
   /**
-   * Goes on with a text, whole. Source: SPEC 4.3; OpenAI API reference, "Create completion".
+   * Continues a text, in one message. Source: SPEC 4.3; OpenAI API reference, "Create completion".
    *
    * @generated from rpc modelgateway.v1.InferenceService.CreateCompletion
    */
@@ -111,7 +112,7 @@ export const InferenceService: GenService<{
     output: typeof CompletionSchema;
   },
   /**
-   * Goes on with a text piece by piece: on the public wire the same path with `"stream": true`.
+   * Streams the continuation of a text. On the public wire the same path with `"stream": true`.
    *
    * @generated from rpc modelgateway.v1.InferenceService.StreamCompletion
    */
@@ -121,7 +122,7 @@ export const InferenceService: GenService<{
     output: typeof CompletionSchema;
   },
   /**
-   * Answers with the vectors of texts. Source: SPEC 4.4; OpenAI API reference, "Create embeddings".
+   * Returns the vectors of texts. Source: SPEC 4.4; OpenAI API reference, "Create embeddings".
    *
    * @generated from rpc modelgateway.v1.InferenceService.CreateEmbeddings
    */
@@ -131,7 +132,7 @@ export const InferenceService: GenService<{
     output: typeof EmbeddingListSchema;
   },
   /**
-   * Speaks a text, and answers with the whole audio. Source: SPEC 4.5; OpenAI API reference, "Create speech".
+   * Synthesises speech and returns the complete audio. Source: SPEC 4.5; OpenAI API reference, "Create speech".
    *
    * @generated from rpc modelgateway.v1.InferenceService.CreateSpeech
    */
@@ -141,7 +142,7 @@ export const InferenceService: GenService<{
     output: typeof SpeechSchema;
   },
   /**
-   * Speaks a text, and answers with the audio as it is made: on the public wire the bytes themselves, or events.
+   * Streams synthesised speech as it is generated. On the public wire the bytes themselves, or events.
    *
    * @generated from rpc modelgateway.v1.InferenceService.StreamSpeech
    */
@@ -161,7 +162,7 @@ export const InferenceService: GenService<{
     output: typeof ListModelsResponseSchema;
   },
   /**
-   * Tells of one model. Refuses with NOT_FOUND for a model that the key may not call.
+   * Returns one model. Refuses with NOT_FOUND for a model that the key may not call.
    *
    * @generated from rpc modelgateway.v1.InferenceService.GetModel
    */
@@ -171,11 +172,11 @@ export const InferenceService: GenService<{
     output: typeof ModelSchema;
   },
   /**
-   * Answers a conversation as a response, whole, and keeps it for later requests to go on from unless `store` is
-   * false. Source: OpenAI API reference, "Create a model response".
+   * Answers a conversation as a response, in one message, and stores it for later requests to continue from unless
+   * `store` is false. Source: OpenAI API reference, "Create a model response".
    *
-   * Served by every chat model, by translation: what cannot be said to it is named in the answer header
-   * `x-gateway-dropped`; with `x-gateway-strict: true` it is refused.
+   * Every chat model serves it, by translation. The answer header `x-gateway-dropped` names the fields that the
+   * upstream does not support; with `x-gateway-strict: true` the call is refused instead.
    *
    * @generated from rpc modelgateway.v1.InferenceService.CreateResponse
    */
@@ -185,8 +186,8 @@ export const InferenceService: GenService<{
     output: typeof ModelResponseSchema;
   },
   /**
-   * Answers a conversation as a response, event by event: on the public wire the same path with `"stream": true`.
-   * Source: OpenAI API reference, "Responses: streaming events".
+   * Streams the answer to a conversation as the events of a response. On the public wire the same path with `"stream":
+   * true`. Source: OpenAI API reference, "Responses: streaming events".
    *
    * @generated from rpc modelgateway.v1.InferenceService.StreamResponse
    */
@@ -196,10 +197,10 @@ export const InferenceService: GenService<{
     output: typeof ResponseStreamEventSchema;
   },
   /**
-   * Sums a conversation up: answers its user messages and one item that stands for all the rest, which later requests send back
-   * in the conversation's place. Source: OpenAI API reference, "Compact a response".
+   * Compacts a conversation: returns its user messages and one item that stands for all the rest. Later requests send
+   * these in place of the conversation. Source: OpenAI API reference, "Compact a response".
    *
-   * Takes a request for a response, of which tools and the form of the answer do not matter. Nothing is kept.
+   * Takes the request of a response; its tools and output format are ignored. Nothing is stored.
    *
    * @generated from rpc modelgateway.v1.InferenceService.CreateResponseCompaction
    */
@@ -209,10 +210,10 @@ export const InferenceService: GenService<{
     output: typeof CompactedResponseSchema;
   },
   /**
-   * Counts the tokens that a request for a response would have as input, with all that it refers to. Source: OpenAI API
-   * reference, "Get input token counts".
+   * Counts the tokens that the request of a response would have as input, including everything it refers to. Source:
+   * OpenAI API reference, "Get input token counts".
    *
-   * Free, and no model is asked: an estimate, by the tokenizer of another vendor.
+   * Free. No model is called: the count is an estimate by another vendor's tokenizer.
    *
    * @generated from rpc modelgateway.v1.InferenceService.CountResponseTokens
    */
@@ -222,8 +223,8 @@ export const InferenceService: GenService<{
     output: typeof ResponseTokenCountSchema;
   },
   /**
-   * Tells of a response of the key's account that is kept, or how far one is that is made in the background. Refuses with
-   * NOT_FOUND for any other.
+   * Returns a stored response of the key's account, or the current state of one that runs in the background. Refuses
+   * with NOT_FOUND for any other.
    *
    * @generated from rpc modelgateway.v1.InferenceService.GetResponse
    */
@@ -233,11 +234,11 @@ export const InferenceService: GenService<{
     output: typeof ModelResponseSchema;
   },
   /**
-   * Takes up the stream of a response that is made in the background: on the public wire GetResponse's path with
-   * `?stream=true`. Source: OpenAI API reference, "Get a model response".
+   * Resumes the stream of a background response. On the public wire GetResponse's path with `?stream=true`. Source:
+   * OpenAI API reference, "Get a model response".
    *
-   * Refused unless the response was asked for with `stream`, and while its events are there: until some minutes after its end,
-   * at the process that makes it.
+   * Refuses unless the response was requested with `stream` and its events are still kept: until some minutes after its
+   * end, in the process that ran it.
    *
    * @generated from rpc modelgateway.v1.InferenceService.FollowResponse
    */
@@ -247,10 +248,11 @@ export const InferenceService: GenService<{
     output: typeof ResponseStreamEventSchema;
   },
   /**
-   * Ends a response that is made in the background, and answers with it as it stands. What its model has put out is charged.
-   * Source: OpenAI API reference, "Cancel a response".
+   * Cancels a background response and returns it as it stands. The output so far is charged. Source: OpenAI API
+   * reference, "Cancel a response".
    *
-   * One that has ended is answered as it ended. Refuses with INVALID_ARGUMENT for one that was not made in the background.
+   * Returns a response that has ended unchanged. Refuses with INVALID_ARGUMENT for one that was not created in the
+   * background.
    *
    * @generated from rpc modelgateway.v1.InferenceService.CancelResponse
    */
@@ -260,10 +262,10 @@ export const InferenceService: GenService<{
     output: typeof ModelResponseSchema;
   },
   /**
-   * Lists what a kept response was an answer to: the items of its request, and of the conversation that it went on from as far
-   * back as that is kept. Source: OpenAI API reference, "List input items".
+   * Lists the input items of a stored response: the items of its request, and of the conversation that it continued
+   * from, as far back as that is stored. Source: OpenAI API reference, "List input items".
    *
-   * Refuses with NOT_FOUND for a response that is not kept, or whose input was too large to keep.
+   * Refuses with NOT_FOUND for a response that is not stored, or whose input was too large to store.
    *
    * @generated from rpc modelgateway.v1.InferenceService.ListResponseInputItems
    */
@@ -273,8 +275,8 @@ export const InferenceService: GenService<{
     output: typeof ResponseInputItemListSchema;
   },
   /**
-   * Forgets a response of the key's account. Refuses with NOT_FOUND for one that is not kept, and with ALREADY_EXISTS for one
-   * that is still made.
+   * Deletes a response of the key's account. Refuses with NOT_FOUND for one that is not stored, and with ALREADY_EXISTS
+   * for one that is still running.
    *
    * @generated from rpc modelgateway.v1.InferenceService.DeleteResponse
    */
@@ -284,11 +286,11 @@ export const InferenceService: GenService<{
     output: typeof DeletedResponseSchema;
   },
   /**
-   * Tells what would become of a request, with this key and at this moment, and sends nothing: which models and targets
-   * would be asked in which order and in whose words, what of the request would be left out there, what would be reserved,
-   * and which refusal it would meet. Free; it counts for the account's rate like any call.
+   * Explains how the gateway would handle a request with this key at this moment, without sending it: the models and
+   * targets in order, the operation asked of each, the dropped fields, the hold, and the refusal that the request would
+   * get. Free; counts against the account's rate limit.
    *
-   * Refuses with NOT_FOUND for a path that is no model endpoint.
+   * Refuses with NOT_FOUND for a path that is not a model endpoint.
    *
    * @generated from rpc modelgateway.v1.InferenceService.ExplainCall
    */

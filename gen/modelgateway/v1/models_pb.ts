@@ -1,4 +1,4 @@
-// Models: what this gateway serves, as both families list it.
+// Models: the models that the gateway serves, as both families list them.
 //
 // Source: OpenAI API reference, "Models"; Anthropic API reference, "Models". One object satisfies both.
 
@@ -25,21 +25,22 @@ export const file_modelgateway_v1_models: GenFile = /*@__PURE__*/
  */
 export type ListModelsRequest = Message<"modelgateway.v1.ListModelsRequest"> & {
   /**
-   * Bounds the page, 1 to 1000. Default: all models.
+   * The most models on the page, 1 to 1000. Default: all models.
    *
    * @generated from field: optional uint32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * Starts the page after the model with this id. Refused where none in the list has it.
+   * Starts the page after the model with this id. Refused if no listed model has it.
    *
    * @generated from field: optional string after_id = 2;
    */
   afterId?: string | undefined;
 
   /**
-   * Ends the page before the model with this id: of a bounded page, the last ones. Refused where none in the list has it.
+   * Ends the page before the model with this id; with `limit`, the last models before it. Refused if no listed model
+   * has it.
    *
    * @generated from field: optional string before_id = 3;
    */
@@ -60,35 +61,35 @@ export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE_
  */
 export type ListModelsResponse = Message<"modelgateway.v1.ListModelsResponse"> & {
   /**
-   * Is always "list".
+   * Always "list".
    *
    * @generated from field: string object = 1;
    */
   object: string;
 
   /**
-   * Holds the models.
+   * The models.
    *
    * @generated from field: repeated modelgateway.v1.Model data = 2;
    */
   data: Model[];
 
   /**
-   * Says whether there are more beyond the page.
+   * Whether there are more items beyond the page.
    *
    * @generated from field: bool has_more = 3;
    */
   hasMore: boolean;
 
   /**
-   * Is the id of the page's first model; unset where it is empty, which JSON says by null.
+   * The id of the page's first model. Unset on an empty page, which JSON shows as null.
    *
    * @generated from field: optional string first_id = 4;
    */
   firstId?: string | undefined;
 
   /**
-   * Is the id of the page's last model; unset where it is empty, which JSON says by null.
+   * The id of the page's last model. Unset on an empty page, which JSON shows as null.
    *
    * @generated from field: optional string last_id = 5;
    */
@@ -109,7 +110,7 @@ export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PUR
  */
 export type GetModelRequest = Message<"modelgateway.v1.GetModelRequest"> & {
   /**
-   * Is the id, or an alias, of the model.
+   * The model's id or alias.
    *
    * @generated from field: optional string id = 1;
    */
@@ -130,84 +131,84 @@ export const GetModelRequestSchema: GenMessage<GetModelRequest> = /*@__PURE__*/
  */
 export type Model = Message<"modelgateway.v1.Model"> & {
   /**
-   * Is what callers name it by.
+   * The model's id in requests.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Is always "model".
+   * Always "model".
    *
    * @generated from field: string object = 2;
    */
   object: string;
 
   /**
-   * Is the day of its release, in seconds since 1970.
+   * The day of the model's release, in seconds since 1970.
    *
    * @generated from field: int64 created = 3;
    */
   created: bigint;
 
   /**
-   * Names its vendor.
+   * The model's vendor.
    *
    * @generated from field: string owned_by = 4;
    */
   ownedBy: string;
 
   /**
-   * Is always "model".
+   * Always "model".
    *
    * @generated from field: string type = 5;
    */
   type: string;
 
   /**
-   * Is its name for people.
+   * The display name.
    *
    * @generated from field: string display_name = 6;
    */
   displayName: string;
 
   /**
-   * Is the day of its release, as RFC 3339.
+   * The day of the model's release, as RFC 3339.
    *
    * @generated from field: string created_at = 7;
    */
   createdAt: string;
 
   /**
-   * Is always "active".
+   * Always "active".
    *
    * @generated from field: string lifecycle = 8;
    */
   lifecycle: string;
 
   /**
-   * Names its family, as key permissions do.
+   * The model's family, as in key permissions.
    *
    * @generated from field: string family = 9;
    */
   family: string;
 
   /**
-   * Says what it does: chat, embedding, speech.
+   * The kind of task that it serves: chat, embedding, speech.
    *
    * @generated from field: string kind = 10;
    */
   kind: string;
 
   /**
-   * Bounds input and output together, in tokens.
+   * The most tokens of input and output together. Unset: unknown.
    *
    * @generated from field: optional uint32 max_input_tokens = 11;
    */
   maxInputTokens?: number | undefined;
 
   /**
-   * Bounds the output, in tokens.
+   * The most output tokens. Unset: unknown.
    *
    * @generated from field: optional uint32 max_tokens = 12;
    */

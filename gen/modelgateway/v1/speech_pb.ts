@@ -1,4 +1,4 @@
-// Speech: text spoken aloud.
+// Speech: text to audio.
 //
 // Source: SPEC 4.5; OpenAI API reference, "Create speech".
 
@@ -22,33 +22,33 @@ export const file_modelgateway_v1_speech: GenFile = /*@__PURE__*/
   fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvc3BlZWNoLnByb3RvEg9tb2RlbGdhdGV3YXkudjEiowQKE0NyZWF0ZVNwZWVjaFJlcXVlc3QSHwoFbW9kZWwYASABKAlCC7pICMgBAXIDGMgBSAGIAQESIQoFaW5wdXQYAiABKAlCDbpICsgBAXIFEAEYgCBIAogBARIUCgp2b2ljZV9uYW1lGAMgASgJSAASOgoPdm9pY2VfcmVmZXJlbmNlGAQgASgLMh8ubW9kZWxnYXRld2F5LnYxLkF1ZGlvUmVmZXJlbmNlSAASOwoPcmVzcG9uc2VfZm9ybWF0GAUgASgOMh0ubW9kZWxnYXRld2F5LnYxLlNwZWVjaEZvcm1hdEgDiAEBEisKBXNwZWVkGAYgASgBQhe6SBQSEhkAAAAAAAAQQCkAAAAAAADQP0gEiAEBEiMKDGluc3RydWN0aW9ucxgHIAEoCUIIukgFcgMYgCBIBYgBARI/Cg1zdHJlYW1fZm9ybWF0GAggASgOMiMubW9kZWxnYXRld2F5LnYxLlNwZWVjaFN0cmVhbUZvcm1hdEgGiAEBEjMKBWV4dHJhGGQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAeIAQFCEgoFdm9pY2USCbpIAggBkLUYAUIICgZfbW9kZWxCCAoGX2lucHV0QhIKEF9yZXNwb25zZV9mb3JtYXRCCAoGX3NwZWVkQg8KDV9pbnN0cnVjdGlvbnNCEAoOX3N0cmVhbV9mb3JtYXRCCAoGX2V4dHJhIlIKBlNwZWVjaBIZCgxjb250ZW50X3R5cGUYASABKAlIAIgBARISCgVhdWRpbxgCIAEoDEgBiAEBQg8KDV9jb250ZW50X3R5cGVCCAoGX2F1ZGlvIq8BCgtTcGVlY2hDaHVuaxIRCgR0eXBlGAQgASgJSACIAQESGQoMY29udGVudF90eXBlGAEgASgJSAGIAQESEgoFYXVkaW8YAiABKAxIAogBARIwCgV1c2FnZRgDIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5TcGVlY2hVc2FnZUgDiAEBQgcKBV90eXBlQg8KDV9jb250ZW50X3R5cGVCCAoGX2F1ZGlvQggKBl91c2FnZSJoCgtTcGVlY2hVc2FnZRIcCgxpbnB1dF90b2tlbnMYASABKA1CBoq1GAIIARIdCg1vdXRwdXRfdG9rZW5zGAIgASgNQgaKtRgCCAESHAoMdG90YWxfdG9rZW5zGAMgASgNQgaKtRgCCAEq8QEKDFNwZWVjaEZvcm1hdBIdChlTUEVFQ0hfRk9STUFUX1VOU1BFQ0lGSUVEEAASHgoRU1BFRUNIX0ZPUk1BVF9NUDMQARoHorUYA21wMxIgChJTUEVFQ0hfRk9STUFUX09QVVMQAhoIorUYBG9wdXMSHgoRU1BFRUNIX0ZPUk1BVF9BQUMQAxoHorUYA2FhYxIgChJTUEVFQ0hfRk9STUFUX0ZMQUMQBBoIorUYBGZsYWMSHgoRU1BFRUNIX0ZPUk1BVF9XQVYQBRoHorUYA3dhdhIeChFTUEVFQ0hfRk9STUFUX1BDTRAGGgeitRgDcGNtKowBChJTcGVlY2hTdHJlYW1Gb3JtYXQSJAogU1BFRUNIX1NUUkVBTV9GT1JNQVRfVU5TUEVDSUZJRUQQABIpChpTUEVFQ0hfU1RSRUFNX0ZPUk1BVF9BVURJTxABGgmitRgFYXVkaW8SJQoYU1BFRUNIX1NUUkVBTV9GT1JNQVRfU1NFEAIaB6K1GANzc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct, file_modelgateway_v1_chat, file_modelgateway_v1_wire]);
 
 /**
- * CreateSpeechRequest asks for a text to be spoken.
+ * CreateSpeechRequest asks a model to synthesise speech.
  *
  * @generated from message modelgateway.v1.CreateSpeechRequest
  */
 export type CreateSpeechRequest = Message<"modelgateway.v1.CreateSpeechRequest"> & {
   /**
-   * Names the model, as listed by the gateway; at most 200 characters.
+   * The model's id or alias, as listed by the gateway; at most 200 characters.
    *
    * @generated from field: optional string model = 1;
    */
   model?: string | undefined;
 
   /**
-   * Is the text; 1 to 4096 Unicode code points.
+   * The text; 1 to 4096 Unicode code points.
    *
    * @generated from field: optional string input = 2;
    */
   input?: string | undefined;
 
   /**
-   * Is the voice: its name, or an object with its id.
+   * The voice: a name, or an object with an id.
    *
    * @generated from oneof modelgateway.v1.CreateSpeechRequest.voice
    */
   voice: {
     /**
-     * Is the name of a built-in voice: alloy, echo, fable, onyx, nova, shimmer, and what else the model has.
+     * The name of a built-in voice: alloy, echo, fable, onyx, nova, shimmer, and further voices of the model.
      *
      * @generated from field: string voice_name = 3;
      */
@@ -56,7 +56,7 @@ export type CreateSpeechRequest = Message<"modelgateway.v1.CreateSpeechRequest">
     case: "voiceName";
   } | {
     /**
-     * Points to a voice of the vendor's account.
+     * A reference to a voice of the vendor's account.
      *
      * @generated from field: modelgateway.v1.AudioReference voice_reference = 4;
      */
@@ -65,35 +65,35 @@ export type CreateSpeechRequest = Message<"modelgateway.v1.CreateSpeechRequest">
   } | { case: undefined; value?: undefined };
 
   /**
-   * Names the coding. Default MP3.
+   * The audio format. Default: MP3.
    *
    * @generated from field: optional modelgateway.v1.SpeechFormat response_format = 5;
    */
   responseFormat?: SpeechFormat | undefined;
 
   /**
-   * Is how fast the text is spoken, 0.25 to 4. Default 1.
+   * The speaking speed, 0.25 to 4. Default: 1.
    *
    * @generated from field: optional double speed = 6;
    */
   speed?: number | undefined;
 
   /**
-   * Tells the model how to speak; at most 4096 code points.
+   * Instructions on how to speak, for the model; at most 4096 Unicode code points.
    *
    * @generated from field: optional string instructions = 7;
    */
   instructions?: string | undefined;
 
   /**
-   * Says how the audio comes on the public wire. Default AUDIO.
+   * The form of the audio on the public wire. Default: AUDIO.
    *
    * @generated from field: optional modelgateway.v1.SpeechStreamFormat stream_format = 8;
    */
   streamFormat?: SpeechStreamFormat | undefined;
 
   /**
-   * Keeps what no field above can hold.
+   * Unknown keys and values, kept as they arrived.
    *
    * @generated from field: optional google.protobuf.Struct extra = 100;
    */
@@ -108,20 +108,20 @@ export const CreateSpeechRequestSchema: GenMessage<CreateSpeechRequest> = /*@__P
   messageDesc(file_modelgateway_v1_speech, 0);
 
 /**
- * Speech is the whole audio.
+ * Speech is the complete audio.
  *
  * @generated from message modelgateway.v1.Speech
  */
 export type Speech = Message<"modelgateway.v1.Speech"> & {
   /**
-   * Names the coding, as a media type: audio/mpeg.
+   * The media type, such as audio/mpeg.
    *
    * @generated from field: optional string content_type = 1;
    */
   contentType?: string | undefined;
 
   /**
-   * Are the bytes, in base64 on the public wire.
+   * The bytes, in base64 on the public wire.
    *
    * @generated from field: optional bytes audio = 2;
    */
@@ -136,34 +136,34 @@ export const SpeechSchema: GenMessage<Speech> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_speech, 1);
 
 /**
- * SpeechChunk is the next piece of the audio.
+ * SpeechChunk is the next part of the audio.
  *
  * @generated from message modelgateway.v1.SpeechChunk
  */
 export type SpeechChunk = Message<"modelgateway.v1.SpeechChunk"> & {
   /**
-   * Is "speech.audio.delta" where it carries audio, and "speech.audio.done" in the last piece.
+   * The event's type: "speech.audio.delta" if it carries audio, "speech.audio.done" in the last chunk.
    *
    * @generated from field: optional string type = 4;
    */
   type?: string | undefined;
 
   /**
-   * Names the coding, as a media type. In the first piece only.
+   * The media type. In the first chunk only.
    *
    * @generated from field: optional string content_type = 1;
    */
   contentType?: string | undefined;
 
   /**
-   * Are the next bytes. Put together, the pieces are one file.
+   * The next bytes. Concatenated, the chunks are one file.
    *
    * @generated from field: optional bytes audio = 2;
    */
   audio?: Uint8Array | undefined;
 
   /**
-   * Counts what the call used. In the last piece only.
+   * The usage of the call. In the last chunk only.
    *
    * @generated from field: optional modelgateway.v1.SpeechUsage usage = 3;
    */
@@ -178,27 +178,27 @@ export const SpeechChunkSchema: GenMessage<SpeechChunk> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_speech, 2);
 
 /**
- * SpeechUsage counts what a call used.
+ * SpeechUsage counts the usage of a call.
  *
  * @generated from message modelgateway.v1.SpeechUsage
  */
 export type SpeechUsage = Message<"modelgateway.v1.SpeechUsage"> & {
   /**
-   * Counts the input.
+   * The number of input tokens.
    *
    * @generated from field: uint32 input_tokens = 1;
    */
   inputTokens: number;
 
   /**
-   * Counts the output.
+   * The number of output tokens.
    *
    * @generated from field: uint32 output_tokens = 2;
    */
   outputTokens: number;
 
   /**
-   * Is the sum of both.
+   * The sum of both.
    *
    * @generated from field: uint32 total_tokens = 3;
    */
@@ -213,13 +213,13 @@ export const SpeechUsageSchema: GenMessage<SpeechUsage> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_speech, 3);
 
 /**
- * SpeechFormat is the coding of the audio.
+ * SpeechFormat is the audio format.
  *
  * @generated from enum modelgateway.v1.SpeechFormat
  */
 export const SpeechFormat = {
   /**
-   * Is the default: MP3.
+   * Stands for MP3.
    *
    * @generated from enum value: SPEECH_FORMAT_UNSPECIFIED = 0;
    */
@@ -261,7 +261,7 @@ export const SpeechFormat = {
   WAV: 5,
 
   /**
-   * Bare samples: 24 kHz, 16 bit signed, least significant byte first, one channel (audio/pcm).
+   * Raw samples: 24 kHz, signed 16 bit, little-endian, one channel (audio/pcm).
    *
    * @generated from enum value: SPEECH_FORMAT_PCM = 6;
    */
@@ -269,7 +269,7 @@ export const SpeechFormat = {
 } as const;
 
 /**
- * SpeechFormat is the coding of the audio.
+ * SpeechFormat is the audio format.
  *
  * @generated from enum modelgateway.v1.SpeechFormat
  */
@@ -282,13 +282,13 @@ export const SpeechFormatSchema: GenEnum<SpeechFormat> = /*@__PURE__*/
   enumDesc(file_modelgateway_v1_speech, 0);
 
 /**
- * SpeechStreamFormat is how the audio comes on the public wire.
+ * SpeechStreamFormat is the form of the audio on the public wire.
  *
  * @generated from enum modelgateway.v1.SpeechStreamFormat
  */
 export const SpeechStreamFormat = {
   /**
-   * Is the default: AUDIO.
+   * Stands for AUDIO.
    *
    * @generated from enum value: SPEECH_STREAM_FORMAT_UNSPECIFIED = 0;
    */
@@ -310,7 +310,7 @@ export const SpeechStreamFormat = {
 } as const;
 
 /**
- * SpeechStreamFormat is how the audio comes on the public wire.
+ * SpeechStreamFormat is the form of the audio on the public wire.
  *
  * @generated from enum modelgateway.v1.SpeechStreamFormat
  */
