@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { helpHint, StartError, UsageError } from "./commands/command.ts";
 import { usage } from "./commands/usage.ts";
 import { ConfigError } from "./config/config.ts";
-import { StorageError } from "./storage/engines/sqlite/database.ts";
+import { StorageError } from "./runtime/write-trouble.ts";
 
 type Command = (args: readonly string[]) => Promise<void>;
 

@@ -154,7 +154,7 @@ export function promptsOf(operation: Operation, { prompt }: JsonObject): number 
 }
 
 /** Returns the least output that an answer needs room for: the thinking budget that is asked for must fit. */
-export function leastOutput(operation: Operation, json: JsonObject): number {
+export function minOutputFor(operation: Operation, json: JsonObject): number {
   const thinking = operation === "messages" ? json.thinking : undefined;
   return (isObject(thinking) ? (count(thinking.budget_tokens) ?? 0) : 0) + 1;
 }

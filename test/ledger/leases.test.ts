@@ -8,7 +8,14 @@ import { holdMs } from "../../src/ledger/contract.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
-import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited, wish } from "../support/money/ledger.ts";
+import {
+  endedCall,
+  holdRequest,
+  ledgersOfTests,
+  sweptByAnother,
+  type TestLedger,
+  unlimitedRequest,
+} from "../support/money/ledger.ts";
 import { createLedger } from "../support/money/ledger-by-ids.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
@@ -56,8 +63,8 @@ describe("a lease", () => {
     const t = await ledgerOf({ balance: ample });
     const grown = vi.spyOn(t.store.leases, "grow");
     for (let i = 0; i < 100; i++) {
-      expect(await t.ledger.hold(unlimited(`r${i}`, 10, t.now()))).toEqual({ kind: "held", amount: 10 });
-      expect(await t.ledger.capture(over(`r${i}`, 4, t.now()))).toEqual({ cost: 4, waived: 0 });
+      expect(await t.ledger.hold(unlimitedRequest(`r${i}`, 10, t.now()))).toEqual({ kind: "held", amount: 10 });
+      expect(await t.ledger.capture(endedCall(`r${i}`, 4, t.now()))).toEqual({ cost: 4, waived: 0 });
     }
     expect(grown).toHaveBeenCalledTimes(1);
     expect(t.account()).toEqual({ balance: ample - 400, held: 0 });
@@ -66,37 +73,37 @@ describe("a lease", () => {
 
   test("is a small part of what is left, and none where that is not ample", async () => {
     const t = await ledgerOf({ balance: 10_000 });
-    await t.ledger.hold(unlimited("r1", 10, t.now()));
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
     expect(onDisk(t.path).held).toBe(312);
     const poor = await ledgerOf({ balance: 400 });
-    await poor.ledger.hold(unlimited("r1", 10, poor.now()));
+    await poor.ledger.hold(unlimitedRequest("r1", 10, poor.now()));
     expect(onDisk(poor.path)).toMatchObject({ held: 10, calls: 1 });
   });
 
   test("of a key with a limit is within that limit", async () => {
     const t = await ledgerOf({ balance: ample, limit: 16_000 });
-    await t.ledger.hold(wish("r1", 10, 10, t.now()));
+    await t.ledger.hold(holdRequest("r1", 10, 10, t.now()));
     expect(onDisk(t.path)).toMatchObject({ held: 500, held_of_key: 500 });
   });
 
   test("that nobody uses is given back", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     const t = await ledgerOf({ balance: ample });
-    await t.ledger.hold(unlimited("r1", 10, t.now()));
-    await t.ledger.capture(over("r1", 10, t.now()));
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
+    await t.ledger.capture(endedCall("r1", 10, t.now()));
     vi.advanceTimersByTime(100);
     expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 10230, noted: 0 });
     vi.advanceTimersByTime(10_000);
     expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 0 });
   });
 
-  test("is not seen by who looks through the same process: a call that runs has a hold of its own", async () => {
+  test("is not seen by a reader in the same process: a call that runs has a hold of its own", async () => {
     const t = await ledgerOf({ balance: ample });
-    await t.ledger.hold(unlimited("r1", 10, t.now()));
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
     expect(t.account().held).toBe(10);
     expect(t.key().held).toBe(10);
     expect(onDisk(t.path)).toMatchObject({ held: 10, held_of_key: 10, calls: 1 });
-    expect(await t.ledger.capture(over("r1", 7, t.now()))).toEqual({ cost: 7, waived: 0 });
+    expect(await t.ledger.capture(endedCall("r1", 7, t.now()))).toEqual({ cost: 7, waived: 0 });
     expect(t.account()).toEqual({ balance: ample - 7, held: 0 });
   });
 
@@ -107,9 +114,9 @@ describe("a lease", () => {
     const t = await ledgerOf({ balance: ample });
     const { credit } = t.ledger;
     credit.learn("acc_1", ample, "key_1", undefined);
-    await t.ledger.hold(unlimited("r1", 10, t.now()));
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
     if (isOwn) expect(t.account().held).toBe(10);
-    const settling = [t.ledger.capture(over("r1", 50, t.now())), t.ledger.capture(over("r1", 50, t.now()))];
+    const settling = [t.ledger.capture(endedCall("r1", 50, t.now())), t.ledger.capture(endedCall("r1", 50, t.now()))];
     expect(await Promise.all(settling)).toEqual([{ cost: 10, waived: 40 }, undefined]);
     expect(t.engine.prepare("SELECT cost, waived FROM requests").all()).toEqual([{ cost: 10, waived: 40 }]);
     expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
@@ -120,20 +127,20 @@ describe("a lease", () => {
 
   test("keeps what a call has of it where all other credit goes while the call is settled", async () => {
     const t = await ledgerOf({ balance: ample });
-    await t.ledger.hold(unlimited("r1", 10, t.now()));
-    const settling = t.ledger.capture(over("r1", 50, t.now()));
-    const other = t.ledger.hold(wish("r2", ample, 1, t.now()));
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
+    const settling = t.ledger.capture(endedCall("r1", 50, t.now()));
+    const other = t.ledger.hold(holdRequest("r2", ample, 1, t.now()));
     expect(await settling).toEqual({ cost: 10, waived: 40 });
     expect(await other).toEqual({ kind: "held", amount: ample - 10 });
   });
 
-  test("tells what is left all the while", async () => {
+  test("reports what is left all the while", async () => {
     const t = await ledgerOf({ balance: ample });
     const { credit } = t.ledger;
     credit.learn("acc_1", ample, "key_1", undefined);
-    await t.ledger.hold(unlimited("r1", 10, t.now()));
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
     expect(credit.remaining("acc_1", "key_1")).toBe(ample - 10);
-    await t.ledger.capture(over("r1", 4, t.now()));
+    await t.ledger.capture(endedCall("r1", 4, t.now()));
     expect(credit.remaining("acc_1", "key_1")).toBe(ample - 4);
     expect(t.account().held).toBe(0);
     expect(credit.remaining("acc_1", "key_1")).toBe(ample - 4);
@@ -141,21 +148,24 @@ describe("a lease", () => {
 
   test("is given back where another call of its account is short", async () => {
     const t = await ledgerOf({ balance: ample });
-    await t.ledger.hold(unlimited("r1", 10, t.now()));
-    expect(await t.ledger.hold(unlimited("r2", ample - 10, t.now()))).toEqual({ kind: "held", amount: ample - 10 });
-    expect(await t.ledger.hold(unlimited("r3", 1, t.now()))).toMatchObject({ kind: "short", available: 0 });
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
+    expect(await t.ledger.hold(unlimitedRequest("r2", ample - 10, t.now()))).toEqual({
+      kind: "held",
+      amount: ample - 10,
+    });
+    expect(await t.ledger.hold(unlimitedRequest("r3", 1, t.now()))).toMatchObject({ kind: "short", available: 0 });
   });
 });
 
-describe("what a process that died has noted", () => {
+describe("the journal of a process that died", () => {
   /** A process that is killed: nothing of it runs any more, and nothing is written up. */
   async function dead(): Promise<TestLedger> {
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     const t = await ledgerOf({ balance: ample });
-    await t.ledger.hold(unlimited("running", 10, t.now()));
+    await t.ledger.hold(unlimitedRequest("running", 10, t.now()));
     vi.advanceTimersByTime(100);
-    await t.ledger.hold(unlimited("answered", 10, t.now()));
-    await t.ledger.capture(over("answered", 4, t.now()));
+    await t.ledger.hold(unlimitedRequest("answered", 10, t.now()));
+    await t.ledger.capture(endedCall("answered", 4, t.now()));
     expect(onDisk(t.path)).toMatchObject({ balance: ample, requests: 0, noted: 1, calls: 1 });
     return t;
   }
@@ -176,7 +186,7 @@ describe("what a process that died has noted", () => {
     const t = await dead();
     await sweptByAnother(ledgerOf({}, t.path));
     t.pass(holdMs);
-    expect(await t.ledger.capture(over("running", 6, t.now()))).toEqual({ cost: 6, waived: 0 });
+    expect(await t.ledger.capture(endedCall("running", 6, t.now()))).toEqual({ cost: 6, waived: 0 });
     await t.ledger.sweep();
     expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
     expect(t.key()).toEqual({ spent: 10, held: 0 });
@@ -188,8 +198,8 @@ describe("what a process that died has noted", () => {
     t.pass(holdMs);
     await t.ledger.sweep();
     await t.ledger.release("running");
-    expect(await t.ledger.hold(unlimited("running", 10, t.now()))).toEqual({ kind: "held", amount: 10 });
-    expect(await t.ledger.capture(over("running", 6, t.now()))).toEqual({ cost: 6, waived: 0 });
+    expect(await t.ledger.hold(unlimitedRequest("running", 10, t.now()))).toEqual({ kind: "held", amount: 10 });
+    expect(await t.ledger.capture(endedCall("running", 6, t.now()))).toEqual({ cost: 6, waived: 0 });
     const rows = t.engine.prepare("SELECT outcome, cost FROM requests WHERE id = 'running'").all();
     expect(rows).toEqual([{ outcome: 1, cost: 6 }]);
     expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
@@ -203,32 +213,32 @@ describe("what a process that died has noted", () => {
     t.pass(holdMs);
     await t.ledger.sweep();
     other.engine.prepare("UPDATE accounts SET balance = 0").run();
-    expect(await t.ledger.capture(over("running", 6, t.now()))).toEqual({ cost: 0, waived: 6 });
+    expect(await t.ledger.capture(endedCall("running", 6, t.now()))).toEqual({ cost: 0, waived: 6 });
   });
 });
 
 describe("a lease is not for", () => {
   test("a key that was revoked since it was admitted", async () => {
     const t = await ledgerOf({ balance: ample });
-    await t.ledger.hold(unlimited("r1", 10, t.now()));
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
     const other = await ledgerOf({}, t.path);
     other.engine.prepare("UPDATE api_keys SET revoked_at = 1").run();
     await vi.waitFor(async () => {
-      const held = await t.ledger.hold(unlimited(`r${performance.now()}`, 10, t.now()));
+      const held = await t.ledger.hold(unlimitedRequest(`r${performance.now()}`, 10, t.now()));
       expect(held.kind).toBe("short");
     });
   });
 
   test("a key that got a limit since then", async () => {
     const t = await ledgerOf({ balance: ample });
-    await t.ledger.hold(unlimited("r1", 10, t.now()));
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
     t.engine.prepare("UPDATE api_keys SET credit_limit = 15").run();
-    expect(await t.ledger.hold(unlimited("r2", 10, t.now()))).toMatchObject({ kind: "short", of: "limit" });
+    expect(await t.ledger.hold(unlimitedRequest("r2", 10, t.now()))).toMatchObject({ kind: "short", of: "limit" });
   });
 
   test("what costs nothing", async () => {
     const t = await ledgerOf({ balance: ample });
-    expect(await t.ledger.hold(unlimited("r1", 0, t.now()))).toEqual({ kind: "held", amount: 0 });
+    expect(await t.ledger.hold(unlimitedRequest("r1", 0, t.now()))).toEqual({ kind: "held", amount: 0 });
   });
 });
 
@@ -236,11 +246,11 @@ test("a lease that a call of long ago has made lasts as long as any", async () =
   const t = await ledgerOf({ balance: ample });
   t.pass(2 * holdMs);
   await t.ledger.sweep();
-  await t.ledger.hold(unlimited("r1", 10, t.now() - 2 * holdMs));
+  await t.ledger.hold(unlimitedRequest("r1", 10, t.now() - 2 * holdMs));
   const other = await ledgerOf({}, t.path);
   other.pass(2 * holdMs);
   await other.ledger.sweep();
-  expect(await t.ledger.capture(over("r1", 10, t.now()))).toEqual({ cost: 10, waived: 0 });
+  expect(await t.ledger.capture(endedCall("r1", 10, t.now()))).toEqual({ cost: 10, waived: 0 });
   expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
 });
 
@@ -250,17 +260,17 @@ test("a disk that is full for a while makes no charge disappear", async () => {
     throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
   });
   const ledger = createLedger({ store: t.store, clock: t.now, onError: () => {} }, createLeasingLedger);
-  await ledger.hold(unlimited("r1", 10, t.now()));
-  await ledger.capture(over("r1", 10, t.now()));
+  await ledger.hold(unlimitedRequest("r1", 10, t.now()));
+  await ledger.capture(endedCall("r1", 10, t.now()));
   expect(() => t.account()).toThrow("full");
   post.mockRestore();
   expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
   await ledger.close();
 });
 
-test("who only reads does not wait for another process that writes", async () => {
+test("a read does not wait for another process that writes", async () => {
   const t = await ledgerOf({ balance: ample });
-  await t.ledger.hold(unlimited("r1", 10, t.now()));
+  await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
   const other = new Sqlite(t.path);
   other.exec("BEGIN IMMEDIATE");
   const begun = performance.now();
@@ -272,15 +282,15 @@ test("who only reads does not wait for another process that writes", async () =>
 
 test("a call that cannot be written is left for somebody to look at, and keeps no other from it", async () => {
   const t = await ledgerOf({ balance: ample });
-  for (const id of ["good", "bad", "fine"]) await t.ledger.hold(unlimited(id, 10, t.now()));
-  await t.ledger.capture(over("good", 4, t.now()));
-  await t.ledger.capture(over("bad", 4, t.now(), { model: null as unknown as string }));
-  await t.ledger.capture(over("fine", 4, t.now()));
+  for (const id of ["good", "bad", "fine"]) await t.ledger.hold(unlimitedRequest(id, 10, t.now()));
+  await t.ledger.capture(endedCall("good", 4, t.now()));
+  await t.ledger.capture(endedCall("bad", 4, t.now(), { model: null as unknown as string }));
+  await t.ledger.capture(endedCall("fine", 4, t.now()));
   expect(t.account().balance).toBe(ample - 8);
   expect(t.errors.map(String)).toContainEqual(expect.stringContaining("NOT NULL"));
   expect(onDisk(t.path)).toMatchObject({ requests: 2, noted: 1 });
-  await t.ledger.hold(unlimited("later", 10, t.now()));
-  await t.ledger.capture(over("later", 4, t.now()));
+  await t.ledger.hold(unlimitedRequest("later", 10, t.now()));
+  await t.ledger.capture(endedCall("later", 4, t.now()));
   expect(t.account().balance).toBe(ample - 12);
   expect(onDisk(t.path)).toMatchObject({ requests: 3, noted: 1 });
   const { differences } = reconcile(t.engine);
@@ -292,10 +302,10 @@ test("a call that cannot be written is left for somebody to look at, and keeps n
 test("two ledgers of one process see each other's charges", async () => {
   const t = await ledgerOf({ balance: ample });
   const second = createLedger({ store: t.store, clock: t.now, onError: () => {} }, createLeasingLedger);
-  await t.ledger.hold(unlimited("r1", 10, t.now()));
-  await second.hold(unlimited("r2", 10, t.now()));
-  await t.ledger.capture(over("r1", 10, t.now()));
-  await second.capture(over("r2", 10, t.now()));
+  await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
+  await second.hold(unlimitedRequest("r2", 10, t.now()));
+  await t.ledger.capture(endedCall("r1", 10, t.now()));
+  await second.capture(endedCall("r2", 10, t.now()));
   expect(t.account()).toEqual({ balance: ample - 20, held: 0 });
   await second.close();
 });

@@ -1,11 +1,11 @@
 /**
- * Holds and settlements: what no number of calls, processes and crashes may break.
+ * Holds and captures: what no number of calls, processes and crashes may break.
  */
 import { describe, expect, test } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
 import type { Engine } from "../../src/storage/engines/engine.ts";
 import { ledgerStore } from "../../src/storage/money/ledger.ts";
-import { ledgersOfTests, over, type TestLedger, wish } from "../support/money/ledger.ts";
+import { endedCall, holdRequest, ledgersOfTests, type TestLedger } from "../support/money/ledger.ts";
 import { createLedger } from "../support/money/ledger-by-ids.ts";
 
 const ledgerOf = ledgersOfTests();
@@ -17,60 +17,71 @@ function rowOf(test: TestLedger, id: string) {
 describe("a hold", () => {
   test("takes what is wanted while the balance covers it, and refuses with what is left", async () => {
     const t = await ledgerOf({ balance: 100 });
-    expect(await t.ledger.hold(wish("r1", 60, 60, t.now()))).toEqual({ kind: "held", amount: 60 });
-    expect(await t.ledger.hold(wish("r2", 60, 60, t.now()))).toEqual({ kind: "short", of: "balance", available: 40 });
+    expect(await t.ledger.hold(holdRequest("r1", 60, 60, t.now()))).toEqual({ kind: "held", amount: 60 });
+    expect(await t.ledger.hold(holdRequest("r2", 60, 60, t.now()))).toEqual({
+      kind: "short",
+      of: "balance",
+      available: 40,
+    });
     expect(t.account()).toEqual({ balance: 100, held: 60 });
     expect(t.key()).toEqual({ spent: 0, held: 60 });
   });
 
   test("names the key's limit where that is what falls short, and leaves the account untouched", async () => {
     const t = await ledgerOf({ balance: 1000, limit: 50 });
-    expect(await t.ledger.hold(wish("r1", 60, 60, t.now()))).toEqual({ kind: "short", of: "limit", available: 50 });
+    expect(await t.ledger.hold(holdRequest("r1", 60, 60, t.now()))).toEqual({
+      kind: "short",
+      of: "limit",
+      available: 50,
+    });
     expect(t.account().held).toBe(0);
     expect(t.key().held).toBe(0);
   });
 
   test("frees the key again where the account falls short", async () => {
     const t = await ledgerOf({ balance: 10, limit: 1000 });
-    expect(await t.ledger.hold(wish("r1", 60, 60, t.now()))).toMatchObject({ kind: "short", of: "balance" });
+    expect(await t.ledger.hold(holdRequest("r1", 60, 60, t.now()))).toMatchObject({ kind: "short", of: "balance" });
     expect(t.key().held).toBe(0);
   });
 
   test("is content with what there is, if that is enough", async () => {
     const t = await ledgerOf({ balance: 100, limit: 80 });
-    expect(await t.ledger.hold(wish("r1", 500, 20, t.now()))).toEqual({ kind: "held", amount: 80 });
-    expect(await t.ledger.hold(wish("r2", 500, 20, t.now()))).toMatchObject({ kind: "short", available: 0 });
+    expect(await t.ledger.hold(holdRequest("r1", 500, 20, t.now()))).toEqual({ kind: "held", amount: 80 });
+    expect(await t.ledger.hold(holdRequest("r2", 500, 20, t.now()))).toMatchObject({ kind: "short", available: 0 });
   });
 
   test("goes below zero for an account that is billed afterwards, and not beyond its key's limit", async () => {
     const t = await ledgerOf({ balance: 0, postpaid: true, limit: 100 });
-    expect(await t.ledger.hold(wish("r1", 70, 70, t.now()))).toMatchObject({ kind: "held" });
-    expect(await t.ledger.hold(wish("r2", 70, 70, t.now()))).toMatchObject({ kind: "short", of: "limit" });
-    await t.ledger.capture(over("r1", 70, t.now()));
+    expect(await t.ledger.hold(holdRequest("r1", 70, 70, t.now()))).toMatchObject({ kind: "held" });
+    expect(await t.ledger.hold(holdRequest("r2", 70, 70, t.now()))).toMatchObject({ kind: "short", of: "limit" });
+    await t.ledger.capture(endedCall("r1", 70, t.now()));
     expect(t.account()).toEqual({ balance: -70, held: 0 });
   });
 
   test("is never so large that sums could not be counted exactly any more", async () => {
     const t = await ledgerOf({ postpaid: true });
-    expect(await t.ledger.hold(wish("r1", 4.9e16, 4.9e16, t.now()))).toMatchObject({ kind: "short", available: 4e15 });
-    expect(await t.ledger.hold(wish("r2", 4e15, 4e15, t.now()))).toMatchObject({ kind: "held" });
-    expect(await t.ledger.hold(wish("r3", 1, 1, t.now()))).toMatchObject({ kind: "short" });
-    await t.ledger.capture(over("r2", 7, t.now()));
+    expect(await t.ledger.hold(holdRequest("r1", 4.9e16, 4.9e16, t.now()))).toMatchObject({
+      kind: "short",
+      available: 4e15,
+    });
+    expect(await t.ledger.hold(holdRequest("r2", 4e15, 4e15, t.now()))).toMatchObject({ kind: "held" });
+    expect(await t.ledger.hold(holdRequest("r3", 1, 1, t.now()))).toMatchObject({ kind: "short" });
+    await t.ledger.capture(endedCall("r2", 7, t.now()));
     expect(t.account()).toEqual({ balance: -7, held: 0 });
   });
 
   test("is refused to a key that was revoked after it was authenticated", async () => {
     const t = await ledgerOf({ balance: 100 });
     t.engine.prepare("UPDATE api_keys SET revoked_at = 1").run();
-    expect(await t.ledger.hold(wish("r1", 10, 10, t.now()))).toMatchObject({ kind: "short" });
+    expect(await t.ledger.hold(holdRequest("r1", 10, 10, t.now()))).toMatchObject({ kind: "short" });
   });
 });
 
-describe("a settlement", () => {
+describe("a capture", () => {
   test("charges the truth, frees the rest, and writes the request and the hour", async () => {
     const t = await ledgerOf({ balance: 100, limit: 100 });
-    await t.ledger.hold(wish("r1", 60, 60, t.now()));
-    expect(await t.ledger.capture(over("r1", 25, t.now()))).toEqual({ cost: 25, waived: 0 });
+    await t.ledger.hold(holdRequest("r1", 60, 60, t.now()));
+    expect(await t.ledger.capture(endedCall("r1", 25, t.now()))).toEqual({ cost: 25, waived: 0 });
     expect(t.account()).toEqual({ balance: 75, held: 0 });
     expect(t.key()).toEqual({ spent: 25, held: 0 });
     expect(rowOf(t, "r1")).toMatchObject({ cost: 25, waived: 0, outcome: 1, input: 25 });
@@ -81,9 +92,9 @@ describe("a settlement", () => {
 
   test("is safe to repeat: the second changes nothing", async () => {
     const t = await ledgerOf({ balance: 100 });
-    await t.ledger.hold(wish("r1", 60, 60, t.now()));
-    await t.ledger.capture(over("r1", 25, t.now()));
-    expect(await t.ledger.capture(over("r1", 30, t.now()))).toBeUndefined();
+    await t.ledger.hold(holdRequest("r1", 60, 60, t.now()));
+    await t.ledger.capture(endedCall("r1", 25, t.now()));
+    expect(await t.ledger.capture(endedCall("r1", 30, t.now()))).toBeUndefined();
     expect(t.account()).toEqual({ balance: 75, held: 0 });
   });
 
@@ -93,12 +104,12 @@ describe("a settlement", () => {
     ["billed afterwards", { balance: 0, postpaid: true }, 0],
   ])("never takes more than its hold, however much is left, and waives the rest: %s", async (_, standing, balance) => {
     const t = await ledgerOf(standing);
-    await t.ledger.hold(wish("r1", 60, 60, t.now()));
-    await t.ledger.hold(wish("r2", 30, 30, t.now()));
+    await t.ledger.hold(holdRequest("r1", 60, 60, t.now()));
+    await t.ledger.hold(holdRequest("r2", 30, 30, t.now()));
     for (const cost of [200, Number.MAX_SAFE_INTEGER]) {
       const id = cost === 200 ? "r1" : "r2";
       const most = cost === 200 ? 60 : 30;
-      expect(await t.ledger.capture(over(id, cost, t.now()))).toEqual({ cost: most, waived: cost - most });
+      expect(await t.ledger.capture(endedCall(id, cost, t.now()))).toEqual({ cost: most, waived: cost - most });
       expect(rowOf(t, id)).toMatchObject({ cost: most, waived: cost - most });
     }
     expect(t.account()).toEqual({ balance: balance - 90, held: 0 });
@@ -107,7 +118,7 @@ describe("a settlement", () => {
 
   test("of a call without a hold only remembers it", async () => {
     const t = await ledgerOf({ balance: 100 });
-    await t.ledger.capture(over("r1", 0, t.now()));
+    await t.ledger.capture(endedCall("r1", 0, t.now()));
     expect(rowOf(t, "r1")).toMatchObject({ cost: 0 });
     expect(t.account()).toEqual({ balance: 100, held: 0 });
   });
@@ -116,7 +127,7 @@ describe("a settlement", () => {
 describe("a hold whose process died", () => {
   test("lapses after its deadline, and its call is remembered as lost", async () => {
     const t = await ledgerOf({ balance: 100 });
-    await t.ledger.hold(wish("r1", 60, 60, t.now()));
+    await t.ledger.hold(holdRequest("r1", 60, 60, t.now()));
     const other = await ledgerOf({}, t.path);
     other.pass(holdMs - 1);
     await other.ledger.sweep();
@@ -130,7 +141,7 @@ describe("a hold whose process died", () => {
 
   test("stays while its process lives, however long the call", async () => {
     const t = await ledgerOf({ balance: 100 });
-    await t.ledger.hold(wish("r1", 60, 60, t.now()));
+    await t.ledger.hold(holdRequest("r1", 60, 60, t.now()));
     for (let i = 0; i < 10; i++) {
       t.pass(holdMs - 1);
       await t.ledger.sweep();
@@ -140,12 +151,12 @@ describe("a hold whose process died", () => {
 
   test("is charged all the same by a process that only slept, as far as credit is left", async () => {
     const t = await ledgerOf({ balance: 100 });
-    await t.ledger.hold(wish("r1", 60, 60, t.now()));
+    await t.ledger.hold(holdRequest("r1", 60, 60, t.now()));
     const other = await ledgerOf({}, t.path);
     other.pass(holdMs);
     await other.ledger.sweep();
-    await other.ledger.hold(wish("r2", 80, 80, other.now()));
-    expect(await t.ledger.capture(over("r1", 50, t.now()))).toEqual({ cost: 20, waived: 30 });
+    await other.ledger.hold(holdRequest("r2", 80, 80, other.now()));
+    expect(await t.ledger.capture(endedCall("r1", 50, t.now()))).toEqual({ cost: 20, waived: 30 });
     expect(rowOf(t, "r1")).toMatchObject({ outcome: 1, cost: 20, waived: 30 });
     expect(t.account()).toEqual({ balance: 80, held: 80 });
   });
@@ -162,9 +173,9 @@ describe("steps of one turn", () => {
     };
     const counted: Engine = { ...t.engine, books: { ...books, transact } };
     const ledger = createLedger({ store: ledgerStore(counted), clock: t.now, onError: () => {} });
-    await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.hold(wish(`r${i}`, 1, 1, t.now()))));
+    await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.hold(holdRequest(`r${i}`, 1, 1, t.now()))));
     expect(transactions).toBe(1);
-    await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.capture(over(`r${i}`, 1, t.now()))));
+    await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.capture(endedCall(`r${i}`, 1, t.now()))));
     expect(transactions).toBe(2);
     expect(t.account()).toEqual({ balance: 50, held: 0 });
     await ledger.close();
@@ -173,9 +184,9 @@ describe("steps of one turn", () => {
   test("do not fail with one among them", async () => {
     const t = await ledgerOf({ balance: 100 });
     const [first, second, third] = await Promise.allSettled([
-      t.ledger.hold(wish("r1", 10, 10, t.now())),
-      t.ledger.hold(wish("r1", 10, 10, t.now())),
-      t.ledger.hold(wish("r3", 10, 10, t.now())),
+      t.ledger.hold(holdRequest("r1", 10, 10, t.now())),
+      t.ledger.hold(holdRequest("r1", 10, 10, t.now())),
+      t.ledger.hold(holdRequest("r3", 10, 10, t.now())),
     ]);
     expect([first, third]).toMatchObject([{ value: { kind: "held" } }, { value: { kind: "held" } }]);
     expect(second).toMatchObject({ status: "rejected" });

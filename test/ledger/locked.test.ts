@@ -18,7 +18,7 @@ import { root } from "../support/command.ts";
 import { makeUser, minutes, signedIn, stoppedClock } from "../support/dashboard/sign-in.ts";
 import { eventually } from "../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { ledgersOfTests, over, type TestLedger, unlimited, wish } from "../support/money/ledger.ts";
+import { endedCall, holdRequest, ledgersOfTests, type TestLedger, unlimitedRequest } from "../support/money/ledger.ts";
 import { openAccount, openBooks, type Payer } from "../support/payer.ts";
 import { scrape } from "../support/scrape.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
@@ -134,7 +134,7 @@ describe("a gateway that serves by leases", () => {
     });
   });
 
-  test("refuses who has waited for seconds, is not ready meanwhile, and is again by itself", async () => {
+  test("refuses callers that have waited for seconds, is not ready meanwhile, and is again by itself", async () => {
     expect(await ready()).toMatchObject({ status: 200, body: { status: "ok" } });
     const watched: Status[] = [];
     const watching = new AbortController();
@@ -180,25 +180,27 @@ describe("a gateway that serves by leases", () => {
 describe("a ledger", () => {
   const ledgerOf = ledgersOfTests();
 
-  test("holds for who waits as soon as the lock is free, in the order in which they came", async () => {
+  test("holds for waiting calls as soon as the lock is free, in the order in which they came", async () => {
     const t = await ledgerOf({ balance: 100 });
     const free = await lock(t.path);
-    const holds = [wish("r1", 60, 60, t.now()), wish("r2", 60, 60, t.now())].map((one) => t.ledger.hold(one));
+    const holds = [holdRequest("r1", 60, 60, t.now()), holdRequest("r2", 60, 60, t.now())].map((one) =>
+      t.ledger.hold(one),
+    );
     await new Promise(setImmediate);
-    const later = t.ledger.hold(wish("r3", 40, 40, t.now()));
+    const later = t.ledger.hold(holdRequest("r3", 40, 40, t.now()));
     await free();
     expect((await Promise.all([...holds, later])).map(({ kind }) => kind)).toEqual(["held", "short", "held"]);
     expect(t.account().held).toBe(100);
   });
 
-  test("refuses who has waited for as long as anybody does, and holds nothing for it", async () => {
+  test("refuses a call that has waited for the longest time, and holds nothing for it", async () => {
     const t = await ledgerOf({ balance: 100 });
     const free = await lock(t.path);
     vi.useFakeTimers({ toFake: ["setTimeout"] });
-    const held = Promise.resolve(t.ledger.hold(wish("r1", 60, 60, t.now()))).catch((error: unknown) => error);
+    const held = Promise.resolve(t.ledger.hold(holdRequest("r1", 60, 60, t.now()))).catch((error: unknown) => error);
     await new Promise(setImmediate);
     vi.advanceTimersByTime(maxWaitMs / 2);
-    const later = t.ledger.hold(wish("r2", 50, 50, t.now()));
+    const later = t.ledger.hold(holdRequest("r2", 50, 50, t.now()));
     await new Promise(setImmediate);
     vi.advanceTimersByTime(maxWaitMs / 2 + 100);
     expect(await held).toMatchObject({ code: "SQLITE_BUSY" });
@@ -208,10 +210,10 @@ describe("a ledger", () => {
     expect(t.account().held).toBe(50);
   });
 
-  test("closes when who waits has been served", async () => {
+  test("closes when waiting calls have been served", async () => {
     const t = await ledgerOf({ balance: 100 });
     const free = await lock(t.path);
-    const held = t.ledger.hold(unlimited("r1", 60, t.now()));
+    const held = t.ledger.hold(unlimitedRequest("r1", 60, t.now()));
     await new Promise(setImmediate);
     const closing = t.ledger.close();
     await free();
@@ -220,7 +222,7 @@ describe("a ledger", () => {
   });
 });
 
-describe("what else keeps writes from arriving is told at once, and when it is over", () => {
+describe("what else keeps writes from arriving is reported at once, and when it is over", () => {
   const ledgerOf = ledgersOfTests();
   const leasingLedgerOf = ledgersOfTests(createLeasingLedger);
 
@@ -258,13 +260,13 @@ describe("what else keeps writes from arriving is told at once, and when it is o
     expect(told.at(-1)).toBeUndefined();
   });
 
-  test("notes that cannot be written, which the charge of a call waits for", async () => {
+  test("a journal that cannot be written, which the charge of a call waits for", async () => {
     const t = await leasingLedgerOf({ balance: 1_000_000 });
     const told = listen(t);
-    const reserved = await t.ledger.hold(unlimited("r1", 10, t.now()));
+    const reserved = await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
     expect(reserved.kind).toBe("held");
     writeFileSync(`${t.path}.notes`, "no folder");
-    const charged = t.ledger.capture(over("r1", 4, t.now()));
+    const charged = t.ledger.capture(endedCall("r1", 4, t.now()));
     await eventually(() =>
       expect(told).toEqual(["notes beside the database cannot be written: the disk fails, for 0 s"]),
     );

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { andThen } from "../../src/runtime/maybe-promise.ts";
 import { ledgerStore } from "../../src/storage/money/ledger.ts";
-import { openLedger, over, wish } from "../support/money/ledger.ts";
+import { endedCall, holdRequest, openLedger } from "../support/money/ledger.ts";
 import { createLedger } from "../support/money/ledger-by-ids.ts";
 import { moneyCommands } from "../support/money/money-commands.ts";
 import { newMoneyModel } from "../support/money/money-model.ts";
@@ -47,14 +47,14 @@ test("while the database is another's, a turn waits for it once, and not once fo
     throw new Error("busy");
   };
   const ledger = createLedger({ store: { ...ledgerStore(t.engine), transact: busy }, clock: t.now, onError: () => {} });
-  const holds = [1, 2, 3].map((i) => ledger.hold(wish(`r${i}`, 1, 1, t.now())));
+  const holds = [1, 2, 3].map((i) => ledger.hold(holdRequest(`r${i}`, 1, 1, t.now())));
   for (const hold of holds) await expect(hold).rejects.toThrow("busy");
   expect(waits).toBe(1);
   await ledger.close();
   await t.close();
 });
 
-test("who closes waits for the calls that run, and for a settlement that has to be tried again", async () => {
+test("closing waits for the calls that run, and for a capture that has to be tried again", async () => {
   const t = await openLedger({ balance: 100 });
   let isBusy = true;
   const transact = <T>(work: () => T): T => {
@@ -63,10 +63,10 @@ test("who closes waits for the calls that run, and for a settlement that has to 
     throw new Error("busy");
   };
   const ledger = createLedger({ store: { ...ledgerStore(t.engine), transact }, clock: t.now, onError: () => {} });
-  await t.ledger.hold(wish("r1", 10, 10, t.now()));
+  await t.ledger.hold(holdRequest("r1", 10, 10, t.now()));
   const settled = ledger.begin();
   const closed = ledger.close();
-  void andThen(ledger.capture(over("r1", 5, t.now())), settled);
+  void andThen(ledger.capture(endedCall("r1", 5, t.now())), settled);
   await closed;
   expect(t.account()).toEqual({ balance: 95, held: 0 });
   await t.close();

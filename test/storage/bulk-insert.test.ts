@@ -4,20 +4,20 @@ import { createInsertCalls } from "../../src/storage/journal/insert-calls.ts";
 import { ledgerStatements } from "../../src/storage/money/ledger-statements.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
-import { ledgersOfTests, over, type TestLedger } from "../support/money/ledger.ts";
+import { endedCall, ledgersOfTests, type TestLedger } from "../support/money/ledger.ts";
 
 const open = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;
 const count = 100;
 
-type Posted = Parameters<TestLedger["store"]["apply"]>[0];
-type Ended = Posted[number] & { readonly kind: "settle" };
+type Entries = Parameters<TestLedger["store"]["apply"]>[0];
+type Ended = Entries[number] & { readonly kind: "settle" };
 
-function post(t: TestLedger, entries: Posted): void {
+function apply(t: TestLedger, entries: Entries): void {
   t.store.transact(() => t.store.apply(entries, "nod_1", t.now() + 90_000));
 }
 
-function ended(t: TestLedger, i: number, more: Parameters<typeof over>[3] = {}): Ended {
+function ended(t: TestLedger, i: number, more: Parameters<typeof endedCall>[3] = {}): Ended {
   const numbers = {
     input: i,
     cache_read: i + 1,
@@ -27,7 +27,7 @@ function ended(t: TestLedger, i: number, more: Parameters<typeof over>[3] = {}):
     characters: i + 5,
   };
   const times = { duration_ms: i, first_byte_ms: i % 2 === 0 ? null : i };
-  const call = over(`req_${i}`, i, t.now() + i, { ...numbers, ...times, tried: null, cached: 0, ...more });
+  const call = endedCall(`req_${i}`, i, t.now() + i, { ...numbers, ...times, tried: null, cached: 0, ...more });
   return { kind: "settle", call, isHeld: false };
 }
 
@@ -50,7 +50,7 @@ test("each is written as it says, of whatever kind it is", async () => {
   const kinds = [{}, { model: "other" }, { upstream: "v" }, { operation: "embeddings" }, { outcome: 3 }];
   const rare = [{ estimated: 1 }, { cached: 1 }, { tried: '[{"upstream":"x"}]' }, { model: "a" }, { model: "b" }];
   const entries = all(t).map((_, i) => ended(t, i, [...kinds, ...rare][i % 10]));
-  post(t, entries);
+  apply(t, entries);
   expect(rows(t)).toEqual(entries.map(({ call }) => ({ ...call, waived: 0 })));
   const types = t.engine
     .prepare("SELECT DISTINCT typeof(input) || typeof(cost) || typeof(outcome) FROM requests")
@@ -74,10 +74,10 @@ test("those that are alike are not written one by one", async () => {
 
 test("one that is known already, or comes twice, is charged once, and the others all the same", async () => {
   const t = await open({ balance: ample });
-  post(t, [ended(t, 40)]);
+  apply(t, [ended(t, 40)]);
   expectCharged(t, 40);
   const entries = all(t);
-  post(t, [...entries, ended(t, 3), ...entries.slice(0, 50)]);
+  apply(t, [...entries, ended(t, 3), ...entries.slice(0, 50)]);
   expect(rows(t)).toEqual(entries.map(({ call }) => ({ ...call, waived: 0 })));
   expectCharged(t, costs(entries));
 });
@@ -90,7 +90,7 @@ test("one that was taken for lost is charged in the midst of others", async () =
   );
   insert.run("req_40", t.now());
   const entries = all(t);
-  post(t, entries);
+  apply(t, entries);
   expect(rows(t)).toEqual(entries.map(({ call }) => ({ ...call, waived: 0 })));
   expectCharged(t, costs(entries));
 });
@@ -98,7 +98,7 @@ test("one that was taken for lost is charged in the midst of others", async () =
 test("one that cannot be written fails all, and nothing of them is written", async () => {
   const t = await open({ balance: ample });
   const entries = all(t).with(40, ended(t, 40, { input: null as unknown as number }));
-  expect(() => post(t, entries)).toThrow("NOT NULL");
+  expect(() => apply(t, entries)).toThrow("NOT NULL");
   expect(rows(t)).toEqual([]);
   expectCharged(t, 0);
 });
@@ -106,16 +106,16 @@ test("one that cannot be written fails all, and nothing of them is written", asy
 test("one that cannot even be bound fails all as well, whatever was written before it", async () => {
   const t = await open({ balance: ample });
   const entries = all(t).with(40, ended(t, 40, { input: {} as unknown as number }));
-  expect(() => post(t, entries)).toThrow("parameter");
+  expect(() => apply(t, entries)).toThrow("parameter");
   expect(rows(t)).toEqual([]);
   expectCharged(t, 0);
 });
 
 test.each([0, 7, 15])("of sixteen at once the one at %i may be known, and the others are written", async (known) => {
   const t = await open({ balance: ample });
-  post(t, [ended(t, known)]);
+  apply(t, [ended(t, known)]);
   const sixteen = all(t).slice(0, 16);
-  post(t, sixteen);
+  apply(t, sixteen);
   expect(rows(t)).toEqual(sixteen.map(({ call }) => ({ ...call, waived: 0 })));
   expectCharged(t, costs(sixteen));
 });
@@ -125,9 +125,9 @@ test("a disk that is full fails all at once: none is tried alone", async () => {
   const { page_count } = t.engine.books.prepare<[], { page_count: number }>("PRAGMA page_count").get() ?? {};
   t.engine.books.prepare(`PRAGMA max_page_count = ${page_count}`).get();
   const many = all(t).flatMap((_, i) => all(t).map((_, j) => ended(t, i * count + j)));
-  expect(() => post(t, many)).toThrow("full");
+  expect(() => apply(t, many)).toThrow("full");
   t.engine.books.prepare("PRAGMA max_page_count = 1000000").get();
   expect(rows(t)).toEqual([]);
-  post(t, all(t));
+  apply(t, all(t));
   expectCharged(t, costs(all(t)));
 });

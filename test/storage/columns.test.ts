@@ -76,11 +76,11 @@ test("places in the journal stay: lines that no process has posted yet have them
 test("one more is added to calls, sums and views by a line of a migration", async () => {
   const other = await openDatabase(`${folder.path}/other.db`);
   const db = other.db as Kysely<unknown>;
-  await addCallColumn(db, { name: "searches", type: "bigint", default: 0, summedAfter: summedColumns });
-  await addCallColumn(db, { name: "region", type: "text", default: null });
-  const sums = other.engine.prepare<[], unknown>("SELECT sum(searches), sum(cost) FROM usage_hours_now");
+  await addCallColumn(db, { name: "one_more", type: "bigint", default: 0, summedAfter: summedColumns });
+  await addCallColumn(db, { name: "another", type: "text", default: null });
+  const sums = other.engine.prepare<[], unknown>("SELECT sum(one_more), sum(cost) FROM usage_hours_now");
   expect(sums.all()).toHaveLength(1);
-  expect(other.engine.prepare<[], unknown>("SELECT region, searches FROM requests").all()).toEqual([]);
+  expect(other.engine.prepare<[], unknown>("SELECT another, one_more FROM requests").all()).toEqual([]);
   expect(other.engine.prepare<[], unknown>("SELECT spent, held FROM api_keys_now").all()).toEqual([]);
   await other.db.destroy();
 });

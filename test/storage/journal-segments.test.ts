@@ -1,4 +1,4 @@
-/** Files of notes that are torn, cannot be read, or are come to by another way: nothing that was told is lost by it. */
+/** Journal files that are torn, cannot be read, or are opened by a link: no charge that a caller was told of is lost. */
 import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
@@ -9,18 +9,24 @@ import { lineOf, readLine } from "../../src/storage/journal/records.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
-import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "../support/money/ledger.ts";
+import {
+  endedCall,
+  ledgersOfTests,
+  sweptByAnother,
+  type TestLedger,
+  unlimitedRequest,
+} from "../support/money/ledger.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;
 afterEach(() => void vi.useRealTimers());
 
-/** A process that has told a charge of 4, and is killed. */
+/** A process that has charged a call 4, and is killed. */
 async function dead(): Promise<TestLedger> {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   const t = await ledgerOf({ balance: ample });
-  await t.ledger.hold(unlimited("r1", 10, t.now()));
-  await t.ledger.capture(over("r1", 4, t.now()));
+  await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
+  await t.ledger.capture(endedCall("r1", 4, t.now()));
   return t;
 }
 
@@ -36,7 +42,7 @@ function balanceOnDisk(path: string): number {
   return balance;
 }
 
-test("a torn line spoils no other, and is told where it stands between others", async () => {
+test("a torn line spoils no other, and is reported where it is between others", async () => {
   const t = await dead();
   const [node = ""] = createSegments(`${t.path}.notes`, false).nodes();
   const file = `${t.path}.notes/${node}.jsonl`;
@@ -51,12 +57,12 @@ test("a torn line spoils no other, and is told where it stands between others", 
   expect(() => reconcile(other.engine)).not.toThrow();
 });
 
-test("what many calls have noted is charged once, by another process and by their own that slept", async () => {
+test("what many calls have journaled is charged once, by another process and by their own that slept", async () => {
   const t = await dead();
   const settleAll = async (from: number) => {
     const ids = Array.from({ length: 50 }, (_, i) => `many${from + i}`);
-    for (const id of ids) await t.ledger.hold(unlimited(id, 10, t.now()));
-    await Promise.all(ids.map((id) => t.ledger.capture(over(id, 2, t.now()))));
+    for (const id of ids) await t.ledger.hold(unlimitedRequest(id, 10, t.now()));
+    await Promise.all(ids.map((id) => t.ledger.capture(endedCall(id, 2, t.now()))));
   };
   await settleAll(0);
   const other = await sweptByAnother(ledgerOf({}, t.path));
@@ -69,11 +75,11 @@ test("what many calls have noted is charged once, by another process and by thei
   expect(reconcile(other.engine).differences).toEqual([]);
 });
 
-test("a note that is torn anywhere charges none of its calls, and no call of the note before it is lost", async () => {
+test("a record that is torn anywhere charges none of its calls, and no call of the record before it is lost", async () => {
   const t = await dead();
   const [node = ""] = createSegments(`${t.path}.notes`, false).nodes();
   const settled = { kind: "settle", isHeld: false, isLimited: true } as const;
-  const entries: Entry[] = ["r2", "r3"].map((id) => ({ ...settled, call: over(id, 5, t.now()) }));
+  const entries: Entry[] = ["r2", "r3"].map((id) => ({ ...settled, call: endedCall(id, 5, t.now()) }));
   const line = lineOf({ seq: 2, at: t.now(), entries });
   for (let length = 1; length < line.length; length++) expect(readLine(line.slice(0, length)).kind).toBe("torn");
   appendFileSync(`${t.path}.notes/${node}.jsonl`, `\n${line.slice(0, -20)}`);
@@ -82,7 +88,7 @@ test("a note that is torn anywhere charges none of its calls, and no call of the
   expect(reconcile(other.engine).differences).toEqual([]);
 });
 
-test("what an older version has noted is charged", async () => {
+test("what an older version has journaled is charged", async () => {
   const t = await dead();
   const lease = `${createSegments(`${t.path}.notes`, false).nodes()[0]} acc_1`;
   const call = `{"id":"r2","account_id":"acc_1","key_id":"key_1","operation":"chat","model":"m","upstream":"u","outcome":1,\
@@ -96,8 +102,8 @@ test("what an older version has noted is charged", async () => {
   expect(reconcile(other.engine).differences).toEqual([]);
 });
 
-test("a note is read as it was written, whatever is in it", () => {
-  const call = over("r1", 4, 1, { tried: null, cached: 0 });
+test("a record is read as it was written, whatever is in it", () => {
+  const call = endedCall("r1", 4, 1, { tried: null, cached: 0 });
   const odd = { id: 'r"2\n', key_id: "clé", first_byte_ms: null };
   const names = [{ model: "modèle" }, { operation: "o" }, { upstream: "v" }, { account_id: "acc_2" }, { outcome: 2 }];
   const ofCall = [odd, ...names, { estimated: 1 }, { cached: 1 }, { tried: "[]" }];
@@ -146,7 +152,7 @@ test("a file that cannot be read keeps no other from being written, and no hold 
   expect(other.engine.prepare("SELECT request_id FROM holds").all()).toEqual([]);
 });
 
-test("who opens the database by a link finds the same notes", async () => {
+test("a process that opens the database by a link finds the same journal", async () => {
   const t = await dead();
   const link = `${t.path}.link`;
   symlinkSync(t.path, link);
@@ -154,7 +160,7 @@ test("who opens the database by a link finds the same notes", async () => {
   expect(balanceOnDisk(t.path)).toBe(ample - 4);
 });
 
-test("who wants an account's calls written does not wait for another process that writes", async () => {
+test("posting an account's calls does not wait for another process that writes", async () => {
   const t = await dead();
   const other = new Sqlite(t.path);
   other.exec("BEGIN IMMEDIATE");
@@ -167,23 +173,23 @@ test("who wants an account's calls written does not wait for another process tha
   expect(balanceOnDisk(t.path)).toBe(ample - 4);
 });
 
-test("many charges are noted while another process writes", async () => {
+test("many charges are journaled while another process writes", async () => {
   const t = await dead();
   const other = new Sqlite(t.path);
   const ids = Array.from({ length: 300 }, (_, i) => `many${i}`);
-  for (const id of ids) await t.ledger.hold(unlimited(id, 10, t.now()));
+  for (const id of ids) await t.ledger.hold(unlimitedRequest(id, 10, t.now()));
   other.exec("BEGIN IMMEDIATE");
-  const settled = await Promise.all(ids.map((id) => t.ledger.capture(over(id, 1, t.now()))));
+  const settled = await Promise.all(ids.map((id) => t.ledger.capture(endedCall(id, 1, t.now()))));
   other.exec("COMMIT");
   other.close();
   expect(settled.every((charged) => charged?.cost === 1)).toBe(true);
   expect(t.account().balance).toBe(ample - 304);
 });
 
-test("a hold that cannot be freed is freed later", async () => {
+test("a hold that cannot be released is released later", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   const t = await ledgerOf({ balance: 100 });
-  await t.ledger.hold(unlimited("r1", 90, t.now()));
+  await t.ledger.hold(unlimitedRequest("r1", 90, t.now()));
   const free = vi.spyOn(t.store, "release").mockImplementation(() => {
     throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
   });

@@ -1,8 +1,8 @@
-/** What of a batch of calls may stay due and what may not, row by row; and that a merge which fails has merged nothing. */
+/** What of a batch of calls may stay pending and what may not, row by row; and that a merge which fails has merged nothing. */
 import { expect, test } from "vitest";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
-import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "../support/money/ledger.ts";
+import { addKeys, endedCall, ledgersOfTests, mergeAll, type TestLedger } from "../support/money/ledger.ts";
 
 const open = ledgersOfTests(createLeasingLedger);
 const hourMs = 3_600_000;
@@ -18,16 +18,16 @@ async function withKeys(): Promise<TestLedger> {
   return t;
 }
 
-type Posted = Parameters<TestLedger["store"]["apply"]>[0];
+type Entries = Parameters<TestLedger["store"]["apply"]>[0];
 
 /** Writes entries as the journal does, where nobody else has written anything since. */
-function post(t: TestLedger, entries: Posted): void {
+function apply(t: TestLedger, entries: Entries): void {
   t.store.transact(() => t.store.apply(entries, "nod_1", t.now() + 90_000, true));
 }
 
 /** A call of a key that is over and reserved nothing. */
-function ended(t: TestLedger, id: string, key: number, cost: number, more: Parameters<typeof over>[3] = {}) {
-  const call = over(id, cost, t.now(), { key_id: keyOf(key), ...more });
+function ended(t: TestLedger, id: string, key: number, cost: number, more: Parameters<typeof endedCall>[3] = {}) {
+  const call = endedCall(id, cost, t.now(), { key_id: keyOf(key), ...more });
   return { kind: "settle", call, isHeld: false } as const;
 }
 
@@ -50,7 +50,7 @@ test("of one key those of two hours and two models are merged each into its own"
       return { ...ended(t, `req_${i}_${n}`, i, 10 ** n, more), isLimited: false };
     }),
   );
-  post(t, entries.flat());
+  apply(t, entries.flat());
   expect(t.store.pendingTotals.isAny()).toBe(true);
   mergeAll(t);
   const hours = t.engine.books
@@ -66,15 +66,15 @@ test("of one key those of two hours and two models are merged each into its own"
   expect(reconcile(t.engine).differences).toEqual([]);
 });
 
-test("a call that is known already has what it held freed at once, and adds nothing to what is due", async () => {
+test("a call that has a row already releases what it held at once, and adds nothing to what is pending", async () => {
   const t = await withKeys();
-  post(t, [{ ...ended(t, "req_twice", 3, 5), isLimited: false }]);
+  apply(t, [{ ...ended(t, "req_twice", 3, 5), isLimited: false }]);
   const names = { accountId: "acc_1", keyId: keyOf(3), operation: "chat", model: "m" };
   const times = { now: t.now(), expiresAt: t.now() + 90_000 };
   t.store.transact(() => t.store.hold({ requestId: "req_twice", ...names, max: 7, min: 7, node: "nod_1", ...times }));
   expect(rowOf(t, 3)).toEqual({ spent: 5, held: 7 });
   const again = { ...ended(t, "req_twice", 3, 5), isHeld: true, isLimited: false };
-  post(t, [again, ...others(t)]);
+  apply(t, [again, ...others(t)]);
   expect(t.store.pendingTotals.isAny()).toBe(true);
   expect(rowOf(t, 3)).toEqual({ spent: 5, held: 0 });
   mergeAll(t);
@@ -82,18 +82,18 @@ test("a call that is known already has what it held freed at once, and adds noth
   expect(reconcile(t.engine).differences).toEqual([]);
 });
 
-test("notes of an older version, which does not say whether a key has a limit, are charged at once", async () => {
+test("records of an older version, which do not say whether a key has a limit, are charged at once", async () => {
   const t = await withKeys();
-  post(
+  apply(
     t,
     others(t).map(({ isLimited: _, ...entry }) => entry),
   );
   for (let i = 0; i < count; i++) expect(rowOf(t, i)).toEqual({ spent: 10 + i, held: 0 });
 });
 
-test("a merge that fails has merged nothing, and is told", async () => {
+test("a merge that fails has merged nothing, and is reported", async () => {
   const t = await withKeys();
-  post(t, others(t));
+  apply(t, others(t));
   t.engine.prepare("CREATE TRIGGER no BEFORE UPDATE ON due_merged BEGIN SELECT raise(ABORT, 'not now'); END").run();
   await t.ledger.close();
   expect(t.errors.length).toBeGreaterThan(0);

@@ -1,9 +1,9 @@
-/** What is due is merged from memory where this process knows all of it, and comes to what the tables say whoever writes. */
+/** Pending totals are merged from memory where this process has written all of them, and come to what the tables say whoever writes. */
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
-import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger } from "../support/money/ledger.ts";
+import { addKeys, endedCall, ledgersOfTests, mergeAll, type TestLedger } from "../support/money/ledger.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -26,12 +26,12 @@ let calls = 0;
 /** A call of each key that is over, for so many times its number and one. */
 function batch(t: TestLedger, times: number) {
   return Array.from({ length: count }, (_, i) => {
-    const call = over(`req_${++calls}`, times * (i + 1), t.now(), { key_id: keyOf(i) });
+    const call = endedCall(`req_${++calls}`, times * (i + 1), t.now(), { key_id: keyOf(i) });
     return { kind: "settle", call, isHeld: false, isLimited: false } as const;
   });
 }
 
-const post = (t: TestLedger, times = 1) =>
+const apply = (t: TestLedger, times = 1) =>
   t.store.transact(() => t.store.apply(batch(t, times), "nod_1", t.now() + 90_000, true));
 const merge = (t: TestLedger, part: number) => t.store.transact(() => t.store.pendingTotals.merge(part));
 
@@ -52,7 +52,7 @@ function forgetTables(t: TestLedger): void {
 test("what this process has written since it last merged is not read again", async () => {
   const t = await withKeys();
   mergeAll(t);
-  for (let i = 0; i < 3; i++) post(t);
+  for (let i = 0; i < 3; i++) apply(t);
   forgetTables(t);
   mergeAll(t);
   expect(timesCharged(t)).toBe(3);
@@ -60,12 +60,12 @@ test("what this process has written since it last merged is not read again", asy
 
 test("what it has found when it began is read, and what comes then is not", async () => {
   const t = await withKeys();
-  post(t);
+  apply(t);
   const next = await open({}, t.path);
-  post(next);
+  apply(next);
   mergeAll(next);
   expect(timesCharged(next)).toBe(2);
-  post(next);
+  apply(next);
   forgetTables(next);
   mergeAll(next);
   expect(timesCharged(next)).toBe(3);
@@ -75,19 +75,19 @@ test.each(["before", "after"])("what another process has written %s is merged wi
   const t = await withKeys();
   const other = await open({}, t.path);
   for (const one of [t, other]) mergeAll(one);
-  for (const one of when === "before" ? [other, t] : [t, other]) post(one);
+  for (const one of when === "before" ? [other, t] : [t, other]) apply(one);
   mergeAll(t);
   expect(timesCharged(t)).toBe(2);
   expect(t.store.pendingTotals.isAny()).toBe(false);
 });
 
-test("what another process has merged meanwhile is not merged again, though as much is due", async () => {
+test("what another process has merged meanwhile is not merged again, though as much is pending", async () => {
   const t = await withKeys();
   const other = await open({}, t.path);
   mergeAll(t);
-  post(t);
+  apply(t);
   mergeAll(other);
-  post(other, 10);
+  apply(other, 10);
   mergeAll(t);
   expect(timesCharged(t)).toBe(11);
   expect(reconcile(t.engine).differences).toEqual([]);
@@ -103,11 +103,11 @@ test("what was undone is not known: a batch, a part of one, and a merge", async 
         throw new Error("undone");
       }),
     ).toThrow("undone");
-  undone(() => post(t));
-  post(t);
+  undone(() => apply(t));
+  apply(t);
   t.store.transact(() => {
-    undone(() => post(t));
-    post(t);
+    undone(() => apply(t));
+    apply(t);
   });
   undone(() => mergeAll(t));
   expect(timesCharged(t)).toBe(0);
@@ -147,7 +147,7 @@ test("what waits for a commit is done after the outermost, in its order, and not
 test("whoever writes, merges and fails in whatever order, each call counts once", async () => {
   const parts = fc.array(fc.nat(63), { minLength: 1, maxLength: 64 });
   const step = fc.oneof(
-    fc.record({ kind: fc.constant("post" as const), who: fc.nat(1), isUndone: fc.boolean() }),
+    fc.record({ kind: fc.constant("apply" as const), who: fc.nat(1), isUndone: fc.boolean() }),
     fc.record({ kind: fc.constant("merge" as const), who: fc.nat(1), isUndone: fc.boolean(), parts }),
   );
   await fc.assert(
@@ -158,13 +158,13 @@ test("whoever writes, merges and fails in whatever order, each call counts once"
       for (const [i, asked] of steps.entries()) {
         const one = both[asked.who] as TestLedger;
         const work = () => {
-          if (asked.kind === "post") post(one, 2 ** i);
+          if (asked.kind === "apply") apply(one, 2 ** i);
           else for (const part of asked.parts) merge(one, part);
           if (asked.isUndone) throw new Error("undone");
         };
         if (asked.isUndone) expect(() => one.store.transact(work)).toThrow("undone");
         else one.store.transact(work);
-        if (asked.kind === "post" && !asked.isUndone) posted += 2 ** i;
+        if (asked.kind === "apply" && !asked.isUndone) posted += 2 ** i;
         expect(reconcile(t.engine).differences).toEqual([]);
       }
       mergeAll(both[1] as TestLedger);

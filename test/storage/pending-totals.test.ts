@@ -1,4 +1,4 @@
-/** Sums of keys and hours that are merged later: told whole at any time, merged once, and never where a limit decides. */
+/** Sums of keys and hours that are merged later: read whole at any time, merged once, and never where a limit decides. */
 import { expect, test, vi } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import { requestStore } from "../../src/storage/calls/requests.ts";
@@ -7,7 +7,15 @@ import { keyStore } from "../../src/storage/keys.ts";
 import { ledgerStore } from "../../src/storage/money/ledger.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
-import { addKeys, ledgersOfTests, mergeAll, over, type TestLedger, unlimited, wish } from "../support/money/ledger.ts";
+import {
+  addKeys,
+  endedCall,
+  holdRequest,
+  ledgersOfTests,
+  mergeAll,
+  type TestLedger,
+  unlimitedRequest,
+} from "../support/money/ledger.ts";
 import { createLedger } from "../support/money/ledger-by-ids.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -34,10 +42,10 @@ async function withKeys(limit: number | null = null, path?: string): Promise<Tes
 
 async function call(t: TestLedger, key: number, cost: number, isLimited = false): Promise<string> {
   const id = newId("req", t.now());
-  const asked = isLimited ? wish(id, cost + 5, cost + 5, t.now()) : unlimited(id, cost + 5, t.now());
+  const asked = isLimited ? holdRequest(id, cost + 5, cost + 5, t.now()) : unlimitedRequest(id, cost + 5, t.now());
   const asOf = t.engine.version();
   expect(await t.ledger.hold({ ...asked, asOf, keyId: keyOf(key) })).toMatchObject({ kind: "held" });
-  await t.ledger.capture(over(id, cost, t.now(), { key_id: keyOf(key) }));
+  await t.ledger.capture(endedCall(id, cost, t.now(), { key_id: keyOf(key) }));
   return id;
 }
 
@@ -71,7 +79,7 @@ const whole = Object.fromEntries(Array.from({ length: count }, (_, i) => [keyOf(
 const before = Object.fromEntries(Array.from({ length: count }, (_, i) => [keyOf(i), i === 0 ? 1 : 0]));
 const allCost = Object.values(whole).reduce((sum, cost) => sum + cost, 0);
 
-test("of many keys they stay due, and are told whole and proved all the same", async () => {
+test("of many keys they stay pending, and are read whole and proved all the same", async () => {
   const t = await withKeys();
   await callAll(t);
   expect(spentOf(t, "api_keys")).toEqual(before);
@@ -82,7 +90,7 @@ test("of many keys they stay due, and are told whole and proved all the same", a
   expect(reconcile(t.engine).differences).toEqual([]);
 });
 
-test("merged they are the rows' own, and nothing is due", async () => {
+test("merged they are the rows' own, and nothing is pending", async () => {
   const t = await withKeys();
   for (let i = 0; i < 3; i++) await callAll(t);
   mergeAll(t);
@@ -116,11 +124,11 @@ test("merged in part, by two processes in turn and more than once, they count on
   expect(usageOf(t, "usage_hours")).toEqual({ calls: 2 * count + 1, cost: 2 * allCost - 1 });
 });
 
-test("calls that run are held of their keys, due or not, and freed when they are over", async () => {
+test("calls that run are held of their keys, pending or not, and released when they have ended", async () => {
   const t = await withKeys();
   const ids = Array.from({ length: count }, (_, i) => `run_${i}`);
   const asOf = t.engine.version();
-  await Promise.all(ids.map((id, i) => t.ledger.hold({ ...unlimited(id, 7, t.now()), asOf, keyId: keyOf(i) })));
+  await Promise.all(ids.map((id, i) => t.ledger.hold({ ...unlimitedRequest(id, 7, t.now()), asOf, keyId: keyOf(i) })));
   await callAll(t);
   const held = () =>
     t.engine.books.prepare<[], { held: number }>("SELECT sum(held) AS held FROM api_keys_now").get()?.held;
@@ -128,7 +136,7 @@ test("calls that run are held of their keys, due or not, and freed when they are
   expect(reconcile(t.engine).differences).toEqual([]);
   mergeAll(t);
   expect(held()).toBe(7 * count);
-  await Promise.all(ids.map((id, i) => t.ledger.capture(over(id, 3, t.now(), { key_id: keyOf(i) }))));
+  await Promise.all(ids.map((id, i) => t.ledger.capture(endedCall(id, 3, t.now(), { key_id: keyOf(i) }))));
   t.ledger.flushCallsOf("acc_1");
   expect(held()).toBe(0);
   mergeAll(t);
@@ -150,7 +158,7 @@ test("a key with a limit has them at once", async () => {
   expect(spentOf(t, "api_keys")).toEqual(twice);
 });
 
-test("who gives a key a limit finds them in its own row", async () => {
+test("giving a key a limit finds them in its own row", async () => {
   const t = await withKeys();
   const { db, engine } = await openDatabase(t.path);
   await callAll(t);
@@ -170,13 +178,13 @@ test("a key that is given a limit while its call runs is charged at once", async
   const t = await withKeys();
   const { db, engine } = await openDatabase(t.path);
   const asOf = t.engine.version();
-  await t.ledger.hold({ ...unlimited("long", 1000, t.now()), asOf, keyId: keyOf(5) });
+  await t.ledger.hold({ ...unlimitedRequest("long", 1000, t.now()), asOf, keyId: keyOf(5) });
   await callAll(t);
   expect(keyStore(db, engine).update("acc_1", keyOf(5), { credit_limit: 1100 })).toMatchObject({ kind: "updated" });
   // The first write that finds it changed, and another.
   await call(t, 1, 3);
   t.ledger.flushCallsOf("acc_1");
-  await t.ledger.capture(over("long", 1, t.now(), { key_id: keyOf(5) }));
+  await t.ledger.capture(endedCall("long", 1, t.now(), { key_id: keyOf(5) }));
   await callAll(t);
   expect(t.store.pendingTotals.isAny()).toBe(true);
   const row = t.engine.books.prepare<[string], object>("SELECT spent, held FROM api_keys WHERE id = ?").get(keyOf(5));
@@ -201,7 +209,7 @@ test("sums of few keys are written at once", async () => {
   expect(spentOf(t, "api_keys")[keyOf(15)]).toBe(10);
 });
 
-test("a key's calls are found while its hours are due", async () => {
+test("a key's calls are found while its hours are pending", async () => {
   const t = await withKeys();
   const { db, engine } = await openDatabase(t.path);
   await callAll(t);
@@ -234,7 +242,7 @@ test("they are found while another process writes", async () => {
   await db.destroy();
 });
 
-test("that it cannot be seen whether any are due fails no write", async () => {
+test("an error in the look for pending totals fails no write", async () => {
   const t = await withKeys();
   const { db, engine } = await openDatabase(t.path);
   const store = ledgerStore(engine);
@@ -275,7 +283,7 @@ test("they are merged in the end, also those that a process has left which was k
   }
 });
 
-test("a process that lives merges what it has made due", async () => {
+test("a process that lives merges what it has left pending", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
     const t = await withKeys();
@@ -289,7 +297,7 @@ test("a process that lives merges what it has made due", async () => {
   }
 });
 
-test("who closes leaves none", async () => {
+test("closing leaves none", async () => {
   const t = await withKeys();
   await callAll(t);
   expect(t.store.pendingTotals.isAny()).toBe(true);

@@ -1,6 +1,6 @@
 /**
- * Lines of notes that have another shape than any note: each is set aside where somebody finds it, and keeps no other line of its
- * file from being charged. The proof of the sums tells of them, and of what is noted and not written.
+ * Lines of a journal that are no records: each is set aside where an operator finds it, and keeps no other line of its file from
+ * being charged. The proof of the sums reports them, and what is journaled and not posted.
  */
 import { appendFileSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
@@ -11,27 +11,33 @@ import { createSegments } from "../../src/storage/journal/segments.ts";
 import { reconcileJournal } from "../../src/storage/money/reconcile-journal.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import { modelGateway } from "../support/command.ts";
-import { ledgersOfTests, over, sweptByAnother, type TestLedger, unlimited } from "../support/money/ledger.ts";
+import {
+  endedCall,
+  ledgersOfTests,
+  sweptByAnother,
+  type TestLedger,
+  unlimitedRequest,
+} from "../support/money/ledger.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;
 
-/** A process that has told charges of 4 and of 7, and is killed. */
+/** A process that has charged calls 4 and 7, and is killed. */
 async function dead(): Promise<TestLedger & { readonly node: string; readonly file: string }> {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   const t = await ledgerOf({ balance: ample });
   for (const [id, cost] of [["r1", 4] as const, ["r2", 7] as const]) {
-    await t.ledger.hold(unlimited(id, 10, t.now()));
-    await t.ledger.capture(over(id, cost, t.now()));
+    await t.ledger.hold(unlimitedRequest(id, 10, t.now()));
+    await t.ledger.capture(endedCall(id, cost, t.now()));
   }
   vi.useRealTimers();
   const [node = ""] = createSegments(`${t.path}.notes`, false).nodes();
   return { ...t, node, file: `${t.path}.notes/${node}.jsonl` };
 }
 
-const settled = (id: string, at: number): Entry => ({ kind: "settle", call: over(id, 5, at), isHeld: false });
+const settled = (id: string, at: number): Entry => ({ kind: "settle", call: endedCall(id, 5, at), isHeld: false });
 
-/** Notes with every kind of entry, in the form of this version and of older ones. */
+/** Records with every kind of entry, in the form of this version and of older ones. */
 function examples(at: number): object[] {
   const taken = { leaseId: "nod_x acc_1", isOfKey: false };
   const hold = { kind: "hold", requestId: "h1", taken, accountId: "acc_1", keyId: "key_1" } as const;
@@ -98,7 +104,7 @@ test("a line of another shape is set aside once, with its number and the reason,
   expect(other.errors.map(String).join()).not.toContain("secret");
 });
 
-test("the command tells of charges that are not written, and of lines that were set aside, until there are none", async () => {
+test("the command reports charges that are not posted, and lines that were set aside, until there are none", async () => {
   const t = await dead();
   const reconcile = () => modelGateway(["reconcile"], { DATA_DIR: dirname(t.path) });
   const dying = await reconcile();
@@ -117,7 +123,7 @@ test("the command tells of charges that are not written, and of lines that were 
   expect([clean.code, clean.stdout]).toEqual([0, expect.stringContaining("The sums hold")]);
 });
 
-test("what a process that lives has noted a moment ago is waited for, and told where it stays", async () => {
+test("what a process that lives has journaled a moment ago is waited for, and reported where it stays", async () => {
   let [now, posted] = [1_000, 0];
   const record: JournalRecord = { seq: 1, at: 900, entries: [settled("c1", 900)] };
   const journal = {

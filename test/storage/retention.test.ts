@@ -85,7 +85,7 @@ test("calls older than they are kept go in batches, by whole hours; sums, charge
   await job.close();
 });
 
-test("a charge that stands in the ledger already, by a fault, keeps no call from being forgotten, and is told", async () => {
+test("a charge that is in the ledger already, by a fault, keeps no call from being deleted, and is reported", async () => {
   const count = call(3 * hourMs, hourMs);
   const [oldest] = (await kept()).slice(-1);
   bank.tamper(`INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
@@ -98,7 +98,7 @@ test("a charge that stands in the ledger already, by a fault, keeps no call from
   expect(differences.map(({ what }) => what)).toEqual(["balance of acc_1", "spend of key_1"]);
 });
 
-test("what is kept is still proved: a call that vanishes otherwise is told", async () => {
+test("what is kept is still proved: a call that vanishes otherwise is reported", async () => {
   call(2 * dayMs, hourMs);
   const job = retention(dayMs);
   await job.run();

@@ -106,7 +106,7 @@ test("a call is found whose clock was set back while it came", async () => {
   expect(await found({ isCharged: true }, 5)).toHaveLength(1);
 });
 
-test("who has left is searched for no further", async () => {
+test("a search ends when its caller disconnects", async () => {
   for (let hour = 0; hour < 5; hour++) charge("acc_1", begun + hour * hourMs, { key_id: "key_1" });
   const asker = { aborted: false };
   const searching = bank.storage.requests.page({ accountId: "acc_1", keyId: "key_1" }, undefined, 50, asker);

@@ -9,7 +9,7 @@ import { Kysely, SqliteDialect } from "kysely";
 import { Migrator } from "kysely/migration";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
-import { StorageError } from "../../src/storage/engines/sqlite/database.ts";
+import { StorageError } from "../../src/runtime/write-trouble.ts";
 import { migrations } from "../../src/storage/engines/sqlite/migrations/all.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { Running, root, temporaryFolder } from "../support/command.ts";

@@ -13,7 +13,7 @@ import {
   defaultOutputTokens,
   hasAttachments,
   inputBound,
-  leastOutput,
+  minOutputFor,
   outputBound,
   promptsOf,
 } from "../../ledger/worst-case.ts";
@@ -82,7 +82,7 @@ export function estimateOf(
   const hasOwnBound = (outputBound(asked, json) ?? 0) > 0;
   const sentBound = outputBound(operation, sentJson);
   const maxOutput = maxOutputOf(operation, sentBound, model);
-  const minOutput = leastOutput(operation, sentJson);
+  const minOutput = minOutputFor(operation, sentJson);
   const [input, characters] = [maxInputOf(asked, call.request, model), charactersOf(asked, call.request)];
   const { rates, fees } = highestRates(price, manner, input, model, modelCall);
   const costOf = (tokens: number) => fees + worstCost(rates, input, characters, tokens);

@@ -182,7 +182,7 @@ export class BackgroundRun {
   async #began(response: JsonObject): Promise<void> {
     this.#response = { ...response, status: "in_progress" };
     const { store, onError } = this.#options;
-    await store.note(this.id, JSON.stringify(this.#response)).catch(onError);
+    await store.update(this.id, JSON.stringify(this.#response)).catch(onError);
   }
 
   async #complete(response: JsonObject): Promise<void> {

@@ -19,7 +19,7 @@ export interface BackgroundStore {
   /** Returns undefined where the account has no such response, or it is among the kept ones. */
   find(accountId: string, id: string, now: number): BackgroundResponse | undefined;
   /** Updates the state of a response that is still made. */
-  note(id: string, response: string): Promise<void>;
+  update(id: string, response: string): Promise<void>;
   /** Records the last state of a response that did not become complete. */
   end(id: string, response: string): Promise<void>;
   /** Moves a complete response to the kept ones. Returns false where it was cancelled before. */
@@ -55,7 +55,7 @@ export function backgroundStore(db: Database, engine: Engine): BackgroundStore {
       const one = db.selectFrom(table).selectAll().where("id", "=", id).where("account_id", "=", accountId);
       return engine.all(one.where("expires_at", ">", now))[0];
     },
-    note: (id, response) => whenFree(() => void engine.run(running(id).set({ response }))),
+    update: (id, response) => whenFree(() => void engine.run(running(id).set({ response }))),
     end: (id, response) => whenFree(() => void engine.run(running(id).set({ response, is_over: 1 }))),
     complete: (kept, maxPerAccount) =>
       whenFree(() =>

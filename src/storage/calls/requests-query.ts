@@ -31,13 +31,13 @@ export interface IdSpan {
 }
 
 /** A call gets its id before its body is read, and its time after: reading takes an hour at most. */
-export const longestBodyMs = 3_600_000;
+export const maxBodyMs = 3_600_000;
 
 /** Returns the span of ids that has the calls of a span of time. */
 export function spanOf({ from, to }: Pick<RequestFilter, "from" | "to">, before: string | undefined): IdSpan {
   const ends = to === undefined ? last : firstIdAt("req", to);
   return {
-    least: from === undefined ? "" : firstIdAt("req", from - longestBodyMs),
+    least: from === undefined ? "" : firstIdAt("req", from - maxBodyMs),
     below: before !== undefined && before < ends ? before : ends,
   };
 }

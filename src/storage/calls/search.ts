@@ -9,15 +9,7 @@ import { setImmediate } from "node:timers/promises";
 import { timeOfId } from "../../runtime/ids.ts";
 import type { CallRow } from "../columns.ts";
 import type { Database, Engine } from "../engines/engine.ts";
-import {
-  answered,
-  type IdSpan,
-  isRare,
-  longestBodyMs,
-  pageQuery,
-  type RequestFilter,
-  spanOf,
-} from "./requests-query.ts";
+import { answered, type IdSpan, isRare, maxBodyMs, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
 
 const hourMs = 3_600_000;
 /** How many calls a step reads. */
@@ -136,5 +128,5 @@ function createSteps(db: Database, engine: Engine) {
 function afterHourOf(id: string): number {
   const came = timeOfId(id);
   if (came === undefined) return Number.POSITIVE_INFINITY;
-  return (Math.floor((came + longestBodyMs) / hourMs) + 1) * hourMs;
+  return (Math.floor((came + maxBodyMs) / hourMs) + 1) * hourMs;
 }

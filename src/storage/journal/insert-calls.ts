@@ -3,7 +3,7 @@
  *
  * Calls of a batch are mostly alike in what was asked, of whom, and how it ended: a statement binds that once. Where it finds a
  * call that has a row it ends, and keeps the rows before that one (`OR FAIL`); from there on its calls are inserted one by one.
- * To undo all of the statement, SQLite would have to keep each page as it was before the statement's first row of that page.
+ * To undo all of the statement, the database would have to keep each page as it was before the statement's first row of that page.
  */
 import { type Capture, defaultOf, ownColumns, sharedColumns } from "../columns.ts";
 import { compileEquals, compileValues } from "../compile-row.ts";

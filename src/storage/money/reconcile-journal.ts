@@ -44,8 +44,8 @@ export async function reconcileJournal({ journal, clock, pause }: ReconcileJourn
   return [...new Map(differences.map((difference) => [difference.what, difference])).values()];
 }
 
-function unposted(node: string, notes: readonly JournalRecord[]): Difference[] {
-  const calls = notes.flatMap(({ entries }) =>
+function unposted(node: string, records: readonly JournalRecord[]): Difference[] {
+  const calls = records.flatMap(({ entries }) =>
     entries.flatMap((entry) => (entry.kind === "settle" ? [entry.call] : [])),
   );
   if (calls.length === 0) return [];

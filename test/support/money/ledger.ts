@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
 import { type Capture, holdMs } from "../../../src/ledger/contract.ts";
+import { callColumns } from "../../../src/storage/columns.ts";
 import type { Engine } from "../../../src/storage/engines/engine.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import type { LedgerStore } from "../../../src/storage/money/contract.ts";
@@ -117,14 +118,14 @@ export function mergeAll({ store }: TestLedger): void {
 }
 
 /** What a call of the test's account asks to be held. */
-export function wish(requestId: string, max: number, min: number, now: number) {
+export function holdRequest(requestId: string, max: number, min: number, now: number) {
   const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
   return { requestId, ...names, isLimited: true, max, min, now };
 }
 
 /** The same for a key without a limit. */
-export function unlimited(requestId: string, max: number, now: number) {
-  return { ...wish(requestId, max, max, now), isLimited: false };
+export function unlimitedRequest(requestId: string, max: number, now: number) {
+  return { ...holdRequest(requestId, max, max, now), isLimited: false };
 }
 
 /** Has another process look at a database whose own was killed, when what that held has lapsed. */
@@ -135,10 +136,14 @@ export async function sweptByAnother(other: Promise<TestLedger>): Promise<TestLe
   return swept;
 }
 
-/** A call of the test's account that is over. */
-export function over(id: string, cost: number, created_at: number, more: Partial<Capture> = {}): Capture {
+const byDefault = Object.fromEntries(
+  callColumns.flatMap((column) => ("default" in column ? [[column.name, column.default]] : [])),
+);
+
+/** A call of the test's account that has ended. Columns that have a default have it. */
+export function endedCall(id: string, cost: number, created_at: number, more: Partial<Capture> = {}): Capture {
   const usage = { input: cost, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 };
   const names = { account_id: "acc_1", key_id: "key_1", operation: "chat", model: "m", upstream: "u" };
   const times = { created_at, duration_ms: 5, first_byte_ms: 3 };
-  return { id, ...names, outcome: 1, ...usage, estimated: 0, cost, ...times, ...more };
+  return { ...byDefault, id, ...names, outcome: 1, ...usage, estimated: 0, cost, ...times, ...more };
 }

@@ -19,7 +19,7 @@ import {
   modelSettle,
   modelSweep,
 } from "./money-model.ts";
-import { finished, type MoneyProcess, type RealMoney, wished } from "./real-money.ts";
+import { endedCall, holdRequest, type MoneyProcess, type RealMoney } from "./real-money.ts";
 
 export type MoneyCommand = AsyncCommand<MoneyModel, RealMoney>;
 
@@ -67,13 +67,13 @@ async function run(step: Step, known: readonly ModelCall[], now: number, real: R
   const ledgerOf = (process: number) => (real.processes[process] as MoneyProcess).ledger;
   if (step.kind === "hold") {
     const id = real.newRequestId();
-    const held = await ledgerOf(step.process).hold(wished(id, step, now));
+    const held = await ledgerOf(step.process).hold(holdRequest(id, step, now));
     return [{ init: { ...step, id }, held }];
   }
   const call = known[step.which % Math.max(1, known.length)];
   if (!call) return [];
   const cost = Math.floor((call.amount * step.percent) / 100);
-  return [{ id: call.id, cost, charged: await ledgerOf(call.process).capture(finished(call.id, cost, now)) }];
+  return [{ id: call.id, cost, charged: await ledgerOf(call.process).capture(endedCall(call.id, cost, now)) }];
 }
 
 /** Returns the model after the steps, in the first order in which the same comes of them there; undefined if in none. */

@@ -114,12 +114,12 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
 }
 
 /** What a call asks to be held. */
-export function wished(requestId: string, { max, min }: { max: number; min: number }, now: number) {
+export function holdRequest(requestId: string, { max, min }: { max: number; min: number }, now: number) {
   return { requestId, accountId, keyId, isLimited: true, operation: "chat", model: "m", max, min, now };
 }
 
 /** A call that is over. */
-export function finished(id: string, cost: number, now: number): Capture {
+export function endedCall(id: string, cost: number, now: number): Capture {
   const usage = { input: cost, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 };
   const names = { account_id: accountId, key_id: keyId, operation: "chat", model: "m", upstream: "u" };
   return { id, ...names, outcome: 1, ...usage, estimated: 0, cost, created_at: now, duration_ms: 5, first_byte_ms: 3 };

@@ -21,8 +21,6 @@ import { migrate } from "./migrate.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
 import { createVersion } from "./version.ts";
 
-export { StorageError };
-
 /** Durability is what a commit survives: the death of the process, or also a loss of power. */
 export type Durability = "process" | "power";
 

@@ -5,10 +5,10 @@
  */
 import { setTimeout } from "node:timers/promises";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { openDatabase } from "../engines/sqlite/database.ts";
-import { journalStore } from "../journal/journal.ts";
-import { type Reconciliation, reconcile } from "./reconcile.ts";
-import { reconcileJournal } from "./reconcile-journal.ts";
+import { journalStore } from "../../journal/journal.ts";
+import { type Reconciliation, reconcile } from "../../money/reconcile.ts";
+import { reconcileJournal } from "../../money/reconcile-journal.ts";
+import { openDatabase } from "./database.ts";
 
 interface Task {
   readonly reconcile: string;
