@@ -1,19 +1,37 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that count what their process does: each has one of its own. All others share a process with those before. */
 const alone = ["test/families/translate-by-template.test.ts"];
+
+/** Short files that take long, for they wait for browsers, processes and clocks: none is to be waited for in the end. */
+const longest = [
+  ...["project/hostile", "project/bench", "project/docs", "dashboard/pages", "commands/commands", "commands/demo"],
+  ...["commands/zero-configuration", "embedded/speech-worker", "embedded/speech", "dashboard/keys", "dashboard/tools"],
+  ...["dashboard/failing-over", "dashboard/settings", "story/20.dashboard", "composition/crash"],
+].map((path) => `/test/${path}.test.ts`);
+
+/** Begins with those that take longest, and goes on as Vitest does: by what it remembers of the last run, or by their size. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) =>
+      longest.findIndex((path) => moduleId.endsWith(path)) + 1 || longest.length + 1;
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   test: {
     // Real sockets and processes on a machine that does other things too: this bounds what hangs, and times nothing.
     testTimeout: 60_000,
+    hookTimeout: 60_000,
     // More than there are cores: most files wait for processes and sockets half of their time.
     maxWorkers: Math.ceil(1.5 * availableParallelism()),
-    hookTimeout: 60_000,
+    sequence: { sequencer: LongestFirst },
     setupFiles: ["test/support/setup.ts"],
     projects: [
-      // The gateway's modules are loaded once a process, which was a tenth of the time.
+      // The gateway's modules are loaded once a process: to load them for each file took a tenth of the time.
       { extends: true, test: { name: "together", include: ["test/**/*.test.ts"], exclude: alone, isolate: false } },
       { extends: true, test: { name: "alone", include: alone } },
     ],

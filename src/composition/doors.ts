@@ -1,6 +1,7 @@
 /** Puts the doors before the way of calls: REST, RPC, probes, the dashboard. */
 import { join } from "node:path";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
+import type { Gateway } from "../call/call.ts";
 import { createInflate } from "../doors/body/inflate.ts";
 import { createDispatch, type Dispatch } from "../doors/dispatch.ts";
 import { createCors } from "../doors/rest/cors.ts";
@@ -22,7 +23,7 @@ import { createFreeUnpriced } from "../pipeline/admit/free-unpriced.ts";
 import { createGuessed, reportTo, withGuesses } from "../pipeline/admit/guesses.ts";
 import { createKnownKeys } from "../pipeline/admit/known-keys.ts";
 import { audit } from "../pipeline/check/audit.ts";
-import { createHandle } from "../pipeline/handle.ts";
+import { createHandle, type ServedService } from "../pipeline/handle.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
 import { newId } from "../runtime/ids.ts";
 import type { NewAuditEvent } from "../storage/people/audit-events.ts";
@@ -39,54 +40,19 @@ export function createDoors(
   observers: readonly Observer[],
   readiness: Readiness,
 ): Dispatch {
-  const { config, storage, log, clock } = parts;
-  const { accelerators, ledger, limit, bodies } = shared;
-  const { tiers, operatorKey } = config;
-  const onError = (err: unknown) =>
-    log.error({ err }, "the audit log, or when a session was used, could not be written");
-  /** Writes once no other process holds the database. No caller waits for it. */
-  const later = (write: () => void) => void storage.whenFree(write).catch(onError);
-  const auditEvents = { insert: (act: NewAuditEvent) => later(() => storage.auditEvents.insert(act)) };
-  const guessed = createGuessed({
-    guesses: createGuesses({ limiter: createMemoryLimiter(clock, mostGuessing), ...config.failedCredentials }),
-    onFailed: (failed) => {
-      for (const observer of observers) observer.failedCredential?.(failed);
-    },
-    onBeyond: reportTo(auditEvents, { newId, clock, onError }),
-  });
+  const { config, log, clock } = parts;
+  const { accelerators, bodies } = shared;
   const services = createServices(parts, shared);
+  const gateway = createGateway(parts, shared, observers, services);
   const descriptors = services.map(({ service }) => service);
-  const { keys } = storage;
-  const touch: SessionStore["touch"] = (id, now) => later(() => storage.sessions.touch(id, now));
-  const sessions = { ...storage.sessions, touch };
-  const authenticateSession = createAuthenticateSession({ sessions, clock });
-  const { accounts, version } = storage;
-  const isFreeUnpriced = createFreeUnpriced({ accounts, version, isFreeForFirst: config.unpriced.isFreeForFirst });
-  const knownKeys = createKnownKeys({ keys, tiers, ledger, isFreeUnpriced, version });
-  const authenticate = createAuthenticate({
-    ...{ keys, knownKeys, authenticateSession, tiers, isFreeUnpriced, operatorKey, clock },
-    onUsed: ledger.touch,
-  });
-  const methods = descriptors.flatMap((service) => service.methods);
-  const audited = { storage: { auditEvents, accounts: storage.accounts, users: storage.users } };
-  const handle = withGuesses(
-    audit(withFreeStorage(createHandle(services, undefined, accelerators.quickCheck), methods, storage.free), methods, {
-      ...audited,
-      newId,
-      clock,
-      onError,
-    }),
-    methods,
-    guessed,
+  const health = healthService(
+    readiness,
+    descriptors.map(({ typeName }) => typeName),
   );
-  const admit = createAdmit({ authenticate, limit: limit.limit, guessed });
-  const gateway = observe({ admit, handle }, { observers, clock });
-  const names = descriptors.map(({ typeName }) => typeName);
-  const health = healthService(readiness, names);
   const body = { maxBytes: config.maxBodyBytes, timeoutMs: config.bodyTimeoutMs };
   const addresses = createAddresses(config);
   const { peerOf } = addresses;
-  // One for both doors: so they decompress no more at a time together than one alone would.
+  // Shared by both doors, so that its bound holds for both together.
   const inflate = createInflate();
   const newRequestId = () => newId("req", clock());
   const sockets = {
@@ -101,22 +67,61 @@ export function createDoors(
     routes: compileRoutes(descriptors),
     rest: createRestDoor({ gateway, body, bodies, inflate, keepAliveMs: config.keepAliveMs, peerOf }),
     rpc: createRpcDoor({
-      gateway,
+      ...{ gateway, bodies, inflate, peerOf },
       services: descriptors,
       open: [health, ...reflectionServices([...descriptors, health.service])],
       maxBytes: config.maxBodyBytes,
       bodyTimeoutMs: config.bodyTimeoutMs,
-      bodies,
-      inflate,
-      peerOf,
       draining: readiness.draining,
       createGrpcDoor: accelerators.createGrpcDoor,
     }),
-    readiness,
-    addresses,
+    ...{ readiness, addresses, newRequestId, log },
     assets: createAssets(join(import.meta.dirname, "../../dashboard/dist")),
     cors: createCors(config.corsOrigins),
-    newRequestId,
-    log,
+  });
+}
+
+/** Builds what every door asks: admission by the headers, and the handling of an admitted call. */
+function createGateway(
+  parts: Parts,
+  shared: Shared,
+  observers: readonly Observer[],
+  services: readonly ServedService[],
+): Gateway {
+  const { config, storage, log, clock } = parts;
+  const { accelerators, limit } = shared;
+  const onError = (err: unknown) =>
+    log.error({ err }, "the audit log, or when a session was used, could not be written");
+  /** Writes once no other process holds the database. No caller waits for it. */
+  const writeLater: WriteLater = (write) => void storage.whenFree(write).catch(onError);
+  const auditEvents = { insert: (event: NewAuditEvent) => writeLater(() => storage.auditEvents.insert(event)) };
+  const guessed = createGuessed({
+    guesses: createGuesses({ limiter: createMemoryLimiter(clock, mostGuessing), ...config.failedCredentials }),
+    onFailed: (failed) => {
+      for (const observer of observers) observer.failedCredential?.(failed);
+    },
+    onBeyond: reportTo(auditEvents, { newId, clock, onError }),
+  });
+  const methods = services.flatMap(({ service }) => service.methods);
+  const answer = withFreeStorage(createHandle(services, undefined, accelerators.quickCheck), methods, storage.free);
+  const audited = { auditEvents, accounts: storage.accounts, users: storage.users };
+  const handle = audit(answer, methods, { storage: audited, newId, clock, onError });
+  const authenticate = createAuthentication(parts, shared, writeLater);
+  const admit = createAdmit({ authenticate, limit: limit.limit, guessed });
+  return observe({ admit, handle: withGuesses(handle, methods, guessed) }, { observers, clock });
+}
+
+type WriteLater = (write: () => void) => void;
+
+function createAuthentication({ config, storage, clock }: Parts, { ledger }: Shared, writeLater: WriteLater) {
+  const { tiers, operatorKey } = config;
+  const { accounts, keys, version } = storage;
+  const touch: SessionStore["touch"] = (id, now) => writeLater(() => storage.sessions.touch(id, now));
+  const authenticateSession = createAuthenticateSession({ sessions: { ...storage.sessions, touch }, clock });
+  const isFreeUnpriced = createFreeUnpriced({ accounts, version, isFreeForFirst: config.unpriced.isFreeForFirst });
+  const knownKeys = createKnownKeys({ keys, tiers, ledger, isFreeUnpriced, version });
+  return createAuthenticate({
+    ...{ keys, knownKeys, authenticateSession, tiers, isFreeUnpriced, operatorKey, clock },
+    onUsed: ledger.touch,
   });
 }

@@ -10,7 +10,7 @@ import type { z } from "zod";
 import { defaultTiers, type Tier } from "../call/tiers.ts";
 import { cataloguePricesOf, currenciesSchema, inUnits } from "./currency.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
-import { settingsOf, upstreamsOf } from "./environment.ts";
+import { type EnvironmentSettings, settingsOf, upstreamsOf } from "./environment.ts";
 import { checkProfiles } from "./profile-operations.ts";
 import { checkReferences } from "./references.ts";
 import { defaultMaxBodyBytes, type FileConfig, fileSchema, type TierConfig } from "./schema.ts";
@@ -39,20 +39,17 @@ export class ConfigError extends Error {
 
 const catalogDir = join(import.meta.dirname, "../../catalog");
 
-/** Loads the configuration. `file` is the path of gateway.yaml, else GATEWAY_CONFIG has it. Throws a ConfigError. */
+/** Loads the configuration. `file` is the path of gateway.yaml; the default is GATEWAY_CONFIG. Throws a ConfigError. */
 export function loadConfig(givenFile?: string, environment: Environment = process.env): Config {
   const file = givenFile || environment.GATEWAY_CONFIG;
   const faults: Fault[] = [];
-  const vendors = load(join(catalogDir, "vendors.yaml"), vendorsSchema, {}, faults)?.vendors ?? [];
-  const inDollars = load(join(catalogDir, "models.yaml"), catalogueSchema, {}, faults)?.models ?? [];
-  const currencies = load(join(catalogDir, "currencies.yaml"), currenciesSchema, {}, faults) ?? { dollar: {} };
-  const nothing: FileConfig = { upstreams: [], models: [] };
+  const { vendors, inDollars, currencies } = loadCatalogue(faults);
   const names = new Set(vendors.map(({ name }) => name));
   const checkMore: CheckMore = (at, document, found) => {
     checkReferences(at, document, found, names);
     checkProfiles(at, document, found, vendors);
   };
-  const written = (file ? load(file, fileSchema, environment, faults, checkMore) : undefined) ?? nothing;
+  const written: FileConfig = (file ? load(file, fileSchema, environment, faults, checkMore) : undefined) ?? emptyFile;
   const unit = written.unit ?? { code: "JPY", symbol: "¥" };
   const cataloguePrices = cataloguePricesOf(written.catalogue_prices, unit.code, currencies);
   const builtIn = inDollars.map((model) => inUnits(model, cataloguePrices));
@@ -66,14 +63,50 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
   if (faults.length > 0) throw new ConfigError(faults);
   const taken = new Set(written.models.flatMap(({ id, aliases }) => [id, ...aliases]));
   const catalogue = builtIn.filter(({ id }) => !taken.has(id));
-  const models = [...written.models, ...catalogue].map((model) => servable(withTargets(model, upstreams), upstreams));
-  const maxBodyBytes = written.max_body_bytes ?? defaultMaxBodyBytes;
+  const models = [...written.models, ...catalogue]
+    .map((model) => servable(withTargets(model, upstreams), upstreams))
+    .filter(({ targets }) => targets.length > 0);
   return Object.freeze({
+    ...processConfig(written, settings),
+    ...doorConfig(written),
+    ...callConfig(written),
+    ...{ port, metrics, unit, cataloguePrices, upstreams, models, catalogue },
+    embeddedModels: written.embedded_models ?? !file,
+  });
+}
+
+const emptyFile: FileConfig = { upstreams: [], models: [] };
+
+/** Reads the catalogue that is part of the gateway. */
+function loadCatalogue(faults: Fault[]) {
+  const read = <S extends z.ZodType>(name: string, schema: S) => load(join(catalogDir, name), schema, {}, faults);
+  return {
+    vendors: read("vendors.yaml", vendorsSchema)?.vendors ?? [],
+    inDollars: read("models.yaml", catalogueSchema)?.models ?? [],
+    currencies: read("currencies.yaml", currenciesSchema) ?? { dollar: {} },
+  };
+}
+
+/** The process and its data. The environment takes precedence over the file. */
+function processConfig(written: FileConfig, settings: EnvironmentSettings) {
+  return {
     host: settings.host ?? written.host ?? "127.0.0.1",
-    port,
     dataDir: settings.dataDir ?? written.data_dir ?? "./data",
     logLevel: settings.logLevel ?? written.log_level ?? "info",
     accelerators: settings.accelerators,
+    telemetry: settings.telemetry ?? written.telemetry,
+    durability: written.durability ?? "process",
+    retention: {
+      requestsMs: daysMs(written.retention?.requests_days),
+      auditMs: daysMs(written.retention?.audit_days),
+    },
+  };
+}
+
+/** Connections, bodies, and who may come. */
+function doorConfig(written: FileConfig) {
+  const maxBodyBytes = written.max_body_bytes ?? defaultMaxBodyBytes;
+  return {
     maxBodyBytes,
     bodiesInFlight: bodiesInFlightOf(written.bodies_in_flight, maxBodyBytes),
     bodyTimeoutMs: (written.body_timeout_seconds ?? 60) * 1000,
@@ -82,8 +115,25 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     stalledReaderMs: (written.stalled_reader_seconds ?? 60) * 1000,
     maxConnections: written.max_connections,
     drainMs: (written.drain_seconds ?? 30) * 1000,
+    responsesSocket: {
+      enabled: written.responses_socket?.enabled ?? true,
+      idleMs: (written.responses_socket?.idle_seconds ?? 600) * 1000,
+      maxBytes: written.responses_socket?.max_bytes ?? 256 * 1024 ** 2,
+      maxBytesPerAccount: written.responses_socket?.max_bytes_per_account ?? 64 * 1024 ** 2,
+    },
+    publicUrls: written.public_urls ?? {},
+    ...{ trustedProxies: written.trusted_proxies ?? [], corsOrigins: written.cors_origins ?? [] },
+    operatorKey: written.operator_key,
+    failedCredentials: { perMinute: written.failed_credentials?.per_minute ?? 30 },
+    registration: written.registration ?? "invitation",
+    maxKeysPerAccount: written.max_keys_per_account ?? 5000,
+  } as const;
+}
+
+/** What becomes of a call. */
+function callConfig(written: FileConfig) {
+  return {
     disconnectDrainMs: (written.disconnect_drain_seconds ?? 5) * 1000,
-    embeddedModels: written.embedded_models ?? !file,
     defaultModels: written.default_models ?? {},
     responses: {
       keepMs: (written.responses?.keep_hours ?? 24) * 3_600_000,
@@ -96,36 +146,13 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
       maxBytes: written.background_responses?.max_bytes ?? 256 * 1024 ** 2,
       maxBytesPerAccount: written.background_responses?.max_bytes_per_account ?? 64 * 1024 ** 2,
     },
-    responsesSocket: {
-      enabled: written.responses_socket?.enabled ?? true,
-      idleMs: (written.responses_socket?.idle_seconds ?? 600) * 1000,
-      maxBytes: written.responses_socket?.max_bytes ?? 256 * 1024 ** 2,
-      maxBytesPerAccount: written.responses_socket?.max_bytes_per_account ?? 64 * 1024 ** 2,
-    },
-    publicUrls: written.public_urls ?? {},
-    ...{ trustedProxies: written.trusted_proxies ?? [], corsOrigins: written.cors_origins ?? [] },
     tiers: written.tiers?.map(tierOf) ?? defaultTiers,
-    ...{ unit, cataloguePrices },
     unpriced: unpricedOf(written.unpriced_models),
-    durability: written.durability ?? "process",
-    operatorKey: written.operator_key,
-    failedCredentials: { perMinute: written.failed_credentials?.per_minute ?? 30 },
     retries: { attempts: written.retries?.attempts ?? 3, share: written.retries?.share ?? 0.15 },
     breaker: { failures: written.breaker?.failures ?? 5, openMs: (written.breaker?.open_seconds ?? 5) * 1000 },
     hedging: written.hedging && { afterMs: written.hedging.after_seconds * 1000, share: written.hedging.share },
     cache: written.cache && cacheOf(written.cache),
-    metrics,
-    telemetry: settings.telemetry ?? written.telemetry,
-    retention: {
-      requestsMs: daysMs(written.retention?.requests_days),
-      auditMs: daysMs(written.retention?.audit_days),
-    },
-    registration: written.registration ?? "invitation",
-    maxKeysPerAccount: written.max_keys_per_account ?? 5000,
-    upstreams,
-    models: models.filter(({ targets }) => targets.length > 0),
-    catalogue,
-  });
+  };
 }
 
 function unpricedOf(written: FileConfig["unpriced_models"] = "free_for_first_account"): Config["unpriced"] {

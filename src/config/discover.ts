@@ -68,7 +68,7 @@ export function createDiscovery(config: Config, options: DiscoveryOptions): Disc
     const hasChanged = JSON.stringify(models) !== JSON.stringify(served);
     if (hasChanged) served = models;
     if (answer.kind === "list" ? before === undefined || before === "down" || hasChanged : failures === 0)
-      logAnswer(upstream, which, answer);
+      logAnswer(log, served, upstream, which, answer);
     if (hasChanged) onChange();
     const { well, failing } = intervals[which];
     const failed = answer.kind === "list" ? 0 : failures + 1;
@@ -77,17 +77,6 @@ export function createDiscovery(config: Config, options: DiscoveryOptions): Disc
       name,
       later(() => void askOne(upstream, which, failed), pauseMs),
     );
-  }
-
-  function logAnswer({ name: upstream }: UpstreamConfig, which: "all" | "known", answer: ListAnswer): void {
-    if (answer.kind === "list") {
-      const models = served.filter(({ targets }) => targets.some((target) => target.upstream === upstream)).length;
-      log.info({ upstream, models }, "asked an upstream which models it serves");
-      return;
-    }
-    const words = which === "all" && answer.kind === "down" ? isDown : doesNotTell;
-    // A vendor keeps all of its models then: nobody has to do anything about it.
-    log[which === "all" ? "warn" : "debug"]({ upstream, cause: answer.cause, remedy: remedies[answer.kind] }, words);
   }
 
   return {
@@ -112,6 +101,23 @@ export function createDiscovery(config: Config, options: DiscoveryOptions): Disc
       for (const prevent of waiting.values()) prevent();
     },
   };
+}
+
+function logAnswer(
+  log: Logger,
+  served: Config["models"],
+  { name: upstream }: UpstreamConfig,
+  which: "all" | "known",
+  answer: ListAnswer,
+): void {
+  if (answer.kind === "list") {
+    const models = served.filter(({ targets }) => targets.some((target) => target.upstream === upstream)).length;
+    log.info({ upstream, models }, "asked an upstream which models it serves");
+    return;
+  }
+  const message = which === "all" && answer.kind === "down" ? isDown : doesNotTell;
+  // A vendor that is only asked which of its known models it has keeps all of them: the operator need not act.
+  log[which === "all" ? "warn" : "debug"]({ upstream, cause: answer.cause, remedy: remedies[answer.kind] }, message);
 }
 
 const isDown = "an upstream cannot be asked which models it serves; it is asked again until it answers";

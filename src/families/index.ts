@@ -24,18 +24,18 @@ const translations = [
 export const throughChat = [responsesToChat, chatToResponses] as unknown as readonly Translation[];
 
 /**
- * Returns the shortest list of translations from this operation to one that is spoken: empty where it is spoken
- * itself, undefined without a route.
+ * Returns the shortest list of translations from this operation to one that `isSupported` accepts: empty where it
+ * accepts this operation itself, undefined without a route.
  */
 export function findTranslations(
   from: Operation,
-  isSpoken: (operation: Operation) => boolean,
+  isSupported: (operation: Operation) => boolean,
 ): readonly Translation[] | undefined {
   const ways: (readonly Translation[])[] = [[]];
   const seen = new Set<Operation>([from]);
   for (const way of ways) {
     const at = way.at(-1)?.to ?? from;
-    if (isSpoken(at)) return way;
+    if (isSupported(at)) return way;
     for (const next of translations) {
       if (next.from !== at || seen.has(next.to)) continue;
       seen.add(next.to);

@@ -54,8 +54,8 @@ function runOf<O extends DescMessage>(
   const frame = write(only);
   const text = bytes.toString();
   for (const key of keys) {
-    const told = findTemplate(key, text, frame);
-    if (told) return { input: template, desc: only.desc, output: told };
+    const found = findTemplate(key, text, frame);
+    if (found) return { input: template, desc: only.desc, output: found };
   }
   return undefined;
 }

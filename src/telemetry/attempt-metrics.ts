@@ -6,8 +6,34 @@ import type { EndedCall } from "../pipeline/observe.ts";
 import { firstByteSeconds, seconds, units } from "./quantities.ts";
 import { createCounter, createHistogram, type Place } from "./series.ts";
 
-/** Takes calls of models. */
+/** Returns a function that counts the attempts of a model call that has ended. */
 export function createAttemptMetrics(registry: Registry): (call: EndedCall) => void {
+  const series = registerAttemptSeries(registry);
+  const { hedges, lost } = series;
+  const alikeTo = createAlikeTo(series);
+  return (call) => {
+    const { record } = call;
+    const last = record.attempts.at(-1);
+    let isFailedOver = false;
+    for (const attempt of record.attempts) {
+      const { upstream, modelId: model, firstByteMs } = attempt;
+      const result = resultOf(attempt, call);
+      const alike = alikeTo(upstream, model, result);
+      alike.attempts.add(1);
+      if (firstByteMs !== undefined) alike.firstBytes.add(seconds(firstByteMs));
+      if (result === "failed" && attempt !== last) isFailedOver = true;
+      if (attempt.isHedge) hedges.inc({ model, result: result === "ok" ? "won" : result });
+      // The other one's answer tells what this one may have come to.
+      const cost = (record.cost ?? 0) + (record.waived ?? 0);
+      if (attempt.isOvertaken && cost > 0) lost.inc({ model }, units(cost));
+      // From nothing on, so that the first is seen to be one more.
+      if (attempt === last) alike.failovers.add(Number(isFailedOver));
+    }
+  };
+}
+
+/** Registers the series of attempts. */
+function registerAttemptSeries(registry: Registry) {
   const attempts = createCounter({
     registry,
     name: "model_gateway_upstream_attempts_total",
@@ -41,10 +67,13 @@ export function createAttemptMetrics(registry: Registry): (call: EndedCall) => v
     help: "What upstreams may charge for attempts that another overtook, in units; no caller pays for it.",
     labelNames: ["model"],
   });
+  return { attempts, firstBytes, failovers, hedges, lost };
+}
 
-  /** As calls are in `metrics.ts`. */
+/** Returns a function that finds the series of an attempt with one lookup, among those of its model. */
+function createAlikeTo({ attempts, firstBytes, failovers }: ReturnType<typeof registerAttemptSeries>) {
   const byModel = new Map<string, Alike[]>();
-  const alikeTo = (upstream: string, model: string, result: Result) => {
+  return (upstream: string, model: string, result: Result): Alike => {
     const known = byModel.get(model);
     if (known) for (const one of known) if (one.upstream === upstream && one.result === result) return one;
     const alike = {
@@ -56,26 +85,6 @@ export function createAttemptMetrics(registry: Registry): (call: EndedCall) => v
     if (known) known.push(alike);
     else byModel.set(model, [alike]);
     return alike;
-  };
-
-  return (call) => {
-    const { record } = call;
-    const last = record.attempts.at(-1);
-    let isFailedOver = false;
-    for (const attempt of record.attempts) {
-      const { upstream, modelId: model, firstByteMs } = attempt;
-      const result = resultOf(attempt, call);
-      const alike = alikeTo(upstream, model, result);
-      alike.attempts.add(1);
-      if (firstByteMs !== undefined) alike.firstBytes.add(seconds(firstByteMs));
-      if (result === "failed" && attempt !== last) isFailedOver = true;
-      if (attempt.isHedge) hedges.inc({ model, result: result === "ok" ? "won" : result });
-      // The other one's answer tells what this one may have come to.
-      const cost = (record.cost ?? 0) + (record.waived ?? 0);
-      if (attempt.isOvertaken && cost > 0) lost.inc({ model }, units(cost));
-      // From nothing on, so that the first is seen to be one more.
-      if (attempt === last) alike.failovers.add(Number(isFailedOver));
-    }
   };
 }
 

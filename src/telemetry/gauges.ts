@@ -61,12 +61,7 @@ export interface TargetGauges {
 }
 
 export function registerGauges(registry: Registry, parts: GaugeParts): void {
-  const { version, upstreams, targets, drains = () => 0, background = () => 0, holds, cache } = parts;
-  const perUpstream = (name: string, help: string, read: (upstream: UpstreamGauges) => number | undefined) =>
-    registerGauge(registry, { name, help, labelNames: ["upstream"] }, (set) => {
-      for (const upstream of upstreams) set(read(upstream), { upstream: upstream.name });
-    });
-
+  const { version, drains = () => 0, background = () => 0, holds, cache } = parts;
   registerGauge(
     registry,
     {
@@ -76,6 +71,38 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
     },
     (set) => set(1, { version, node: process.versions.node }),
   );
+  registerUpstreams(registry, parts);
+  registerGauge(
+    registry,
+    {
+      name: "model_gateway_draining_streams",
+      help: "Streams whose callers have left, and that are read on to their usage.",
+    },
+    (set) => set(drains()),
+  );
+  registerGauge(
+    registry,
+    { name: "model_gateway_background_responses", help: "Responses that are made in the background." },
+    (set) => set(background()),
+  );
+  registerHolds(registry, holds);
+  registerConnections(registry, parts);
+  registerStorage(registry, parts.storage);
+  if (!cache) return;
+  const { entries, bytes } = cache;
+  registerGauge(registry, { name: "model_gateway_cache_entries", help: "Answers in the cache." }, (set) =>
+    set(entries()),
+  );
+  registerGauge(registry, { name: "model_gateway_cache_bytes", help: "Bytes of the answers in the cache." }, (set) =>
+    set(bytes()),
+  );
+}
+
+function registerUpstreams(registry: Registry, { upstreams, targets }: GaugeParts): void {
+  const perUpstream = (name: string, help: string, read: (upstream: UpstreamGauges) => number | undefined) =>
+    registerGauge(registry, { name, help, labelNames: ["upstream"] }, (set) => {
+      for (const upstream of upstreams) set(read(upstream), { upstream: upstream.name });
+    });
   perUpstream("model_gateway_upstream_running", "Requests that are under way at an upstream.", (it) => it.running());
   perUpstream(
     "model_gateway_upstream_queued",
@@ -102,30 +129,6 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
     (set) => {
       for (const { upstream, model, isResting } of targets()) set(bit(isResting()), { upstream, model });
     },
-  );
-  registerGauge(
-    registry,
-    {
-      name: "model_gateway_draining_streams",
-      help: "Streams whose callers have left, and that are read on to their usage.",
-    },
-    (set) => set(drains()),
-  );
-  registerGauge(
-    registry,
-    { name: "model_gateway_background_responses", help: "Responses that are made in the background." },
-    (set) => set(background()),
-  );
-  registerHolds(registry, holds);
-  registerConnections(registry, parts);
-  registerStorage(registry, parts.storage);
-  if (!cache) return;
-  const { entries, bytes } = cache;
-  registerGauge(registry, { name: "model_gateway_cache_entries", help: "Answers in the cache." }, (set) =>
-    set(entries()),
-  );
-  registerGauge(registry, { name: "model_gateway_cache_bytes", help: "Bytes of the answers in the cache." }, (set) =>
-    set(bytes()),
   );
 }
 

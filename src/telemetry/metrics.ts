@@ -38,10 +38,8 @@ export function createMetrics(registry: Registry): Observer {
   };
 }
 
-function createCounters(registry: Registry): {
-  count: (call: EndedCall) => void;
-  countRefusal: (reason: Reason) => void;
-} {
+/** Registers the series of calls. */
+function registerCallSeries(registry: Registry) {
   const rpcs = createCounter({
     registry,
     name: "model_gateway_rpc_requests_total",
@@ -89,10 +87,41 @@ function createCounters(registry: Registry): {
     help: "Calls of models that were answered without an upstream: from the cache, or by what the same call was told before.",
     labelNames: ["kind"],
   });
-  const moneyPlaces = createMoneyPlaces(registry);
-  /** A call finds all its places at one look, among those of its model's calls. */
+  return { rpcs, refusals, requests, durations, firstBytes, own, replays };
+}
+
+interface Counters {
+  readonly count: (call: EndedCall) => void;
+  readonly countRefusal: (reason: Reason) => void;
+}
+
+function createCounters(registry: Registry): Counters {
+  const series = registerCallSeries(registry);
+  const alikeTo = createAlikeTo(series, createMoneyPlaces(registry));
+  const countRefusal = (reason: Reason) => series.refusals.inc({ reason: reasonWord(reason) });
+  const count = (call: EndedCall) => {
+    const { record, refusal } = call;
+    const alike = alikeTo(call);
+    alike.rpcs.add(1);
+    if (refusal) countRefusal(refusal.reason);
+    if (record.operation === undefined) return;
+    alike.requests.add(1);
+    if (!refusal) alike.durations.add(seconds(call.endedAt - call.begunAt));
+    if (record.firstByteMs !== undefined) alike.firstBytes.add(seconds(record.firstByteMs));
+    if (record.ownMs !== undefined) alike.own.add(seconds(record.ownMs));
+    if (record.replayed !== undefined) series.replays.inc({ kind: record.replayed });
+    countMoney(record, alike);
+  };
+  return { count, countRefusal };
+}
+
+/** Returns a function that finds the series of a call with one lookup, among those of its model's calls. */
+function createAlikeTo(
+  { rpcs, requests, durations, firstBytes, own }: ReturnType<typeof registerCallSeries>,
+  moneyPlaces: ReturnType<typeof createMoneyPlaces>,
+): (call: EndedCall) => Alike {
   const byModel = new Map<string, Alike[]>();
-  const alikeTo = ({ arrival, record, refusal }: EndedCall) => {
+  return ({ arrival, record, refusal }) => {
     const { operation, model = "", form } = record;
     const rpc = arrival.method.name;
     const status = refusal?.status ?? 200;
@@ -115,22 +144,6 @@ function createCounters(registry: Registry): {
     else byModel.set(model, [alike]);
     return alike;
   };
-
-  const countRefusal = (reason: Reason) => refusals.inc({ reason: reasonWord(reason) });
-  const count = (call: EndedCall) => {
-    const { record: facts, refusal } = call;
-    const alike = alikeTo(call);
-    alike.rpcs.add(1);
-    if (refusal) countRefusal(refusal.reason);
-    if (facts.operation === undefined) return;
-    alike.requests.add(1);
-    if (!refusal) alike.durations.add(seconds(call.endedAt - call.begunAt));
-    if (facts.firstByteMs !== undefined) alike.firstBytes.add(seconds(facts.firstByteMs));
-    if (facts.ownMs !== undefined) alike.own.add(seconds(facts.ownMs));
-    if (facts.replayed !== undefined) replays.inc({ kind: facts.replayed });
-    countMoney(facts, alike);
-  };
-  return { count, countRefusal };
 }
 
 /** Calls that are counted alike, and where they are. */

@@ -751,7 +751,7 @@ describe("a silent stream is kept alive", () => {
   for (const [path, { family, request }] of Object.entries(paths)) {
     if (path.endsWith("count_tokens")) continue;
     for (const vendor of ["openai", "anthropic"] as const) {
-      test(`in the family's way, at ${path} over an upstream of ${vendor}'s family`, async () => {
+      test(`as the family does, at ${path} over an upstream of ${vendor}'s family`, async () => {
         const [upstream, gateway] =
           vendor === "openai" ? [openaiVendor, hastyOpenAi] : [anthropicVendor, hastyAnthropic];
         upstream.script = undefined;

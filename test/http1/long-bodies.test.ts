@@ -1,6 +1,6 @@
 /**
- * A long body is held only once somebody wants it, is read whole however it comes, and leaves its connection as it was: for
- * the next request, or for nobody.
+ * A long body is read only when it is taken, and whole however it comes. Its connection then serves the next request, or is
+ * closed.
  */
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -52,7 +52,7 @@ describe("a long body", () => {
     expect(await until("two")).toContain("one");
   });
 
-  test("that is too long to have its memory before it has come is read whole, too", async () => {
+  test("that is too long to be allocated before it has come is read whole, too", async () => {
     const { client, next } = await startPort();
     const { socket } = client();
     const long = Buffer.concat([body, body, body, body]);
@@ -61,7 +61,7 @@ describe("a long body", () => {
     expect((await taken(await next()))?.equals(long)).toBe(true);
   });
 
-  test("is copied as it comes, once somebody wants it: what its pieces stood in may be used again", () => {
+  test("is copied as it comes, once it is taken: the memory of its pieces may be reused", () => {
     const asked = new IncomingBody(100_000, { isPaused: () => false, pause: () => {} } as unknown as Socket);
     const before = Buffer.alloc(20_000, "a");
     asked.add(before);
@@ -80,7 +80,7 @@ describe("a long body", () => {
     expect(whole?.equals(Buffer.from(`${before}${"b".repeat(50_000)}${"c".repeat(30_000)}`))).toBe(true);
   });
 
-  test("begins with one byte more than is held for anybody", async () => {
+  test("has at least one byte more than a request that is buffered", async () => {
     const { client, next } = await startPort();
     const { socket } = client();
     // Its head says five digits either way.
@@ -92,7 +92,7 @@ describe("a long body", () => {
     expect((await taken(await next()))?.length).toBe(most + 1);
   });
 
-  test("is not read on until somebody wants it", async () => {
+  test("is not read on until it is taken", async () => {
     const { client, next } = await startPort();
     const { socket } = client();
     const large = Buffer.alloc(50_000_000, "x");
@@ -106,7 +106,7 @@ describe("a long body", () => {
     expect((await taken(asked))?.equals(large)).toBe(true);
   });
 
-  test("is thrown away where its request is refused, and the next request is served", async () => {
+  test("is dropped if its request is refused, and the next request is served", async () => {
     const { client, next } = await startPort();
     const { socket, until } = client();
     socket.write(Buffer.concat([Buffer.from(headOf(body.length)), body.subarray(0, 1000)]));
@@ -119,7 +119,7 @@ describe("a long body", () => {
     expect(String(second.request.body)).toBe("next");
   });
 
-  test("that is thrown away to its end leaves its connection idle from then on", async () => {
+  test("that is dropped to its end leaves its connection idle from then on", async () => {
     const { client, next, watched } = await startPort();
     const { socket, until } = client();
     socket.write(headOf(body.length));
@@ -138,7 +138,7 @@ describe("a long body", () => {
     expect(connection.deadline).toBeGreaterThanOrEqual(begun + 66_000);
   });
 
-  test("whose rest does not come in time after its answer has its connection cut, read or unread", async () => {
+  test("whose rest does not come in time after its answer has its connection closed, read or unread", async () => {
     const { client, next, watched } = await startPort();
     const { socket } = client();
     socket.write(`${headOf(body.length)}begin`);
@@ -159,7 +159,7 @@ describe("a long body", () => {
     await once(socket, "close");
   });
 
-  test("is held once by whoever keeps its request", async () => {
+  test("is in memory once", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     // What one collection finds is given back while the next runs.
@@ -191,7 +191,7 @@ describe("a long body", () => {
   test.each([
     ["ends its side", (socket: Socket) => void socket.end()],
     ["is gone", (socket: Socket) => void socket.resetAndDestroy()],
-  ])("whose client %s in its middle is told to who waits for it, after the answer", async (_, leave) => {
+  ])("whose client %s in its middle fails, after its answer", async (_, leave) => {
     const { client, next } = await startPort();
     const { socket } = client();
     socket.write(`${headOf(body.length)}begin`);
@@ -204,7 +204,7 @@ describe("a long body", () => {
     expect(heard).toEqual(["close", "body undefined"]);
   });
 
-  test("whose client has left before anybody wants it is told so then", async () => {
+  test("whose client has left before it is taken fails then", async () => {
     const { client, next } = await startPort();
     const { socket } = client();
     socket.write(`${headOf(body.length)}begin`);
@@ -227,7 +227,24 @@ describe("a long body", () => {
     await once(socket, "close");
   });
 
-  test("that is for somebody else is handed over with every byte of it", async () => {
+  test("whose end ends its connection leaves the request behind it unserved", async () => {
+    const { client, next, connections } = await startPort();
+    const { socket, until } = client();
+    socket.write(headOf(body.length));
+    const asked = await next();
+    coming(asked).take(
+      () => reply(asked, "last"),
+      () => {},
+    );
+    connections[0]?.close();
+    socket.write(Buffer.concat([body, Buffer.from(`${headOf(4)}next`)]));
+    await until("last");
+    await once(socket, "close");
+    const served = await Promise.race([next(), new Promise((resolve) => setTimeout(resolve, 100, "nothing"))]);
+    expect(served).toBe("nothing");
+  });
+
+  test("that is not served here is handed over with every byte of it", async () => {
     const handed = Promise.withResolvers<Buffer[]>();
     const { client } = await startPort((served) => handed.resolve(served.toArray()), false);
     const { socket } = client();

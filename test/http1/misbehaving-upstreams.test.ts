@@ -1,6 +1,6 @@
 /**
- * One table of misbehaviours, played to the gateway's own client and to undici: nobody gets another's answer from ours, nobody
- * waits for ever, no connection is left, and in no row is it worse than undici.
+ * One table of misbehaviours, played to both clients of an upstream. With `http1/client` no call gets another's answer, and it is in
+ * no row worse than undici. With either every call ends, and no connection is left.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
@@ -22,7 +22,7 @@ vi.setConfig({ maxConcurrency: 24 });
 
 /** Much longer than an answer over loopback takes while other tests run; each row that hangs waits for it. */
 const partMs = 2_000;
-/** Who has not told the end of a call by then does not keep its own bounds. */
+/** A client whose call has not ended by then does not keep its own time-outs. */
 const hungMs = 3 * partMs;
 
 interface Seen {

@@ -1,4 +1,4 @@
-/** What connections bring is read into memory that they share, and nothing of it is lost, or kept by who may not. */
+/** Connections are read into memory that they share; nothing is lost, and nothing is kept in that memory. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
@@ -25,8 +25,8 @@ async function connected(): Promise<readonly [Socket, Socket]> {
   return [taken, client];
 }
 
-describe("a connection that was taken", () => {
-  test("is read into shared memory, and told by data from when somebody else has it", async () => {
+describe("an accepted connection", () => {
+  test("is read into shared memory, and emits `data` again once it was given back", async () => {
     const [taken, client] = await connected();
     const heard: string[] = [];
     const memories = new Set<Buffer>();

@@ -1,4 +1,4 @@
-/** Heads that an upstream repeats are not read again, and are what they would be if they were. */
+/** Heads that an upstream repeats are not parsed again, and have the same effect as if they were. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readReplyHead } from "../../src/http1/client/reply.ts";
@@ -27,7 +27,7 @@ function toldBy(heads: ReplyHeads, bytes: Buffer): Told | string | undefined {
   }
 }
 
-test("the first head keeps nothing, the second is remembered, and those after it are not read", () => {
+test("the first head is not remembered, the second is, and its repetitions are not parsed", () => {
   const heads = new ReplyHeads();
   const read = (bytes: Buffer) => heads.read(bytes)?.head;
   const [first, second, third] = [reply("200 OK", " 4"), reply("200 OK", " 4"), reply("200 OK", " 1234")].map(read);

@@ -1,4 +1,4 @@
-/** Heads that a client repeats are not read again, and are to all who look at them what they would be if they were. */
+/** Heads that a client repeats are not parsed again, and have the same effect as if they were. */
 import { Agent, request } from "node:http";
 import { text } from "node:stream/consumers";
 import fc from "fast-check";
@@ -14,13 +14,13 @@ const head = (length: string, more = "x-a: b") =>
 
 const isRepeated = (read: PlainHead | undefined) => read?.sameHeaders !== undefined;
 
-/** What is read of it by who has seen no other. */
+/** Reads a head without having read another. */
 function readAlone(bytes: Buffer) {
   const read = readHead(bytes);
   return read && { url: read.url, headers: { ...read.headers }, from: read.from, to: read.to };
 }
 
-test("the first head keeps nothing, the second is remembered, and those after it are not read", () => {
+test("the first head is not remembered, the second is, and its repetitions are not parsed", () => {
   const heads = new RequestHeads();
   const [first, second, third] = [heads.read(head(" 4")), heads.read(head(" 4")), heads.read(head(" 1234"))];
   expect([first, second, third].map(isRepeated)).toEqual([false, false, true]);
@@ -30,7 +30,7 @@ test("the first head keeps nothing, the second is remembered, and those after it
   expect(heads.read(head(" 4", "x-a: c"))).toMatchObject({ sameHeaders: undefined, headers: { "x-a": "c" } });
 });
 
-test("of a long head nothing is kept, nor of the one before it", () => {
+test("a long head is not remembered, nor is the one before it any longer", () => {
   const heads = new RequestHeads();
   const [short, long] = [head(" 4"), head(" 4", `x-a: ${"b".repeat(4_096)}`)];
   const repeated = [short, short, short, long, long, short, short].map((bytes) => isRepeated(heads.read(bytes)));
@@ -107,7 +107,7 @@ test("each is read to the same, whichever came before it on its connection", () 
   expect(replaced).toBeGreaterThan(500);
 });
 
-test("who repeats them is still asked each time who it is", async () => {
+test("a client that repeats them is authenticated each time", async () => {
   const operatorKey = "operator-key-of-the-repeated-heads-test";
   const gateway = await startTestGateway({ operatorKey });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });

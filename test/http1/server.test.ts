@@ -1,6 +1,6 @@
 /**
- * Plain requests are answered past Node's own server: only what that would read the same way, in its order, and with every
- * byte handed on as soon as anything is not plain.
+ * Plain requests are answered without Node's server: only those that it would read to the same, in their order. A connection is
+ * handed over to it, with every byte, at the first request that is not plain.
  */
 
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
@@ -23,15 +23,15 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 
-const nobody = {} as Socket;
+const noSocket = {} as Socket;
 const plain = "POST /v1/x?y=1 HTTP/1.1\r\nHost: h\r\nX-One:  a b \r\nContent-Length: 4\r\n\r\nbody";
 
-/** Reads what comes in one piece; "more" where its body is not all there. */
+/** Reads a request from one piece; "more" if its body is not complete, "other" if it is not plain. */
 function read(text: string): PlainRequest | "more" | "other" {
   const bytes = Buffer.from(text, "latin1");
   const head = readHead(bytes);
   if (!head) return "other";
-  return head.to > bytes.length ? "more" : plainRequest(head, bytes.subarray(head.from, head.to), nobody);
+  return head.to > bytes.length ? "more" : plainRequest(head, bytes.subarray(head.from, head.to), noSocket);
 }
 
 describe("a request", () => {
@@ -42,7 +42,7 @@ describe("a request", () => {
     expect(String(request.body)).toBe("body");
   });
 
-  test("keeps its body until that has been taken, and no longer: an answer may last for hours", () => {
+  test("keeps its body until that is read, and no longer: an answer may last for hours", () => {
     const request = read(plain) as PlainRequest;
     const limits = { maxBytes: 10, timeoutMs: 1000 };
     expect(String(readBody(request, limits, unboundedBody))).toBe("body");
@@ -51,7 +51,7 @@ describe("a request", () => {
     expect(() => discard(request)).not.toThrow();
   });
 
-  test("that is cut in its body is waited for, and one that is cut in its head is for Node's own server", () => {
+  test("that is cut in its body is waited for, and one that is cut in its head is for Node's server", () => {
     const body = plain.indexOf("body");
     for (let length = 0; length < body; length++) expect(read(plain.slice(0, length))).toBe("other");
     for (let length = body; length < plain.length; length++) expect(read(plain.slice(0, length))).toBe("more");
@@ -74,7 +74,7 @@ describe("a request", () => {
     ["a signed length", head("host: h\r\ncontent-length: +4")],
     ["a length in hex", head("host: h\r\ncontent-length: 0x4")],
     ["an empty length", head("host: h\r\ncontent-length:")],
-    ["a length that nobody counts", head("host: h\r\ncontent-length: 99999999999999999999")],
+    ["a length that cannot be counted", head("host: h\r\ncontent-length: 99999999999999999999")],
     ["chunks", head("host: h\r\ntransfer-encoding: chunked")],
     ["chunks and a length", head("host: h\r\ncontent-length: 4\r\nTransfer-Encoding: chunked")],
     ["an expectation", head("host: h\r\ncontent-length: 4\r\nexpect: 100-continue")],
@@ -91,11 +91,11 @@ describe("a request", () => {
     ["a bare LF", head("host: h\nx-one: a\r\ncontent-length: 4")],
     ["a head that is longer than Node takes", head(`host: h\r\nx-one: ${"a".repeat(17_000)}\r\ncontent-length: 4`)],
     ["more fields than Node takes", head(`host: h\r\n${manyFields(1001)}\r\ncontent-length: 4`)],
-  ])("with %s is for Node's own server", (_, text) => {
+  ])("with %s is for Node's server", (_, text) => {
     expect(read(text)).toBe("other");
   });
 
-  test("has its names read alike whichever came before, also those that other objects have", () => {
+  test("has its field names read to the same whichever came before, also names that every object has", () => {
     const odd = ["constructor", "toString", "valueOf", "x", "a".repeat(39), "a".repeat(41), "X-One", "x-oNE"];
     const alike = Array.from({ length: 40 }, (_, i) => `x-${String(i).padStart(3, "0")}`);
     const many = Array.from({ length: 1200 }, (_, i) => `N${i}`);
@@ -108,7 +108,7 @@ describe("a request", () => {
     }
   });
 
-  test("that is read here is read by Node's own server to the same", async () => {
+  test("that is read here is read to the same by Node's server", async () => {
     const seen: { url: unknown; headers: unknown; body: string }[] = [];
     const server = createServer(async (req, res) => {
       const chunks = await req.toArray();
@@ -238,7 +238,7 @@ const post = (path: string, body = "") =>
   `POST ${path} HTTP/1.1\r\nhost: h\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 
 describe("a connection", () => {
-  test("is cut when nothing has come on it for longer than its client was told, and not while it is answered", async () => {
+  test("is closed when it has been idle for longer than `keep-alive` says, and not while it is answered", async () => {
     const { watched, next, client } = await startServedPort(undo);
     const { socket, until } = client();
     socket.write(post("/later", "x"));
@@ -254,7 +254,7 @@ describe("a connection", () => {
     expect(watched.size).toBe(0);
   });
 
-  test("is not cut while its client still reads the last answer, however long that takes", async () => {
+  test("is not closed while its client still reads the last answer, however long that takes", async () => {
     const { watched, next, client } = await startServedPort(undo);
     const { socket } = client();
     socket.write(post("/long", "x"));
@@ -277,7 +277,7 @@ describe("a connection", () => {
     await once(socket, "close");
   });
 
-  test("is not cut while a body comes", async () => {
+  test("is not closed while a body comes", async () => {
     const { watched, client } = await startServedPort(undo);
     const { socket } = client();
     socket.write("POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: 2\r\n\r\n1");
@@ -286,7 +286,7 @@ describe("a connection", () => {
     }
   });
 
-  test("is answered with what keeps it, and a date", async () => {
+  test("has answers with a date and the fields that keep it", async () => {
     const { listener } = await startPort();
     const { socket, until } = client(listener.port);
     socket.write(post("/now", "hello"));
@@ -317,7 +317,7 @@ describe("a connection", () => {
       "POST /c HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
       "node POST /c",
     ],
-  ])("goes to Node's own server with a request that is %s, and stays there", async (_, text, answered) => {
+  ])("goes to Node's server with a request that is %s, and stays there", async (_, text, answered) => {
     const { listener, came } = await startPort();
     const { socket, until } = client(listener.port);
     socket.write(post("/now", "first"));
@@ -390,7 +390,7 @@ describe("a connection", () => {
     expect(servedBehind()).toBe(0);
   });
 
-  test("tells who listens in once of each request, whoever answers it", async () => {
+  test("publishes each request once, whichever server answers it", async () => {
     const heard: unknown[] = [];
     const hear = (message: unknown) => void heard.push((message as { request: { url: string } }).request.url);
     subscribe("http.server.request.start", hear);

@@ -1,4 +1,4 @@
-/** Answers that are written whole: their fields as lines, most of them known, and all of one tick put together in one place. */
+/** Answers that are written whole: their fields as lines, most of them remembered, and all of one tick in one buffer. */
 import { once } from "node:events";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
@@ -33,14 +33,14 @@ describe("lines", () => {
     fc.assert(property, { numRuns: 2_000 });
   });
 
-  test("are known again when a value stays that has changed", () => {
+  test("are remembered again when a value that has changed stays", () => {
     const lines = new FieldLines([]);
     for (const text of ["a", "b", "a", "c"]) {
       for (let i = 0; i < 200; i++) expect(lines.write({ x: text }, {})).toBe(`\r\nx: ${text}`);
     }
   });
 
-  test("are none for a value with characters that none has, whatever was known", () => {
+  test("are refused for a value with forbidden characters, whatever was remembered", () => {
     const lines = new FieldLines(["x-id"]);
     for (let i = 0; i < 200; i++) {
       lines.write({ x: "good" }, {});
@@ -106,7 +106,7 @@ describe("an answer", () => {
     expect(bodies).toEqual(texts);
   });
 
-  test("that ends its connection is told before that, and so is one whose port closes in its tick", async () => {
+  test("that ends its connection is written before that, and so is one whose port closes in its tick", async () => {
     const { next, client, connections } = await startServedPort(undo);
     for (const isLast of [true, false]) {
       const { socket, until } = client();

@@ -208,15 +208,7 @@ test("no file or folder is named for what nobody could say", () => {
 /** Functions that may be longer than the rest, and why. The list only ever shrinks. */
 const longFunctions: Readonly<Record<string, string>> = {
   "src/storage/engines/sqlite/migrations/0003-money.ts up": "a table is said once",
-  "src/services/people/registration.ts registrationRpcs": "not split yet",
-  "src/telemetry/metrics.ts createCounters": "not split yet",
-  "src/composition/doors.ts createDoors": "not split yet",
-  "src/config/config.ts loadConfig": "not split yet",
-  "src/services/keys/keys.ts keyService": "not split yet",
-  "src/telemetry/attempt-metrics.ts createAttemptMetrics": "not split yet",
   "src/storage/engines/sqlite/migrations/0004-dashboard.ts up": "a table is said once",
-  "src/telemetry/gauges.ts registerGauges": "not split yet",
-  "src/config/discover.ts createDiscovery": "not split yet",
 };
 
 describe("functions", () => {

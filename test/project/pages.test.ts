@@ -9,7 +9,7 @@ import { parse } from "yaml";
 import packageJson from "../../package.json" with { type: "json" };
 import { acceleratorNames } from "../../src/config/shape.ts";
 import { withTables } from "../../tools/speed-tables.ts";
-import { blocks, codesIn, pages, root, tableWith, textOf } from "../support/pages.ts";
+import { blocks, codesIn, pages, root, tablesWith, tableWith, textOf } from "../support/pages.ts";
 
 /** The page without its code blocks. */
 const prose = (page: string) => textOf(page).replace(/^```\S*\n[\s\S]*?^```$/gm, "");
@@ -77,23 +77,39 @@ test("files of source that are named exist", () => {
   expect(missing).toEqual([]);
 });
 
-test("functions are where docs/architecture.md says that they are", () => {
-  const page = "docs/architecture.md";
-  const decided = tableWith(page, "question", "function", "file").map(
+test("functions are where the pages say that they are", () => {
+  const decided = tableWith("docs/architecture.md", "question", "function", "file").map(
     ([, functions = "", file = ""]) => [codesIn(functions), codesIn(file)[0]] as const,
   );
-  const [, walk = ""] = /<!-- walk[^\n]*-->\n([\s\S]*?)<!-- end of walk -->/.exec(textOf(page)) ?? [];
-  const steps = [...walk.replace(/\s+/g, " ").matchAll(/`(\w+)` in `([\w./-]+\.ts)`/g)].map(
-    ([, name = "", file]) => [[name], file] as const,
+  const named = pages.flatMap((page) =>
+    [
+      ...prose(page)
+        .replace(/\s+/g, " ")
+        .matchAll(/`(\w+)` (?:in|of) `([\w./-]+\.ts)`/g),
+    ].map(([, name = "", file]) => [[name], file] as const),
   );
-  expect(steps.length).toBeGreaterThanOrEqual(10);
+  expect(named.length).toBeGreaterThanOrEqual(20);
   const isIn = (name: string, file: string) =>
     new RegExp(`(?:function\\*?|const|class|\\bexport .*) ${name}\\b|^\\s+(?:async )?\\*?${name}\\(`, "m").test(
       readFileSync(join(root, file.startsWith("src/") ? "" : "src", file), "utf8"),
     );
-  const missing = [...decided, ...steps].flatMap(([names, file = ""]) =>
+  const missing = [...decided, ...named].flatMap(([names, file = ""]) =>
     names.filter((name) => !isIn(name, file)).map((name) => `${name} in ${file}`),
   );
+  expect(missing).toEqual([]);
+});
+
+test("what CONTRIBUTING.md has people add to is in the files that it names", () => {
+  const missing = tablesWith("CONTRIBUTING.md", "file", "what to add")
+    .flat()
+    .flatMap(([where = "", what = ""]) => {
+      const files = codesIn(where).filter((path) => path.includes(".") && existsSync(join(root, path)));
+      const text = files.map((path) => readFileSync(join(root, path), "utf8")).join("\n");
+      const names = [...what.matchAll(/\b(?:in|of) `(\w+)`/g)].map(([, name = ""]) => name);
+      return names
+        .filter((name) => text !== "" && !new RegExp(`\\b${name}\\b`).test(text))
+        .map((name) => `${name}: ${where}`);
+    });
   expect(missing).toEqual([]);
 });
 

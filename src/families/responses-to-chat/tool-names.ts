@@ -68,11 +68,11 @@ export class ToolNames {
 
   #free(namespace: string | undefined, name: string): string {
     const isBare = namespace === undefined || namespace === noNamespace;
-    const wished = shortened(isBare ? name : `${namespace}__${name}`.replaceAll(/[^A-Za-z0-9_-]/gu, "_"));
+    const preferred = shortened(isBare ? name : `${namespace}__${name}`.replaceAll(/[^A-Za-z0-9_-]/gu, "_"));
     const isTaken = (chatName: string) => this.#byChatName.has(chatName);
-    if (!isTaken(wished)) return wished;
+    if (!isTaken(preferred)) return preferred;
     const mark = createHash("sha256").update(keyOf(namespace, name)).digest("hex").slice(0, 8);
-    return `${wished.slice(0, longest - mark.length - 1)}_${mark}`;
+    return `${preferred.slice(0, longest - mark.length - 1)}_${mark}`;
   }
 }
 

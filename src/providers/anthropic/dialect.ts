@@ -33,7 +33,7 @@ export interface AnthropicOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly timeouts?: Timeouts;
-  /** What sends the requests. Default: the client of `http1/client`. */
+  /** Creates the HTTP client. Default: the one of `http1/client`. */
   readonly createClient?: CreateUpstreamClient | undefined;
 }
 

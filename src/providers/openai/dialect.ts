@@ -36,15 +36,15 @@ export interface OpenAiOptions {
   readonly apiKey: string | undefined;
   /** The header that the key goes into. Default: `authorization`, as a bearer's. */
   readonly credential?: string | undefined;
-  /** What else each request has. */
+  /** Further headers of each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
-  /** What the server takes. Default: nobody knows. */
+  /** Capabilities of the server. Default: unknown. */
   readonly profile?: Profile;
   readonly timeouts?: Timeouts;
-  /** Makes what reads chunks of a stream that differ in their text alone. Without one every chunk is parsed. */
+  /** Creates the reader of chunks that differ in their text alone. Without one every chunk is parsed. */
   readonly createTemplateReader?: (() => TemplateReader) | undefined;
-  /** What sends the requests. Default: the client of `http1/client`. */
+  /** Creates the HTTP client. Default: the one of `http1/client`. */
   readonly createClient?: CreateUpstreamClient | undefined;
 }
 
@@ -133,7 +133,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
   const seen = new ChoiceTracker(operation, asked);
   const counts = new ChatUsageReader();
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
-    // The gateway asked for the usage: who did not ask sees neither it nor the nulls that announce it.
+    // The gateway asked for the usage: a caller who did not ask sees neither it nor the nulls that announce it.
     if (seesUsage || !("usage" in json)) return frame;
     if (json.usage === null) return withoutNullUsage(frame);
     return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;

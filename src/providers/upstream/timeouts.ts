@@ -28,7 +28,7 @@ export interface Bound {
   readonly isCallers: boolean;
 }
 
-/** Bounds leaves undefined what the connection's deadlines keep (`http1/deadlines.ts`). */
+/** Bounds leaves undefined what the connection's deadlines keep (`runtime/deadlines.ts`). */
 export type Bounds = { readonly [part in keyof Timeouts]: Bound | undefined };
 
 /** The connection's deadlines are up to half a second late, so shorter bounds have a timer of their own. */

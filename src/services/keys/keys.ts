@@ -59,16 +59,15 @@ const everything = 2 ** 32;
 const defaultOverlapSeconds = 86_400;
 
 export function keyService(parts: KeyParts): ServiceImplementation<typeof KeyService> {
+  return { ...secretRpcs(parts), ...keyRpcs(parts) };
+}
+
+type Rpcs<M extends keyof ServiceImplementation<typeof KeyService>> = Pick<ServiceImplementation<typeof KeyService>, M>;
+
+/** The RPCs whose answers hold a secret. */
+function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
   const { keys, catalog, clock, maxKeys } = parts;
   return {
-    async listKeys({ request, caller }) {
-      const { pageSize, pageToken, extra } = request.message();
-      refuseUnknown(extra, ["page_size", "page_token"]);
-      const page = { pageSize: pageSize ?? everything, pageToken };
-      const { items, next } = await pageOf(page, "key", (last = "", limit) => keys.page(caller.accountId, last, limit));
-      const now = clock();
-      return whole(ListKeysResponseSchema, { keys: items.map((key) => keyMessage(key, now)), ...next });
-    },
     async createKey(call) {
       const { name = "", creditLimit, models, expiresAt, extra } = call.request.message();
       const { accountId } = call.caller;
@@ -97,14 +96,6 @@ export function keyService(parts: KeyParts): ServiceImplementation<typeof KeySer
       const key = keyMessage(known(keys.find(accountId, id), id), now, secret);
       return whole(CreateKeyResponseSchema, { key }, headers);
     },
-    async updateKey({ request, caller }) {
-      const { id = "" } = request.message();
-      const now = clock();
-      const updated = keys.update(caller.accountId, id, readChange(request.message(), catalog, now));
-      if (updated.kind === "absent") throw notFound(id);
-      if (updated.kind === "below") throw belowSpent(updated.key);
-      return whole(UpdateKeyResponseSchema, { key: keyMessage(updated.key, now) });
-    },
     async rotateKey({ request, caller }) {
       const { id = "", overlapSeconds = defaultOverlapSeconds, extra } = request.message();
       refuseUnknown(extra, ["overlap_seconds"]);
@@ -114,6 +105,28 @@ export function keyService(parts: KeyParts): ServiceImplementation<typeof KeySer
       const fresh = { hash: hashKeySecret(secret), mask: maskKeySecret(secret), previousUntil };
       const key = known(keys.rotate(caller.accountId, id, fresh), id);
       return whole(RotateKeyResponseSchema, { key: keyMessage(key, now, secret) });
+    },
+  };
+}
+
+function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" | "setAdministrator" | "describeKey"> {
+  const { keys, catalog, clock } = parts;
+  return {
+    async listKeys({ request, caller }) {
+      const { pageSize, pageToken, extra } = request.message();
+      refuseUnknown(extra, ["page_size", "page_token"]);
+      const page = { pageSize: pageSize ?? everything, pageToken };
+      const { items, next } = await pageOf(page, "key", (last = "", limit) => keys.page(caller.accountId, last, limit));
+      const now = clock();
+      return whole(ListKeysResponseSchema, { keys: items.map((key) => keyMessage(key, now)), ...next });
+    },
+    async updateKey({ request, caller }) {
+      const { id = "" } = request.message();
+      const now = clock();
+      const updated = keys.update(caller.accountId, id, readChange(request.message(), catalog, now));
+      if (updated.kind === "absent") throw notFound(id);
+      if (updated.kind === "below") throw belowSpent(updated.key);
+      return whole(UpdateKeyResponseSchema, { key: keyMessage(updated.key, now) });
     },
     async deleteKey({ request, caller }) {
       const { id = "", extra } = request.message();

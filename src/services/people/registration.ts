@@ -34,40 +34,54 @@ export interface RegistrationParts {
   readonly clock: () => number;
 }
 
-type RegistrationRpcs = Pick<
+type Rpcs<M extends keyof ServiceImplementation<typeof SessionService>> = Pick<
   ServiceImplementation<typeof SessionService>,
-  "describeLink" | "setUp" | "register" | "resetPassword"
+  M
 >;
+type LinkRpcs = Rpcs<"describeLink" | "setUp" | "resetPassword">;
+type RegisterRpc = Rpcs<"register">;
 
-export function registrationRpcs({ storage, attempts, registration, clock }: RegistrationParts): RegistrationRpcs {
-  const { accounts, users, sessions, links } = storage;
+export function registrationRpcs(parts: RegistrationParts): LinkRpcs & RegisterRpc {
+  const access = createLinkAccess(parts);
+  return { ...linkRpcs(parts, access), ...registerRpc(parts, access) };
+}
 
-  /** Refuses a link that is not good before anything is done for it. */
-  function find(token: string, kind?: LinkKind): LinkRow {
-    const link = links.findByTokenHash(hashToken(token), clock());
-    if (!link || (kind !== undefined && link.kind !== kind)) throw linkInvalid();
-    return link;
-  }
-
-  /** Uses the link for the work, unless somebody else did meanwhile. */
-  function use<T>(token: string, kind: LinkKind, now: number, work: (link: LinkRow) => T): T {
-    const done = links.use(hashToken(token), kind, now, (link) => ({ result: work(link) }));
-    if (!done) throw linkInvalid();
-    return done.result;
-  }
-
-  /** Refuses who may not use an invitation, or would be refused every sign-in after it. */
-  function checkGuest({ email, account_id }: LinkRow, asked: string): void {
-    if (email !== null && email !== asked) throw invalidValue("email", "this invitation is for another e-mail address");
-    if (account_id !== null && accounts.find(account_id)?.suspended_at !== null) throw userSuspended();
-  }
-
+/** What the RPCs do with links. */
+interface LinkAccess {
+  /** Returns a valid link, of this kind if one is given. Throws a Refusal before anything is done for an invalid one. */
+  find(token: string, kind?: LinkKind): LinkRow;
+  /** Uses the link for the work, in one transaction. Throws a Refusal if somebody else used it meanwhile. */
+  use<T>(token: string, kind: LinkKind, now: number, work: (link: LinkRow) => T): T;
   /** Begins the session of a user who was just made. */
-  function welcome(call: Pick<Call, "caller" | "peer" | "header">, userId: string, now: number) {
-    const headers: AnswerHeaders = beginSession(sessions, call, userId, now);
-    return { user: userMessage(made(users.find(userId))), headers };
-  }
+  welcome(call: Pick<Call, "caller" | "peer" | "header">, userId: string, now: number): Welcome;
+}
 
+interface Welcome {
+  readonly user: ReturnType<typeof userMessage>;
+  readonly headers: AnswerHeaders;
+}
+
+function createLinkAccess({ storage: { users, sessions, links }, clock }: RegistrationParts): LinkAccess {
+  return {
+    find(token, kind) {
+      const link = links.findByTokenHash(hashToken(token), clock());
+      if (!link || (kind !== undefined && link.kind !== kind)) throw linkInvalid();
+      return link;
+    },
+    use(token, kind, now, work) {
+      const done = links.use(hashToken(token), kind, now, (link) => ({ result: work(link) }));
+      if (!done) throw linkInvalid();
+      return done.result;
+    },
+    welcome(call, userId, now) {
+      const headers = beginSession(sessions, call, userId, now);
+      return { user: userMessage(existing(users.find(userId))), headers };
+    },
+  };
+}
+
+function linkRpcs({ storage, attempts, clock }: RegistrationParts, { find, use, welcome }: LinkAccess): LinkRpcs {
+  const { users, sessions, links } = storage;
   return {
     async describeLink({ request, peer }) {
       await attempts.from(peer);
@@ -94,6 +108,34 @@ export function registrationRpcs({ storage, attempts, registration, clock }: Reg
       const { user, headers } = welcome(call, id, now);
       return { ...whole(SetUpResponseSchema, { user }), headers };
     },
+    async resetPassword({ request, peer }) {
+      const { link: token = "", password = "" } = request.message();
+      await attempts.from(peer);
+      find(token, LinkKind.PASSWORD);
+      const passwordHash = await hashPassword(password);
+      const userId = use(token, LinkKind.PASSWORD, clock(), ({ user_id }) => {
+        const user = existing(users.find(user_id ?? ""));
+        users.setPassword(user.id, passwordHash);
+        sessions.revokeAll(user.id);
+        // All other links to a new password of this user end with it.
+        links.withdraw(LinkKind.PASSWORD, user.id);
+        return user.id;
+      });
+      return whole(ResetPasswordResponseSchema, { userId });
+    },
+  };
+}
+
+function registerRpc(parts: RegistrationParts, { find, use, welcome }: LinkAccess): RegisterRpc {
+  const { storage, attempts, registration, clock } = parts;
+
+  /** Throws a Refusal where this address may not use the invitation, or could never sign in to its account. */
+  function checkGuest({ email, account_id }: LinkRow, asked: string): void {
+    if (email !== null && email !== asked) throw invalidValue("email", "this invitation is for another e-mail address");
+    if (account_id !== null && storage.accounts.find(account_id)?.suspended_at !== null) throw userSuspended();
+  }
+
+  return {
     async register(call) {
       const { link: token, email: written = "", password = "", accountName } = call.request.message();
       await attempts.from(call.peer);
@@ -114,21 +156,6 @@ export function registrationRpcs({ storage, attempts, registration, clock }: Reg
       const { user, headers } = welcome(call, id, now);
       return { ...whole(RegisterResponseSchema, { user }), headers };
     },
-    async resetPassword({ request, peer }) {
-      const { link: token = "", password = "" } = request.message();
-      await attempts.from(peer);
-      find(token, LinkKind.PASSWORD);
-      const passwordHash = await hashPassword(password);
-      const userId = use(token, LinkKind.PASSWORD, clock(), ({ user_id }) => {
-        const user = made(users.find(user_id ?? ""));
-        users.setPassword(user.id, passwordHash);
-        sessions.revokeAll(user.id);
-        // Whoever else holds a link for this user is too late.
-        links.withdraw(LinkKind.PASSWORD, user.id);
-        return user.id;
-      });
-      return whole(ResetPasswordResponseSchema, { userId });
-    },
   };
 }
 
@@ -136,7 +163,7 @@ function lower(email: string): string {
   return email.toLowerCase();
 }
 
-function made(user: UserRow | undefined): UserRow {
+function existing(user: UserRow | undefined): UserRow {
   if (!user) throw internal(new Error("a link leads to a user that there is not"));
   return user;
 }

@@ -130,8 +130,8 @@ function addMembers(object: ObjectSchema): void {
 }
 
 /**
- * Reports whether a required field cannot be decided from a message: a message does not tell an empty list or a zero
- * from an unset one, nor the unset members of a oneof.
+ * Reports whether a required field cannot be decided from a message: a message shows no difference between an empty
+ * list or a zero and an unset one, nor the unset members of a oneof.
  */
 function isUndecidable(field: DescField): boolean {
   const { required } = getOption(field, fieldRules);

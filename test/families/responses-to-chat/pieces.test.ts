@@ -6,12 +6,12 @@ import { Calls } from "../../../src/families/responses-to-chat/answer/tool-calls
 
 const piece = "0123456789";
 
-/** Passes a call in so many pieces, and returns every event. */
-function take(pieces: number, tell: (event: JsonObject) => void = () => {}): void {
+/** Passes a call in so many pieces, and each event to `onEvent`. */
+function take(pieces: number, onEvent: (event: JsonObject) => void = () => {}): void {
   const tool = { kind: "function", namespace: undefined, isWrapped: false } as const;
   const calls = new Calls((id, name) => new CallItem(0, "x", { ...tool, name }, id));
   for (let i = 0; i < pieces; i++) {
-    for (const event of calls.take({ index: 0, id: "call_1", name: "f", input: piece, signature: "" })) tell(event);
+    for (const event of calls.take({ index: 0, id: "call_1", name: "f", input: piece, signature: "" })) onEvent(event);
   }
 }
 

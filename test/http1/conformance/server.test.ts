@@ -165,7 +165,7 @@ describe.each(engines)("$name", (engine) => {
       expect(await untilClosed()).toContain(" 408 ");
     });
 
-    test("is told once to who listens in on servers", async () => {
+    test("is published once to the diagnostics channel", async () => {
       const heard: unknown[] = [];
       const hear = (message: unknown) => void heard.push((message as { request: { url: string } }).request.url);
       subscribe("http.server.request.start", hear);

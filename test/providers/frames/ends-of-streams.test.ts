@@ -127,9 +127,9 @@ const lingering = Object.entries(goingOn).flatMap(([name, text]) => [
   { name, text, model: "claude", begun: whole.claude },
 ]);
 
-describe("a stream that has told its end and its usage", () => {
+describe("a stream with its end and its usage", () => {
   test.concurrent.each(lingering)(
-    "is over, whatever its upstream goes on to say: $name, $model",
+    "is over, whatever its upstream goes on to send: $name, $model",
     apart(async ({ upstream, gateway, books }, { text, model, begun }) => {
       upstream.script = async (exchange) => {
         exchange.head(200, eventStream);
@@ -151,7 +151,7 @@ describe("a stream that has told its end and its usage", () => {
     }),
   );
 
-  test("but no usage is over a little later", async () => {
+  test("but without usage is over a little later", async () => {
     upstream.script = async (exchange) => {
       exchange.head(200, eventStream);
       await exchange.write(openaiFrames(...helloChunks));
@@ -263,7 +263,7 @@ describe("an upstream that sends only comments", () => {
   );
 
   test.concurrent.each(silent)(
-    "is silent: $name, $model, behind $before",
+    "counts as silent: $name, $model, after $before",
     apart(async ({ upstream, gateway, books }, { model, text, before }) => {
       upstream.script = async (exchange) => {
         exchange.head(200, eventStream);

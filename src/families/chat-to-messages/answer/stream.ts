@@ -87,7 +87,7 @@ class ChunkStream {
         break;
       case MessageEventType.MESSAGE_DELTA:
         this.#counts.take(frame.json().usage);
-        if (tellsWhyItEnds(event)) this.#finish(event);
+        if (hasStopReason(event)) this.#finish(event);
         break;
       case MessageEventType.MESSAGE_STOP:
         this.#finish(event);
@@ -146,6 +146,6 @@ class ChunkStream {
 }
 
 /** Reports a stop reason, unknown ones included. */
-function tellsWhyItEnds({ delta }: MessageStreamEvent): boolean {
+function hasStopReason({ delta }: MessageStreamEvent): boolean {
   return delta?.stopReason !== undefined || typeof delta?.extra?.stop_reason === "string";
 }

@@ -52,7 +52,7 @@ class CallsOfTurn {
 export class Calls {
   readonly #used = new Set<string>();
   /** By preferred id: how many calls have preferred it. */
-  readonly #wishes = new Map<string, number>();
+  readonly #timesPreferred = new Map<string, number>();
   #made = 0;
   /** The assistant's last turn. */
   #turn = new CallsOfTurn();
@@ -68,10 +68,10 @@ export class Calls {
   }
 
   #unused(preferred: string): string {
-    let n = (this.#wishes.get(preferred) ?? 0) + 1;
+    let n = (this.#timesPreferred.get(preferred) ?? 0) + 1;
     let id = n === 1 ? preferred : upstreamName(`${preferred}_${n}`);
     while (this.#used.has(id)) id = upstreamName(`${preferred}_${++n}`);
-    this.#wishes.set(preferred, n);
+    this.#timesPreferred.set(preferred, n);
     return id;
   }
 

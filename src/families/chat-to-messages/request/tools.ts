@@ -85,18 +85,18 @@ function toolJson(tool: Tool, path: string, strict: boolean, dropped: Dropped): 
 }
 
 function functionTool(
-  { description, parameters = {}, strict: wished = false, extra }: FunctionDefinition,
+  { description, parameters = {}, strict: requestsStrict = false, extra }: FunctionDefinition,
   path: string,
   strict: boolean,
   dropped: Dropped,
 ): JsonObject {
-  if (wished && !strict) dropped.add(`${path}.strict`);
+  if (requestsStrict && !strict) dropped.add(`${path}.strict`);
   const schemaPath = `${path}.parameters`;
   const input = inputSchema(parameters, schemaPath, dropped);
   return {
     ...(description === undefined ? {} : { description }),
-    input_schema: wished && strict ? outputSchema(input, schemaPath, dropped) : input,
-    ...(wished && strict ? { strict: true } : {}),
+    input_schema: requestsStrict && strict ? outputSchema(input, schemaPath, dropped) : input,
+    ...(requestsStrict && strict ? { strict: true } : {}),
     ...switchesOf(extra, path, dropped),
   };
 }

@@ -16,7 +16,7 @@ interface Call {
   /** All input so far. */
   readonly input: ToolInput;
   /** Input that was not reported yet. */
-  untold: string;
+  unreported: string;
   item: CallItem | undefined;
 }
 
@@ -38,18 +38,18 @@ export class Calls {
     call.name ||= piece.name;
     call.signature ||= piece.signature;
     call.input.add(piece.input);
-    call.untold += piece.input;
-    return call.name === "" ? [] : this.#tell(call);
+    call.unreported += piece.input;
+    return call.name === "" ? [] : this.#report(call);
   }
 
   /** Reports the calls whose name never came. */
   end(): JsonObject[] {
-    return this.#all.filter(({ item }) => !item).flatMap((call) => this.#tell({ ...call, name: "unknown" }));
+    return this.#all.filter(({ item }) => !item).flatMap((call) => this.#report({ ...call, name: "unknown" }));
   }
 
-  #tell(call: Call): JsonObject[] {
-    const piece = call.untold;
-    call.untold = "";
+  #report(call: Call): JsonObject[] {
+    const piece = call.unreported;
+    call.unreported = "";
     if (call.item) return call.item.say(piece);
     call.item = this.#begin(call.id, call.name, call.signature);
     return [...call.item.begin(), ...call.item.say(piece)];
@@ -59,7 +59,7 @@ export class Calls {
     const key = piece.index ?? (piece.id || undefined);
     const known = key === undefined ? this.#all.at(-1) : this.#byKey.get(key);
     if (known && !beginsAnotherCall(known, piece)) return known;
-    const call: Call = { id: "", name: "", signature: "", input: new ToolInput(), untold: "", item: undefined };
+    const call: Call = { id: "", name: "", signature: "", input: new ToolInput(), unreported: "", item: undefined };
     if (key !== undefined) this.#byKey.set(key, call);
     this.#all.push(call);
     return call;

@@ -2,8 +2,8 @@
  * Consecutive items of the model's → one assistant's message.
  *
  * Reasoning comes first, then text, then calls, since chat keeps calls next to their results. Reasoning becomes
- * `reasoning_content`, which some models want with their calls, and the vendor's own signed blocks where its own API
- * is spoken in the end. Reasoning that nothing follows is dropped.
+ * `reasoning_content`, which some models want with their calls, and the vendor's own signed blocks where the request
+ * ends up in the vendor's own API. Reasoning that nothing follows is dropped.
  */
 import { type ResponseItem, ResponseItemType } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";

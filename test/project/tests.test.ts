@@ -1,0 +1,32 @@
+/** The tests are laid out as the source is, in folders of which each can be seen at a glance. */
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "../support/command.ts";
+
+const files = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
+  .filter((path) => /\.m?ts$/.test(path))
+  .sort();
+
+/**
+ * What has no folder in src: the life of a call, callers by their own SDKs, the pages, the project itself, and what both engines
+ * of HTTP/1.1 are asked.
+ */
+const ofTheWhole: ReadonlySet<string> = new Set(["story", "clients", "dashboard", "project", "http1/conformance"]);
+
+test("a folder holds at most 20 files", () => {
+  const counts = Map.groupBy(files, dirname);
+  expect([...counts].filter(([, inside]) => inside.length > 20).map(([folder]) => folder)).toEqual([]);
+});
+
+test("a test of a part stands where the part stands in src", () => {
+  const folders = new Set(files.filter((path) => path.endsWith(".test.ts")).map(dirname));
+  const strange = [...folders].filter((folder) => !ofTheWhole.has(folder) && !existsSync(join(root, "src", folder)));
+  expect(strange).toEqual([]);
+});
+
+test("the story is told in numbered files, from 01 on without a gap", () => {
+  const numbers = files.flatMap((path) => /^story\/(\d\d)\.[a-z-]+\.test\.ts$/.exec(path)?.[1] ?? []);
+  expect(numbers).toEqual(numbers.map((_, i) => String(i + 1).padStart(2, "0")));
+  expect(numbers.length).toBe(files.filter((path) => path.startsWith("story/")).length);
+});
