@@ -16,6 +16,15 @@ export function compileValues<Row extends object, Value>(
   return compiled(["row"], `return [${values.join(", ")}];`);
 }
 
+/** Returns a function that appends the values of some members, or their defaults, to a list. */
+export function compileAppend<Row extends object, Value>(
+  names: readonly (keyof Row & string)[],
+  defaultOf: DefaultOf<keyof Row & string> = () => undefined,
+): (list: Value[], row: Row) => void {
+  const values = names.map((name) => valueOr("row", name, defaultOf));
+  return compiled(["list", "row"], `list.push(${values.join(", ")});`);
+}
+
 /** Returns a function that reports whether two rows have the same values of some members. */
 export function compileEquals<Row extends object>(
   names: readonly (keyof Row & string)[],

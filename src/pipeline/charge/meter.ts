@@ -153,10 +153,10 @@ function countInput(measuring: Measuring, countedOutput: number): MaybePromise<n
 }
 
 function measuredOf({ attempt, how, countedOutput }: Measuring, input: number): Measured {
-  const { operation, usage, output: text, hasGivenUp, isCut, isOutputTold, asked, manner } = attempt;
+  const { operation, usage, output: text, hasGivenUp, isCut, isOutputReported, asked, manner } = attempt;
   const { cacheRead, cacheWrite, cacheWriteHour } = usage;
   const reported = reportedOutput(attempt);
-  const hidden = how.isLeft && !isOutputTold ? reasoningOf(attempt, countedOutput) : 0;
+  const hidden = how.isLeft && !isOutputReported ? reasoningOf(attempt, countedOutput) : 0;
   const output = Math.max(reported ?? 0, countedOutput + hidden);
   const reasoning = Math.max(usage.reasoning, hidden);
   const isCounted = (usage.input === undefined || output !== reported) && !isUncounted(operation);

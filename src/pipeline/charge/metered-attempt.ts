@@ -65,7 +65,7 @@ export class MeteredAttempt implements AttemptMeter {
   manner: ToldManner | undefined;
   rare: Rare | undefined;
   /** Whether output was reported after there was any. Such a report includes the reasoning up to then. */
-  isOutputTold = false;
+  isOutputReported = false;
   estimatedReasoning = 0;
   /** The most output and reasoning together, in tokens. */
   maxOutput = 0;
@@ -90,7 +90,7 @@ export class MeteredAttempt implements AttemptMeter {
     usage.cacheWriteHour = this.#plausible(cacheWriteHour) ?? usage.cacheWriteHour;
     usage.output = this.#plausible(output) ?? usage.output;
     usage.reasoning = this.#plausible(reasoning) ?? usage.reasoning;
-    if (output !== undefined && this.hasWritten) this.isOutputTold = true;
+    if (output !== undefined && this.hasWritten) this.isOutputReported = true;
   }
 
   #plausible(count: number | undefined): number | undefined {

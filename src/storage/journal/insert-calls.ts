@@ -6,7 +6,7 @@
  * To undo all of the statement, the database would have to keep each page as it was before the statement's first row of that page.
  */
 import { type Capture, defaultOf, ownColumns, sharedColumns } from "../columns.ts";
-import { compileEquals, compileValues } from "../compile-row.ts";
+import { compileAppend, compileEquals, compileValues } from "../compile-row.ts";
 import type { Connection, Engine } from "../engines/engine.ts";
 import { type LedgerStatements, requestValues } from "../money/ledger-statements.ts";
 import { createBulkInsert, placeholders } from "./bulk-insert.ts";
@@ -33,7 +33,7 @@ const kindColumns = sharedColumns.filter((name) => name !== "account_id");
 const callColumns = ["account_id", ...ownColumns] as const;
 
 const kindValues = compileValues<Capture, Values[number]>(kindColumns, defaultOf);
-const callValues = compileValues<Capture, Values[number]>(callColumns, defaultOf);
+const addCall = compileAppend<Capture, Values[number]>(callColumns, defaultOf);
 const isOfSameKind = compileEquals<Capture>(kindColumns);
 
 export function createInsertCalls({ books, statements, isFault }: InsertCallsParts): InsertCalls {
@@ -57,7 +57,7 @@ export function createInsertCalls({ books, statements, isFault }: InsertCallsPar
 
   function insertMany(alike: readonly EndedCall[]): void {
     const values = kindValues((alike[0] as EndedCall).call);
-    for (const { call } of alike) values.push(...callValues(call));
+    for (const { call } of alike) addCall(values, call);
     try {
       insert.run(...values);
     } catch (error) {

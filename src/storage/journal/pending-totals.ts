@@ -7,7 +7,7 @@
  * no pending totals, since their own row decides what they may spend: whoever gives a key a limit merges its totals first.
  */
 
-import { compileValues } from "../compile-row.ts";
+import { compileAppend } from "../compile-row.ts";
 import type { Connection } from "../engines/engine.ts";
 import type { PendingMerge, PendingOfKey } from "../money/contract.ts";
 import type { LedgerStatements } from "../money/ledger-statements.ts";
@@ -73,7 +73,7 @@ interface PlacedRow {
 
 type Value = string | number;
 
-const countedValues = compileValues<Total, Value>(countedColumns);
+const addCounts = compileAppend<Total, Value>(countedColumns);
 
 /** Returns what inserts the rows of a batch, sorted by their partitions. */
 function createInsertRows(books: Connection): (batch: number, rows: readonly Total[]) => void {
@@ -110,7 +110,8 @@ function valuesOf(batch: number, alike: readonly PlacedRow[]): Value[] {
   const { hour, model } = (alike[0] as PlacedRow).row;
   const values: Value[] = [batch, hour, model];
   for (const { row, place, part } of alike) {
-    values.push(part, place, row.account_id, row.key_id, ...countedValues(row));
+    values.push(part, place, row.account_id, row.key_id);
+    addCounts(values, row);
   }
   return values;
 }
