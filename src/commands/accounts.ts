@@ -1,10 +1,10 @@
-/** `model-gateway accounts create|list|suspend|reinstate`: who pays. */
+/** `model-gateway accounts create|list|suspend|reinstate`: manages accounts. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type Account, EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { helpHint, readAmount, readName, readOptions, table, UsageError } from "./command.ts";
-import { type Ask, withOperator } from "./operator.ts";
+import { type CallOperator, withOperator } from "./operator.ts";
 
 const { createAccount, listAccounts, recordEntry, updateAccount } = OperatorService.method;
 
@@ -15,7 +15,7 @@ export async function accounts([action, ...args]: readonly string[]): Promise<vo
       const { values } = readOptions("accounts create", args, options);
       const name = readName("--name", values.name);
       const grant = values.grant === undefined ? undefined : BigInt(readAmount("--grant", values.grant));
-      const make = async (ask: Ask) => {
+      const make = async (ask: CallOperator) => {
         const made = await ask(createAccount, { name, postpaid: values.postpaid ?? false });
         const account = made.account?.id ?? "";
         if (grant !== undefined) await ask(recordEntry, { account, kind: EntryKind.GRANT, amount: grant });
@@ -43,7 +43,7 @@ export async function accounts([action, ...args]: readonly string[]): Promise<vo
   throw new UsageError(`accounts needs one of: create, list, suspend, reinstate. ${helpHint}`);
 }
 
-async function list(ask: Ask): Promise<void> {
+async function list(ask: CallOperator): Promise<void> {
   const rows: string[][] = [];
   for (let pageToken: string | undefined; ; ) {
     const page = await ask(listAccounts, { pageSize: 1000, ...(pageToken === undefined ? {} : { pageToken }) });

@@ -1,13 +1,12 @@
 /**
- * `model-gateway codes create|list|revoke`: redeem codes.
- *
- * `create` writes the codes alone to standard output, one a line; nothing shows them again.
+ * `model-gateway codes create|list|revoke`: manages redeem codes. `create` writes only the codes to standard output,
+ * one a line; they cannot be shown again.
  */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { OperatorService, type RedeemCode } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { helpHint, readAmount, readFuture, readOptions, table, UsageError } from "./command.ts";
-import { type Ask, withOperator } from "./operator.ts";
+import { type CallOperator, withOperator } from "./operator.ts";
 
 const { createRedeemCodes, listRedeemCodes, revokeRedeemCodes } = OperatorService.method;
 
@@ -22,7 +21,7 @@ export async function codes([action, ...args]: readonly string[]): Promise<void>
     case "revoke": {
       const { values, positionals } = readOptions("codes revoke", args, {}, ["BATCH_ID"]);
       const batchId = positionals[0] as string;
-      // It may be a code: it is not repeated.
+      // The argument may be a code in the wrong place: it is not repeated.
       if (!batchId.startsWith("bat_"))
         throw new UsageError("codes revoke wants an id that begins with bat_, as `codes list` shows it");
       return withOperator(values.config, async (ask) => {
@@ -55,7 +54,7 @@ async function createCodes(args: readonly string[]): Promise<void> {
   });
 }
 
-async function listCodes(ask: Ask, batchId: string | undefined): Promise<void> {
+async function listCodes(ask: CallOperator, batchId: string | undefined): Promise<void> {
   const rows: string[][] = [];
   for (let pageToken: string | undefined; ; ) {
     const chosen = { ...(batchId === undefined ? {} : { batchId }), ...(pageToken === undefined ? {} : { pageToken }) };

@@ -1,6 +1,4 @@
-/**
- * What every command line shares: its options, its configuration, and how it tells of a mistake.
- */
+/** What all commands share: reading options and the configuration, opening the storage, reporting mistakes. */
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type ParseArgsConfig, parseArgs } from "node:util";
@@ -10,21 +8,23 @@ import { type Config, loadConfig } from "../config/config.ts";
 import { parseDecimal } from "../runtime/decimal.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { readTimestamp } from "../wire/timestamp.ts";
-import { typedWords } from "./typed-words.ts";
+import { commandLineMessage } from "./command-line-message.ts";
 
-/** A mistake of the person at the keyboard: told in one line, without a stack. */
+/** UsageError is a mistake in the command line. It is reported in one line, without a stack. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** What the machine does not allow, and the person can set right: told in one line, too. */
+/** StartError is a condition of the machine that the person can correct. It is reported in one line, too. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }
 
 const common = { config: { type: "string" } } as const;
 
-/** Reads the options of a command and its arguments by name; `--config` is always among the options. Throws a UsageError. */
+/**
+ * readOptions parses a command's options and its arguments by name. Every command has `--config`. Throws a UsageError.
+ */
 export function readOptions<T extends NonNullable<ParseArgsConfig["options"]>>(
   command: string,
   args: readonly string[],
@@ -35,7 +35,7 @@ export function readOptions<T extends NonNullable<ParseArgsConfig["options"]>>(
   const missing = argumentNames.find((_, i) => !positionals[i]);
   if (missing) throw new UsageError(`${command} needs ${missing}. ${helpHint}`);
   const surplus = positionals[argumentNames.length];
-  // It is not shown: somebody may have pasted a secret.
+  // The value is not shown: it may be a pasted secret.
   if (surplus !== undefined) throw new UsageError(`${command} has an argument too many. ${helpHint}`);
   if ((values as { config?: string }).config === "")
     throw new UsageError(`--config needs the path of a file. ${helpHint}`);
@@ -57,7 +57,7 @@ function parse<T extends NonNullable<ParseArgsConfig["options"]>>(
   }
 }
 
-/** Returns the text without the spaces around it. Throws a UsageError where it is no name. */
+/** readName trims the text. Throws a UsageError if it is not a valid name. */
 export function readName(option: string, text: string | undefined): string {
   const name = text?.trim() ?? "";
   if (name === "") throw new UsageError(`${option} is needed. ${helpHint}`);
@@ -67,19 +67,19 @@ export function readName(option: string, text: string | undefined): string {
   return name;
 }
 
-/** The most that is moved at once, in units. */
-const mostUnits = 1_000_000_000;
+/** maxUnits is the most that one entry can record, in units. */
+const maxUnits = 1_000_000_000;
 
-/** Returns an amount of money, more than 0, in millionths of the unit. Throws a UsageError. */
+/** readAmount returns an amount, more than 0, in millionths of the unit. Throws a UsageError. */
 export function readAmount(option: string, text: string | undefined): number {
   if (text === undefined) throw new UsageError(`${option} is needed. ${helpHint}`);
   const read = parseDecimal(text);
   if ("fault" in read) throw new UsageError(`${option}: expected ${read.fault}`);
-  if (read.value > 0 && read.value <= mostUnits * 1_000_000) return read.value;
-  throw new UsageError(`${option}: expected more than 0, and at most ${mostUnits}`);
+  if (read.value > 0 && read.value <= maxUnits * 1_000_000) return read.value;
+  throw new UsageError(`${option}: expected more than 0, and at most ${maxUnits}`);
 }
 
-/** Returns a moment in the future. Throws a UsageError. */
+/** readFuture returns a time in the future. Throws a UsageError. */
 export function readFuture(option: string, text: string): Timestamp {
   const moment = readTimestamp(text);
   if (!moment) throw new UsageError(`${option}: expected a time with its offset, as 2030-01-31T12:00:00Z`);
@@ -87,10 +87,10 @@ export function readFuture(option: string, text: string): Timestamp {
   return moment;
 }
 
-/** Whether a command needs a database that is there, or may be the first, and make it. */
+/** Needs is whether a command requires an existing database, or creates one if there is none. */
 export type Needs = "database" | "nothing";
 
-/** Runs `work` on the storage of this configuration, and closes it. What is refused is the person's mistake. */
+/** withStorage runs `work` on the configured storage and closes it. A Refusal becomes a UsageError. */
 export async function withStorage(
   configFile: string | undefined,
   work: (storage: Storage, config: Config) => Promise<void>,
@@ -102,18 +102,20 @@ export async function withStorage(
   try {
     await work(storage, config);
   } catch (error) {
-    throw error instanceof Refusal && error.status < 500 ? new UsageError(typedWords(error), { cause: error }) : error;
+    throw error instanceof Refusal && error.status < 500
+      ? new UsageError(commandLineMessage(error), { cause: error })
+      : error;
   } finally {
     await storage.close();
   }
 }
 
-/** A new database in place of the one that was meant would say that all is well. Throws a UsageError. */
+/** findDatabase throws a UsageError if the database does not exist: an empty new one would report that all is well. */
 function findDatabase(path: string): void {
   try {
     statSync(path);
   } catch (error) {
-    // Anything else is told of by who opens it.
+    // Opening the database reports any other error.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") return;
     throw new UsageError(
       `there is no database ${resolve(path)}. Set DATA_DIR, or data_dir of the configuration file, to the gateway's data ` +
@@ -126,13 +128,13 @@ export function databasePath({ dataDir }: Config): string {
   return join(dataDir, "gateway.db");
 }
 
-/** The address to put in front of every path. */
+/** rootUrl returns the base URL of a listener. */
 export function rootUrl({ host, port }: { readonly host: string; readonly port: number }): string {
   const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `http://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
 }
 
-/** Lays rows out in columns. */
+/** table formats rows in aligned columns. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));

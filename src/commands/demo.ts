@@ -1,9 +1,9 @@
 /**
- * `npm run demo`: a gateway with an account to play with.
+ * `npm run demo`: a gateway with an account to try things with.
  *
- * On the first start it makes the account with some credit, an ordinary key, an administrator key and an operator's
- * sign-in, and writes them to `demo.json` in the data folder, readable by its owner only. Later starts use them again;
- * what is missing or no longer valid is made anew. The credit is granted once.
+ * The first start creates the account with some credit, an ordinary key, an administrator key and an operator's
+ * sign-in, and writes them to `demo.json` in the data folder, readable by its owner only. Later starts reuse them and
+ * replace what is missing or no longer valid. The credit is granted once.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,10 +17,10 @@ import { issueKey } from "../services/keys/keys.ts";
 import { addUser } from "../services/people/add-user.ts";
 import type { Storage } from "../storage/storage.ts";
 import { readOptions, rootUrl } from "./command.ts";
-import { askerOf } from "./operator.ts";
+import { operatorClient } from "./operator.ts";
 import { runGateway } from "./serve.ts";
 
-/** What `demo.json` holds. */
+/** Demo is the content of `demo.json`. */
 export interface Demo {
   readonly root_url: string;
   readonly base_url: string;
@@ -37,7 +37,7 @@ const email = "demo@example.com";
 
 export async function demo(args: readonly string[]): Promise<void> {
   const { values } = readOptions("demo", args, {});
-  // What the demo shows needs no upstream, whatever the file serves beside it.
+  // The demo needs no upstream, whatever else the file configures.
   const config = quiet(priced({ ...loadConfig(values.config), embeddedModels: true }));
   let made: Demo;
   await runGateway(config, {
@@ -52,25 +52,28 @@ export async function demo(args: readonly string[]): Promise<void> {
   });
 }
 
-/** What the embedded models cost in the demo, so that money is seen. Source: the like of vendors' prices. */
+/**
+ * prices are the demo's prices of the embedded models, so that charges are visible. Source: similar to vendors'
+ * prices.
+ */
 const prices: Readonly<Record<ModelConfig["kind"], ModelConfig["price"]>> = {
   chat: { input: 500_000, output: 2_000_000 },
   embedding: { input: 100_000 },
   speech: { characters: 15_000_000 },
 };
 
-/** A model of the file's own keeps its name, and its price. */
+/** priced keeps the name and price of the file's own models. */
 function priced(config: Config): Config {
   const models = embeddedModels.map((model) => ({ ...model, price: prices[model.kind] }));
   return { ...config, models: [...config.models, ...models] };
 }
 
-/** The log lines of calls would run through what the demo shows. */
+/** quiet keeps the log lines of calls out of the demo's output. */
 function quiet(config: Config): Config {
   return config.logLevel === "info" ? { ...config, logLevel: "warn" } : config;
 }
 
-/** Makes what is missing of the demo's account, and writes `demo.json`. */
+/** prepareDemo creates what the demo's account lacks and writes `demo.json`. */
 export async function prepareDemo(config: Config, gateway: Gateway, storage: Storage): Promise<Demo> {
   const file = join(config.dataDir, "demo.json");
   const before = readDemo(file);
@@ -89,7 +92,7 @@ export async function prepareDemo(config: Config, gateway: Gateway, storage: Sto
   return made;
 }
 
-/** Returns the texts that the file has. None on the first start; a file that somebody broke is written anew. */
+/** readDemo returns the values in the file: none on the first start. A damaged file is replaced. */
 function readDemo(file: string): Partial<Record<keyof Demo, string>> {
   try {
     const before = (JSON.parse(readFileSync(file, "utf8")) ?? {}) as Record<string, unknown>;
@@ -99,18 +102,18 @@ function readDemo(file: string): Partial<Record<keyof Demo, string>> {
   }
 }
 
-/** Replaces the file in one step: at no moment is it half written, or readable by others. */
+/** writeDemo replaces the file atomically: it is never half written, or readable by others. */
 function writeDemo(file: string, made: Demo): void {
   const next = `${file}.${process.pid}`;
   writeFileSync(next, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
   renameSync(next, file);
 }
 
-/** The credit that the account begins with, in millionths of the unit. */
+/** credit is the account's initial credit, in millionths of the unit. */
 const credit = 10_000_000n;
 
 async function accountId(config: Config, storage: Storage): Promise<string> {
-  const ask = askerOf(storage, config);
+  const ask = operatorClient(storage, config);
   const known = storage.accounts.find(accountName);
   const id = known?.id ?? (await ask(createAccount, { name: accountName })).account?.id ?? "";
   const granted = (await storage.entries.page(id, { kinds: [EntryKind.GRANT], limit: 1 })).length > 0;
@@ -126,7 +129,9 @@ function workingKey({ keys }: Storage, accountId: string, secret: string | undef
   return issueKey(keys, { accountId, name, admin, now: Date.now() }).secret;
 }
 
-/** Makes the sign-in work that the file tells, and has it operate the gateway, so that all of the dashboard is seen. */
+/**
+ * workingPassword makes the sign-in in the file work and its user an operator, so that the whole dashboard is visible.
+ */
 async function workingPassword(storage: Storage, accountId: string, before: string | undefined): Promise<string> {
   const { users } = storage;
   const user = users.findByEmail(email);
@@ -156,7 +161,7 @@ And with the official openai package, as it streams:
 `;
 }
 
-/** Makes one streamed call, as any client would, and shows the answer as it comes. */
+/** showChat makes one streamed call, as any client would, and prints the answer as it arrives. */
 async function showChat({ base_url, api_key }: Demo): Promise<void> {
   const { OpenAI } = await import("openai");
   const client = new OpenAI({ baseURL: base_url, apiKey: api_key });

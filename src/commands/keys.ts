@@ -1,8 +1,8 @@
 /**
- * `model-gateway keys create|list|disable|enable|revoke`: the API keys that requests are authenticated by.
+ * `model-gateway keys create|list|disable|enable|revoke`: manages the API keys of accounts.
  *
- * `create` writes the secret alone to standard output, so that a script can take it; nothing shows it again. What is done
- * stands in the audit log as what the RPCs do.
+ * `create` writes only the secret to standard output, so that scripts can read it; it cannot be shown again. Changes
+ * are recorded in the audit log like those of the RPCs.
  */
 import { create, type DescMessage, type DescMethod, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -38,7 +38,7 @@ export async function keys([action, ...args]: readonly string[]): Promise<void> 
     case "revoke": {
       const { values, positionals } = readOptions(`keys ${action}`, args, {}, ["KEY_ID"]);
       const id = positionals[0] as string;
-      // It may be the secret: it is not repeated.
+      // The argument may be a secret in the wrong place: it is not repeated.
       if (!id.startsWith("key_"))
         throw new UsageError(`keys ${action} wants an id that begins with key_, as \`keys list\` shows it`);
       return withStorage(values.config, async (storage) =>
@@ -75,7 +75,7 @@ async function createKey(args: readonly string[]): Promise<void> {
     const init = { ...owner, name, admin: false, now: Date.now(), ...bounds, ...permitted };
     const { key, secret } = storage.transact(() => {
       const issued = issueKey(storage.keys, init);
-      writeAct(storage, creating, issued.key, request);
+      writeAuditEvent(storage, creating, issued.key, request);
       return issued;
     });
     console.error(`Created ${key.id}. Copy the secret now: it is not shown again.`);
@@ -84,13 +84,13 @@ async function createKey(args: readonly string[]): Promise<void> {
   await withStorage(values.config, make, "nothing");
 }
 
-/** Checks the names against the models that the gateway serves. Throws a Refusal. */
+/** permissions checks the names against the served models. Throws a Refusal. */
 async function permissions(entries: string[], config: Config): Promise<string | null> {
   const catalog = createCatalog(withEmbedded(await discoverModels(config, openLog("warn"))));
   return readPermissions(create(ModelPermissionsSchema, listOf(entries)), catalog);
 }
 
-/** Models as a request names them. */
+/** listOf builds the models field of a request. */
 function listOf(entries: string[]) {
   return { models: { case: "list", value: { entries } } } as const;
 }
@@ -112,7 +112,7 @@ function switchKey(storage: Storage, id: string, disabled: boolean): void {
   storage.transact(() => {
     const { kind } = storage.keys.update(key.account_id, id, { disabled: Number(disabled) });
     if (kind === "absent") throw new UsageError(`${id} was revoked before`);
-    writeAct(storage, updating, key, { id, disabled });
+    writeAuditEvent(storage, updating, key, { id, disabled });
   });
   console.error(disabled ? `Disabled ${id}. It is refused from now on.` : `Enabled ${id}. It works from now on.`);
 }
@@ -122,13 +122,13 @@ function revokeKey(storage: Storage, id: string): void {
   if (!key) throw unknownKey(id);
   storage.transact(() => {
     if (!storage.keys.revoke(id, Date.now())) throw new UsageError(`${id} was revoked before`);
-    writeAct(storage, deleting, key, { id });
+    writeAuditEvent(storage, deleting, key, { id });
   });
   console.error(`Revoked ${id}. It is refused from now on.`);
 }
 
-/** Tells what the RPC would of such a request. */
-function writeAct<I extends DescMessage>(
+/** writeAuditEvent records the event that the RPC would record for such a request. */
+function writeAuditEvent<I extends DescMessage>(
   { auditEvents }: Storage,
   method: DescMethod & { readonly input: I },
   key: ApiKey,
@@ -164,14 +164,14 @@ function adminOf(key: ApiKey): string {
   return key.is_admin ? "yes" : "no";
 }
 
-/** How many models stand in a row: a key may have a thousand, and one row makes all as wide. */
-const mostShown = 3;
+/** maxShownModels is the most models in a row: a key may have a thousand, and one long row makes all rows wide. */
+const maxShownModels = 3;
 
 function modelsOf({ models }: ApiKey): string {
   if (models === null) return "-";
   const names = JSON.parse(models) as string[];
-  const further = names.length - mostShown;
-  return [...names.slice(0, mostShown), ...(further > 0 ? [`and ${further} more`] : [])].join(", ");
+  const further = names.length - maxShownModels;
+  return [...names.slice(0, maxShownModels), ...(further > 0 ? [`and ${further} more`] : [])].join(", ");
 }
 
 function moment(ms: number): string {

@@ -1,24 +1,24 @@
 /**
- * The log of a command: lines on standard error, written many at a time, so that a call costs no system call of its own. A
- * line waits a tenth of a second at most; a warning or an error goes out at once, with all lines before it; and what is kept
- * when the process ends goes out with its end. With a reader that keeps up, only what ends a process without asking it, as
- * SIGKILL does, loses lines.
+ * Buffered log output: writes lines to standard error in batches, so that a call needs no system call of its own.
  *
- * Calls never wait for whoever reads the lines: while that one is slow they are kept, up to a bound, and what is beyond it is
- * left out and counted. When nobody reads any more, there is no log.
+ * A line waits at most a tenth of a second. A warning or an error is written at once, with all lines before it, and
+ * the rest when the process ends. If the reader keeps up, only an abrupt end such as SIGKILL loses lines.
+ *
+ * Calls never wait for the reader: lines for a slow one are kept up to a limit; beyond it they are dropped and
+ * counted. If the reader is gone, there is no log.
  */
 import { write, writeSync } from "node:fs";
 import { type Logger, pino } from "pino";
 
-/** How long a line is kept, in milliseconds. */
-const keepMs = 100;
-/** So many characters go out at once. */
-const batch = 64 * 1024;
-/** So many are kept for a slow reader. */
-const most = 16 * 1024 * 1024;
-/** How long the end of the process waits for one who reads nothing, in milliseconds. */
-const lastMs = 1000;
-/** Pino's number of the level from which lines go out at once. */
+/** maxDelayMs is the longest delay of a line, in milliseconds. */
+const maxDelayMs = 100;
+/** batchChars is the number of characters that triggers a write. */
+const batchChars = 64 * 1024;
+/** maxKeptChars is the most characters kept for a slow reader. */
+const maxKeptChars = 16 * 1024 * 1024;
+/** exitWaitMs is how long the end of the process waits for a reader that does not read, in milliseconds. */
+const exitWaitMs = 1000;
+/** warning is pino's number of the lowest level whose lines are written at once. */
 const warning = 40;
 
 export function openLog(level: string): Logger {
@@ -29,10 +29,10 @@ export function openLog(level: string): Logger {
 
 interface Lines {
   readonly [pino.symbols.needsMetadataGsym]: true;
-  /** The level of the line that comes next, as pino tells it. */
+  /** lastLevel is the level of the next line. Pino sets it. */
   lastLevel: number;
   write(line: string): void;
-  /** Writes what is left, and returns when it is written. */
+  /** end writes the remaining lines, and returns when they are written. */
   end(): void;
 }
 
@@ -40,7 +40,7 @@ export function collectLines(fd: number): Lines {
   let kept = "";
   let omitted = 0;
   let isUrgent = false;
-  /** What has been taken of that, and is being written or waits for a slow reader. */
+  /** taken are the bytes being written, or waiting for a slow reader. */
   let taken = Buffer.alloc(0);
   let isWriting = false;
   let isClosed = false;
@@ -64,12 +64,12 @@ export function collectLines(fd: number): Lines {
       isClosed = error !== null && !isBusy(error);
       if (!error) taken = taken.subarray(bytes);
       if (isClosed) return;
-      if (!error && (taken.length > 0 || isUrgent || kept.length >= batch)) send();
+      if (!error && (taken.length > 0 || isUrgent || kept.length >= batchChars)) send();
       else if (taken.length > 0 || kept !== "") sendLater();
     });
   };
   const sendLater = () => {
-    timer ??= setTimeout(send, keepMs).unref();
+    timer ??= setTimeout(send, maxDelayMs).unref();
   };
 
   return {
@@ -77,23 +77,23 @@ export function collectLines(fd: number): Lines {
     lastLevel: 0,
     write(line) {
       if (isClosed) return;
-      if (kept.length < most) kept += line;
+      if (kept.length < maxKeptChars) kept += line;
       else omitted++;
       isUrgent ||= this.lastLevel >= warning;
-      // What has been taken goes first, when it can.
-      if (taken.length === 0 && (isUrgent || kept.length >= batch)) send();
+      // Earlier bytes are written first, once that is possible.
+      if (taken.length === 0 && (isUrgent || kept.length >= batchChars)) send();
       else if (!isWriting) sendLater();
     },
     end() {
       if (isClosed) return;
-      // What is under way is written by Node's thread; where the process fails just now it may come after the rest.
+      // Node's thread writes what is in progress. If the process fails right now, that may come after the rest.
       if (!isWriting) writeAll(fd, taken);
       writeAll(fd, take());
     },
   };
 }
 
-/** Waits for a slow reader, but not for one who reads no more. */
+/** writeAll waits for a slow reader, but not for one that stopped reading. */
 function writeAll(fd: number, bytes: Buffer): void {
   let readAt = performance.now();
   for (let rest = bytes; rest.length > 0; ) {
@@ -101,13 +101,13 @@ function writeAll(fd: number, bytes: Buffer): void {
       rest = rest.subarray(writeSync(fd, rest));
       readAt = performance.now();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > readAt + lastMs) return;
+      if (!isBusy(error) || performance.now() > readAt + exitWaitMs) return;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
   }
 }
 
-/** A pipe that does not block says so when it is full. */
+/** isBusy recognises the error of a full non-blocking pipe. */
 function isBusy(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "EAGAIN";
 }

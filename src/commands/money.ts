@@ -1,7 +1,6 @@
 /**
- * `model-gateway recharge|refund|grant`: what came in, what was given back, and credit without money.
- *
- * The entry's id alone goes to standard output, also that of one that was recorded before under the same key.
+ * `model-gateway recharge|refund|grant`: records payments, refunds and grants. Only the entry's id is written to
+ * standard output, also for an entry that was recorded before with the same idempotency key.
  */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
@@ -31,7 +30,7 @@ async function move(command: string, kind: EntryKind, args: readonly string[]): 
     let isBefore = false;
     const once = key === undefined ? undefined : { key, onReplayed: () => (isBefore = true) };
     const { entry, account: of } = await ask(OperatorService.method.recordEntry, init, once);
-    // As it was asked for: the entry of a refund is negative.
+    // The amount as requested: the entry of a refund is negative.
     const what = `the ${command} of ${formatDecimal(amount)} ${unit.code} for ${of?.name} (${of?.id})`;
     const before = entry?.createdAt ? timestampDate(entry.createdAt).toISOString() : "before";
     const did = isBefore ? `Nothing was moved: ${what} was recorded under this key at ${before}` : `Recorded ${what}`;

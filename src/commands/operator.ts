@@ -1,6 +1,6 @@
 /**
- * The command line as the operator: it asks OperatorService, as a call over the network would be asked, but of the
- * database itself. So both keep the same bounds, and one `Idempotency-Key` holds for either.
+ * Calls OperatorService for the command line: through the same checks as calls over the network, but on the database
+ * itself. So the same limits apply, and an `Idempotency-Key` is valid for both.
  */
 import {
   create,
@@ -21,32 +21,35 @@ import type { Storage } from "../storage/storage.ts";
 import { Wire } from "../wire/wire.ts";
 import { type Needs, withStorage } from "./command.ts";
 
-/** Under which key a request is repeated, and who is told that it was made before and nothing was done now. */
-export interface Once {
+/** Idempotency is the `Idempotency-Key` of a request, and a callback for a replay. */
+export interface Idempotency {
   readonly key: string;
   readonly onReplayed: () => void;
 }
 
-/** Asks an RPC of OperatorService. Throws a Refusal. */
-export type Ask = <I extends DescMessage, O extends DescMessage>(
+/** CallOperator calls an RPC of OperatorService. Throws a Refusal. */
+export type CallOperator = <I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
-  once?: Once,
+  once?: Idempotency,
 ) => Promise<MessageShape<O>>;
 
-/** Runs `work` on the storage of this configuration, and closes it. */
+/** withOperator runs `work` on the configured storage and closes it. */
 export function withOperator(
   configFile: string | undefined,
-  work: (ask: Ask, config: Config) => Promise<void>,
+  work: (ask: CallOperator, config: Config) => Promise<void>,
   needs?: Needs,
 ): Promise<void> {
-  return withStorage(configFile, (storage, config) => work(askerOf(storage, config), config), needs);
+  return withStorage(configFile, (storage, config) => work(operatorClient(storage, config), config), needs);
 }
 
-/** What is asked is in the audit log, as calls over the network are. */
-export function askerOf(storage: Storage, config: Config): Ask {
+/**
+ * operatorClient returns a function that calls OperatorService. Calls are recorded in the audit log, like those over
+ * the network.
+ */
+export function operatorClient(storage: Storage, config: Config): CallOperator {
   const clock = Date.now;
-  // This process asks no upstream.
+  // This process calls no upstreams.
   const implementation = operatorService({ storage, config, clock, services: [OperatorService], upstreams: () => [] });
   const onError = (error: unknown) => console.error("the audit log could not be written:", error);
   const options = { storage, newId, clock, onError };
@@ -54,10 +57,10 @@ export function askerOf(storage: Storage, config: Config): Ask {
   return async <I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     init: MessageInitShape<I>,
-    once?: Once,
+    once?: Idempotency,
   ) => {
     const request = Wire.ofMessage(method.input, create(method.input, init));
-    // Only what is asked is compiled, which takes its time.
+    // Compiles the called RPC only, since compiling takes time.
     const handle = audit(createHandle([service], [method]), [method], options);
     const answer = await handle({
       id: newId("req"),

@@ -1,6 +1,6 @@
 /**
- * `model-gateway reconcile`: proves that the sums of money hold, and that what callers were charged is written. Exit code 1 where
- * either is not so.
+ * `model-gateway reconcile`: checks that all sums of money agree with the ledger, and that all charges are posted.
+ * Exit code 1 if not.
  */
 import { formatDecimal } from "../runtime/decimal.ts";
 import { readOptions, withStorage } from "./command.ts";

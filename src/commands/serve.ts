@@ -1,8 +1,7 @@
 /**
  * `model-gateway serve`: runs the gateway until SIGTERM, SIGINT or SIGHUP.
  *
- * While nobody operates the gateway it prints the link by which its first user is made. That goes to standard output
- * alone, never to the log.
+ * While nobody operates the gateway it prints the link for its first user, to standard output only, never to the log.
  */
 import type { Logger } from "pino";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
@@ -40,13 +39,13 @@ export async function serve(args: readonly string[]): Promise<void> {
 type Ready = (gateway: Gateway, storage: Storage) => Promise<void>;
 
 export interface RunOptions {
-  /** Makes what belongs to the start while calls are taken: until that is done the gateway is not ready. */
+  /** prepare does work of the start while calls are accepted. Until it resolves the gateway is not ready. */
   readonly prepare?: Ready;
-  /** Tells the person who has started it. */
+  /** greet prints messages for the person who started it. */
   readonly greet: Ready;
 }
 
-/** Starts the gateway, and serves until a signal asks it to stop. Throws a StartError. */
+/** runGateway starts the gateway and serves until a signal stops it. Throws a StartError. */
 export async function runGateway(config: Config, { prepare, greet }: RunOptions): Promise<void> {
   setEngine();
   const log = openLog(config.logLevel);
@@ -55,15 +54,15 @@ export async function runGateway(config: Config, { prepare, greet }: RunOptions)
   try {
     const found = { ...config, models: await discovery.begin() };
     if (found.models.length === 0 && !found.embeddedModels) log.warn(noModel);
-    const tellPrices = priceTeller(config, log);
+    const tellPrices = createPriceReporter(config, log);
     tellPrices(found.models);
     const gateway = await start({ config: found, storage, log, isPreparing: prepare !== undefined });
     discovery.follow((models) => {
       gateway.serveModels(models);
       tellPrices(models);
     });
-    const asked = signalled();
-    // Calls are taken meanwhile.
+    const asked = stopSignal();
+    // Calls are accepted meanwhile.
     void gateway.warm();
     try {
       await prepare?.(gateway, storage);
@@ -79,11 +78,12 @@ export async function runGateway(config: Config, { prepare, greet }: RunOptions)
     discovery.close();
     await storage.close();
   }
-  // Node takes down the handlers before a process that has nothing left to do is gone: an echo that came then would kill it.
+  // Node removes signal handlers before a process with nothing left to do is gone; a repeated signal would then kill
+  // it.
   process.once("beforeExit", () => process.exit());
 }
 
-/** How long the gateway may take to end without a word. */
+/** quickMs is how long stopping may take before a message is logged. */
 const quickMs = 1_000;
 const stillRunning = "calls that run are waited for; a second signal ends them at once";
 
@@ -92,10 +92,10 @@ const noModel =
   "`embedded_models: true` serves the embedded ones";
 
 /**
- * Returns what tells the operator which models cost something that no file says: by an assumed rate of the dollar, or by what holds
- * for models without a price. Each is told once, as soon as such a model is served.
+ * createPriceReporter returns a function that logs, once each, that prices rely on an assumed dollar rate, or that
+ * served models have no price.
  */
-function priceTeller({ embeddedModels, unpriced, cataloguePrices, catalogue, unit }: Config, log: Logger) {
+function createPriceReporter({ embeddedModels, unpriced, cataloguePrices, catalogue, unit }: Config, log: Logger) {
   const tellUnpriced = once((models: number) => {
     if (unpriced.price) log.info({ models }, `models without a price cost what \`unpriced_models\` says`);
     else log.warn({ models, remedy: unpricedRemedy }, unpriced.isFreeForFirst ? freeForFirst : refused);
@@ -113,7 +113,7 @@ function priceTeller({ embeddedModels, unpriced, cataloguePrices, catalogue, uni
   };
 }
 
-/** Returns what does as `tell` does, the first time that it is called. */
+/** once returns a function that calls `tell` the first time only. */
 function once<A extends readonly unknown[]>(tell: (...told: A) => void): (...told: A) => void {
   let isTold = false;
   return (...told) => {
@@ -135,18 +135,18 @@ async function start(parts: GatewayParts): Promise<Gateway> {
   } catch (error) {
     const { code, syscall, purpose } = error as NodeJS.ErrnoException & { readonly purpose?: "metrics" };
     if (!code || (syscall !== "listen" && syscall !== "getaddrinfo")) throw error;
-    const at = purpose && config.metrics ? { ...config.metrics, ...metricsWords } : { ...config, ...ownWords };
+    const at = purpose && config.metrics ? { ...config.metrics, ...metricsListener } : { ...config, ...publicListener };
     const why = reasons(at).get(code) ?? code;
     throw new StartError(`cannot listen on ${at.host}, port ${at.port}${at.what}: ${why}`, { cause: error });
   }
 }
 
-/** What is listened for, and what sets where. */
-const ownWords = { what: "", hostName: "HOST", portName: "PORT" };
-const metricsWords = { what: " for metrics", hostName: "`metrics.host`", portName: "METRICS_PORT" };
+/** publicListener names the settings of a listener in error messages. */
+const publicListener = { what: "", hostName: "HOST", portName: "PORT" };
+const metricsListener = { what: " for metrics", hostName: "`metrics.host`", portName: "METRICS_PORT" };
 
-/** What to do about an address that cannot be listened on. */
-function reasons({ hostName, portName }: typeof ownWords): ReadonlyMap<string, string> {
+/** reasons explains the errors of listening and what to do about them. */
+function reasons({ hostName, portName }: typeof publicListener): ReadonlyMap<string, string> {
   return new Map(
     Object.entries({
       EADDRINUSE: `the port is taken. Stop what uses it, or set ${portName} to another`,
@@ -158,11 +158,11 @@ function reasons({ hostName, portName }: typeof ownWords): ReadonlyMap<string, s
   );
 }
 
-/** One Ctrl-C may arrive several times: from the terminal, from npm, and from `bin/model-gateway.js`. */
+/** echoMs: one Ctrl-C may arrive several times, from the terminal, from npm, and from `bin/model-gateway.js`. */
 const echoMs = 500;
 
-/** Resolves at the first signal; a second one, once the echoes of the first are over, ends the process at once. */
-function signalled(): Promise<void> {
+/** stopSignal resolves at the first signal. Another signal more than `echoMs` later ends the process at once. */
+function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let asked: number | undefined;
     const onSignal = () => {
@@ -170,7 +170,7 @@ function signalled(): Promise<void> {
       asked ??= performance.now();
       resolve();
     };
-    // A terminal that is closed sends SIGHUP: calls that run are waited for then, too.
+    // A closed terminal sends SIGHUP: running calls are completed then, too.
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, onSignal);
   });
 }

@@ -1,4 +1,4 @@
-/** What `model-gateway help` shows. */
+/** usage is the output of `model-gateway help`. */
 export const usage = `usage: model-gateway [COMMAND] [--config FILE]
 
   serve                                        run the gateway until Ctrl-C; the default

@@ -1,7 +1,6 @@
 /**
- * `model-gateway users list|invite|reset-password|no-second-factor|operator|no-operator|set-up`: who signs in to the dashboard.
- *
- * A link alone goes to standard output; nothing shows it again.
+ * `model-gateway users list|invite|reset-password|no-second-factor|operator|no-operator|set-up`: manages the users of
+ * the dashboard. Only a link is written to standard output; it cannot be shown again.
  */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { OperatorService, type User } from "../../gen/modelgateway/v1/operator_pb.ts";
@@ -10,7 +9,7 @@ import type { Config } from "../config/config.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import type { Storage } from "../storage/storage.ts";
 import { helpHint, readOptions, rootUrl, table, UsageError, withStorage } from "./command.ts";
-import { type Ask, askerOf, withOperator } from "./operator.ts";
+import { type CallOperator, operatorClient, withOperator } from "./operator.ts";
 
 const { createLink, listUsers, updateUser } = OperatorService.method;
 
@@ -24,7 +23,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
       const { values } = readOptions("users invite", args, { account: { type: "string" }, email: { type: "string" } });
       const { account, email } = values;
       const init = { ...(account === undefined ? {} : { account }), ...(email === undefined ? {} : { email }) };
-      const invite = async (ask: Ask, config: Config) => {
+      const invite = async (ask: CallOperator, config: Config) => {
         const { url } = await ask(createLink, init);
         show(`Whoever opens this address within 3 days may register${email === undefined ? "" : ` as ${email}`}.`);
         if (config.registration === "closed")
@@ -37,7 +36,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
       const { values, positionals } = readOptions("users reset-password", args, {}, ["ADDRESS"]);
       return withStorage(values.config, async (storage, config) => {
         const { id, email } = userOf(storage, positionals[0] as string);
-        const { url } = await askerOf(storage, config)(createLink, { userId: id });
+        const { url } = await operatorClient(storage, config)(createLink, { userId: id });
         show(`Whoever opens this address within 3 days sets a new password for ${email}.`);
         console.log(publicRoot(config) + url);
       });
@@ -46,7 +45,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
       const { values, positionals } = readOptions("users no-second-factor", args, {}, ["ADDRESS"]);
       return withStorage(values.config, async (storage, config) => {
         const { id, email } = userOf(storage, positionals[0] as string);
-        await askerOf(storage, config)(updateUser, { userId: id, secondFactor: false });
+        await operatorClient(storage, config)(updateUser, { userId: id, secondFactor: false });
         show(`${email} signs in by the password alone from now on.`);
       });
     }
@@ -56,7 +55,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
       const operator = action === "operator";
       return withStorage(values.config, async (storage, config) => {
         const { id, email } = userOf(storage, positionals[0] as string);
-        await askerOf(storage, config)(updateUser, { userId: id, operator });
+        await operatorClient(storage, config)(updateUser, { userId: id, operator });
         show(`${email} ${operator ? "operates the gateway" : "does not operate the gateway"} from now on.`);
       });
     }
@@ -76,7 +75,7 @@ async function setUp(storage: Storage, config: Config): Promise<void> {
   console.log(linkUrl(publicRoot(config), LinkKind.SET_UP, link.token));
 }
 
-/** The address under which the gateway is reached, as it is configured here: the command line has come to none. */
+/** publicRoot returns the configured base URL: no request shows the command line under which address it is reached. */
 function publicRoot(config: Config): string {
   return config.publicUrls.root ?? rootUrl(config);
 }
@@ -87,7 +86,7 @@ function userOf({ users }: Storage, email: string) {
   return user;
 }
 
-async function list(ask: Ask): Promise<void> {
+async function list(ask: CallOperator): Promise<void> {
   const rows: string[][] = [];
   for (let pageToken: string | undefined; ; ) {
     const page = await ask(listUsers, { pageSize: 1000, ...(pageToken === undefined ? {} : { pageToken }) });
@@ -105,7 +104,7 @@ function row(user: User): string[] {
   return [id, moment(createdAt), yes(operator), yes(secondFactor), moment(lastSeenAt), email, accountName];
 }
 
-/** Standard output is for links alone. */
+/** show writes to standard error: standard output is for links only. */
 function show(words: string): void {
   console.error(words);
 }

@@ -49,7 +49,10 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const replaying = { store: storage.replays, node: newId("nod", clock()), clock: exactClock };
   return [
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
-    serve(KeyService, keyService({ keys, idempotency, catalog, clock, maxKeys, unit, accountRate, making })),
+    serve(
+      KeyService,
+      keyService({ keys, idempotency, catalog, clock, maxKeys, unit, accountRate, countCreation: making }),
+    ),
     serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
     serve(SessionService, sessionService({ storage, limiter, registration, unit: config.unit, publicUrls, clock })),
@@ -105,8 +108,8 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
 
 function upstreamsOf({ config }: Parts, { catalog, health, targets, queues }: Shared) {
   const embedded = { name: embeddedUpstream, kind: "embedded", base_url: "" };
-  const seen = { ...targets, ...queues, fared: health.of };
-  return upstreamStates([...config.upstreams, embedded], catalog, seen).filter(
+  const monitor = { ...targets, ...queues, stats: health.of };
+  return upstreamStates([...config.upstreams, embedded], catalog, monitor).filter(
     // The configuration may serve nothing embedded, and does not name it.
     ({ name, models }) => name !== embeddedUpstream || models.length > 0,
   );

@@ -1,8 +1,7 @@
 /**
- * One frozen Config from the file and the environment; the only reader of either.
- *
- * The environment wins over the file for what it can say (HOST, PORT, DATA_DIR, LOG_LEVEL). Everything that is
- * wrong is told at once, each fault with its file and line, and the gateway does not start.
+ * loadConfig builds one frozen Config from the file and the environment; nothing else reads either. The environment
+ * takes precedence for what it can set (HOST, PORT, DATA_DIR, LOG_LEVEL). All faults are reported at once, each with
+ * its file and line, and the gateway does not start.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,13 +38,16 @@ export class ConfigError extends Error {
 
 const catalogDir = join(import.meta.dirname, "../../catalog");
 
-/** Loads the configuration. `file` is the path of gateway.yaml; the default is GATEWAY_CONFIG. Throws a ConfigError. */
+/**
+ * loadConfig loads the configuration. `givenFile` is the path of gateway.yaml; the default is GATEWAY_CONFIG. Throws a
+ * ConfigError.
+ */
 export function loadConfig(givenFile?: string, environment: Environment = process.env): Config {
   const file = givenFile || environment.GATEWAY_CONFIG;
   const faults: Fault[] = [];
   const { vendors, inDollars, currencies } = loadCatalogue(faults);
   const names = new Set(vendors.map(({ name }) => name));
-  const checkMore: CheckMore = (at, document, found) => {
+  const checkMore: CheckReferences = (at, document, found) => {
     checkReferences(at, document, found, names);
     checkProfiles(at, document, found, vendors);
   };
@@ -77,7 +79,7 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
 
 const emptyFile: FileConfig = { upstreams: [], models: [] };
 
-/** Reads the catalogue that is part of the gateway. */
+/** loadCatalogue reads the built-in catalogue. */
 function loadCatalogue(faults: Fault[]) {
   const read = <S extends z.ZodType>(name: string, schema: S) => load(join(catalogDir, name), schema, {}, faults);
   return {
@@ -87,7 +89,7 @@ function loadCatalogue(faults: Fault[]) {
   };
 }
 
-/** The process and its data. The environment takes precedence over the file. */
+/** processConfig reads the settings of the process and its data. The environment takes precedence over the file. */
 function processConfig(written: FileConfig, settings: EnvironmentSettings) {
   return {
     host: settings.host ?? written.host ?? "127.0.0.1",
@@ -103,7 +105,7 @@ function processConfig(written: FileConfig, settings: EnvironmentSettings) {
   };
 }
 
-/** Connections, bodies, and who may come. */
+/** doorConfig reads the settings of connections, bodies and callers. */
 function doorConfig(written: FileConfig) {
   const maxBodyBytes = written.max_body_bytes ?? defaultMaxBodyBytes;
   return {
@@ -130,7 +132,7 @@ function doorConfig(written: FileConfig) {
   } as const;
 }
 
-/** What becomes of a call. */
+/** callConfig reads the settings of calls. */
 function callConfig(written: FileConfig) {
   return {
     disconnectDrainMs: (written.disconnect_drain_seconds ?? 5) * 1000,
@@ -184,16 +186,16 @@ function tierOf({ name, recharge, requests_per_minute, tokens_per_minute }: Tier
   return { name, recharge, requestsPerMinute: requests_per_minute, tokensPerMinute: tokens_per_minute };
 }
 
-/** Finds faults that no schema can tell of. */
-type CheckMore = (file: string, document: YamlDocument, faults: Fault[]) => void;
+/** CheckReferences finds faults that the schema cannot find. */
+type CheckReferences = (file: string, document: YamlDocument, faults: Fault[]) => void;
 
-/** Reads and checks a file. Returns undefined where it has a fault. */
+/** load reads and checks a file. Returns undefined if it has a fault. */
 function load<S extends z.ZodType>(
   file: string,
   schema: S,
   environment: Environment,
   faults: Fault[],
-  checkMore?: CheckMore,
+  checkMore?: CheckReferences,
 ): z.output<S> | undefined {
   let text: string;
   try {
@@ -224,22 +226,22 @@ function faultsOf(issue: z.core.$ZodIssue, file: string, document: YamlDocument)
     });
   }
   if (document.isUnset(path)) return [];
-  return [{ file, line: document.lineOf(path), message: `${pathText(path)}${wordsOf(issue)}` }];
+  return [{ file, line: document.lineOf(path), message: `${pathText(path)}${messageFor(issue)}` }];
 }
 
-/** The parser's words, but for those that would not help. */
-function wordsOf(issue: z.core.$ZodIssue): string | undefined {
+/** messageFor returns zod's message, unless a plainer one is known. */
+function messageFor(issue: z.core.$ZodIssue): string | undefined {
   if (issue.code === "invalid_key") return issue.issues[0]?.message;
   if (issue.code !== "invalid_type") return issue.message;
   if (issue.message.endsWith("received undefined")) return "is missing";
-  return typeWords.get(issue.expected) ?? issue.message;
+  return typeMessages.get(issue.expected) ?? issue.message;
 }
 
 const keysAndValues = "expected keys and values, as gateway.example.yaml has them";
 
-/** What is said of a value that is of another type than these. */
-const typeWords: ReadonlyMap<string, string> = new Map([
-  // YAML's other words for them are texts since its version 1.2.
+/** typeMessages are the messages for values of the wrong type. */
+const typeMessages: ReadonlyMap<string, string> = new Map([
+  // Since version 1.2 of YAML, `yes` and `on` are strings.
   ["boolean", "expected true or false, unquoted"],
   ["object", keysAndValues],
   ["record", keysAndValues],
@@ -250,20 +252,20 @@ function pathText(path: Path): string {
   return text === "" ? "" : `${text.replace(/^\./, "")}: `;
 }
 
-/** A model that names no target is served by the upstream of its vendor's name, under its own id. */
+/** withTargets gives a model without targets the upstream named like its vendor, under the model's own id. */
 function withTargets(model: ModelConfig, upstreams: readonly UpstreamConfig[]): ModelConfig {
   if (model.targets.length > 0 || !upstreams.some(({ name }) => name === model.vendor)) return model;
   return { ...model, targets: [targetAt(model.vendor as string, model.id)] };
 }
 
-/** Returns the model without the targets whose upstream serves no model of its kind. */
+/** servable returns the model without the targets whose upstream cannot serve its kind. */
 export function servable(model: ModelConfig, upstreams: readonly UpstreamConfig[]): ModelConfig {
   const serves = (kind: UpstreamConfig["kind"]) => servedBy[kind].includes(model.kind);
   const names = new Set(upstreams.filter(({ kind }) => serves(kind)).map(({ name }) => name));
   return { ...model, targets: model.targets.filter(({ upstream }) => names.has(upstream)) };
 }
 
-/** The only target of a model at an upstream. */
+/** targetAt returns a model's only target at an upstream. */
 export function targetAt(upstream: string, model: string): ModelConfig["targets"][number] {
   return { upstream, model, priority: 0, weight: 1 };
 }

@@ -1,4 +1,4 @@
-/** The catalogue's prices are in US dollars: what they are in the unit of this gateway. */
+/** Converts the catalogue's prices from US dollars to the gateway's unit. */
 import { z } from "zod";
 import type { ModelConfig } from "./schema-models.ts";
 import { moneySchema } from "./values.ts";
@@ -6,18 +6,21 @@ import { moneySchema } from "./values.ts";
 export const currenciesSchema = z.strictObject({ dollar: z.record(z.string().regex(/^[A-Z]{3,10}$/), moneySchema) });
 export type CurrenciesConfig = z.output<typeof currenciesSchema>;
 
-/** The two factors that turn a price of the catalogue into a price in units. In millionths. */
+/** CataloguePrices are the two factors that convert a price of the catalogue to units, in millionths. */
 export interface CataloguePrices {
-  /** How many units a US dollar is. */
+  /** dollar is the number of units for a US dollar. */
   readonly dollar: number;
   readonly markup: number;
-  /** Whether nobody has said what a dollar is, and a currency that is none may be meant. */
+  /** isAssumed is whether the rate is not configured, and the unit may be no currency at all. */
   readonly isAssumed: boolean;
 }
 
 const one = 1_000_000;
 
-/** `written` is what gateway.yaml says of them. A unit that is no known currency is taken for a dollar. */
+/**
+ * cataloguePricesOf reads the factors. `written` is the setting in gateway.yaml. A unit that is not a known currency
+ * counts as a dollar.
+ */
 export function cataloguePricesOf(
   written: { readonly dollar?: number | undefined; readonly markup?: number | undefined } | undefined,
   unit: string,
@@ -28,25 +31,28 @@ export function cataloguePricesOf(
   return { dollar: written?.dollar ?? assumed ?? one, markup: written?.markup ?? one, isAssumed };
 }
 
-/** Returns a model of the catalogue with its prices in units. */
+/** inUnits returns a model of the catalogue with its prices in units. */
 export function inUnits(model: ModelConfig, { dollar, markup }: CataloguePrices): ModelConfig {
   if (!model.price || (dollar === one && markup === one)) return model;
   return { ...model, price: inMoney(model.price, (amount) => times(amount, dollar, markup)) };
 }
 
-/** The members of a price that are no money: `above` counts tokens, and `regional` is a factor. */
-const noMoney: ReadonlySet<string> = new Set(["above", "regional"]);
+/** nonMoneyKeys are the members of a price that are not amounts: `above` counts tokens, and `regional` is a factor. */
+const nonMoneyKeys: ReadonlySet<string> = new Set(["above", "regional"]);
 
-/** Returns the price, or a part of it, with all of its amounts in other money. */
+/** inMoney converts all amounts in a price or a part of it. */
 function inMoney<T>(price: T, inOther: (amount: number) => number): T {
   if (typeof price === "number") return inOther(price) as T;
   if (Array.isArray(price)) return price.map((part) => inMoney(part, inOther)) as T;
   if (typeof price !== "object" || price === null) return price;
-  const parts = Object.entries(price).map(([key, part]) => [key, noMoney.has(key) ? part : inMoney(part, inOther)]);
+  const parts = Object.entries(price).map(([key, part]) => [
+    key,
+    nonMoneyKeys.has(key) ? part : inMoney(part, inOther),
+  ]);
   return Object.fromEntries(parts) as T;
 }
 
-/** Rounded up, as charges are: to a millionth. */
+/** times rounds up to a millionth, as charges do. */
 function times(amount: number, ...factors: readonly number[]): number {
   const scale = BigInt(one) ** BigInt(factors.length);
   const product = factors.reduce((before, factor) => before * BigInt(factor), BigInt(amount));

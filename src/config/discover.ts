@@ -1,42 +1,47 @@
 /**
- * Asks upstreams which models they serve: at the start, and again for as long as the gateway runs.
+ * Asks upstreams which models they serve, at the start and periodically.
  *
- * One that cannot be asked, or does not tell, is asked again: after a second, and each time after twice as long. One that has
- * told is asked again after its interval, so that models which it has no more vanish, and new ones appear. What it told last
- * stands until it tells something else: that it goes down changes nothing.
+ * An upstream that cannot be asked, or does not answer with a list, is asked again after a second, and each time after
+ * twice as long. One that answered is asked again after its interval, so that new models appear and removed ones
+ * vanish. The last list stays valid while an upstream is down.
  */
 import { setTimeout as passed } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config, ModelConfig, UpstreamConfig } from "./config.ts";
 import { askForModels, type ListAnswer, type ModelList } from "./model-list.ts";
-import { askedFor, servedModels } from "./served-models.ts";
+import { discoveryScopeOf, servedModels } from "./served-models.ts";
 
 export interface Discovery {
-  /** Asks all upstreams, and waits for those that serve what they list. Returns the models that are served then. */
+  /** begin asks all upstreams and waits for those that serve what they list. Returns the served models. */
   begin(): Promise<readonly ModelConfig[]>;
-  /** Tells of all models that are served whenever they change from now on, and of what has changed since `begin`. */
+  /** follow calls `onModels` with all served models whenever they change, and at once if they changed since `begin`. */
   follow(onModels: (models: readonly ModelConfig[]) => void): void;
-  /** Asks no more, and waits for nothing. */
+  /** close stops asking and cancels all waiting. */
   close(): void;
 }
 
 export interface DiscoveryOptions {
   readonly log: Logger;
-  /** Which upstreams are asked, so far as they are to be. Default: all. */
+  /** upstreams are the upstreams to ask, if discovery applies to them. Default: all. */
   readonly upstreams?: readonly UpstreamConfig[];
-  /** Never throws. */
+  /** ask never throws. */
   readonly ask?: (upstream: UpstreamConfig, closing: AbortSignal) => Promise<ListAnswer>;
-  /** Does work after so many milliseconds. Returns what prevents it. */
+  /** later runs `work` after `ms` milliseconds. Returns a function that cancels it. */
   readonly later?: (work: () => void, ms: number) => () => void;
 }
 
-/** How often an upstream is asked, in milliseconds: where it answers, and at most where it does not. */
+/**
+ * intervals between questions to an upstream, in milliseconds: `well` after an answer, `failing` at most without one.
+ */
 const intervals = { all: { well: 60_000, failing: 30_000 }, known: { well: 3_600_000, failing: 3_600_000 } };
 const firstPauseMs = 1_000;
-/** How long the start waits for upstreams that keep their models where they do not tell. */
+/** briefMs is how long the start waits for upstreams that keep their models without an answer. */
 const briefMs = 500;
 
-/** Asks once which models the upstreams to be discovered list, and returns the configuration with them. Never throws. */
+/**
+ * discoverModels asks once which models the upstreams with `discover` list, and returns the configuration with them.
+ * Never throws.
+ */
 export async function discoverModels(config: Config, log: Logger, timeout?: number): Promise<Config> {
   const upstreams = config.upstreams.filter(({ discover }) => discover);
   if (upstreams.length === 0) return config;
@@ -55,7 +60,7 @@ export function createDiscovery(config: Config, options: DiscoveryOptions): Disc
   const closing = new AbortController();
   let onChange = () => {};
 
-  /** Asks an upstream, and has it asked again. `failures` is how often in a row it did not tell. */
+  /** askOne asks an upstream and schedules the next question. `failures` is the number of consecutive failures. */
   async function askOne(upstream: UpstreamConfig, which: "all" | "known", failures: number): Promise<void> {
     const answer = await ask(upstream, closing.signal);
     if (closing.signal.aborted) return;
@@ -82,12 +87,12 @@ export function createDiscovery(config: Config, options: DiscoveryOptions): Disc
   return {
     async begin() {
       const asking = upstreams.flatMap((upstream) => {
-        const which = askedFor(upstream, config);
+        const which = discoveryScopeOf(upstream, config);
         return which ? [{ which, done: askOne(upstream, which, 0) }] : [];
       });
       const of = (wanted: "all" | "known") =>
         Promise.all(asking.flatMap(({ which, done }) => (which === wanted ? [done] : [])));
-      await Promise.all([of("all"), asking.some(({ which }) => which === "known") && brief(of("known"))]);
+      await Promise.all([of("all"), asking.some(({ which }) => which === "known") && waitBriefly(of("known"))]);
       begun = served;
       return served;
     },
@@ -116,7 +121,7 @@ function logAnswer(
     return;
   }
   const message = which === "all" && answer.kind === "down" ? isDown : doesNotTell;
-  // A vendor that is only asked which of its known models it has keeps all of them: the operator need not act.
+  // A vendor that is only asked which of its known models it serves keeps all of them: the operator need not act.
   log[which === "all" ? "warn" : "debug"]({ upstream, cause: answer.cause, remedy: remedies[answer.kind] }, message);
 }
 
@@ -129,8 +134,8 @@ const remedies = {
   untold: "check its address, which the path `/models` is put behind: most servers want it to end in `/v1`",
 } as const;
 
-/** Waits for something, but not for long. */
-async function brief(done: Promise<unknown>): Promise<void> {
+/** waitBriefly waits for a promise, at most `briefMs`. */
+async function waitBriefly(done: Promise<unknown>): Promise<void> {
   const waited = new AbortController();
   const late = passed(briefMs, undefined, { signal: waited.signal }).catch(() => {});
   await Promise.race([done, late]);

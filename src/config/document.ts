@@ -1,36 +1,39 @@
 /**
- * A YAML file with the line of every value, and `${NAME}` in its texts replaced from the environment.
- *
- * A fault may be shown to anybody, so none quotes a text of the file that could be a secret, or what a variable held.
+ * YamlDocument is a parsed YAML file with the line of every value, and `${NAME}` in its strings replaced from the
+ * environment. Anybody may see a fault, so none quotes a string of the file that could be a secret, or the value of a
+ * variable.
  */
 import { isMap, isScalar, LineCounter, type Node, type ParsedNode, parseDocument, type Scalar, visit } from "yaml";
 
-/** One thing wrong with a configuration, and where. */
+/** Fault is one mistake in a configuration, and its place. */
 export interface Fault {
   readonly file: string;
-  /** From 1; absent where the fault has no place in a file. */
+  /** line counts from 1; absent if the fault has no place in a file. */
   readonly line?: number;
   readonly message: string;
 }
 
 export interface YamlDocument {
-  /** Undefined where the text is no YAML, which is then among the faults. */
+  /** value is undefined if the text is not YAML; then that is among the faults. */
   readonly value: unknown;
   readonly faults: readonly Fault[];
-  /** Returns the line of the value at this path, or of the nearest one around it. */
+  /** lineOf returns the line of the value at this path, or of the nearest one around it. */
   lineOf(path: Path): number;
-  /** Returns the line of the key that this path ends with. */
+  /** keyLineOf returns the line of the key at the end of this path. */
   keyLineOf(path: Path): number;
-  /** Returns the text at this path as it stands in the file, where `${NAME}` is not yet replaced. */
+  /** writtenAt returns the string at this path as written in the file, before `${NAME}` is replaced. */
   writtenAt(path: Path): string;
-  /** Whether the text at this path names a variable that is not set, so that nothing else can be said of it. */
+  /**
+   * isUnset returns whether the string at this path names a variable that is not set: then nothing else can be
+   * checked.
+   */
   isUnset(path: Path): boolean;
 }
 
 export type Path = readonly PropertyKey[];
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads a YAML text. Never throws: what is wrong is among the faults. */
+/** readYaml parses a YAML text. Never throws: errors are among the faults. */
 export function readYaml(file: string, text: string, environment: Environment): YamlDocument {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -53,7 +56,7 @@ export function readYaml(file: string, text: string, environment: Environment): 
   });
   let value: unknown;
   try {
-    // A key that is given twice leaves a value that can still be checked; any other error does not.
+    // A duplicate key leaves a value that can still be checked; other errors do not.
     if (document.errors.every(({ code }) => code === "DUPLICATE_KEY")) value = document.toJS() ?? {};
   } catch (error) {
     faults.push({ file, message: (error as Error).message });
@@ -69,7 +72,7 @@ export function readYaml(file: string, text: string, environment: Environment): 
   };
 }
 
-/** Replaces what is set, and returns the names of what is not. */
+/** replaceVariables replaces the variables that are set, and returns the names of the others. */
 function replaceVariables(node: Scalar<string>, environment: Environment): string[] {
   const missing: string[] = [];
   node.value = node.value.replace(/\$\{(\w+)\}/g, (match, name: string) => {
@@ -80,7 +83,7 @@ function replaceVariables(node: Scalar<string>, environment: Environment): strin
   return missing;
 }
 
-/** Walks down as far as the path leads. */
+/** nodeAt descends as far as the path leads. */
 function nodeAt(root: ParsedNode | null, path: Path): Node | null {
   let node: Node | null = root;
   for (const step of path) {

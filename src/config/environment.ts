@@ -1,6 +1,6 @@
 /**
- * What the environment says: where to listen, where to keep data, and which vendors there are keys or addresses for.
- * A variable that is empty counts as not set.
+ * Reads the environment: where to listen, where to keep data, and the keys and addresses of vendors. An empty variable
+ * counts as not set.
  */
 import type { Environment, Fault } from "./document.ts";
 import { logLevels } from "./schema.ts";
@@ -40,7 +40,7 @@ export function settingsOf(environment: Environment, faults: Fault[]): Environme
   };
 }
 
-/** Reads `ACCELERATORS`: all where it is not set, none for `off`, else the ones of a list with commas. */
+/** acceleratorsOf parses `ACCELERATORS`: all if it is not set, none for `off`, else a comma-separated list. */
 function acceleratorsOf(text: string | undefined, faults: Fault[]): ReadonlySet<AcceleratorName> {
   if (!text?.trim()) return new Set(acceleratorNames);
   if (text.trim() === "off") return new Set();
@@ -57,7 +57,9 @@ function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65535;
 }
 
-/** By the variables that OpenTelemetry names: `OTEL_EXPORTER_OTLP_ENDPOINT`, and headers as `name=value,name=value`. */
+/**
+ * telemetryOf reads OpenTelemetry's variables: `OTEL_EXPORTER_OTLP_ENDPOINT`, and headers as `name=value,name=value`.
+ */
 function telemetryOf(environment: Environment, faults: Fault[]): EnvironmentSettings["telemetry"] {
   const endpoint = checked(environment, "OTEL_EXPORTER_OTLP_ENDPOINT", urlSchema, faults);
   if (!endpoint) return undefined;
@@ -73,7 +75,7 @@ function telemetryOf(environment: Environment, faults: Fault[]): EnvironmentSett
   return { endpoint, headers: Object.fromEntries(pairs) };
 }
 
-/** Values may be percent-encoded, as the specification has it; what is not is taken as it stands. */
+/** decoded decodes a percent-encoded value, as the specification allows; an invalid encoding is left unchanged. */
 function decoded(value: string): string {
   try {
     return decodeURIComponent(value);
@@ -82,13 +84,15 @@ function decoded(value: string): string {
   }
 }
 
-/** Returns an upstream for every vendor whose key or address the environment has, with what is known of it. */
+/**
+ * upstreamsOf returns an upstream for every vendor whose key or address is set, with the catalogue's facts about it.
+ */
 export function upstreamsOf(vendors: readonly VendorConfig[], environment: Environment, faults: Fault[]) {
   return vendors.flatMap((vendor): UpstreamConfig[] => {
     const key = checked(environment, vendor.key_variable, credentialSchema, faults);
     const address = vendor.url_variable && checked(environment, vendor.url_variable, urlSchema, faults);
     const base_url = address ? withSuffix(address, vendor.url_suffix ?? "") : vendor.base_url;
-    // An operator's own server has no address but the one that is given.
+    // An operator's own server has only the address that is set.
     if ((!key && !address) || base_url === undefined) return [];
     const upstream = { name: vendor.name, kind: vendor.kind, base_url, api_key: key };
     const isElsewhere = vendor.discover_elsewhere === true && base_url !== vendor.base_url;
@@ -110,7 +114,7 @@ function checked(
   return data;
 }
 
-/** Some clients want the suffix in the variable, and some do not. */
+/** withSuffix appends the suffix unless the variable already has it: some clients expect it there, and some do not. */
 function withSuffix(address: string, suffix: string): string {
   return address.endsWith(suffix) ? address : `${address}${suffix}`;
 }

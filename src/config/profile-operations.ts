@@ -1,8 +1,7 @@
 /**
- * Profiles in gateway.yaml that contradict the rest of it: they send calls to a `/responses` whose path neither they nor the profile
- * of their vendor tells, their server has no path at all for a model that is to be served there, or it speaks no such dialect.
- *
- * It reads the file as it was written and skips what has not the right form, which the schema tells of.
+ * Checks the profiles in gateway.yaml against the rest of it: calls sent to a `/responses` without a path in the
+ * profile or its vendor's, models without any path on their server, and dialects that the server does not speak. It
+ * reads the file as written and skips what the schema already refuses.
  */
 import type { Fault, Path, YamlDocument } from "./document.ts";
 import {
@@ -43,7 +42,7 @@ export function checkProfiles(
 
 type Tell = (path: Path, message: string) => void;
 
-/** Tells what contradicts itself in the profile of an upstream. `joined` is the upstream with the profile of its vendor. */
+/** checkUpstream checks the profile of one upstream. `joined` is the upstream merged with its vendor's profile. */
 function checkUpstream(written: UpstreamConfig, joined: UpstreamConfig, path: Path, fault: Tell): void {
   const place = `upstreams[${String(path[1])}].profile`;
   if (written.profile && written.kind !== "openai") {
@@ -58,7 +57,7 @@ function checkUpstream(written: UpstreamConfig, joined: UpstreamConfig, path: Pa
   }
 }
 
-/** Returns what the upstream's own profile says of its models, and where. */
+/** rulesOf returns what the upstream's own profile states about its models, and where. */
 function rulesOf({ profile }: UpstreamConfig): { readonly rule: string | undefined; readonly at: Path }[] {
   const models = (profile?.models ?? []).map(({ responses }, k) => ({
     rule: responses,
@@ -67,7 +66,10 @@ function rulesOf({ profile }: UpstreamConfig): { readonly rule: string | undefin
   return [{ rule: profile?.responses, at: ["responses"] }, ...models];
 }
 
-/** Whether an upstream has any operation that a model of this kind is asked by. One that names none has the usual ones. */
+/**
+ * servesModel returns whether an upstream has an operation for models of this kind. A profile without operations has
+ * the usual ones.
+ */
 function servesModel({ profile }: UpstreamConfig, { kind, completions }: ModelConfig): boolean {
   const operations = profile?.operations;
   if (!operations) return true;

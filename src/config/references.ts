@@ -1,16 +1,15 @@
 /**
- * Names in gateway.yaml that point nowhere, or to where a model cannot be served, and names given twice.
- *
- * It reads the file as it was written and skips what has not the right form, which the schema tells of: so both
- * kinds of fault are told in one go.
+ * Checks the names in gateway.yaml: references that lead nowhere, models at upstreams that cannot serve them, and
+ * duplicate names. It reads the file as written and skips what the schema already refuses, so that both kinds of fault
+ * are reported together.
  */
 import type { Fault, Path, YamlDocument } from "./document.ts";
 import { servedBy } from "./schema-models.ts";
 
-/** The name under which the embedded models are served. */
+/** embeddedUpstream is the name of the upstream of the embedded models. */
 export const embeddedUpstream = "embedded";
 
-/** `vendors` are the names of those that the catalogue knows. */
+/** checkReferences reports faults. `vendors` are the catalogue's vendors. */
 export function checkReferences(
   file: string,
   document: YamlDocument,
@@ -29,11 +28,11 @@ export function checkReferences(
   const taken = new Set<string>();
   for (const [i, model] of entries(document.value, "models")) {
     const path = ["models", i];
-    checkWords(model, path, taken, (at, message) => fault(at, message(document.writtenAt(at))));
+    checkNames(model, path, taken, (at, message) => fault(at, message(document.writtenAt(at))));
     const targets = entries(model, "targets");
     const vendor = textAt(model, "vendor");
     const id = document.writtenAt([...path, "id"]);
-    const misfit = (upstream: string) => misfitOf(id, textAt(model, "kind"), upstreams.get(upstream));
+    const misfit = (upstream: string) => kindMismatch(id, textAt(model, "kind"), upstreams.get(upstream));
     if (targets.length === 0) {
       const why = vendor !== undefined && upstreams.has(vendor) ? misfit(vendor) : homeless(id);
       if (why) fault(path, `models[${i}]: ${why}`);
@@ -52,15 +51,15 @@ function homeless(id: string): string {
   return `"${id}" has no targets, and no upstream has the name of its vendor`;
 }
 
-/** Says why an upstream cannot serve a model, or nothing where it can, and where either kind is not known. */
-function misfitOf(id: string, kind: string | undefined, upstreamKind: string | undefined): string | undefined {
+/** kindMismatch explains why an upstream cannot serve a model; undefined if it can, or a kind is unknown. */
+function kindMismatch(id: string, kind: string | undefined, upstreamKind: string | undefined): string | undefined {
   const served = Object.entries(servedBy).find(([name]) => name === upstreamKind)?.[1];
   const known = Object.values(servedBy).some((kinds) => kinds.some((name) => name === kind));
   if (!served || !known || served.some((name) => name === kind)) return undefined;
   return `"${id}" is of kind ${kind}, and an upstream of kind ${upstreamKind} serves only ${served.join(", ")}`;
 }
 
-/** Returns the kind of every upstream by its name. */
+/** kindsByName returns every upstream's kind by its name. */
 function kindsByName(document: YamlDocument, fault: (path: Path, message: string) => void) {
   const names = new Map<string, string | undefined>();
   for (const [i, upstream] of entries(document.value, "upstreams")) {
@@ -75,8 +74,8 @@ function kindsByName(document: YamlDocument, fault: (path: Path, message: string
   return names;
 }
 
-/** Ids and aliases are one set of names. */
-function checkWords(
+/** checkNames checks that ids and aliases are unique together. */
+function checkNames(
   model: unknown,
   path: Path,
   taken: Set<string>,

@@ -1,4 +1,4 @@
-/** The form of upstreams and models: in gateway.yaml, and in the built-in catalogue. */
+/** The schema of upstreams and models, in gateway.yaml and in the built-in catalogue. */
 import { z } from "zod";
 import { profileSchema } from "./schema-profile.ts";
 import {
@@ -17,7 +17,7 @@ import {
 const upstreamKind = z.enum(["openai", "anthropic"]);
 export const modelKind = z.enum(["chat", "embedding", "speech"]);
 
-/** The kinds of model that each kind of upstream serves. */
+/** servedBy is the kinds of models that each kind of upstream serves. */
 export const servedBy: Readonly<Record<z.output<typeof upstreamKind>, readonly z.output<typeof modelKind>[]>> = {
   openai: ["chat", "embedding", "speech"],
   anthropic: ["chat"],
@@ -86,7 +86,7 @@ const rates = {
 const band = z.strictObject({ above: tokensSchema, ...rates, input: moneySchema });
 const bands = z.array(band).min(1, "expected at least one bound").superRefine(checkAscending);
 
-/** Adds an issue where a bound is not above the one before it. */
+/** checkAscending adds an issue if a bound is not above the one before it. */
 function checkAscending(list: readonly { readonly above: number }[], context: z.RefinementCtx): void {
   for (const [i, { above }] of list.entries()) {
     const before = list[i - 1];
@@ -95,7 +95,7 @@ function checkAscending(list: readonly { readonly above: number }[], context: z.
   }
 }
 
-/** The rates of one way of being served. It takes none from the ordinary way, so its input must have one. */
+/** card is the rates of one service mode. They do not fall back on the ordinary rates, so `input` is required. */
 const card = z.strictObject({ ...rates, input: moneySchema, long: bands.optional() });
 
 export const priceSchema = z
@@ -118,7 +118,7 @@ interface WithOutput {
   readonly long?: readonly WithOutput[] | undefined;
 }
 
-/** Adds an issue for rates that lack an output where the price itself has one: it would cost nothing. */
+/** checkOutput adds an issue for rates without `output` if the price has one: output would be free. */
 function checkOutput(
   price: WithOutput,
   output: number | undefined,
@@ -135,7 +135,7 @@ function checkOutput(
   }
 }
 
-/** The ways of being served that may have rates of their own. */
+/** modes are the service modes that may have rates of their own. */
 const modes = ["priority", "fast", "flex", "batch"] as const;
 
 export const modelSchema = z.strictObject({

@@ -1,6 +1,4 @@
-/**
- * The form of gateway.yaml. `gateway.example.yaml` documents every key, and a test holds the two together.
- */
+/** The schema of gateway.yaml. `gateway.example.yaml` documents every key; a test compares the two. */
 import { z } from "zod";
 import { modelSchema, priceSchema, upstreamSchema } from "./schema-models.ts";
 import {
@@ -17,8 +15,8 @@ import {
 
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 
-/** For whom a model without a price is free: the first account, everybody, or nobody. */
-const unpricedWords = ["free_for_first_account", "free", "refused"] as const;
+/** unpricedValues: who may call models without a price for free: the first account, everybody, or nobody. */
+const unpricedValues = ["free_for_first_account", "free", "refused"] as const;
 
 const rate = z.number().int().min(1).max(4_294_967_295);
 
@@ -88,8 +86,8 @@ const settingsSchema = z.strictObject({
   catalogue_prices: z.strictObject({ dollar: factorSchema.optional(), markup: factorSchema.optional() }).optional(),
   unpriced_models: z
     .union(
-      [z.enum(unpricedWords), z.strictObject({ price: priceSchema })],
-      `expected ${unpricedWords.join(", ")}, or {price: {…}} with decimals in quotes`,
+      [z.enum(unpricedValues), z.strictObject({ price: priceSchema })],
+      `expected ${unpricedValues.join(", ")}, or {price: {…}} with decimals in quotes`,
     )
     .optional(),
   durability: z.enum(["process", "power"]).optional(),
@@ -184,13 +182,13 @@ const settingsSchema = z.strictObject({
   models: z.array(modelSchema).default([]),
 });
 
-/** A body of the largest size has to find room, also beside what is kept for small ones. */
-const leastRoom = 4 / 3;
+/** minBodiesFactor: a body of the largest size must fit besides the memory reserved for small ones. */
+const minBodiesFactor = 4 / 3;
 export const defaultMaxBodyBytes = 16 * 1024 * 1024;
 
 export const fileSchema = settingsSchema.superRefine(({ max_body_bytes, bodies_in_flight }, context) => {
   const largest = max_body_bytes ?? defaultMaxBodyBytes;
-  const least = { max_bytes: Math.ceil(largest * leastRoom), max_bytes_per_account: largest };
+  const least = { max_bytes: Math.ceil(largest * minBodiesFactor), max_bytes_per_account: largest };
   for (const [key, bytes] of Object.entries(least)) {
     const written = bodies_in_flight?.[key as keyof typeof least];
     if (written === undefined || written >= bytes) continue;

@@ -1,24 +1,27 @@
 /**
- * Which models are served, by the configuration and by what its upstreams list.
+ * Computes the served models from the configuration and the upstreams' lists.
  *
- * An upstream that is to be discovered serves what it lists: a model of the catalogue with all that the catalogue says of it,
- * any other without a price, as the kind that the list tells, or else as a chat model. What it does not list, or nobody can ask
- * it for at the moment, is not served from it. An upstream that has no list to tell keeps the models that the catalogue gives it.
+ * An upstream with discovery serves what it lists: a model of the catalogue with all of the catalogue's facts, any
+ * other without a price, of the listed kind or else as a chat model. What it does not list, or cannot be asked for, is
+ * not served from it. An upstream that provides no list keeps the catalogue's models.
  *
- * Any other upstream of a vendor keeps of its vendor's models those that it lists, once it has told any of them. Models that
- * gateway.yaml itself gives to an upstream stay, listed or not.
+ * Any other upstream of a vendor keeps those of its vendor's models that it lists, once it has listed any of them.
+ * Models that gateway.yaml itself assigns to an upstream stay, listed or not.
  */
 import { type Config, type ModelConfig, servable, targetAt, type UpstreamConfig } from "./config.ts";
 import type { ModelList } from "./model-list.ts";
 
-/** The family of a model of which only the name is known. */
+/** family is the family of a model of which only the name is known. */
 const family = "openai-compatible";
 
-/** The answer of each upstream to the question for its models, by its name; upstreams without a list have none. */
-export type Told = ReadonlyMap<string, ModelList | "down">;
+/** UpstreamLists are the upstreams' answers by their names. Upstreams without a list have none. */
+export type UpstreamLists = ReadonlyMap<string, ModelList | "down">;
 
-/** Whether all is served that an upstream lists, or what it lists of its vendor's models; undefined: it is not asked. */
-export function askedFor(
+/**
+ * discoveryScopeOf returns what an upstream's list decides: all of its models, or which of its vendor's known models
+ * it serves; undefined: it is not asked.
+ */
+export function discoveryScopeOf(
   upstream: UpstreamConfig,
   { catalogue }: Pick<Config, "catalogue">,
 ): "all" | "known" | undefined {
@@ -26,8 +29,8 @@ export function askedFor(
   return catalogue.some(({ vendor }) => vendor === upstream.name) ? "known" : undefined;
 }
 
-/** Returns the models that are served. */
-export function servedModels(config: Config, told: Told): readonly ModelConfig[] {
+/** servedModels returns the served models. */
+export function servedModels(config: Config, told: UpstreamLists): readonly ModelConfig[] {
   if (told.size === 0) return config.models;
   const { models, catalogue, upstreams } = config;
   const builtIn = new Set(catalogue.map(({ id }) => id));
@@ -35,25 +38,25 @@ export function servedModels(config: Config, told: Told): readonly ModelConfig[]
   const lists = listsOf(config, told);
   const placed = catalogue.map((model) => servable({ ...model, targets: targetsOf(model, lists) }, upstreams));
   const known = [...own, ...placed];
-  return [...known, ...found(config, known, lists)].filter(({ targets }) => targets.length > 0);
+  return [...known, ...unknownModels(config, known, lists)].filter(({ targets }) => targets.length > 0);
 }
 
 interface Lists {
   readonly upstreams: ReadonlySet<string>;
-  /** Of those that serve all that they list. */
+  /** all are the lists of upstreams that serve all that they list. */
   readonly all: ReadonlyMap<string, ModelList>;
-  /** Of those that serve what they list of their vendor's models. */
+  /** known are the lists of upstreams that serve the listed ones of their vendor's models. */
   readonly known: ReadonlyMap<string, ModelList>;
 }
 
-function listsOf(config: Config, told: Told): Lists {
+function listsOf(config: Config, told: UpstreamLists): Lists {
   const [all, known] = [new Map<string, ModelList>(), new Map<string, ModelList>()];
   for (const upstream of config.upstreams) {
     const { name } = upstream;
     const list = told.get(name);
-    const which = askedFor(upstream, config);
+    const which = discoveryScopeOf(upstream, config);
     if (which === "all" && list) all.set(name, list === "down" ? new Map() : list);
-    // A list without any of them calls its models otherwise than the catalogue does.
+    // A list without any of them uses other names than the catalogue.
     const ofVendor = config.catalogue.filter(({ vendor }) => vendor === name);
     if (which === "known" && list && list !== "down" && ofVendor.some((model) => nameAtVendor(model, list)))
       known.set(name, list);
@@ -61,7 +64,7 @@ function listsOf(config: Config, told: Told): Lists {
   return { upstreams: new Set(config.upstreams.map(({ name }) => name)), all, known };
 }
 
-/** A model of the catalogue goes to its vendor's own upstream, or else to those that list it. */
+/** targetsOf sends a model of the catalogue to its vendor's own upstream, or else to those that list it. */
 function targetsOf(model: ModelConfig, { upstreams, all, known }: Lists): ModelConfig["targets"] {
   const vendor = model.vendor ?? "";
   const [listing, ofVendor] = [all.get(vendor), known.get(vendor)];
@@ -76,14 +79,14 @@ function targetsOf(model: ModelConfig, { upstreams, all, known }: Lists): ModelC
 
 type Named = Pick<ModelConfig, "id" | "aliases">;
 
-/** Returns what a model of the catalogue is called where it is listed. */
+/** nameAt returns a catalogue model's name in a list. */
 function nameAt({ id, aliases }: Named, list: ModelList): string | undefined {
   return [id, ...aliases].find((name) => list.has(name));
 }
 
 /**
- * The same at its vendor, who may list it with a folder before its name, as Google does, or by the day of a snapshot alone: it is
- * called by its own name all the same.
+ * nameAtVendor also accepts a vendor's variants: with a folder before the name, as Google lists it, or only with the
+ * date of a snapshot. Requests still use the model's own name.
  */
 function nameAtVendor({ id, aliases }: Named, list: ModelList): string | undefined {
   const listed = [...list.keys()];
@@ -94,13 +97,13 @@ function nameAtVendor({ id, aliases }: Named, list: ModelList): string | undefin
 
 const snapshot = /^-(\d{4}|\d{8}|\d{4}-\d{2}-\d{2}|latest)$/;
 
-/** Returns the models of lists that nobody knows. */
-function found(config: Config, known: readonly ModelConfig[], { all }: Lists): Iterable<ModelConfig> {
+/** unknownModels returns the listed models that are not in the catalogue or the file. */
+function unknownModels(config: Config, known: readonly ModelConfig[], { all }: Lists): Iterable<ModelConfig> {
   const taken = new Set(known.flatMap(({ id, aliases }) => [id, ...aliases]));
   const models = new Map<string, ModelConfig>();
   for (const [upstream, list] of all) {
     for (const [id, listed] of list) {
-      // Another gateway as upstream lists its simulators, which this one has itself.
+      // Another gateway as upstream lists its embedded models, which this gateway has itself.
       if (taken.has(id) || (config.embeddedModels && id.startsWith("embedded-"))) continue;
       const before = models.get(id);
       const kind = listed.kind ?? before?.kind ?? "chat";

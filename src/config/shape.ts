@@ -1,10 +1,12 @@
-/** What the configuration says, once all of it has been read. */
+/** Config is the configuration after everything has been read. */
 
 import type { Tier } from "../call/tiers.ts";
 import type { CataloguePrices } from "./currency.ts";
 import type { ModelConfig, PriceConfig, UpstreamConfig } from "./schema-models.ts";
 
-/** The accelerators by name: faster implementations of a contract, without each of which the gateway works as well. */
+/**
+ * acceleratorNames are the accelerators: faster implementations of a contract. The gateway works without any of them.
+ */
 export const acceleratorNames = [
   "http1-server",
   "http1-client",
@@ -25,92 +27,95 @@ export interface Config {
   readonly accelerators: ReadonlySet<AcceleratorName>;
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs: number;
-  /** The most bytes of requests' bodies that are held at a time, in all and of one account. */
+  /** bodiesInFlight is the most memory for request bodies at a time, in total and for each account. */
   readonly bodiesInFlight: { readonly maxBytes: number; readonly maxBytesPerAccount: number };
   readonly keepAliveMs: number;
-  /** How long a client may keep a connection on which nothing runs. */
+  /** idleMs is how long a client may keep an idle connection open. */
   readonly idleMs: number;
-  /** How long a client may leave bytes of its answer unread, all of them. */
+  /** stalledReaderMs is how long a client may leave all bytes of its answer unread. */
   readonly stalledReaderMs: number;
-  /** The most connections of clients; undefined: as many as the process may have files open, but for some. */
+  /** maxConnections is the most client connections; undefined: nearly as many as the process may open files. */
   readonly maxConnections: number | undefined;
   readonly drainMs: number;
-  /** How long an upstream is read on to its usage once the caller of a stream has left. */
+  /** disconnectDrainMs is how long a stream's upstream is read on for its usage after the caller disconnects. */
   readonly disconnectDrainMs: number;
-  /** Whether the embedded simulators are served. */
+  /** embeddedModels is whether the embedded models are served. */
   readonly embeddedModels: boolean;
-  /** What is meant where a request names no model and need not. */
+  /** defaultModels are used when a request names no model and need not. */
   readonly defaultModels: { readonly completion?: string | undefined; readonly embedding?: string | undefined };
-  /** The addresses under which the gateway is reached, where the operator names them. */
+  /** publicUrls are the gateway's public base URLs, if configured. */
   readonly publicUrls: { readonly [name in "root" | "direct" | "cdn" | "cn"]?: string | undefined };
-  /** Whose `X-Forwarded-*` headers are believed. */
+  /** trustedProxies are the addresses whose `X-Forwarded-*` headers are trusted. */
   readonly trustedProxies: readonly string[];
-  /** From which web pages the gateway may be called; `*` is any. */
+  /** corsOrigins are the web origins that may call the gateway; `*` is any. */
   readonly corsOrigins: readonly string[];
-  /** How long answers of `/v1/responses` are kept, how many an account has, and how large one may be. */
+  /** responses are the lifetime, the number for each account, and the size of stored answers of `/v1/responses`. */
   readonly responses: { readonly keepMs: number; readonly maxPerAccount: number; readonly maxBytes: number };
-  /** Whether responses are served over a WebSocket, and what connections may remember of them. */
+  /** responsesSocket controls responses over a WebSocket, and what connections may remember. */
   readonly responsesSocket: {
     readonly enabled: boolean;
     readonly idleMs: number;
     readonly maxBytes: number;
     readonly maxBytesPerAccount: number;
   };
-  /** How many responses are made in the background at a time, and how many bytes of their requests and events are held. */
+  /** backgroundResponses limits concurrent background responses, and the bytes of their requests and events. */
   readonly backgroundResponses: {
     readonly max: number;
     readonly maxPerAccount: number;
     readonly maxBytes: number;
     readonly maxBytesPerAccount: number;
   };
-  /** Lowest first. */
+  /** tiers are sorted, lowest first. */
   readonly tiers: readonly Tier[];
-  /** What money is counted in. */
+  /** unit is the unit of money. */
   readonly unit: { readonly code: string; readonly symbol: string };
   readonly cataloguePrices: CataloguePrices;
   readonly unpriced: UnpricedConfig;
-  /** How much of what was committed survives: the death of the process, or also a loss of power. */
+  /** durability is what committed data survives: the death of the process, or also a loss of power. */
   readonly durability: "process" | "power";
-  /** The operator's credential; without one there is no operator over the network. */
+  /** operatorKey is the operator's credential; undefined: none over the network. */
   readonly operatorKey: string | undefined;
-  /** How many credentials may fail from an address at once, and come back in a minute. */
+  /** failedCredentials is how many failed credentials an address may send at once, and regains in a minute. */
   readonly failedCredentials: { readonly perMinute: number };
-  /** How many attempts a call makes at most, and which part of what a target is sent may be retries. */
+  /** retries are the most attempts of a call, and the retries allowed for each call to a target. */
   readonly retries: { readonly attempts: number; readonly share: number };
-  /** After how many failures in a row a target is left alone, and for how long. */
+  /** breaker is the consecutive failures that open a target's breaker, and how long it stays open. */
   readonly breaker: { readonly failures: number; readonly openMs: number };
-  /** Calls that are not streamed are made once more where no answer came after so long: this part of them at most. */
+  /**
+   * hedging is the wait before a second attempt of a call that is not streamed, and the share of such calls that may
+   * be hedged.
+   */
   readonly hedging: { readonly afterMs: number; readonly share: number } | undefined;
-  /** Answers are kept for the same request of the same account; undefined: none is. */
+  /** cache keeps answers for the same request of the same account; undefined: none. */
   readonly cache: CacheConfig | undefined;
-  /** Where metrics are read; undefined: nowhere. `isAsked` says that somebody asked for the address. */
+  /** metrics is the listener for metrics; undefined: none. `isAsked` is whether the address was configured. */
   readonly metrics: { readonly host: string; readonly port: number; readonly isAsked: boolean } | undefined;
-  /** Where traces and metrics are sent by OTLP over HTTP; undefined: nowhere. */
+  /** telemetry is the OTLP endpoint for traces and metrics; undefined: none. */
   readonly telemetry: { readonly endpoint: string; readonly headers: Readonly<Record<string, string>> } | undefined;
-  /** For how long calls and acts are kept one by one; undefined: for good. */
+  /** retention is how long calls and audit events are kept one by one; undefined: for good. */
   readonly retention: { readonly requestsMs: number | undefined; readonly auditMs: number | undefined };
-  /** Who may register in the dashboard. */
+  /** registration is who may register in the dashboard. */
   readonly registration: "open" | "invitation" | "closed";
   readonly maxKeysPerAccount: number;
   readonly upstreams: readonly UpstreamConfig[];
-  /** Every model with at least one target, by the time all files have been read. */
+  /** models are all models with at least one target, once all files have been read. */
   readonly models: readonly ModelConfig[];
-  /** The built-in models that the file does not replace, served or not, as the catalogue has them. */
+  /** catalogue are the built-in models that the file does not replace, served or not. */
   readonly catalogue: readonly ModelConfig[];
 }
 
-/** The rule for models without a price. Accounts that pay afterwards may always call them, and pay nothing. */
+/** UnpricedConfig is the rule for models without a price. Postpaid accounts may always call them, and pay nothing. */
 export interface UnpricedConfig {
-  /** Whether the operator's own first account may make them, and pays nothing. */
+  /** isFreeForFirst is whether the operator's own first account may call them for free. */
   readonly isFreeForFirst: boolean;
-  /** The price that such models have; undefined: none. */
+  /** price is the price of such models; undefined: none. */
   readonly price: PriceConfig | undefined;
 }
 
 export interface CacheConfig {
   readonly maxBytes: number;
-  /** How long an answer is kept at most. */
+  /** keepMs is the longest lifetime of a cached answer. */
   readonly keepMs: number;
-  /** Which part of its cost at first an answer costs that was kept, 0 to 1. */
+  /** priceShare is the share of the original cost that a cached answer costs, 0 to 1. */
   readonly priceShare: number;
 }

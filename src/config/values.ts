@@ -1,4 +1,4 @@
-/** The values that configuration is made of, and what is said of one that has not the right form. */
+/** The schemas of single values of the configuration, with the messages for invalid ones. */
 import { z } from "zod";
 import { parseDecimal } from "../runtime/decimal.ts";
 
@@ -6,31 +6,34 @@ export const nameSchema = z
   .string()
   .regex(/^[A-Za-z0-9][\w.-]*$/, "expected a name of letters, digits, `.`, `_` and `-`");
 
-/** Answers name it in a header. */
+/** modelIdSchema: answers name the id in a header. */
 export const modelIdSchema = z
   .string()
   .regex(/^[\x21-\x7e]{1,200}$/, "expected a model id of letters, digits and signs of ASCII, at most 200 characters");
 
-/** What a model is called elsewhere, or by callers as well. */
+/** modelNameSchema is a model's name elsewhere, or an alias. */
 export const modelNameSchema = z
   .string()
   .regex(/^[^\s]{1,200}$/, "expected a model's name without spaces, at most 200 characters");
 
-/** How many tokens. */
+/** tokensSchema is a number of tokens. */
 export const tokensSchema = z.number().int().min(1);
-/** An address that paths are put behind, so it has nothing behind its own path. */
+/** urlSchema is a base URL: paths are appended to it, so it has no query or fragment. */
 export const urlSchema = z
   .url({ protocol: /^https?$/, error: "expected an http(s) address" })
   .refine((text) => !/[?#]|\/\/[^/]*@/.test(text), "expected an address without user, `?` and `#`")
   .transform((text) => text.replace(/\/+$/, ""));
 export const headerNameSchema = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "expected the name of a header");
-/** What goes into a header: not a line break that came along from a file. */
+/** credentialSchema is the value of a header: no line break copied from a file. */
 export const credentialSchema = z
   .string()
   .trim()
   .regex(/^[\x20-\x7e]*$/, "expected a key of ASCII characters");
 
-/** An amount of money in units, as a decimal string: a YAML number would already have lost its last places. */
+/**
+ * moneySchema is an amount of money in units, as a decimal string: a YAML number would already have lost its last
+ * digits.
+ */
 export const moneySchema = z.string('expected a decimal in quotes, as "1.10"').transform((text, context) => {
   const read = parseDecimal(text);
   if ("value" in read && read.value >= 0 && read.value < 1e15) return read.value;
@@ -38,7 +41,7 @@ export const moneySchema = z.string('expected a decimal in quotes, as "1.10"').t
   return z.NEVER;
 });
 
-/** A factor for amounts: a decimal string above 0, read in millionths. */
+/** factorSchema is a factor for amounts: a decimal string above 0, read in millionths. */
 export const factorSchema = moneySchema.refine((value) => value > 0, "expected more than 0");
 
 export const networkSchema = z.union(
@@ -50,5 +53,5 @@ export const originSchema = z.union(
   "expected an origin, as https://app.example.com, or *",
 );
 
-/** A duration, in seconds. */
+/** secondsSchema is a duration in seconds. */
 export const secondsSchema = z.number().min(0.001).max(86_400);

@@ -1,8 +1,11 @@
-/** Joins an upstream of gateway.yaml with what the catalogue knows of its vendor. */
+/** Merges an upstream of gateway.yaml with the catalogue's facts about its vendor. */
 import type { UpstreamConfig, VendorConfig } from "./schema-models.ts";
 import type { ProfileConfig } from "./schema-profile.ts";
 
-/** Returns the upstream with the profile, and the header for its key, of the vendor whose it is; its own words come first. */
+/**
+ * withVendor returns the upstream with the profile and the key's header of its vendor; its own settings take
+ * precedence.
+ */
 export function withVendor(upstream: UpstreamConfig, vendors: readonly VendorConfig[]): UpstreamConfig {
   const vendor = vendorOf(upstream, vendors);
   if (!vendor) return upstream;
@@ -11,15 +14,19 @@ export function withVendor(upstream: UpstreamConfig, vendors: readonly VendorCon
   return { ...upstream, ...(profile && { profile }), ...(credential && { credential }) };
 }
 
-/** Returns an upstream of gateway.yaml, which is asked what it serves only where that says so, or it is a vendor's own. */
+/**
+ * asWritten returns an upstream of gateway.yaml. It is asked for its models only if the file says so, or it is the
+ * vendor's own.
+ */
 export function asWritten(upstream: UpstreamConfig, vendors: readonly VendorConfig[]): UpstreamConfig {
   const isVendors = vendorAt(upstream.base_url, vendors)?.name === upstream.name;
   return upstream.discover !== undefined || isVendors ? upstream : { ...upstream, discover: false };
 }
 
 /**
- * Returns an upstream that has the name of a vendor and another's address: what it takes is not known by its name. It has the
- * profile of the vendor whose address it has, if any; else its vendor's for that vendor's own models alone, which it may pass on.
+ * atAddress returns an upstream with a vendor's name and another address: its name does not show what it accepts. It
+ * gets the profile of the vendor with that address, if any; else the named vendor's, for that vendor's own models
+ * only, which it may pass on.
  */
 export function atAddress(upstream: UpstreamConfig, vendors: readonly VendorConfig[]): UpstreamConfig {
   const there = vendorAt(upstream.base_url, vendors);
@@ -31,13 +38,16 @@ export function atAddress(upstream: UpstreamConfig, vendors: readonly VendorConf
   return { ...upstream, profile: { models: [{ match, ...facts }, ...models] } };
 }
 
-/** Returns the header that carries an upstream's key: of its own name, or else `authorization`, as a bearer's. */
+/**
+ * credentialOf returns the header with an upstream's key: a configured one, or else `authorization` with a bearer
+ * token.
+ */
 export function credentialOf(apiKey: string | undefined, header: string | undefined): Record<string, string> {
   if (!apiKey) return {};
   return header === undefined ? { authorization: `Bearer ${apiKey}` } : { [header.toLowerCase()]: apiKey };
 }
 
-/** The vendor that it names, that has its name, or whose address it has. */
+/** vendorOf returns the vendor that it names, that has its name, or that has its address. */
 function vendorOf({ name, vendor, base_url }: UpstreamConfig, vendors: readonly VendorConfig[]) {
   if (vendor !== undefined) return vendors.find((known) => known.name === vendor);
   return vendors.find((known) => known.name === name) ?? vendorAt(base_url, vendors);
@@ -53,7 +63,10 @@ function profileOf({ profile, like }: VendorConfig, vendors: readonly VendorConf
   return joined(other?.profile, profile);
 }
 
-/** Returns a profile whose facts hold for every model: a rule for some models in the vendor's profile does not override them. */
+/**
+ * ofAllModels returns a profile whose facts apply to every model: rules of the vendor's profile for some models do not
+ * override them.
+ */
 function ofAllModels(profile: ProfileConfig): ProfileConfig {
   const { operations, models = [], ...facts } = profile;
   return Object.keys(facts).length === 0 ? profile : { ...profile, models: [{ match: ["*"], ...facts }, ...models] };

@@ -1,4 +1,4 @@
-/** Pages of lists: how much of what was found is told, and where the next page goes on. */
+/** Pages of lists: cuts what was found to the page size and returns the token of the next page. */
 import { readPageToken, writePageToken } from "./page-token.ts";
 
 export interface PageRequest {
@@ -8,15 +8,15 @@ export interface PageRequest {
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Nothing at the last page. */
+  /** next is empty on the last page. */
   readonly next: { readonly nextPageToken?: string };
 }
 
 const defaultSize = 50;
 
 /**
- * Finds a page: `find` gets the id of what came last before it and how much is wanted, one more than is told, so as to
- * know whether there is a next page. Throws a Refusal for a token that is none.
+ * pageOf finds a page. `find` gets the last id of the page before and a limit of one more item than the page has,
+ * which shows whether there is a next page. Throws a Refusal for an invalid token.
  */
 export async function pageOf<T extends { readonly id: string }>(
   { pageSize = defaultSize, pageToken }: PageRequest,

@@ -1,4 +1,4 @@
-/** An answer of one message. */
+/** Builds an answer of one message. */
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders } from "../call/call.ts";
 import { Wire } from "../wire/wire.ts";

@@ -1,16 +1,16 @@
-/** Counts the attempts of every call that is over: how each upstream fares, and what failing over and hedging came to. */
+/** Counts the attempts of ended calls: the results of each upstream, failovers and hedges. */
 import type { Registry } from "prom-client";
 import type { AttemptRecord } from "../call/call-record.ts";
 import { Reason } from "../call/refusals.ts";
 import type { EndedCall } from "../pipeline/observe.ts";
 import { firstByteSeconds, seconds, units } from "./quantities.ts";
-import { createCounter, createHistogram, type Place } from "./series.ts";
+import { type BoundSeries, createCounter, createHistogram } from "./series.ts";
 
-/** Returns a function that counts the attempts of a model call that has ended. */
+/** createAttemptMetrics returns a function that counts the attempts of an ended model call. */
 export function createAttemptMetrics(registry: Registry): (call: EndedCall) => void {
   const series = registerAttemptSeries(registry);
   const { hedges, lost } = series;
-  const alikeTo = createAlikeTo(series);
+  const boundSeriesOf = createSeriesFinder(series);
   return (call) => {
     const { record } = call;
     const last = record.attempts.at(-1);
@@ -18,21 +18,21 @@ export function createAttemptMetrics(registry: Registry): (call: EndedCall) => v
     for (const attempt of record.attempts) {
       const { upstream, modelId: model, firstByteMs } = attempt;
       const result = resultOf(attempt, call);
-      const alike = alikeTo(upstream, model, result);
-      alike.attempts.add(1);
-      if (firstByteMs !== undefined) alike.firstBytes.add(seconds(firstByteMs));
+      const bound = boundSeriesOf(upstream, model, result);
+      bound.attempts.add(1);
+      if (firstByteMs !== undefined) bound.firstBytes.add(seconds(firstByteMs));
       if (result === "failed" && attempt !== last) isFailedOver = true;
       if (attempt.isHedge) hedges.inc({ model, result: result === "ok" ? "won" : result });
-      // The other one's answer tells what this one may have come to.
+      // The winning attempt's answer shows what this one may have cost.
       const cost = (record.cost ?? 0) + (record.waived ?? 0);
       if (attempt.isOvertaken && cost > 0) lost.inc({ model }, units(cost));
-      // From nothing on, so that the first is seen to be one more.
-      if (attempt === last) alike.failovers.add(Number(isFailedOver));
+      // Adding 0 creates the series, so that Prometheus sees the first failover as an increase.
+      if (attempt === last) bound.failovers.add(Number(isFailedOver));
     }
   };
 }
 
-/** Registers the series of attempts. */
+/** registerAttemptSeries registers the series of attempts. */
 function registerAttemptSeries(registry: Registry) {
   const attempts = createCounter({
     registry,
@@ -70,31 +70,31 @@ function registerAttemptSeries(registry: Registry) {
   return { attempts, firstBytes, failovers, hedges, lost };
 }
 
-/** Returns a function that finds the series of an attempt with one lookup, among those of its model. */
-function createAlikeTo({ attempts, firstBytes, failovers }: ReturnType<typeof registerAttemptSeries>) {
-  const byModel = new Map<string, Alike[]>();
-  return (upstream: string, model: string, result: Result): Alike => {
+/** createSeriesFinder returns a function that finds the series of an attempt with one lookup by its model. */
+function createSeriesFinder({ attempts, firstBytes, failovers }: ReturnType<typeof registerAttemptSeries>) {
+  const byModel = new Map<string, AttemptSeries[]>();
+  return (upstream: string, model: string, result: Result): AttemptSeries => {
     const known = byModel.get(model);
     if (known) for (const one of known) if (one.upstream === upstream && one.result === result) return one;
-    const alike = {
+    const bound = {
       ...{ upstream, result },
-      attempts: attempts.place({ upstream, model, result }),
-      firstBytes: firstBytes.place({ upstream, model }),
-      failovers: failovers.place({ model }),
+      attempts: attempts.bind({ upstream, model, result }),
+      firstBytes: firstBytes.bind({ upstream, model }),
+      failovers: failovers.bind({ model }),
     };
-    if (known) known.push(alike);
-    else byModel.set(model, [alike]);
-    return alike;
+    if (known) known.push(bound);
+    else byModel.set(model, [bound]);
+    return bound;
   };
 }
 
-/** Attempts that are counted alike, and where they are. */
-interface Alike {
+/** AttemptSeries are the series of attempts with the same labels. */
+interface AttemptSeries {
   readonly upstream: string;
   readonly result: Result;
-  readonly attempts: Place;
-  readonly firstBytes: Place;
-  readonly failovers: Place;
+  readonly attempts: BoundSeries;
+  readonly firstBytes: BoundSeries;
+  readonly failovers: BoundSeries;
 }
 
 type Result = "ok" | "failed" | "refused" | "left" | "overtaken";

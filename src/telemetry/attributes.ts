@@ -1,7 +1,9 @@
 /**
- * What spans and measurements say of calls and attempts, by the semantic conventions of OpenTelemetry for generative AI where
- * these have a name for it, and as `model_gateway.…` otherwise. Each attribute is named here, so that nothing else can get in:
- * never what was asked or answered, never a credential, and in measurements nothing that a caller can invent.
+ * The attributes of spans and measurements, named by OpenTelemetry's semantic conventions for generative AI or, where
+ * these have no name, `model_gateway.…`.
+ *
+ * Each attribute is named here, so that nothing else can be exported: no prompts or answers, no credentials, and in
+ * measurements nothing that a caller can invent.
  */
 import type { Attributes } from "@opentelemetry/api";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
@@ -10,7 +12,7 @@ import { Reason, reasonWord } from "../call/refusals.ts";
 import type { EndedCall } from "../pipeline/observe.ts";
 import { inputTokens, seconds, units } from "./quantities.ts";
 
-/** The conventions' names of operations; what they have none for keeps its own. */
+/** operationNames maps operations to the conventions' names; others keep their own. */
 const operationNames: ReadonlyMap<string, string> = new Map(
   Object.entries({
     messages: "chat",
@@ -23,16 +25,16 @@ function operationName(operation: string): string {
   return operationNames.get(operation) ?? operation;
 }
 
-/** The name of a span: what was asked, of which model. */
+/** spanName returns the name of a span: its operation and model. */
 export function spanName(operation: string, model: string | undefined): string {
   const name = operationName(operation);
   return model === undefined ? name : `${name} ${model}`;
 }
 
-/** Where an upstream is. */
+/** Address is the network address of an upstream. */
 export type Address = Readonly<{ "server.address": string; "server.port": number }>;
 
-/** By the upstreams' names; the embedded models are nowhere. */
+/** Addresses are the upstreams' addresses by name. The embedded models have none. */
 export type Addresses = ReadonlyMap<string, Address>;
 
 export function addressesOf(upstreams: readonly { readonly name: string; readonly base_url: string }[]): Addresses {
@@ -44,7 +46,10 @@ export function addressesOf(upstreams: readonly { readonly name: string; readonl
   );
 }
 
-/** What both spans and measurements say of a call of a model. Whom no upstream was asked for, the gateway answered. */
+/**
+ * callAttributes are the attributes of a model call for spans and measurements. A call without an attempt was answered
+ * by the gateway.
+ */
 export function callAttributes(call: EndedCall): Attributes {
   const { attempts, operation = "", model, outcome } = call.record;
   const answering = answeringOf(attempts);
@@ -60,7 +65,7 @@ export function callAttributes(call: EndedCall): Attributes {
   return attributes;
 }
 
-/** What spans say besides. */
+/** callDetails are a call's further attributes, for spans only. */
 export function callDetails({ caller, record, refusal }: EndedCall): Attributes {
   return {
     "model_gateway.account_id": caller?.accountId || undefined,
@@ -89,7 +94,7 @@ function modelDetails({ attempts, form, firstByteMs, ownMs, used, cost, outcome,
   };
 }
 
-/** What both spans and measurements say of an attempt. */
+/** attemptAttributes are the attributes of an attempt for spans and measurements. */
 export function attemptAttributes(attempt: AttemptRecord, { record }: EndedCall, addresses: Addresses): Attributes {
   const attributes: Attributes = {
     "gen_ai.operation.name": operationName(record.operation ?? ""),
@@ -103,7 +108,7 @@ export function attemptAttributes(attempt: AttemptRecord, { record }: EndedCall,
   return attributes;
 }
 
-/** What spans say besides. `number` counts from 1. */
+/** attemptDetails are an attempt's further attributes, for spans only. `number` counts from 1. */
 export function attemptDetails(attempt: AttemptRecord, number: number): Attributes {
   return {
     "model_gateway.attempt": number,
@@ -116,15 +121,18 @@ export function attemptDetails(attempt: AttemptRecord, number: number): Attribut
   };
 }
 
-/** Returns why a call did not end well, as one of a few words. A stream whose caller left was refused nothing. */
+/**
+ * errorOf returns the error type of a call that did not end well, from a fixed set. A stream whose caller disconnected
+ * has no refusal.
+ */
 export function errorOf({ record, refusal }: EndedCall): string | undefined {
   if (refusal) return reasonWord(refusal.reason);
   return record.outcome === Outcome.LEFT ? reasonWord(Reason.CANCELLED) : undefined;
 }
 
 /**
- * A failure is told in sentences; what tells kinds of them apart is the status, or the system's code of an error, within. What
- * has neither is `_OTHER`, as the conventions have it.
+ * attemptErrorOf returns a failure's error type: the status or the system's error code in its message, or `_OTHER`, as
+ * the conventions require.
  */
 function attemptErrorOf({ failure, isOvertaken }: AttemptRecord): string | undefined {
   if (isOvertaken) return "overtaken";
@@ -132,7 +140,7 @@ function attemptErrorOf({ failure, isOvertaken }: AttemptRecord): string | undef
   return /(?<=\bstatus )\d{3}\b|(?<=\()[A-Z][A-Z_]{2,40}(?=\)$)/.exec(failure)?.[0] ?? "_OTHER";
 }
 
-/** The one that answered, or was asked last. */
+/** answeringOf returns the attempt that answered, or the last one. */
 function answeringOf(attempts: CallRecord["attempts"]): AttemptRecord | undefined {
   return attempts.findLast(({ failure, isOvertaken }) => failure === undefined && !isOvertaken) ?? attempts.at(-1);
 }

@@ -1,6 +1,6 @@
 /**
- * What stands at the moment at which somebody asks: how upstreams and their queues are, what is reserved, what the cache
- * holds. Nothing is kept up in between, so that it costs nothing.
+ * Registers gauges that are read when metrics are collected: upstreams and their queues, holds, the cache. Nothing is
+ * updated in between, so that they cost nothing.
  */
 import { Counter, Gauge, type Registry } from "prom-client";
 import { units } from "./quantities.ts";
@@ -8,20 +8,20 @@ import { units } from "./quantities.ts";
 export interface GaugeParts {
   readonly version: string;
   readonly upstreams: readonly UpstreamGauges[];
-  /** Those of the models that are served at this moment. */
+  /** targets returns those of the models that are served now. */
   readonly targets: () => readonly TargetGauges[];
-  /** How many streams are read on after their callers have left. */
+  /** drains returns the number of streams that are read on after their callers have disconnected. */
   readonly drains?: () => number;
-  /** How many responses are made in the background. */
+  /** background returns the number of running background responses. */
   readonly background?: () => number;
-  /** How many reservations there are, and what they come to in millionths of the unit. */
+  /** holds returns the number of holds, and their sum in millionths of the unit. */
   readonly holds: () => { readonly count: number; readonly amount: number };
-  /** What is open on the port, and what was cut there so far. */
+  /** open returns the open connections and streams, and the number that were cut. */
   readonly open: () => OpenConnections;
-  /** How many bytes of requests' bodies are held. */
+  /** bodyBytes returns the memory of request bodies, in bytes. */
   readonly bodyBytes: () => number;
   readonly storage: StorageGauges;
-  /** Undefined where nothing is cached. */
+  /** cache is undefined without a cache. */
   readonly cache?: { entries(): number; bytes(): number } | undefined;
 }
 
@@ -37,25 +37,25 @@ export interface OpenConnections {
 }
 
 export interface StorageGauges {
-  /** Whether what is written arrives at this moment. */
+  /** isWritable returns whether writes succeed now. */
   readonly isWritable: () => boolean;
-  /** How many lines of notes had another shape, and were set aside so far. */
+  /** rejectedLines returns the number of journal lines that could not be parsed and were set aside. */
   readonly rejectedLines: () => number;
 }
 
-/** Each tells of this moment. */
+/** UpstreamGauges return the current values of an upstream. */
 export interface UpstreamGauges {
   readonly name: string;
   readonly running: () => number;
-  /** How many calls it may have at a time, and how many wait for a place; undefined where nobody has to. */
+  /** queue is the limit of concurrent calls and the number of queued ones; undefined: no limit. */
   readonly queue: { readonly places: number; readonly queued: () => number } | undefined;
-  /** Whether its health checks pass; undefined where it is not checked, or was not yet. */
+  /** isUp returns whether its health checks pass; undefined without them, or before the first. */
   readonly isUp: () => boolean | undefined;
 }
 
 export interface TargetGauges {
   readonly upstream: string;
-  /** The catalogue's id of the model. */
+  /** model is the model's id in the catalogue. */
   readonly model: string;
   readonly isResting: () => boolean;
 }
@@ -187,7 +187,7 @@ function registerStorage(registry: Registry, { isWritable, rejectedLines }: Stor
   );
 }
 
-/** Both come of one query: the registry asks for them in the order in which they were made. */
+/** registerHolds reads both gauges with one query: the registry collects metrics in the order of their registration. */
 function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
   const count = new Gauge({
     name: "model_gateway_holds",
@@ -206,7 +206,7 @@ function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
   });
 }
 
-/** Tells a number that is counted elsewhere and only grows. */
+/** registerCounter exports a number that is counted elsewhere and only grows. */
 function registerCounter(registry: Registry, name: string, help: string, read: () => number): void {
   const counter = new Counter({
     name,
@@ -227,7 +227,7 @@ interface GaugeNames<L extends string> {
 
 type Set<L extends string> = (value: number | undefined, labels?: Readonly<Record<L, string>>) => void;
 
-/** `read` tells all that there is to tell, each time anew. */
+/** registerGauge registers a gauge. `read` returns all its values, each time anew. */
 function registerGauge<L extends string = never>(
   registry: Registry,
   names: GaugeNames<L>,

@@ -1,7 +1,6 @@
 /**
- * Writes one log line a call: what was called, by which key, how it ended, what lay behind a failure, where it went, what
- * it used and how long it took. Each member is named here, so that nothing else can get in: never what was asked or
- * answered, and never a credential.
+ * Writes one log line for each call: the RPC, the key, the result, the cause of a failure, the upstream, the usage and
+ * the duration. Each member is named here, so that nothing else can be logged: no prompts or answers, no credentials.
  */
 import { type DestinationStream, type Logger, pino } from "pino";
 import type { AttemptRecord } from "../call/call-record.ts";
@@ -10,7 +9,7 @@ import type { EndedCall, Observer } from "../pipeline/observe.ts";
 import { hundredths, inputTokens } from "./quantities.ts";
 
 export function createCallLog(log: Logger): Observer {
-  const write = pastPino(log);
+  const write = createLineWriter(log);
   return {
     broke({ id, method }, { status, reason, cause }) {
       const members = { request_id: id, rpc: method.name, status, reason: reasonWord(reason) };
@@ -22,20 +21,20 @@ export function createCallLog(log: Logger): Observer {
         const members = JSON.parse(`{${membersOf(call)}}`) as object;
         log.error({ ...members, err: refusal.cause }, "call failed");
       } else if (log.levelVal <= info) {
-        const cause = refusal && causeWords(refusal.cause);
+        const cause = refusal && causeText(refusal.cause);
         write(`${membersOf(call)}${cause === undefined ? "" : `,"cause":${JSON.stringify(cause)}`},"msg":"call"`);
       }
     },
   };
 }
 
-/** Pino's number of the level of a call. */
+/** info is pino's number of the level of a call. */
 const info = 30;
 
 const { symbols } = pino;
 
-/** What one of pino's loggers has inside, as it is in 10.4.0. */
-interface Inside {
+/** PinoInternals are the internals of a pino logger that are used here, as in pino 10.4.0. */
+interface PinoInternals {
   readonly [symbols.streamSym]: DestinationStream & {
     readonly [symbols.needsMetadataGsym]?: boolean;
     lastLevel?: number;
@@ -45,12 +44,12 @@ interface Inside {
 }
 
 /**
- * Returns what writes a line with these members, as pino would. Pino asks of each member what it needs; those of a call are
- * plain, and written here they take a third of the time. What stands around them is pino's own, and the same for a
- * millisecond.
+ * createLineWriter returns a function that writes a line as pino would. Pino inspects every member; those of a call
+ * are plain values, and writing them directly takes a third of the time. The rest of the line is pino's own, and stays
+ * the same for a millisecond.
  */
-function pastPino(log: Logger): (members: string) => void {
-  const inside = log as unknown as Inside;
+function createLineWriter(log: Logger): (members: string) => void {
+  const inside = log as unknown as PinoInternals;
   const stream = inside[symbols.streamSym];
   const time = inside[symbols.timeSym];
   const bindings = inside[symbols.chindingsSym];
@@ -65,7 +64,7 @@ function pastPino(log: Logger): (members: string) => void {
   };
 }
 
-/** The members of a call as JSON writes them, without braces. Ids and names of RPCs have nothing that would be escaped. */
+/** membersOf returns the members of a call as JSON, without braces. Ids and RPC names need no escaping. */
 function membersOf({ arrival, caller, record, begunAt, endedAt, refusal }: EndedCall): string {
   const { operation, attempts, ownMs, used } = record;
   let members = `"request_id":"${arrival.id}","rpc":"${arrival.method.name}"`;
@@ -73,7 +72,7 @@ function membersOf({ arrival, caller, record, begunAt, endedAt, refusal }: Ended
   members += `,"status":${refusal?.status ?? 200}`;
   if (refusal) members += `,"reason":"${reasonWord(refusal.reason)}"`;
   members += `,"duration_ms":${endedAt - begunAt}`;
-  // The others have none of it.
+  // Only model calls have the members below.
   if (record.model !== undefined) members += `,"model":${quoted(record.model)}`;
   const last = attempts.at(-1);
   if (last) members += `,"upstream":${quoted(last.upstream)}`;
@@ -101,8 +100,8 @@ function failuresOf(attempts: readonly AttemptRecord[]): string {
   );
 }
 
-/** What the engine says of a value may quote it: of such an error only the name is told. */
-function causeWords(cause: unknown): string | undefined {
+/** causeText returns only the name of errors of V8, whose messages may quote a value. */
+function causeText(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return typeof cause === "string" ? cause : undefined;
   const { name, message, code } = cause as NodeJS.ErrnoException;
   const mayQuote = cause instanceof TypeError || cause instanceof SyntaxError || cause instanceof RangeError;

@@ -1,13 +1,13 @@
 /**
- * Measures calls of models and attempts at upstreams, under the names, in the units and with the buckets of OpenTelemetry's
- * semantic conventions for generative AI: to its callers the gateway is a server, and to upstreams a client.
+ * Measures model calls and attempts with the names, units and buckets of OpenTelemetry's semantic conventions for
+ * generative AI. The gateway is a server to its callers, and a client to upstreams.
  */
 import type { Meter } from "@opentelemetry/api";
 import type { Observer } from "../pipeline/observe.ts";
 import { type Addresses, attemptAttributes, callAttributes } from "./attributes.ts";
 import { inputTokens, seconds } from "./quantities.ts";
 
-/** The conventions' own, in seconds. */
+/** durations are the conventions' own buckets, in seconds. */
 const durations = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const firstTokens = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 const tokenCounts = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864];

@@ -1,8 +1,8 @@
 /**
- * Counts every call that is over, for Prometheus: how it ended, how long it took, what it used and what that cost.
+ * Counts every ended call for Prometheus: its result, duration, usage and cost.
  *
- * No label has a value that a caller can invent: models go by the catalogue's id, and a name that is not in it by none; there
- * is no account, no key and no request in a label. So there are as many series as the configuration has names for.
+ * Metric labels come from the configuration only, never from accounts, keys or requests: models are named by the
+ * catalogue's id, unknown ones by none. So the number of series is bounded by the configuration.
  */
 import { Gauge, type Registry } from "prom-client";
 import type { CallRecord } from "../call/call-record.ts";
@@ -10,9 +10,9 @@ import { credentialKinds, Reason, reasonWord } from "../call/refusals.ts";
 import type { EndedCall, Observer } from "../pipeline/observe.ts";
 import { SlotSet } from "../runtime/slot-set.ts";
 import { createAttemptMetrics } from "./attempt-metrics.ts";
-import { countMoney, createMoneyPlaces, type MoneyPlaces } from "./money-metrics.ts";
+import { countMoney, createMoneySeries, type MoneySeries } from "./money-metrics.ts";
 import { durationSeconds, firstByteSeconds, ownSeconds, seconds } from "./quantities.ts";
-import { createCounter, createHistogram, type Place } from "./series.ts";
+import { type BoundSeries, createCounter, createHistogram } from "./series.ts";
 
 export function createMetrics(registry: Registry): Observer {
   const { count, countRefusal } = createCounters(registry);
@@ -38,7 +38,7 @@ export function createMetrics(registry: Registry): Observer {
   };
 }
 
-/** Registers the series of calls. */
+/** registerCallSeries registers the series of calls. */
 function registerCallSeries(registry: Registry) {
   const rpcs = createCounter({
     registry,
@@ -52,7 +52,7 @@ function registerCallSeries(registry: Registry) {
     help: "Calls of any RPC that were refused, or failed, by the reason of the contract.",
     labelNames: ["reason"],
   });
-  // Prometheus does not count what a series begins with: the first error is to be seen, too.
+  // Adding 0 creates the series, so that Prometheus sees the first error as an increase.
   for (const word of Object.keys(Reason)) refusals.inc({ reason: word }, 0);
   const requests = createCounter({
     registry,
@@ -96,31 +96,31 @@ interface Counters {
 }
 
 function createCounters(registry: Registry): Counters {
-  const series = registerCallSeries(registry);
-  const alikeTo = createAlikeTo(series, createMoneyPlaces(registry));
-  const countRefusal = (reason: Reason) => series.refusals.inc({ reason: reasonWord(reason) });
+  const all = registerCallSeries(registry);
+  const seriesOf = createSeriesFinder(all, createMoneySeries(registry));
+  const countRefusal = (reason: Reason) => all.refusals.inc({ reason: reasonWord(reason) });
   const count = (call: EndedCall) => {
     const { record, refusal } = call;
-    const alike = alikeTo(call);
-    alike.rpcs.add(1);
+    const series = seriesOf(call);
+    series.rpcs.add(1);
     if (refusal) countRefusal(refusal.reason);
     if (record.operation === undefined) return;
-    alike.requests.add(1);
-    if (!refusal) alike.durations.add(seconds(call.endedAt - call.begunAt));
-    if (record.firstByteMs !== undefined) alike.firstBytes.add(seconds(record.firstByteMs));
-    if (record.ownMs !== undefined) alike.own.add(seconds(record.ownMs));
-    if (record.replayed !== undefined) series.replays.inc({ kind: record.replayed });
-    countMoney(record, alike);
+    series.requests.add(1);
+    if (!refusal) series.durations.add(seconds(call.endedAt - call.begunAt));
+    if (record.firstByteMs !== undefined) series.firstBytes.add(seconds(record.firstByteMs));
+    if (record.ownMs !== undefined) series.own.add(seconds(record.ownMs));
+    if (record.replayed !== undefined) all.replays.inc({ kind: record.replayed });
+    countMoney(record, series);
   };
   return { count, countRefusal };
 }
 
-/** Returns a function that finds the series of a call with one lookup, among those of its model's calls. */
-function createAlikeTo(
+/** createSeriesFinder returns a function that finds the series of a call with one lookup by its model. */
+function createSeriesFinder(
   { rpcs, requests, durations, firstBytes, own }: ReturnType<typeof registerCallSeries>,
-  moneyPlaces: ReturnType<typeof createMoneyPlaces>,
-): (call: EndedCall) => Alike {
-  const byModel = new Map<string, Alike[]>();
+  moneySeries: ReturnType<typeof createMoneySeries>,
+): (call: EndedCall) => CallSeries {
+  const byModel = new Map<string, CallSeries[]>();
   return ({ arrival, record, refusal }) => {
     const { operation, model = "", form } = record;
     const rpc = arrival.method.name;
@@ -131,35 +131,35 @@ function createAlikeTo(
         if (one.rpc === rpc && one.status === status && one.operation === operation && one.form === form) return one;
     }
     const labels = { operation: operation ?? "", model, form: form ?? "" };
-    const alike = {
+    const series = {
       ...{ rpc, status, operation, form },
-      rpcs: rpcs.place({ rpc, status: String(status) }),
-      requests: requests.place({ operation: labels.operation, model, status: String(status) }),
-      durations: durations.place(labels),
-      firstBytes: firstBytes.place(labels),
-      own: own.place({ operation: labels.operation }),
-      ...moneyPlaces(model),
+      rpcs: rpcs.bind({ rpc, status: String(status) }),
+      requests: requests.bind({ operation: labels.operation, model, status: String(status) }),
+      durations: durations.bind(labels),
+      firstBytes: firstBytes.bind(labels),
+      own: own.bind({ operation: labels.operation }),
+      ...moneySeries(model),
     };
-    if (known) known.push(alike);
-    else byModel.set(model, [alike]);
-    return alike;
+    if (known) known.push(series);
+    else byModel.set(model, [series]);
+    return series;
   };
 }
 
-/** Calls that are counted alike, and where they are. */
-interface Alike extends MoneyPlaces {
+/** CallSeries are the series of calls with the same labels. */
+interface CallSeries extends MoneySeries {
   readonly rpc: string;
   readonly status: number;
   readonly operation: string | undefined;
   readonly form: CallRecord["form"];
-  readonly rpcs: Place;
-  readonly requests: Place;
-  readonly durations: Place;
-  readonly firstBytes: Place;
-  readonly own: Place;
+  readonly rpcs: BoundSeries;
+  readonly requests: BoundSeries;
+  readonly durations: BoundSeries;
+  readonly firstBytes: BoundSeries;
+  readonly own: BoundSeries;
 }
 
-/** Those that run are looked at when somebody asks how many there are. */
+/** createRunning counts running calls only when metrics are collected. */
 function createRunning(registry: Registry): SlotSet<CallRecord> {
   const running = new SlotSet<CallRecord>();
   const gauge = new Gauge({

@@ -1,23 +1,23 @@
-/** Counts what calls of models used, and what they were charged. */
+/** Counts what model calls used, and what they were charged. */
 import type { Registry } from "prom-client";
 import type { CallRecord } from "../call/call-record.ts";
 import { units } from "./quantities.ts";
-import { createCounter, type Place } from "./series.ts";
+import { type BoundSeries, createCounter } from "./series.ts";
 
-/** Where what calls of one model used is counted. */
-export interface MoneyPlaces {
-  readonly input: Place;
-  readonly cacheRead: Place;
-  readonly cacheWrite: Place;
-  readonly output: Place;
-  readonly reasoning: Place;
-  readonly characters: Place;
-  readonly cost: Place;
-  readonly waived: Place;
+/** MoneySeries are the series of one model's usage and charges. */
+export interface MoneySeries {
+  readonly input: BoundSeries;
+  readonly cacheRead: BoundSeries;
+  readonly cacheWrite: BoundSeries;
+  readonly output: BoundSeries;
+  readonly reasoning: BoundSeries;
+  readonly characters: BoundSeries;
+  readonly cost: BoundSeries;
+  readonly waived: BoundSeries;
 }
 
-/** Returns those of a model. */
-export function createMoneyPlaces(registry: Registry): (model: string) => MoneyPlaces {
+/** createMoneySeries returns a function that returns a model's series. */
+export function createMoneySeries(registry: Registry): (model: string) => MoneySeries {
   const tokens = createCounter({
     registry,
     name: "model_gateway_tokens_total",
@@ -37,29 +37,29 @@ export function createMoneyPlaces(registry: Registry): (model: string) => MoneyP
     labelNames: ["model"],
   });
   return (model) => ({
-    input: tokens.place({ model, kind: "input" }),
-    cacheRead: tokens.place({ model, kind: "cache_read" }),
-    cacheWrite: tokens.place({ model, kind: "cache_write" }),
-    output: tokens.place({ model, kind: "output" }),
-    reasoning: tokens.place({ model, kind: "reasoning" }),
-    characters: tokens.place({ model, kind: "characters" }),
-    cost: cost.place({ model }),
-    waived: waived.place({ model }),
+    input: tokens.bind({ model, kind: "input" }),
+    cacheRead: tokens.bind({ model, kind: "cache_read" }),
+    cacheWrite: tokens.bind({ model, kind: "cache_write" }),
+    output: tokens.bind({ model, kind: "output" }),
+    reasoning: tokens.bind({ model, kind: "reasoning" }),
+    characters: tokens.bind({ model, kind: "characters" }),
+    cost: cost.bind({ model }),
+    waived: waived.bind({ model }),
   });
 }
 
-export function countMoney({ used, cost, waived = 0 }: CallRecord, places: MoneyPlaces): void {
+export function countMoney({ used, cost, waived = 0 }: CallRecord, series: MoneySeries): void {
   if (used) {
     const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters } = used;
-    if (input > 0) places.input.add(input);
-    if (cacheRead > 0) places.cacheRead.add(cacheRead);
-    if (cacheWrite + cacheWriteHour > 0) places.cacheWrite.add(cacheWrite + cacheWriteHour);
-    if (output > 0) places.output.add(output);
-    if (reasoning > 0) places.reasoning.add(reasoning);
-    if (characters > 0) places.characters.add(characters);
+    if (input > 0) series.input.add(input);
+    if (cacheRead > 0) series.cacheRead.add(cacheRead);
+    if (cacheWrite + cacheWriteHour > 0) series.cacheWrite.add(cacheWrite + cacheWriteHour);
+    if (output > 0) series.output.add(output);
+    if (reasoning > 0) series.reasoning.add(reasoning);
+    if (characters > 0) series.characters.add(characters);
   }
-  // What begins at nothing is seen to rise: Prometheus does not count what a series begins with.
+  // Adding 0 creates the series, so that Prometheus sees the first charge as an increase.
   if (cost === undefined) return;
-  places.cost.add(units(cost));
-  places.waived.add(units(waived));
+  series.cost.add(units(cost));
+  series.waived.add(units(waived));
 }

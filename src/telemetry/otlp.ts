@@ -1,10 +1,10 @@
 /**
- * Sends traces and measurements by OTLP over HTTP, in batches, beside the calls. An endpoint that is down or hangs costs
- * neither calls nor much memory: what it does not take is dropped, with one warning a minute, and closing waits for it two
- * seconds at most.
+ * Exports traces and measurements by OTLP over HTTP, in batches, without delaying calls.
  *
- * OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES and the certificates of OTEL_EXPORTER_OTLP_CERTIFICATE and its kin are
- * OpenTelemetry's own to read. Whoever imports this loads its SDK.
+ * An endpoint that is down or hangs costs neither calls nor much memory: what it does not accept is dropped, with one
+ * warning a minute, and closing waits for it at most two seconds. OpenTelemetry itself reads OTEL_SERVICE_NAME,
+ * OTEL_RESOURCE_ATTRIBUTES and the certificates of OTEL_EXPORTER_OTLP_CERTIFICATE and its kin. Importing this file
+ * loads OpenTelemetry's SDK.
  */
 import { randomUUID } from "node:crypto";
 import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
@@ -25,24 +25,24 @@ import { createMeasurements } from "./measurements.ts";
 import { createTracing } from "./tracing.ts";
 
 export interface OtlpOptions {
-  /** Without the paths of traces and metrics. */
+  /** endpoint is the base URL, without the paths of traces and metrics. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the gateway. */
+  /** version is the gateway's version. */
   readonly version: string;
   readonly upstreams: readonly { readonly name: string; readonly base_url: string }[];
   readonly log: Logger;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
 export interface Otlp {
   readonly observers: readonly Observer[];
-  /** Sends what is left, and stops. */
+  /** close exports what is left, and stops. */
   close(): Promise<void>;
 }
 
-/** How long the endpoint may take for one batch. */
+/** timeoutMillis is the longest that the endpoint may take for a batch. */
 const timeoutMillis = 2000;
 const closeMs = 2000;
 const warningEveryMs = 60_000;
@@ -56,18 +56,18 @@ export function startOtlp({ endpoint, headers, version, upstreams, log, clock }:
     .merge(resourceFromAttributes({ "service.name": name, "service.version": version }))
     .merge(resourceFromAttributes({ "service.instance.id": randomUUID() }))
     .merge(detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] }));
-  // A caller that began the trace says whether it is kept, and without one it is: that is the provider's own choice.
+  // The caller that began a trace decides whether it is sampled; new traces are. That is the provider's default.
   const traces = new TracerProvider({
     resource,
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: telling(new OTLPTraceExporter(target("traces")), warn),
+        exporter: reportingFailures(new OTLPTraceExporter(target("traces")), warn),
         maxQueueSize: 8192,
         maxExportBatchSize: 256,
       }),
     ],
   });
-  const exporter = telling(new OTLPMetricExporter(target("metrics")), warn);
+  const exporter = reportingFailures(new OTLPMetricExporter(target("metrics")), warn);
   const metrics = new MeterProvider({ resource, readers: [new PeriodicExportingMetricReader({ exporter })] });
   const addresses = addressesOf(upstreams);
   return {
@@ -75,7 +75,7 @@ export function startOtlp({ endpoint, headers, version, upstreams, log, clock }:
       createTracing({ tracer: traces.getTracer(name, version), addresses, clock }),
       createMeasurements(metrics.getMeter(name, version), addresses),
     ],
-    close: () => atMost(closeMs, [traces.shutdown(), metrics.shutdown()]),
+    close: () => settledWithin(closeMs, [traces.shutdown(), metrics.shutdown()]),
   };
 }
 
@@ -83,8 +83,8 @@ interface Exporter<I> {
   export(items: I, done: (result: { readonly code: number; readonly error?: Error }) => void): void;
 }
 
-/** Has every failure of the exporter told: the SDK itself is silent. */
-function telling<I, E extends Exporter<I>>(exporter: E & Exporter<I>, failed: (error?: Error) => void): E {
+/** reportingFailures reports every failure of the exporter: the SDK itself is silent. */
+function reportingFailures<I, E extends Exporter<I>>(exporter: E & Exporter<I>, failed: (error?: Error) => void): E {
   const send = exporter.export.bind(exporter);
   exporter.export = (items, done) =>
     send(items, (result) => {
@@ -105,8 +105,8 @@ function warningNowAndThen(log: Logger, clock: () => number): (error?: Error) =>
   };
 }
 
-/** Resolves when all are over, well or not, or the time is. */
-async function atMost(ms: number, endings: readonly Promise<unknown>[]): Promise<void> {
+/** settledWithin resolves when all promises have settled, or after `ms`. */
+async function settledWithin(ms: number, endings: readonly Promise<unknown>[]): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
   await Promise.race([Promise.allSettled(endings), late]);

@@ -1,11 +1,9 @@
-/**
- * What Prometheus knows of any process: memory, processor, event loop, garbage. Under the names that it has everywhere.
- */
+/** Registers Prometheus's standard metrics of a process: memory, CPU, event loop, garbage collection. */
 import { collectDefaultMetrics, Registry } from "prom-client";
 
 /**
- * What is watched for them is watched until the process ends, so there is one registry of them, made when first asked for,
- * for all gateways in it.
+ * registry is shared by all gateways of the process and created on first use: its observers run until the process
+ * ends.
  */
 let registry: Registry | undefined;
 
@@ -17,7 +15,7 @@ export function processMetrics(): Registry {
   return registry;
 }
 
-/** Of what Node does not document, and what is named against Prometheus's own rules. */
+/** leftOut are metrics that Node does not document, or whose names break Prometheus's own rules. */
 const leftOut = [
   "nodejs_active_handles",
   "nodejs_active_handles_total",

@@ -1,28 +1,28 @@
 /**
- * Where Prometheus reads metrics: `GET /metrics`, at an address of its own. Nothing else is served there, and there is no
- * credential: the address is for the operator alone.
+ * Serves metrics to Prometheus: `GET /metrics` on a listener of its own. It serves nothing else and needs no
+ * credential: the address must be reachable for the operator only.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface ScrapeOptions {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** port 0 takes any free port. */
   readonly port: number;
-  /** Writes all metrics. */
+  /** read returns all metrics as text. */
   readonly read: () => Promise<string>;
   readonly contentType: string;
-  /** Told why they could not be written. */
+  /** onError gets the cause when metrics cannot be read. */
   readonly onError: (error: unknown) => void;
 }
 
 export interface Scrape {
   readonly port: number;
-  /** Resolves when the address is free; who still reads is cut off. */
+  /** close resolves when the address is free; it cuts open connections. */
   close(): Promise<void>;
 }
 
-/** Throws where the address cannot be listened on. */
+/** serveMetrics throws if it cannot listen on the address. */
 export async function serveMetrics(options: ScrapeOptions): Promise<Scrape> {
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 10_000 }, (req, res) => {
     void answer(req, res, options);
@@ -56,7 +56,7 @@ async function answer(req: IncomingMessage, res: ServerResponse, options: Scrape
   }
 }
 
-/** Node leaves out the body where HEAD was asked. */
+/** Node omits the body of an answer to HEAD. */
 function write(res: ServerResponse, status: number, text: string, contentType = "text/plain; charset=utf-8"): void {
   const body = Buffer.from(text);
   res.writeHead(status, { "content-type": contentType, "content-length": body.length });

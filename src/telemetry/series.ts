@@ -1,7 +1,7 @@
 /**
- * Counters and histograms for what every call counts. prom-client's own write out a call's labels to find their series, each
- * time anew; these go from label to label, and who counts under the same labels again keeps the place that was found.
- * prom-client still writes them out: in its registry they look like its own.
+ * Counters and histograms for the metrics of every call. prom-client's own serialise a call's labels to find their
+ * series on each call; these look them up label by label, and `bind` keeps the series that was found. In prom-client's
+ * registry they look like its own.
  */
 import type { Metric, Registry } from "prom-client";
 
@@ -14,16 +14,16 @@ interface MetricInit<L extends string> {
 
 type Labels<L extends string> = Readonly<Record<L, string>>;
 
-/** Where something is counted under the same labels. It is told of from the first time on that it is. */
-export interface Place {
-  /** Adds to a counter; has a histogram see a value. */
+/** BoundSeries is a series bound to its labels. It is exported once it has been used. */
+export interface BoundSeries {
+  /** add increases a counter, or observes a value in a histogram. */
   add(value: number): void;
 }
 
 export interface Counter<L extends string> {
   inc(labels: Labels<L>, by?: number): void;
-  /** For who counts there often: its labels are looked for once. */
-  place(labels: Labels<L>): Place;
+  /** bind returns the series with these labels, for repeated use. */
+  bind(labels: Labels<L>): BoundSeries;
 }
 
 export function createCounter<L extends string>(init: MetricInit<L>): Counter<L> {
@@ -31,7 +31,7 @@ export function createCounter<L extends string>(init: MetricInit<L>): Counter<L>
   register(init, "counter", () => series.all().map(({ labels, tally: { value } }) => ({ labels, value })));
   return {
     inc: (labels, by = 1) => series.at(labels).add(by),
-    place: (labels) => new FoundPlace(series, labels),
+    bind: (labels) => new LazyBoundSeries(series, labels),
   };
 }
 
@@ -45,15 +45,15 @@ class Count {
 
 export interface Histogram<L extends string> {
   observe(labels: Labels<L>, value: number): void;
-  place(labels: Labels<L>): Place;
+  bind(labels: Labels<L>): BoundSeries;
 }
 
-/** `buckets` are the upper bounds, each above the one before. */
+/** createHistogram creates a histogram. `buckets` are the upper bounds, ascending. */
 export function createHistogram<L extends string>(
   init: MetricInit<L> & { readonly buckets: readonly number[] },
 ): Histogram<L> {
   const { name, labelNames, buckets } = init;
-  const series = createSeries(labelNames, () => new Spread(buckets));
+  const series = createSeries(labelNames, () => new BucketCounts(buckets));
   const bucket = (labels: Labels<L>, le: number | string, value: number) => {
     return { metricName: `${name}_bucket`, labels: { le, ...labels }, value };
   };
@@ -69,11 +69,11 @@ export function createHistogram<L extends string>(
   );
   return {
     observe: (labels, value) => series.at(labels).add(value),
-    place: (labels) => new FoundPlace(series, labels),
+    bind: (labels) => new LazyBoundSeries(series, labels),
   };
 }
 
-class Spread {
+class BucketCounts {
   readonly #bounds: readonly number[];
   readonly counts: number[];
   sum = 0;
@@ -89,7 +89,7 @@ class Spread {
     this.count++;
     let i = 0;
     while (i < this.counts.length && value > (this.#bounds[i] as number)) i++;
-    // What is above the last bound is in the count alone.
+    // Values above the last bound are in `count` only.
     if (i < this.counts.length) (this.counts[i] as number)++;
   }
 }
@@ -98,7 +98,7 @@ function total(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** What a registry asks of a metric. */
+/** register adds a metric to the registry, with the interface that the registry expects. */
 function register(
   { registry, name, help, labelNames }: MetricInit<string>,
   type: "counter" | "histogram",
@@ -108,27 +108,27 @@ function register(
   registry.registerMetric(metric as unknown as Metric);
 }
 
-/** A step on the way from label to label; where the way ends it has a tally. */
-interface Step<T> {
-  readonly next: Map<string, Step<T>>;
+/** LabelNode is a node of the tree of labels. The leaves have a tally. */
+interface LabelNode<T> {
+  readonly next: Map<string, LabelNode<T>>;
   tally?: T;
 }
 
 interface Series<L extends string, T> {
-  /** Returns the tally of these labels, which is new where there was none. */
+  /** at returns the tally of these labels; it creates one if there is none. */
   at(labels: Labels<L>): T;
-  /** In the order in which they came to be. */
+  /** all returns the series in the order of their creation. */
   all(): readonly { readonly labels: Labels<L>; readonly tally: T }[];
 }
 
 function createSeries<L extends string, T>(labelNames: readonly L[], newTally: () => T): Series<L, T> {
-  const start: Step<T> = { next: new Map() };
+  const start: LabelNode<T> = { next: new Map() };
   const all: { readonly labels: Labels<L>; readonly tally: T }[] = [];
   return {
     all: () => all,
     at(labels) {
       let step = start;
-      for (const name of labelNames) step = step.next.get(labels[name]) ?? stepAfter(step, labels[name]);
+      for (const name of labelNames) step = step.next.get(labels[name]) ?? addLabelNode(step, labels[name]);
       if (step.tally) return step.tally;
       step.tally = newTally();
       all.push({ labels, tally: step.tally });
@@ -137,19 +137,19 @@ function createSeries<L extends string, T>(labelNames: readonly L[], newTally: (
   };
 }
 
-function stepAfter<T>({ next }: Step<T>, label: string): Step<T> {
-  const step: Step<T> = { next: new Map() };
+function addLabelNode<T>({ next }: LabelNode<T>, label: string): LabelNode<T> {
+  const step: LabelNode<T> = { next: new Map() };
   next.set(label, step);
   return step;
 }
 
-/** Looks for its tally when it is counted there for the first time. */
-class FoundPlace<L extends string> implements Place {
-  readonly #series: Series<L, Place>;
+/** LazyBoundSeries looks up its tally on first use. */
+class LazyBoundSeries<L extends string> implements BoundSeries {
+  readonly #series: Series<L, BoundSeries>;
   readonly #labels: Labels<L>;
-  #tally: Place | undefined;
+  #tally: BoundSeries | undefined;
 
-  constructor(series: Series<L, Place>, labels: Labels<L>) {
+  constructor(series: Series<L, BoundSeries>, labels: Labels<L>) {
     this.#series = series;
     this.#labels = labels;
   }

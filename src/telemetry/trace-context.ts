@@ -1,14 +1,14 @@
 /**
- * Reads where a call belongs among traces from its headers, and writes the headers that tell the next. What is malformed is
- * as if it were not there. Source: W3C Trace Context, level 1.
+ * Reads a call's trace context from its headers, and writes the headers for the next server. A malformed context is
+ * ignored. Source: W3C Trace Context, level 1.
  */
 import { createTraceState, isSpanContextValid, type SpanContext, TraceFlags } from "@opentelemetry/api";
 import type { AnswerHeaders, Arrival } from "../call/call.ts";
 
-/** Version, trace, span, flags; later versions may have more behind them. */
+/** form is version, trace, span and flags; later versions may append more. */
 const form = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
-/** Returns the span that the caller made the call in. */
+/** parentOf returns the caller's span. */
 export function parentOf(header: Arrival["header"]): SpanContext | undefined {
   const written = header("traceparent");
   if (written === undefined) return undefined;
@@ -21,7 +21,7 @@ export function parentOf(header: Arrival["header"]): SpanContext | undefined {
   return isSpanContextValid(context) ? context : undefined;
 }
 
-/** `tracestate` is handed on as it came: the gateway has nothing to add. */
+/** headersOf passes `tracestate` on unchanged: the gateway adds nothing to it. */
 export function headersOf({ traceId, spanId, traceFlags }: SpanContext, tracestate: string | undefined): AnswerHeaders {
   const traceparent = `00-${traceId}-${spanId}-${traceFlags & TraceFlags.SAMPLED ? "01" : "00"}`;
   return tracestate === undefined ? { traceparent } : { traceparent, tracestate };

@@ -1,9 +1,10 @@
 /**
- * Traces every call as OpenTelemetry has it: a span for the call, below the caller's own where that is told, and one below it
- * for each attempt at an upstream, which is told in turn. Whether a trace is kept is the caller's to say who began it.
+ * Traces every call with OpenTelemetry: a span for the call, below the caller's own if it sent one, and a child span
+ * for each attempt, whose context is sent to the upstream. The caller that began a trace decides whether it is
+ * sampled.
  *
- * Spans are ended when the call is over, by the moments that its facts have. An upstream's failure is told in the gateway's
- * own words, and a refusal by the word of its reason: its message may quote the caller.
+ * Spans end when the call is over, with the times in its record. An upstream's failure is described by the
+ * gateway's own message, and a refusal by its reason: its message may quote the caller.
  */
 import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
 import type { Arrival } from "../call/call.ts";
@@ -23,7 +24,7 @@ import { headersOf, parentOf } from "./trace-context.ts";
 export interface TracingOptions {
   readonly tracer: Tracer;
   readonly addresses: Addresses;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
@@ -33,7 +34,7 @@ export function createTracing({ tracer, addresses, clock }: TracingOptions): Obs
       call.record.trace = beginTrace(tracer, addresses, call, clock());
     },
     ended(call) {
-      // Who is refused at the door never began. Nobody else sets what `began` set.
+      // A call refused at the door has no span. Only `began` sets `trace`.
       const begun = call.record.trace as OpenTrace | undefined;
       (begun ?? beginTrace(tracer, addresses, call.arrival, call.begunAt)).end(call);
     },
@@ -41,7 +42,7 @@ export function createTracing({ tracer, addresses, clock }: TracingOptions): Obs
 }
 
 interface OpenTrace extends CallTrace {
-  /** Ends the call's span, and those of its attempts. */
+  /** end ends the call's span and those of its attempts. */
   end(call: EndedCall): void;
 }
 
@@ -88,7 +89,7 @@ function endCall(span: Span, call: EndedCall): void {
     span.setAttributes(callAttributes(call));
   } else if (error !== undefined) span.setAttribute("error.type", error);
   span.setAttributes(callDetails(call));
-  // What the caller did wrong is no error of the server's.
+  // A caller's mistake is not an error of the server.
   if (refusal && error !== undefined && refusal.status >= 500) {
     span.setStatus({ code: SpanStatusCode.ERROR, message: error });
   }

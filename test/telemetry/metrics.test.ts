@@ -346,7 +346,7 @@ describe("without a gateway", () => {
   test("a place is told of from its first count on, and shares its labels' count with others", async () => {
     const registry = new Registry();
     const counter = createCounter({ registry, name: "calls_total", help: "Calls.", labelNames: ["rpc"] });
-    const [one, same] = [counter.place({ rpc: "A" }), counter.place({ rpc: "A" })];
+    const [one, same] = [counter.bind({ rpc: "A" }), counter.bind({ rpc: "A" })];
     expect(read(await registry.metrics()).value("calls_total", { rpc: "A" })).toBeUndefined();
     one.add(0);
     expect(read(await registry.metrics()).value("calls_total", { rpc: "A" })).toBe(0);

@@ -1,4 +1,4 @@
-/** Accounts, tiers and ledger entries, as messages tell of them. */
+/** Builds the API messages of accounts, tiers and ledger entries from their rows. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {

@@ -1,4 +1,7 @@
-/** The caller's account: its balance, tier and rate, its ledger, the models it may call, and the redeem codes it claims. */
+/**
+ * AccountService: the caller's own account with its tier and rate limit, its ledger, the models it may call, and the
+ * redeem codes it claims.
+ */
 import {
   type AccountService,
   GetAccountResponseSchema,
@@ -26,13 +29,13 @@ export interface AccountParts {
   readonly entries: EntryStore;
   readonly redeemCodes: RedeemCodeStore;
   readonly catalog: Catalog;
-  /** Lowest first. */
+  /** tiers are sorted, lowest first. */
   readonly tiers: readonly Tier[];
-  /** The unit of money, as "JPY". */
+  /** unit is the code of the unit of money, such as "JPY". */
   readonly unit: string;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
-  /** Where a caller stands with the rate of its account. */
+  /** accountRate returns the state of the rate limit of a caller's account. */
   readonly accountRate: (caller: Caller) => AccountRate | Promise<AccountRate>;
 }
 

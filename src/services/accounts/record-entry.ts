@@ -1,4 +1,4 @@
-/** How money that moved outside gets into the ledger: recharges, refunds and grants. */
+/** Records recharges, refunds and grants in the ledger. */
 import { EntryKind } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import { conflict, invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
@@ -8,16 +8,16 @@ import type { EntryStore, LedgerEntry } from "../../storage/money/entries.ts";
 export interface RecordEntryInit {
   readonly accountId: string;
   readonly kind: EntryKind;
-  /** In millionths of the unit, more than 0. */
+  /** amount is in millionths of the unit, more than 0. */
   readonly amount: number;
   readonly note: string | null;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 
 const recordable = [EntryKind.RECHARGE, EntryKind.REFUND, EntryKind.GRANT] as const;
 
-/** Throws a Refusal for what cannot be recorded; then nothing is. */
+/** recordEntry records an entry. Throws a Refusal if it cannot be recorded; then nothing is written. */
 export function recordEntry(entries: EntryStore, init: RecordEntryInit): LedgerEntry {
   const { accountId, amount, now } = init;
   const kind = recordable.find((one) => one === init.kind);

@@ -1,7 +1,8 @@
 /**
- * Redeem codes: `XXXXX-XXXXX-XXXXX-XXXXX`, 100 random bits in Crockford's base 32, kept only as SHA-256.
+ * Redeem codes: `XXXXX-XXXXX-XXXXX-XXXXX`, 100 random bits in Crockford's base 32. Only the SHA-256 is stored.
  *
- * A person may type one: case, hyphens and spaces do not matter, and a letter that looks like a digit is that digit.
+ * People type codes by hand: case, hyphens and spaces are ignored, and letters that look like a digit count as that
+ * digit.
  */
 import { hash, randomBytes } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -13,16 +14,16 @@ import type { NewRedeemCode, RedeemCode, RedeemCodeStore } from "../../storage/m
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 export interface BatchInit {
-  /** What each is worth, in millionths of the unit. */
+  /** amount is the value of each code, in millionths of the unit. */
   readonly amount: number;
   readonly count: number;
-  /** Milliseconds since 1970; null for never. */
+  /** expiresAt is in milliseconds since 1970; null for never. */
   readonly expiresAt: number | null;
   readonly note: string | null;
   readonly now: number;
 }
 
-/** Makes and keeps a batch. The codes are returned here and never again. */
+/** issueRedeemCodes creates and stores a batch. It returns the codes; they cannot be read again. */
 export function issueRedeemCodes(store: RedeemCodeStore, init: BatchInit): { batchId: string; codes: string[] } {
   const { amount, count, expiresAt, note, now } = init;
   const batchId = newId("bat", now);
@@ -49,7 +50,7 @@ function newCode(): string {
   return letters.replace(/.{5}(?!$)/g, "$&-");
 }
 
-/** Returns what is kept of a code, however it was typed. */
+/** hashRedeemCode returns the stored hash of a code, whatever its case and separators. */
 export function hashRedeemCode(text: string): string {
   const normal = text.toUpperCase().replace(/[\s-]/g, "").replaceAll("O", "0").replace(/[IL]/g, "1");
   return hash("sha256", normal, "hex");

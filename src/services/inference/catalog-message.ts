@@ -1,4 +1,4 @@
-/** A model of the catalogue, as messages tell of it. */
+/** Builds the API messages of the catalogue's models and prices. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type CatalogModelSchema, ModelKind, type ModelPriceSchema } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import { modes, type Price, type RateCard, type Rates } from "../../call/price.ts";
@@ -10,7 +10,9 @@ const kinds: Readonly<Record<Model["kind"], ModelKind>> = {
   speech: ModelKind.SPEECH,
 };
 
-/** `mayCallUnpriced` says whether the account may call a model that has no price. */
+/**
+ * catalogMessage builds a model's message. `mayCallUnpriced` is whether the account may call a model without a price.
+ */
 export function catalogMessage(model: Model, mayCallUnpriced: boolean): MessageInitShape<typeof CatalogModelSchema> {
   const { id, aliases, family, vendor, contextWindow, maxOutputTokens, price } = model;
   return {

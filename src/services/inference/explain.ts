@@ -1,4 +1,4 @@
-/** What would become of a request, told without sending it. */
+/** ExplainCall: describes how the gateway would handle a request, without sending it. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   type ExplainCallRequestSchema,
@@ -26,13 +26,16 @@ import { ratesMessage } from "./catalog-message.ts";
 export interface ExplainParts {
   readonly explain: Explain;
   readonly accountRate: (caller: Caller) => Promise<AccountRate>;
-  /** Counts the calls that wait for a place at an upstream. */
+  /** queued returns the number of calls queued for an upstream. */
   readonly queued: (upstream: string) => number;
 }
 
 const defaultPath = "/v1/chat/completions";
 
-/** `prepare` is what the service does to a request of each operation before the model call. */
+/**
+ * explainMethod returns the RPC's handler. `prepare` does to a request what the service does before the model call, by
+ * operation.
+ */
 export function explainMethod({ explain, accountRate, queued }: ExplainParts, prepare: Prepare) {
   return async (call: Call<typeof ExplainCallRequestSchema>): Promise<Answer<typeof ExplainCallResponseSchema>> => {
     const { path = defaultPath, strict } = call.request.message();
@@ -54,12 +57,14 @@ export function explainMethod({ explain, accountRate, queued }: ExplainParts, pr
   };
 }
 
-/** As it came, for its length and its every byte may count. */
+/** textOf returns the request's original bytes: its length and every byte can matter. */
 function textOf(request: Wire<typeof ExplainCallRequestSchema>): Buffer {
   return valueText(request.bytes(), "request") ?? Buffer.from(JSON.stringify(request.json().request));
 }
 
-/** Unless the request says it, the header of the call that asks for the explanation does. */
+/**
+ * headerWith overrides `x-gateway-strict` with the request's `strict`; if that is unset, the call's own header stands.
+ */
 function headerWith(header: Call["header"], strict: boolean | undefined): Call["header"] {
   if (strict === undefined) return header;
   return (name) => (name === "x-gateway-strict" ? (strict ? "true" : undefined) : header(name));

@@ -1,4 +1,4 @@
-/** The model endpoints: each names its operation and leaves the rest to the pipeline. */
+/** InferenceService: each model endpoint names its operation and calls the pipeline. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { SpeechChunkSchema } from "../../../gen/modelgateway/v1/speech_pb.ts";
@@ -18,7 +18,7 @@ export interface InferenceParts {
   readonly catalog: Catalog;
   readonly complete: Complete;
   readonly explain: ExplainParts;
-  /** What is meant where a request names no model and need not; else the catalogue's first of the kind. */
+  /** defaultModels are used when a request names no model and need not. Default: the catalogue's first of the kind. */
   readonly defaultModels: { readonly completion?: string | undefined; readonly embedding?: string | undefined };
 }
 
@@ -51,7 +51,7 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
     ...responseMethods({ ...responses, complete, catalog }),
     createSpeech: (call) => complete("speech", "whole", call),
     async streamSpeech(call) {
-      return named(await complete("speech", "stream", call));
+      return withEventTypes(await complete("speech", "stream", call));
     },
     explainCall: explainMethod(parts.explain, async (asked, call) => {
       if (asked === "responses") return prepareResponse(call, responses);
@@ -67,10 +67,13 @@ function firstOf(catalog: Catalog, kind: Model["kind"]): string {
   return catalog.list().find((model) => model.kind === kind)?.id ?? "";
 }
 
-/** By the operation: what stands at this moment for what its request lacks. */
+/**
+ * Defaults returns the values for fields that a request lacks, by operation. They are functions because the catalogue
+ * changes.
+ */
 type Defaults = Readonly<Record<"completions" | "embeddings", () => Readonly<Record<string, string>>>>;
 
-/** What SPEC calls optional is never refused for being absent: these values stand for it. */
+/** withDefaults fills in missing fields. SPEC makes them optional, so a request is never refused for lacking one. */
 function withDefaults<I extends DescMessage>(
   catalog: Catalog,
   call: Call<I>,
@@ -80,17 +83,17 @@ function withDefaults<I extends DescMessage>(
   const values = valuesNow();
   const missing = Object.entries(values).filter(([key]) => (json[key] ?? null) === null);
   const model = missing.find(([key]) => key === "model")?.[1];
-  // Who named none is not told which it is.
+  // The refusal names no model: the caller did not choose one.
   if (model) authorizeModel(call.caller, catalog.get(model), undefined);
   return missing.length === 0 ? call : { ...call, request: call.request.with(Object.fromEntries(missing)) };
 }
 
-/** Says of every piece of audio which event it is. */
-function named(answer: Answer<typeof SpeechChunkSchema>): Answer<typeof SpeechChunkSchema> {
-  return answer.kind === "stream" ? { ...answer, frames: namedFrames(answer.frames) } : answer;
+/** withEventTypes sets the event type of every chunk of audio. */
+function withEventTypes(answer: Answer<typeof SpeechChunkSchema>): Answer<typeof SpeechChunkSchema> {
+  return answer.kind === "stream" ? { ...answer, frames: framesWithEventTypes(answer.frames) } : answer;
 }
 
-async function* namedFrames(frames: Frames<typeof SpeechChunkSchema>): Frames<typeof SpeechChunkSchema> {
+async function* framesWithEventTypes(frames: Frames<typeof SpeechChunkSchema>): Frames<typeof SpeechChunkSchema> {
   for await (const batch of frames) {
     yield batch.map((frame) => {
       const message = frame.message();

@@ -1,4 +1,4 @@
-/** The models that a key may call, as both families list them. */
+/** ListModels and GetModel: the models that a key may call, in a form that serves both families. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type ListModelsRequest,
@@ -17,38 +17,38 @@ export function listModels(
   { limit, afterId, beforeId }: ListModelsRequest,
 ): Answer<typeof ListModelsResponseSchema> {
   const all = catalog.list().filter((model) => mayUse(caller, model));
-  const from = afterId === undefined ? 0 : placeOf(all, "after_id", afterId) + 1;
-  const rest = all.slice(from, beforeId === undefined ? undefined : placeOf(all, "before_id", beforeId));
-  // Who goes backwards gets those just before.
+  const from = afterId === undefined ? 0 : indexOf(all, "after_id", afterId) + 1;
+  const rest = all.slice(from, beforeId === undefined ? undefined : indexOf(all, "before_id", beforeId));
+  // Paging backwards returns the models just before `before_id`.
   const page = beforeId === undefined ? rest.slice(0, limit) : rest.slice(-(limit ?? rest.length));
   const [first, last] = [page[0]?.id, page.at(-1)?.id];
   const message = create(ListModelsResponseSchema, {
     object: "list",
-    data: page.map(listed),
+    data: page.map(modelInit),
     hasMore: page.length < rest.length,
     ...(first === undefined || last === undefined ? {} : { firstId: first, lastId: last }),
   });
   const body = Wire.ofMessage(ListModelsResponseSchema, message);
-  // Anthropic's clients want the keys on an empty page, too.
+  // Anthropic's clients expect the keys on an empty page, too.
   return { kind: "whole", body: first === undefined ? body.with({ first_id: null, last_id: null }) : body };
 }
 
-/** Throws a Refusal where no such model is listed. */
-function placeOf(models: readonly Model[], param: string, id: string): number {
+/** indexOf throws a Refusal if no listed model has the id. */
+function indexOf(models: readonly Model[], param: string, id: string): number {
   const place = models.findIndex((model) => model.id === id);
   if (place === -1) throw invalidValue(param, "no model in the list has this id");
   return place;
 }
 
-/** Throws a Refusal for a model that is not served, or not to this key. */
+/** getModel throws a Refusal for a model that is not served, or that the key may not call. */
 export function getModel(catalog: Catalog, caller: Caller, id: string): Answer<typeof ModelSchema> {
   const model = catalog.get(id);
   if (!mayUse(caller, model)) throw modelNotFound(id);
-  const message = create(ModelSchema, listed(model));
+  const message = create(ModelSchema, modelInit(model));
   return { kind: "whole", body: Wire.ofMessage(ModelSchema, message) };
 }
 
-function listed(model: Model): MessageInitShape<typeof ModelSchema> {
+function modelInit(model: Model): MessageInitShape<typeof ModelSchema> {
   const { contextWindow, maxOutputTokens } = model;
   return {
     id: model.id,

@@ -1,4 +1,7 @@
-/** Which calls of models may be repeated under an Idempotency-Key: all that cost, but for summaries of conversations. */
+/**
+ * Wraps the model calls that can be replayed under an Idempotency-Key: all that are charged, except the compaction of
+ * conversations.
+ */
 import type { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import type { Handler, ServiceImplementation } from "../../call/call.ts";
 import type { Replays } from "../../pipeline/replay/replay.ts";

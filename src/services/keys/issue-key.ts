@@ -1,4 +1,4 @@
-/** How an API key is made: by its account's administrators, by the operator, and for the demo alike. */
+/** Creates API keys, for administrators of the account, for the operator and for the demo. */
 import { conflict } from "../../call/refusals.ts";
 import { newId } from "../../runtime/ids.ts";
 import { hashKeySecret, maskKeySecret, newKeySecret } from "../../runtime/secrets.ts";
@@ -8,19 +8,22 @@ export interface IssueKeyInit {
   readonly accountId: string;
   readonly name: string;
   readonly admin: boolean;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
-  /** What it may spend in its life, in millionths of the unit. Default: no limit of its own. */
+  /** creditLimit is the most that the key may spend, in millionths of the unit. Default: no limit of its own. */
   readonly creditLimit?: number | null | undefined;
-  /** The models that it may use, as a JSON list of ids and `family:name`. Default: all. */
+  /** models are the permitted models as a JSON list of ids and `family:name`. Default: all. */
   readonly models?: string | null | undefined;
-  /** From when on it is refused, in milliseconds since 1970. Default: never. */
+  /** expiresAt is in milliseconds since 1970. Default: never. */
   readonly expiresAt?: number | null | undefined;
-  /** How many keys the account may have. */
+  /** maxKeys is the most keys of an account. */
   readonly maxKeys?: number | undefined;
 }
 
-/** Makes and keeps a key. The secret is returned here and never again. Throws a Refusal where the account is full. */
+/**
+ * issueKey creates and stores a key. It returns the secret, which cannot be read again. Throws a Refusal if the
+ * account has all the keys it may have.
+ */
 export function issueKey(keys: KeyStore, init: IssueKeyInit): { key: ApiKey; secret: string } {
   const { creditLimit = null, models = null, expiresAt = null, maxKeys = defaultMaxKeys } = init;
   const secret = newKeySecret();

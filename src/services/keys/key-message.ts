@@ -1,10 +1,10 @@
-/** A key as its account sees it: the secret in the answer that made it, and masked in every other. */
+/** Builds the API message of a key: with the secret in the answer that created it, masked everywhere else. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ApiKeySchema } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import type { ApiKey } from "../../storage/keys.ts";
 
-/** `now` is in milliseconds since 1970. */
+/** keyMessage builds a key's message. `now` is in milliseconds since 1970. */
 export function keyMessage(key: ApiKey, now: number, secret?: string): MessageInitShape<typeof ApiKeySchema> {
   const previousUntil = key.previous_expires_at;
   return {

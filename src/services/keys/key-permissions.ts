@@ -1,20 +1,20 @@
 /**
- * Which models a key may use, as a request says it: a list, a text that holds the JSON of one, or a single entry.
+ * Parses the models that a key may use: a list, a string with the JSON of one, or a single entry.
  *
- * What is kept are ids of models that are served and `family:name`, each once. What is neither is refused by its name: a
- * misspelt permission would otherwise be found when the key is refused what it was made for.
+ * Stored are ids of served models and `family:name`, without duplicates. Unknown names are refused: a misspelt
+ * permission would otherwise only show when the key's first call is refused.
  */
 import type { ModelPermissions } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import { invalidValue } from "../../call/refusals.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 
-/** As the contract bounds a list; what comes as a text has not met that bound. */
+/** maxEntries is the contract's limit of a list. A list sent as a string has not been checked against it. */
 const maxEntries = 1000;
 const maxLength = 210;
 
 const familyPrefix = "family:";
 
-/** Returns the permissions as they are kept: a JSON list, or null for all models. Throws a Refusal. */
+/** readPermissions returns the permissions as stored: a JSON list, or null for all models. Throws a Refusal. */
 export function readPermissions({ models }: ModelPermissions, catalog: Catalog): string | null {
   const entries = models.case === "list" ? models.value.entries : entriesOf(models.value ?? "");
   const names = entries.map((entry, i) => nameOf(entry, `models[${i}]`, catalog));
@@ -39,7 +39,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Returns the name under which the entry is kept. */
+/** nameOf returns the stored name of an entry. */
 function nameOf(entry: unknown, param: string, catalog: Catalog): string {
   if (typeof entry !== "string" || entry === "" || entry.length > maxLength || !entry.isWellFormed()) {
     throw invalidValue(param, `expected a text of 1 to ${maxLength} characters`);

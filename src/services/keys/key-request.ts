@@ -1,7 +1,6 @@
 /**
- * What requests say of a key beyond what their contract can check: bounds in time, and nothing that no field names.
- *
- * Elsewhere an unknown field goes on to the upstream; here it would be lost, and its sender think it obeyed.
+ * Checks requests about keys beyond their contract: times, and unknown fields. Other services pass an unknown field on
+ * to the upstream; here it would be lost although the caller expects it to take effect.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -11,10 +10,10 @@ import type { KeyChange } from "../../storage/keys.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { readPermissions } from "./key-permissions.ts";
 
-/** The last millisecond that RFC 3339 can write. */
+/** endOfTime is the last millisecond that RFC 3339 can express. */
 const endOfTime = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Throws a Refusal for what no field names. In fields that are `nullable`, null is as good as nothing. */
+/** refuseUnknown throws a Refusal for unknown fields. Fields in `nullable` may be null. */
 export function refuseUnknown(extra: JsonObject | undefined, nullable: readonly string[] = []): void {
   for (const [key, value] of Object.entries(extra ?? {})) {
     if (value === null && nullable.includes(key)) continue;
@@ -28,13 +27,15 @@ export function refuseUnknown(extra: JsonObject | undefined, nullable: readonly 
   }
 }
 
-/** Returns the limit, in millionths of the unit; null where there is none, undefined where the request does not say. */
+/**
+ * readCreditLimit returns the limit in millionths of the unit: null for no limit, undefined if the request omits it.
+ */
 export function readCreditLimit(limit: CreditLimit | undefined): number | null | undefined {
   if (!limit) return undefined;
   return limit.amount === undefined ? null : Number(limit.amount);
 }
 
-/** Returns the moment, in milliseconds since 1970; null for never, undefined where the request does not say. */
+/** readExpiry returns the time in milliseconds since 1970: null for never, undefined if the request omits it. */
 export function readExpiry(expiry: Expiry | undefined, now: number): number | null | undefined {
   if (!expiry) return undefined;
   if (!expiry.at) return null;
@@ -44,7 +45,7 @@ export function readExpiry(expiry: Expiry | undefined, now: number): number | nu
   return at;
 }
 
-/** What the request leaves out is left out here too. Throws a Refusal. */
+/** readChange returns the fields that the request sets, without those it omits. Throws a Refusal. */
 export function readChange(request: UpdateKeyRequest, catalog: Catalog, now: number): KeyChange {
   const { name, creditLimit, models, expiresAt, disabled, extra } = request;
   refuseUnknown(extra);

@@ -1,9 +1,8 @@
 /**
- * API keys: an account's own, made and changed by its administrator keys. Another account's are not seen here: their ids
- * are as unknown as those that never were.
+ * KeyService: the API keys of the caller's account. Keys of other accounts are reported as unknown.
  *
- * The administrator privilege is a field of SetAdministrator alone, which only a session may call: nothing that an API key
- * can send grants it.
+ * The administrator privilege is a field of SetAdministrator alone, which only a session may call: no request by an
+ * API key can grant it.
  */
 
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -26,7 +25,7 @@ import { hashKeySecret, maskKeySecret, newKeySecret } from "../../runtime/secret
 import type { IdempotencyStore } from "../../storage/answers/idempotency.ts";
 import type { ApiKey, KeyStore } from "../../storage/keys.ts";
 import type { Catalog } from "../../targets/catalog.ts";
-import { type Made, makeOnce } from "../idempotency.ts";
+import { createOnce, type OnceResult } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
 import { issueKey } from "./issue-key.ts";
@@ -40,22 +39,25 @@ export interface KeyParts {
   readonly keys: KeyStore;
   readonly idempotency: IdempotencyStore;
   readonly catalog: Catalog;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
-  /** How many keys an account may have. */
+  /** maxKeys is the most keys of an account. */
   readonly maxKeys: number;
-  /** The unit of money, as "JPY". */
+  /** unit is the code of the unit of money, such as "JPY". */
   readonly unit: string;
-  /** Where a caller stands with the rate of its account. */
+  /** accountRate returns the state of the rate limit of a caller's account. */
   readonly accountRate: (caller: Caller) => AccountRate | Promise<AccountRate>;
-  /** Counts a key that is made; what it returns says that none was. Throws a Refusal, now or later. */
-  readonly making: (accountId: string, method: DescMethod) => PromiseLike<() => void> | (() => void);
+  /**
+   * countCreation counts a key creation against the RPC's rate. The returned function takes the count back if no key
+   * was created. Throws or rejects with a Refusal.
+   */
+  readonly countCreation: (accountId: string, method: DescMethod) => PromiseLike<() => void> | (() => void);
 }
 
-/** More keys than an account can have. */
-const everything = 2 ** 32;
+/** noPageLimit is more keys than an account can have. */
+const noPageLimit = 2 ** 32;
 
-/** How long a secret stays valid after its rotation, where the request does not say. */
+/** defaultOverlapSeconds is how long a secret stays valid after its rotation, unless the request sets it. */
 const defaultOverlapSeconds = 86_400;
 
 export function keyService(parts: KeyParts): ServiceImplementation<typeof KeyService> {
@@ -64,7 +66,7 @@ export function keyService(parts: KeyParts): ServiceImplementation<typeof KeySer
 
 type Rpcs<M extends keyof ServiceImplementation<typeof KeyService>> = Pick<ServiceImplementation<typeof KeyService>, M>;
 
-/** The RPCs whose answers hold a secret. */
+/** secretRpcs are the RPCs whose answers contain a secret. */
 function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
   const { keys, catalog, clock, maxKeys } = parts;
   return {
@@ -73,8 +75,8 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
       const { accountId } = call.caller;
       const now = clock();
       let secret: string | undefined;
-      const giveBack = await parts.making(accountId, call.method);
-      // What is refused is refused within: a repeated request is as good as it was when it was first made.
+      const giveBack = await parts.countCreation(accountId, call.method);
+      // Checks run inside `make`: a replay must succeed even if the same request would be refused now.
       const make = () => {
         refuseUnknown(extra);
         const made = issueKey(keys, {
@@ -86,9 +88,9 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
         secret = made.secret;
         return made.key.id;
       };
-      let outcome: Made;
+      let outcome: OnceResult;
       try {
-        outcome = makeOnce(parts.idempotency, call, now, make);
+        outcome = createOnce(parts.idempotency, call, now, make);
       } finally {
         if (secret === undefined) giveBack();
       }
@@ -115,7 +117,7 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
     async listKeys({ request, caller }) {
       const { pageSize, pageToken, extra } = request.message();
       refuseUnknown(extra, ["page_size", "page_token"]);
-      const page = { pageSize: pageSize ?? everything, pageToken };
+      const page = { pageSize: pageSize ?? noPageLimit, pageToken };
       const { items, next } = await pageOf(page, "key", (last = "", limit) => keys.page(caller.accountId, last, limit));
       const now = clock();
       return whole(ListKeysResponseSchema, { keys: items.map((key) => keyMessage(key, now)), ...next });
@@ -160,7 +162,7 @@ function known<K extends ApiKey>(key: K | undefined, id: string): K {
   return key;
 }
 
-/** What is no id may be a secret, put in the wrong place: it is not repeated. */
+/** notFound does not repeat an id of the wrong form: it may be a secret in the wrong field. */
 function notFound(id: string) {
   return resourceNotFound("key", id.startsWith("key_") ? id : maskKeySecret(id));
 }

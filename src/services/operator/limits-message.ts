@@ -1,11 +1,11 @@
-/** What is in force by the configuration, as a message. */
+/** Builds the API message of the configured limits. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { DescribeLimitsResponseSchema, RpcRateSchema } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { tierMessage } from "../accounts/account-message.ts";
-import type { InForce } from "./parts.ts";
+import type { LimitsConfig } from "./parts.ts";
 
 export function limitsMessage(
-  config: InForce,
+  config: LimitsConfig,
   rpcRates: MessageInitShape<typeof RpcRateSchema>[],
 ): MessageInitShape<typeof DescribeLimitsResponseSchema> {
   const { tiers, unit, responses } = config;
@@ -21,31 +21,31 @@ export function limitsMessage(
     responsesKeepHours: responses.keepMs / 3_600_000,
     responsesMaxPerAccount: responses.maxPerAccount,
     operatorKey: config.operatorKey !== undefined,
-    ...failingOver(config),
-    ...kept(config),
+    ...failoverLimits(config),
+    ...retentionLimits(config),
   };
 }
 
-function failingOver({ retries, breaker, hedging }: InForce) {
+function failoverLimits({ retries, breaker, hedging }: LimitsConfig) {
   return {
     attempts: retries.attempts,
     retryShare: retries.share,
-    // What the message cannot count is as good as never.
+    // A larger number than the message can hold means "never" in practice.
     breakerFailures: Math.min(breaker.failures, 0xffff_ffff),
     breakerOpenSeconds: breaker.openMs / 1000,
     ...(hedging ? { hedgeAfterSeconds: hedging.afterMs / 1000, hedgeShare: hedging.share } : {}),
   };
 }
 
-function kept({ cache, retention: { requestsMs, auditMs } }: InForce) {
+function retentionLimits({ cache, retention: { requestsMs, auditMs } }: LimitsConfig) {
   return {
-    ...(cache ? cached(cache) : {}),
+    ...(cache ? cacheLimits(cache) : {}),
     ...(requestsMs === undefined ? {} : { requestsKeepDays: requestsMs / dayMs }),
     ...(auditMs === undefined ? {} : { auditKeepDays: auditMs / dayMs }),
   };
 }
 
-function cached({ maxBytes, keepMs, priceShare }: NonNullable<InForce["cache"]>) {
+function cacheLimits({ maxBytes, keepMs, priceShare }: NonNullable<LimitsConfig["cache"]>) {
   return { cacheMaxBytes: BigInt(maxBytes), cacheSeconds: keepMs / 1000, cachePriceShare: priceShare };
 }
 

@@ -1,4 +1,4 @@
-/** Accounts, as the operator makes, finds and changes them. */
+/** The operator's RPCs for accounts: create, list, update. */
 import {
   CreateAccountResponseSchema,
   ListAccountsResponseSchema,
@@ -20,7 +20,7 @@ export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpc
   const { accounts, sessions } = storage;
   const { tiers } = config;
 
-  /** Whoever of its users is signed in is so no longer, even once the account is reinstated. */
+  /** Suspending ends the sessions of the account's users; reinstating does not restore them. */
   function update(id: string, change: AccountChange): Account | "taken" | "absent" {
     return storage.transact(() => {
       const updated = accounts.update(id, change);
@@ -35,7 +35,7 @@ export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpc
       const now = clock();
       const id = newId("acc", now);
       if (!accounts.insert({ id, name, postpaid: Number(postpaid), created_at: now })) throw nameTaken(name);
-      return whole(CreateAccountResponseSchema, { account: accountMessage(knownAccount(accounts, id), tiers) });
+      return whole(CreateAccountResponseSchema, { account: accountMessage(findAccount(accounts, id), tiers) });
     },
     async listAccounts({ request }) {
       const message = request.message();
@@ -45,7 +45,7 @@ export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpc
     },
     async updateAccount({ request, caller }) {
       const { account = "", name, suspended, postpaid } = request.message();
-      const { id, suspended_at } = knownAccount(accounts, account);
+      const { id, suspended_at } = findAccount(accounts, account);
       if (suspended && caller.userId !== "" && caller.accountId === id) throw ownAccount();
       const updated = update(id, {
         ...(name === undefined ? {} : { name }),
@@ -59,8 +59,8 @@ export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpc
   };
 }
 
-/** Throws a Refusal where there is no account of this id or name. */
-export function knownAccount(accounts: AccountStore, idOrName: string): Account {
+/** findAccount throws a Refusal if no account has the id or name. */
+export function findAccount(accounts: AccountStore, idOrName: string): Account {
   const account = accounts.find(idOrName);
   if (!account) throw resourceNotFound("account", idOrName, "account");
   return account;

@@ -1,4 +1,4 @@
-/** Money that moves outside, redeem codes, and the proof that the sums hold, as the operator asks for them. */
+/** The operator's RPCs for money: ledger entries, redeem codes, reconciliation. */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { EntryKind } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import {
@@ -15,10 +15,10 @@ import { internal, invalidValue, resourceNotFound } from "../../call/refusals.ts
 import { accountMessage, entryMessage } from "../accounts/account-message.ts";
 import { recordEntry } from "../accounts/record-entry.ts";
 import { codeMessage, issueRedeemCodes } from "../accounts/redeem-codes.ts";
-import { makeOnce } from "../idempotency.ts";
+import { createOnce } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
-import { knownAccount } from "./operator-accounts.ts";
+import { findAccount } from "./operator-accounts.ts";
 import type { OperatorParts } from "./parts.ts";
 
 type Rpcs<M extends keyof ServiceImplementation<typeof OperatorService>> = Pick<
@@ -38,20 +38,20 @@ function entryRpcs({ storage, config, clock }: OperatorParts): EntryRpcs {
     async recordEntry(call) {
       const { account: named = "", kind = EntryKind.UNSPECIFIED, amount = 0n, note } = call.request.message();
       const now = clock();
-      const { id, headers } = makeOnce(idempotency, call, now, () => {
-        const { id: accountId } = knownAccount(accounts, named);
+      const { id, headers } = createOnce(idempotency, call, now, () => {
+        const { id: accountId } = findAccount(accounts, named);
         const init = { accountId, kind, amount: Number(amount), note: note || null, now };
         return recordEntry(entries, init).id;
       });
       const entry = entries.find(id);
       if (!entry) throw internal(new Error(`there is no ledger entry ${id}`));
-      const account = accountMessage(knownAccount(accounts, entry.account_id), config.tiers);
+      const account = accountMessage(findAccount(accounts, entry.account_id), config.tiers);
       return whole(RecordEntryResponseSchema, { entry: entryMessage(entry), account }, headers);
     },
     async listEntries({ request, signal }) {
       const message = request.message();
       const { account = "", kinds } = message;
-      const { id } = knownAccount(accounts, account);
+      const { id } = findAccount(accounts, account);
       const { items, next } = await pageOf(message, "led", (before, limit) =>
         entries.page(id, { kinds, before, limit }, signal),
       );

@@ -1,4 +1,4 @@
-/** Users and the links that bring them here, as the operator sees and changes them. */
+/** The operator's RPCs for users and one-time links. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   CreateLinkResponseSchema,
@@ -15,7 +15,7 @@ import { pageOf } from "../page.ts";
 import { defaultValidMs, issueLink, linkUrl } from "../people/links.ts";
 import { userMessage } from "../people/user-message.ts";
 import { whole } from "../whole.ts";
-import { knownAccount } from "./operator-accounts.ts";
+import { findAccount } from "./operator-accounts.ts";
 import type { OperatorParts } from "./parts.ts";
 
 type Rpcs = Pick<
@@ -58,7 +58,7 @@ export function operatorUsers({ storage, clock }: OperatorParts): Rpcs {
       const { id, token, expiresAt } = issueLink(links, {
         ...{ kind, email },
         userId: userId === undefined ? undefined : known(userId).id,
-        accountId: account === undefined ? undefined : knownAccount(accounts, account).id,
+        accountId: account === undefined ? undefined : findAccount(accounts, account).id,
         validMs: validSeconds === undefined ? defaultValidMs : validSeconds * 1000,
         now: clock(),
       });

@@ -1,4 +1,4 @@
-/** What the operator sees of the gateway: calls, upstreams, what is in force, and what was done. */
+/** The operator's views: calls, upstreams, limits, audit events. */
 import type { DescService } from "@bufbuild/protobuf";
 import {
   DescribeLimitsResponseSchema,
@@ -14,11 +14,11 @@ import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import { accessOf } from "../../pipeline/admit/authorize.ts";
 import { pageOf } from "../page.ts";
 import { requestMessage } from "../usage/request-message.ts";
-import { chosenBy } from "../usage/usage.ts";
+import { requestFilterOf } from "../usage/usage.ts";
 import { whole } from "../whole.ts";
-import { actMessage } from "./act-message.ts";
+import { auditEventMessage } from "./audit-event-message.ts";
 import { limitsMessage } from "./limits-message.ts";
-import { knownAccount } from "./operator-accounts.ts";
+import { findAccount } from "./operator-accounts.ts";
 import type { OperatorParts } from "./parts.ts";
 import { upstreamMessage } from "./upstream-message.ts";
 
@@ -29,13 +29,13 @@ type Rpcs = Pick<
 
 export function operatorViews({ storage, config, upstreams, services }: OperatorParts): Rpcs {
   const { accounts, requests, auditEvents } = storage;
-  const idOf = (account: string | undefined) => (account ? knownAccount(accounts, account).id : undefined);
+  const idOf = (account: string | undefined) => (account ? findAccount(accounts, account).id : undefined);
   return {
     async listAllRequests({ request, signal }) {
       const message = request.message();
       const accountId = idOf(message.account);
       if (accountId === undefined) refuseWithoutAccount(message.filter);
-      const filter = chosenBy(message.filter);
+      const filter = requestFilterOf(message.filter);
       const { items, next } = await pageOf(message, "req", (before, limit) =>
         accountId === undefined
           ? requests.pageOfAll(filter, before, limit)
@@ -61,12 +61,12 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
       const { items, next } = await pageOf(message, "act", (before, limit) =>
         auditEvents.page({ accountId, action, before, limit }),
       );
-      return whole(ListAuditResponseSchema, { acts: items.map(actMessage), ...next });
+      return whole(ListAuditResponseSchema, { acts: items.map(auditEventMessage), ...next });
     },
   };
 }
 
-/** Among the calls of all accounts, no index leads to those of a key or a model. */
+/** refuseWithoutAccount refuses to filter the calls of all accounts by key or model: no index covers that. */
 function refuseWithoutAccount(filter: RequestFilter | undefined): void {
   for (const [name, value] of [["key_id", filter?.keyId] as const, ["model", filter?.model] as const]) {
     if (value !== undefined)
@@ -74,7 +74,7 @@ function refuseWithoutAccount(filter: RequestFilter | undefined): void {
   }
 }
 
-/** The RPCs that have a bound of their own. */
+/** ratesOf returns the RPCs with a rate limit of their own. */
 function ratesOf(services: readonly DescService[]) {
   return services.flatMap((service) =>
     service.methods.flatMap((method) => {

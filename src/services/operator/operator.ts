@@ -1,4 +1,4 @@
-/** What the operator does and sees: accounts, money, users, and how the gateway fares. */
+/** OperatorService: the RPCs for accounts, money, users and views. */
 import type { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
 import { operatorAccounts } from "./operator-accounts.ts";

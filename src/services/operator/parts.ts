@@ -1,12 +1,12 @@
-/** What the operator's RPCs are made of: the stores, the configuration in force, and how the upstreams fare. */
+/** The dependencies of the operator's RPCs. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { Tier } from "../../call/tiers.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { UpstreamState } from "./upstream-message.ts";
 
-/** What the configuration sets and the operator is told of. */
-export interface InForce {
-  /** Lowest first. */
+/** LimitsConfig is the part of the configuration that DescribeLimits reports. */
+export interface LimitsConfig {
+  /** tiers are sorted, lowest first. */
   readonly tiers: readonly Tier[];
   readonly unit: { readonly code: string };
   readonly maxKeysPerAccount: number;
@@ -20,17 +20,17 @@ export interface InForce {
   readonly hedging: { readonly afterMs: number; readonly share: number } | undefined;
   readonly cache: { readonly maxBytes: number; readonly keepMs: number; readonly priceShare: number } | undefined;
   readonly retention: { readonly requestsMs: number | undefined; readonly auditMs: number | undefined };
-  /** Undefined where there is none. It is never told. */
+  /** operatorKey is undefined if none is configured. It is never reported, only whether it exists. */
   readonly operatorKey: string | undefined;
 }
 
 export interface OperatorParts {
   readonly storage: Storage;
-  readonly config: InForce;
-  /** Tells how the upstreams fare, in the configuration's order. */
+  readonly config: LimitsConfig;
+  /** upstreams returns the upstreams' state, in the configuration's order. */
   readonly upstreams: () => readonly UpstreamState[];
-  /** All that is served. */
+  /** services are all services that the gateway serves. */
   readonly services: readonly DescService[];
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }

@@ -1,45 +1,45 @@
-/** How an upstream fares, as messages tell of it. */
+/** Builds the API message of an upstream's state and health. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { UpstreamHealth, type UpstreamSchema } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { Catalog, Target } from "../../targets/catalog.ts";
 
-/** How an upstream fared over the last while. */
-export interface Fared {
+/** UpstreamStats counts an upstream's recent attempts. */
+export interface UpstreamStats {
   readonly attempts: number;
   readonly failures: number;
   readonly lastFailed: boolean;
-  /** How long the first byte took, in milliseconds, the shortest first. */
+  /** firstBytes are the times to the first byte in milliseconds, ascending. */
   readonly firstBytes: readonly number[];
   readonly running: number;
   readonly lastFailure: { readonly words: string; readonly at: number } | undefined;
 }
 
-/** An upstream, and how it fared. */
-export interface UpstreamState extends Fared {
+/** UpstreamState is an upstream's configuration with its statistics. */
+export interface UpstreamState extends UpstreamStats {
   readonly name: string;
-  /** openai, anthropic, or embedded. */
+  /** kind is openai, anthropic, or embedded. */
   readonly kind: string;
-  /** Empty for the embedded models. */
+  /** baseUrl is empty for the embedded models. */
   readonly baseUrl: string;
-  /** The ids of the models that are served from it. */
+  /** models are the catalogue ids of the models that it serves. */
   readonly models: readonly string[];
-  /** How many calls wait for a place at it. */
+  /** queued is the number of calls queued for it. */
   readonly queued: number;
-  /** How many it may have at a time; undefined: as many as come. */
+  /** maxConcurrent is the most concurrent calls; undefined: no limit. */
   readonly maxConcurrent: number | undefined;
-  /** Those of its models that are left alone at the moment, by their names there. */
+  /** resting are the models whose breaker is open, by their names at the upstream. */
   readonly resting: readonly string[];
-  /** Undefined where it is not checked, or was not yet. */
+  /** passesChecks is undefined without health checks, or before the first. */
   readonly passesChecks: boolean | undefined;
 }
 
-/** What is known of upstreams at this moment, by their names. */
-export interface Seen {
-  fared(name: string): Fared;
+/** UpstreamMonitor reports the current state of upstreams, by their names. */
+export interface UpstreamMonitor {
+  stats(name: string): UpstreamStats;
   queued(name: string): number;
   maxConcurrent(name: string): number | undefined;
-  /** For how long a target is left alone yet, in milliseconds; 0 where it is not. */
+  /** Milliseconds until the breaker lets a probe through; 0 if closed. */
   restMs(target: Target): number;
   passesChecks(name: string): boolean | undefined;
 }
@@ -50,22 +50,26 @@ interface Upstream {
   readonly base_url: string;
 }
 
-/** Returns how these upstreams fare, in their order. */
-export function upstreamStates(upstreams: readonly Upstream[], catalog: Catalog, seen: Seen): UpstreamState[] {
+/** upstreamStates returns the state of each upstream, in the same order. */
+export function upstreamStates(
+  upstreams: readonly Upstream[],
+  catalog: Catalog,
+  monitor: UpstreamMonitor,
+): UpstreamState[] {
   return upstreams.map(({ name, kind, base_url }) => {
     const at = ({ upstream }: Target) => upstream === name;
     const served = catalog.list().filter(({ targets }) => targets.some(at));
-    const resting = served.flatMap(({ targets }) => targets.filter((one) => at(one) && seen.restMs(one) > 0));
+    const resting = served.flatMap(({ targets }) => targets.filter((one) => at(one) && monitor.restMs(one) > 0));
     return {
-      ...seen.fared(name),
+      ...monitor.stats(name),
       name,
       kind,
       baseUrl: base_url,
       models: served.map(({ id }) => id),
-      queued: seen.queued(name),
-      maxConcurrent: seen.maxConcurrent(name),
+      queued: monitor.queued(name),
+      maxConcurrent: monitor.maxConcurrent(name),
       resting: [...new Set(resting.map(({ model }) => model))],
-      passesChecks: seen.passesChecks(name),
+      passesChecks: monitor.passesChecks(name),
     };
   });
 }
@@ -97,7 +101,7 @@ export function healthOf({
   return failures * 10 >= attempts ? UpstreamHealth.POOR : UpstreamHealth.GOOD;
 }
 
-/** By the nearest rank. */
+/** percentile uses the nearest-rank method. */
 function percentile(sorted: readonly number[], share: number): number | undefined {
   const value = sorted[Math.ceil(sorted.length * share) - 1];
   return value === undefined ? undefined : Math.round(value);

@@ -1,4 +1,4 @@
-/** How a user is made, and an account for who joins none: by registration, and for the demo alike. */
+/** Creates a user, and an account unless the user joins one; for registration and for the demo. */
 import { conflict } from "../../call/refusals.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { AccountStore } from "../../storage/accounts.ts";
@@ -12,21 +12,21 @@ export interface UserStores {
 export interface UserInit {
   readonly email: string;
   readonly passwordHash: string;
-  /** The account that the user joins. Default: a new one. */
+  /** accountId is the account that the user joins. Default: a new one. */
   readonly accountId?: string | null | undefined;
-  /** What the new account is called. Default: the e-mail address. */
+  /** accountName is the name of the new account. Default: the e-mail address. */
   readonly accountName?: string | undefined;
   readonly operator: boolean;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** The bound of an account's name; e-mail addresses may be longer. */
+/** maxName is the longest name of an account; e-mail addresses may be longer. */
 const maxName = 200;
 
 /**
- * Makes and keeps a user; returns its id. Throws a Refusal where the e-mail address or the account's name is taken, and
- * is called within a transaction, so that nothing is left of it then.
+ * addUser creates and stores a user and returns its id. Throws a Refusal if the e-mail address or the account's name
+ * is taken. Call it in a transaction, so that a refusal undoes everything.
  */
 export function addUser(stores: UserStores, init: UserInit): string {
   const { email, passwordHash, now } = init;

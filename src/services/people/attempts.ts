@@ -1,9 +1,8 @@
 /**
- * How often somebody may try a password, a code or a link: so that nobody gets far by guessing, from one place or at
- * one user. An attempt is counted before it is looked at, for those that are made at once would otherwise all be free.
+ * Limits attempts to guess a password, a code or a link, for each network and for each user. An attempt is counted
+ * before it is checked; otherwise simultaneous attempts would all be free.
  *
- * Whoever guesses at a user must not lock that user out: what is counted for all places together does not hold where the
- * user is signed in already.
+ * Guessing must not lock the user out: the limit over all networks does not apply where the user is already signed in.
  */
 import type { Peer } from "../../call/call.ts";
 import { tooManyAttempts } from "../../call/refusals.ts";
@@ -11,27 +10,30 @@ import type { Limiter, Rate } from "../../limits/limiter.ts";
 import { networkOf } from "../../limits/networks.ts";
 import { passwordsWaiting } from "../../runtime/secrets.ts";
 
-/** Each throws a Refusal where there were too many. */
+/** Attempts counts attempts. Each method throws a Refusal when there were too many. */
 export interface Attempts {
-  /** Counts one from this place on the network. Refuses, too, where more wait than are soon looked at, from wherever. */
-  from(peer: Peer): Promise<void>;
   /**
-   * Counts one to sign in as this e-mail address, whether or not anybody has it. `known` says that the user has a session
-   * from the same place.
+   * countPeer counts an attempt from a network address. It also refuses when too many passwords are waiting to be
+   * hashed, whoever sent them.
    */
-  as(email: string, peer: Peer, known: boolean): Promise<void>;
-  /** Counts one of somebody who is signed in: who has taken a session has not got the password. */
-  by(userId: string): Promise<void>;
+  countPeer(peer: Peer): Promise<void>;
+  /**
+   * countSignIn counts an attempt to sign in with an e-mail address, whether or not a user has it. `known` is whether
+   * the user has a session from the same network.
+   */
+  countSignIn(email: string, peer: Peer, known: boolean): Promise<void>;
+  /** countUser counts an attempt by a signed-in user: a stolen session does not include the password. */
+  countUser(userId: string): Promise<void>;
 }
 
 const windowMs = 15 * 60_000;
-const perPlace: Rate = { capacity: 30, windowMs };
+const perNetwork: Rate = { capacity: 30, windowMs };
 const perUser: Rate = { capacity: 10, windowMs };
 const perUserEverywhere: Rate = { capacity: 50, windowMs };
 
-/** Seconds of work. */
-const mostWaiting = 100;
-const comeAgainMs = 10_000;
+/** maxPasswordsWaiting amounts to some seconds of hashing. */
+const maxPasswordsWaiting = 100;
+const busyRetryMs = 10_000;
 
 export function createAttempts(limiter: Limiter): Attempts {
   async function count(id: string, rate: Rate): Promise<void> {
@@ -39,14 +41,14 @@ export function createAttempts(limiter: Limiter): Attempts {
     if (!allowed) throw tooManyAttempts(retryAfterMs, "sign_in");
   }
   return {
-    async from(peer) {
-      await count(`from ${networkOf(peer.address)}`, perPlace);
-      if (passwordsWaiting() >= mostWaiting) throw tooManyAttempts(comeAgainMs);
+    async countPeer(peer) {
+      await count(`from ${networkOf(peer.address)}`, perNetwork);
+      if (passwordsWaiting() >= maxPasswordsWaiting) throw tooManyAttempts(busyRetryMs);
     },
-    async as(email, peer, known) {
+    async countSignIn(email, peer, known) {
       await count(`as ${email} from ${networkOf(peer.address)}`, perUser);
       if (!known) await count(`as ${email}`, perUserEverywhere);
     },
-    by: (userId) => count(`by ${userId}`, perUser),
+    countUser: (userId) => count(`by ${userId}`, perUser),
   };
 }

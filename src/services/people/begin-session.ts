@@ -1,8 +1,8 @@
 /**
- * How a session begins and ends: its row, and the cookie that the answer sets.
+ * Begins and ends sessions: their rows and the cookie that the answer sets.
  *
- * Source: RFC 6265bis. No script reads the cookie, no other site's page has it sent, and where the gateway is reached by
- * https it goes by nothing else.
+ * Source: RFC 6265bis. The cookie is hidden from scripts (HttpOnly), is not sent by other sites' pages
+ * (SameSite=Strict), and is sent over https only if the gateway is reached by https (Secure).
  */
 import type { AnswerHeaders, Call, Peer } from "../../call/call.ts";
 import { sessionCookie } from "../../pipeline/admit/authenticate-session.ts";
@@ -10,15 +10,15 @@ import { newId } from "../../runtime/ids.ts";
 import { hashToken, newToken } from "../../runtime/secrets.ts";
 import type { SessionStore } from "../../storage/people/sessions.ts";
 
-/** How long a session lasts at most, in milliseconds. */
+/** lifeMs is the longest life of a session, in milliseconds. */
 const lifeMs = 30 * 86_400_000;
 
 const maxUserAgent = 300;
 
-/** How many a user has at most: the oldest make room. */
-const mostSessions = 50;
+/** maxSessions is the most sessions of a user. A new one replaces the oldest. */
+const maxSessions = 50;
 
-/** Begins a session in place of the one that the call came with, if any. Returns the header that sets its cookie. */
+/** beginSession begins a session in place of the call's own, if it has one. Returns the header that sets the cookie. */
 export function beginSession(
   sessions: SessionStore,
   { caller, peer, header }: Pick<Call, "caller" | "peer" | "header">,
@@ -26,7 +26,7 @@ export function beginSession(
   now: number,
 ): AnswerHeaders {
   const token = newToken();
-  // No timer forgets what has ended: each that begins does.
+  // Ended sessions are deleted here: there is no timer for it.
   sessions.sweep(now);
   if (caller.sessionId !== "") sessions.revoke(caller.userId, caller.sessionId);
   sessions.insert({
@@ -39,11 +39,11 @@ export function beginSession(
     last_seen_at: now,
     expires_at: now + lifeMs,
   });
-  sessions.keepNewest(userId, mostSessions);
+  sessions.keepNewest(userId, maxSessions);
   return cookie(peer, token, lifeMs / 1000);
 }
 
-/** Returns the header that has the browser forget the cookie. */
+/** clearCookie returns the header that deletes the cookie. */
 export function clearCookie(peer: Peer): AnswerHeaders {
   return cookie(peer, "", 0);
 }

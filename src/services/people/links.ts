@@ -1,6 +1,6 @@
 /**
- * How one-time links are made, for whoever makes one: the operator, the command line, the first start. The secret is
- * behind the `#` of the address, which browsers send to no server.
+ * Creates one-time links, for the operator, the command line and the first start. The secret follows the `#` of the
+ * URL, which browsers do not send to servers.
  */
 import { LinkKind } from "../../../gen/modelgateway/v1/sessions_pb.ts";
 import { newId } from "../../runtime/ids.ts";
@@ -10,31 +10,31 @@ import type { UserStore } from "../../storage/people/users.ts";
 
 export interface LinkInit {
   readonly kind: LinkKind;
-  /** The account that it invites to. Default: whoever registers gets an account of their own. */
+  /** accountId is the account that the link invites to. Default: a new account. */
   readonly accountId?: string | null | undefined;
-  /** The user whose password it sets. */
+  /** userId is the user whose password the link sets. */
   readonly userId?: string | null | undefined;
-  /** Whom it invites. Default: whoever has it. */
+  /** email is the only address that may use the invitation. Default: any. */
   readonly email?: string | null | undefined;
   readonly validMs: number;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 
 export interface IssuedLink {
-  /** Names it: `lnk_…`. It is no secret. */
+  /** id is `lnk_…`. Not a secret. */
   readonly id: string;
   readonly token: string;
-  /** Milliseconds since 1970. */
+  /** expiresAt is in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** How long a link is good that lets somebody in, unless its maker says otherwise. */
+/** defaultValidMs is how long an invitation or a password link is valid unless its creator sets it. */
 export const defaultValidMs = 3 * 86_400_000;
 
 const setUpValidMs = 86_400_000;
 
-/** Makes and keeps a link. Its secret is returned here and never again. */
+/** issueLink creates and stores a link. It returns the secret, which cannot be read again. */
 export function issueLink(links: LinkStore, init: LinkInit): IssuedLink {
   const { kind, accountId = null, userId = null, email = null, validMs, now } = init;
   const token = newToken();
@@ -44,7 +44,10 @@ export function issueLink(links: LinkStore, init: LinkInit): IssuedLink {
   return { id, token, expiresAt };
 }
 
-/** Makes the link for the first user, in place of earlier ones; none where somebody operates the gateway already. */
+/**
+ * issueSetUpLink creates the link for the first user and withdraws earlier ones. Returns undefined if somebody already
+ * operates the gateway.
+ */
 export function issueSetUpLink(
   { users, links }: { readonly users: UserStore; readonly links: LinkStore },
   now: number,
@@ -54,7 +57,7 @@ export function issueSetUpLink(
   return issueLink(links, { kind: LinkKind.SET_UP, validMs: setUpValidMs, now });
 }
 
-/** The page of the dashboard that each kind opens. */
+/** pages are the dashboard's pages by kind of link. */
 const pages: Readonly<Record<LinkKind, string>> = {
   [LinkKind.UNSPECIFIED]: "",
   [LinkKind.SET_UP]: "set-up",
@@ -62,7 +65,7 @@ const pages: Readonly<Record<LinkKind, string>> = {
   [LinkKind.PASSWORD]: "reset-password",
 };
 
-/** Returns the address to open. `rootUrl` has no slash at its end. */
+/** linkUrl returns the URL to open. `rootUrl` has no trailing slash. */
 export function linkUrl(rootUrl: string, kind: LinkKind, token: string): string {
   return `${rootUrl}/dashboard/${pages[kind]}#${token}`;
 }

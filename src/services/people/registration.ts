@@ -1,8 +1,8 @@
 /**
- * What one-time links are good for: the first user, a user who was invited, a new password. And registration without a
- * link, where the operator lets everybody.
+ * The RPCs of one-time links: the first user, invitations, new passwords; and registration without a link where that
+ * is open.
  *
- * A link and what it is used for are one transaction. What takes long, the hash of the password, is made before.
+ * Using a link and doing its work are one transaction. The password is hashed before it, since hashing takes long.
  */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -28,9 +28,9 @@ import { userMessage } from "./user-message.ts";
 export interface RegistrationParts {
   readonly storage: Pick<Storage, "accounts" | "users" | "sessions" | "links" | "transact">;
   readonly attempts: Attempts;
-  /** Who may register. */
+  /** registration is who may register. */
   readonly registration: "open" | "invitation" | "closed";
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
@@ -46,17 +46,20 @@ export function registrationRpcs(parts: RegistrationParts): LinkRpcs & RegisterR
   return { ...linkRpcs(parts, access), ...registerRpc(parts, access) };
 }
 
-/** What the RPCs do with links. */
+/** LinkAccess is what the RPCs do with links. */
 interface LinkAccess {
-  /** Returns a valid link, of this kind if one is given. Throws a Refusal before anything is done for an invalid one. */
+  /**
+   * find returns a valid link, of this kind if one is given. Throws a Refusal for an invalid one, before any work is
+   * done.
+   */
   find(token: string, kind?: LinkKind): LinkRow;
-  /** Uses the link for the work, in one transaction. Throws a Refusal if somebody else used it meanwhile. */
+  /** use uses the link up and does the work, in one transaction. Throws a Refusal if the link was used meanwhile. */
   use<T>(token: string, kind: LinkKind, now: number, work: (link: LinkRow) => T): T;
-  /** Begins the session of a user who was just made. */
-  welcome(call: Pick<Call, "caller" | "peer" | "header">, userId: string, now: number): Welcome;
+  /** signInNew begins the session of a user who was just created. */
+  signInNew(call: Pick<Call, "caller" | "peer" | "header">, userId: string, now: number): NewSession;
 }
 
-interface Welcome {
+interface NewSession {
   readonly user: ReturnType<typeof userMessage>;
   readonly headers: AnswerHeaders;
 }
@@ -73,18 +76,18 @@ function createLinkAccess({ storage: { users, sessions, links }, clock }: Regist
       if (!done) throw linkInvalid();
       return done.result;
     },
-    welcome(call, userId, now) {
+    signInNew(call, userId, now) {
       const headers = beginSession(sessions, call, userId, now);
-      return { user: userMessage(existing(users.find(userId))), headers };
+      return { user: userMessage(requireUser(users.find(userId))), headers };
     },
   };
 }
 
-function linkRpcs({ storage, attempts, clock }: RegistrationParts, { find, use, welcome }: LinkAccess): LinkRpcs {
+function linkRpcs({ storage, attempts, clock }: RegistrationParts, { find, use, signInNew }: LinkAccess): LinkRpcs {
   const { users, sessions, links } = storage;
   return {
     async describeLink({ request, peer }) {
-      await attempts.from(peer);
+      await attempts.countPeer(peer);
       const link = find(request.message().link ?? "");
       const email = link.email ?? link.user_email;
       return whole(DescribeLinkResponseSchema, {
@@ -96,28 +99,28 @@ function linkRpcs({ storage, attempts, clock }: RegistrationParts, { find, use, 
     },
     async setUp(call) {
       const { link: token = "", email = "", password = "", accountName } = call.request.message();
-      await attempts.from(call.peer);
+      await attempts.countPeer(call.peer);
       find(token, LinkKind.SET_UP);
       const passwordHash = await hashPassword(password);
       const now = clock();
       const id = use(token, LinkKind.SET_UP, now, () => {
-        // The command line may have made an operator of another user since the link was printed.
+        // The command line may have made another user an operator since the link was printed.
         if (users.countOperators() > 0) throw linkInvalid();
-        return addUser(storage, { email: lower(email), passwordHash, accountName, operator: true, now });
+        return addUser(storage, { email: lowerCased(email), passwordHash, accountName, operator: true, now });
       });
-      const { user, headers } = welcome(call, id, now);
+      const { user, headers } = signInNew(call, id, now);
       return { ...whole(SetUpResponseSchema, { user }), headers };
     },
     async resetPassword({ request, peer }) {
       const { link: token = "", password = "" } = request.message();
-      await attempts.from(peer);
+      await attempts.countPeer(peer);
       find(token, LinkKind.PASSWORD);
       const passwordHash = await hashPassword(password);
       const userId = use(token, LinkKind.PASSWORD, clock(), ({ user_id }) => {
-        const user = existing(users.find(user_id ?? ""));
+        const user = requireUser(users.find(user_id ?? ""));
         users.setPassword(user.id, passwordHash);
         sessions.revokeAll(user.id);
-        // All other links to a new password of this user end with it.
+        // Withdraws all other password links of this user.
         links.withdraw(LinkKind.PASSWORD, user.id);
         return user.id;
       });
@@ -126,10 +129,10 @@ function linkRpcs({ storage, attempts, clock }: RegistrationParts, { find, use, 
   };
 }
 
-function registerRpc(parts: RegistrationParts, { find, use, welcome }: LinkAccess): RegisterRpc {
+function registerRpc(parts: RegistrationParts, { find, use, signInNew }: LinkAccess): RegisterRpc {
   const { storage, attempts, registration, clock } = parts;
 
-  /** Throws a Refusal where this address may not use the invitation, or could never sign in to its account. */
+  /** checkGuest throws a Refusal if the address may not use the invitation, or could not sign in to its account. */
   function checkGuest({ email, account_id }: LinkRow, asked: string): void {
     if (email !== null && email !== asked) throw invalidValue("email", "this invitation is for another e-mail address");
     if (account_id !== null && storage.accounts.find(account_id)?.suspended_at !== null) throw userSuspended();
@@ -138,10 +141,10 @@ function registerRpc(parts: RegistrationParts, { find, use, welcome }: LinkAcces
   return {
     async register(call) {
       const { link: token, email: written = "", password = "", accountName } = call.request.message();
-      await attempts.from(call.peer);
+      await attempts.countPeer(call.peer);
       if (registration === "closed") throw registrationClosed(false);
       if (!token && registration !== "open") throw registrationClosed(true);
-      const email = lower(written);
+      const email = lowerCased(written);
       if (token) checkGuest(find(token, LinkKind.INVITATION), email);
       const passwordHash = await hashPassword(password);
       const now = clock();
@@ -153,17 +156,17 @@ function registerRpc(parts: RegistrationParts, { find, use, welcome }: LinkAcces
             return join(link.account_id);
           })
         : storage.transact(() => join(null));
-      const { user, headers } = welcome(call, id, now);
+      const { user, headers } = signInNew(call, id, now);
       return { ...whole(RegisterResponseSchema, { user }), headers };
     },
   };
 }
 
-function lower(email: string): string {
+function lowerCased(email: string): string {
   return email.toLowerCase();
 }
 
-function existing(user: UserRow | undefined): UserRow {
+function requireUser(user: UserRow | undefined): UserRow {
   if (!user) throw internal(new Error("a link leads to a user that there is not"));
   return user;
 }

@@ -1,7 +1,9 @@
 /**
- * The second factor: the codes of an authenticator app, and recovery codes for who has lost it. Each signs in once.
+ * The second factor: codes of an authenticator app, and recovery codes for people who have lost it. Each code signs in
+ * once.
  *
- * Source: RFC 6238, with SHA-1, six digits and 30 seconds, as every app knows them. A clock may be wrong by one step.
+ * Source: RFC 6238, with SHA-1, six digits and 30 seconds, which every app supports. The clocks may differ by one time
+ * step.
  */
 import { randomBytes } from "node:crypto";
 import { Secret, TOTP } from "otpauth";
@@ -21,7 +23,7 @@ import type { Attempts } from "./attempts.ts";
 export interface SecondFactorParts {
   readonly users: UserStore;
   readonly attempts: Attempts;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
@@ -40,17 +42,17 @@ export function secondFactorRpcs({ users, attempts, clock }: SecondFactorParts):
     async beginSecondFactor({ caller }) {
       const { id, email } = self(caller);
       const secret = new Secret({ size: 20 }).base32;
-      // Whoever has taken a session must not put an app of theirs in the place of the user's.
+      // A stolen session must not replace the user's app with another.
       if (!users.setPendingFactor(id, secret)) throw conflict("You have a second factor already. Disable it first.");
       return whole(BeginSecondFactorResponseSchema, { secret, uri: appOf(secret, email).toString() });
     },
     async enableSecondFactor({ request, caller }) {
       const { code = "", password = "" } = request.message();
-      await attempts.by(caller.userId);
+      await attempts.countUser(caller.userId);
       if (!(await verifyPassword(password, self(caller).password_hash))) throw proofFailed("password");
       const { id, totp_pending: secret } = self(caller);
       if (secret === null) throw nothingPending();
-      const step = stepOf(secret, code, clock());
+      const step = matchingStep(secret, code, clock());
       if (step === undefined) throw proofFailed("code");
       const recoveryCodes = Array.from({ length: 10 }, newRecoveryCode);
       const recoveryHashes = recoveryCodes.map(hashRecoveryCode);
@@ -59,7 +61,7 @@ export function secondFactorRpcs({ users, attempts, clock }: SecondFactorParts):
     },
     async disableSecondFactor({ request, caller }) {
       const { password = "" } = request.message();
-      await attempts.by(caller.userId);
+      await attempts.countUser(caller.userId);
       const { id, password_hash } = self(caller);
       if (!(await verifyPassword(password, password_hash))) throw proofFailed("password");
       users.disableFactor(id);
@@ -68,10 +70,10 @@ export function secondFactorRpcs({ users, attempts, clock }: SecondFactorParts):
   };
 }
 
-/** Uses the code, of the app or for recovery, and returns whether it was good. */
-export function proveSecondFactor(users: UserStore, user: UserRow, code: string, now: number): boolean {
+/** verifySecondFactor uses up a code of the app or a recovery code, and returns whether it was valid. */
+export function verifySecondFactor(users: UserStore, user: UserRow, code: string, now: number): boolean {
   if (user.totp_secret === null) return false;
-  const step = stepOf(user.totp_secret, code, now);
+  const step = matchingStep(user.totp_secret, code, now);
   if (step !== undefined) return users.useStep(user.id, step);
   return users.useRecoveryCode(user.id, hashRecoveryCode(code));
 }
@@ -83,25 +85,27 @@ function appOf(secret: string, email: string): TOTP {
   return new TOTP({ issuer: "model-gateway", label: email, secret: Secret.fromBase32(secret), ...form });
 }
 
-/** Returns the time step whose code it is, of those that are near; undefined where there is none. */
-function stepOf(secret: string, code: string, now: number): number | undefined {
+/**
+ * matchingStep returns the time step that the code belongs to, among the neighbouring ones; undefined if none matches.
+ */
+function matchingStep(secret: string, code: string, now: number): number | undefined {
   const token = code.replace(/\s/g, "");
-  // Other characters would not be compared by the library, but thrown at.
+  // The library throws on other characters.
   if (!/^\d{6}$/.test(token)) return undefined;
   const delta = appOf(secret, "").validate({ token, timestamp: now, window: 1 });
   return delta === null ? undefined : TOTP.counter({ period, timestamp: now }) + delta;
 }
 
-/** Crockford's base 32, in lower case: no letter is taken for a digit. */
+/** alphabet is Crockford's base 32 in lower case: no letter looks like a digit. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 
-/** Makes 80 random bits, as a person can write them down: `xxxx-xxxx-xxxx-xxxx`. */
+/** newRecoveryCode returns 80 random bits in a form that people can write down: `xxxx-xxxx-xxxx-xxxx`. */
 function newRecoveryCode(): string {
   const letters = Array.from(randomBytes(16), (byte) => alphabet[byte & 31]).join("");
   return letters.replace(/.{4}(?!$)/g, "$&-");
 }
 
-/** Returns what is kept of a recovery code, however it was typed. */
+/** hashRecoveryCode returns the stored hash of a recovery code, whatever its case and separators. */
 function hashRecoveryCode(text: string): string {
   const normal = text.toLowerCase().replace(/[\s-]/g, "").replaceAll("o", "0").replace(/[il]/g, "1");
   return hashToken(normal);

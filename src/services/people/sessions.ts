@@ -1,6 +1,6 @@
 /**
- * Sessions: who is signed in to the dashboard, and from where. How one signs in, with what, and by which links one
- * comes to be a user stands in the files beside this one.
+ * SessionService: who is signed in to the dashboard, and the user's sessions. Signing in, the second factor and
+ * one-time links have files of their own.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -29,14 +29,14 @@ import { userMessage } from "./user-message.ts";
 
 export interface SessionParts {
   readonly storage: Pick<Storage, "accounts" | "users" | "sessions" | "links" | "transact">;
-  /** Bounds attempts to sign in. */
+  /** limiter limits attempts to sign in. */
   readonly limiter: Limiter;
-  /** Who may register. */
+  /** registration is who may register. */
   readonly registration: "open" | "invitation" | "closed";
   readonly unit: { readonly code: string; readonly symbol: string };
-  /** The addresses of the service by region, as configured. */
+  /** publicUrls are the configured base URLs by region. */
   readonly publicUrls: { readonly [name in "direct" | "cdn" | "cn"]?: string | undefined };
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
@@ -77,7 +77,7 @@ export function sessionService(parts: SessionParts): ServiceImplementation<typeo
     },
     async revokeSession({ request, caller, peer }) {
       const { id = "" } = request.message();
-      // What is no id may be a secret, put in the wrong place: it is not repeated.
+      // An id of the wrong form may be a secret in the wrong field: it is not repeated.
       if (!sessions.revoke(caller.userId, id)) throw resourceNotFound("session", id.startsWith("ses_") ? id : "…");
       const answer = whole(RevokeSessionResponseSchema, {});
       return id === caller.sessionId ? { ...answer, headers: clearCookie(peer) } : answer;

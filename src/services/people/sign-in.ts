@@ -1,8 +1,8 @@
 /**
- * Signing in, and the password.
+ * Signing in, and changing the password.
  *
- * Neither the words of a refusal nor the time that it takes tell which e-mail addresses there are. Who is suspended, or
- * has a second factor, is told only to whoever knows the password.
+ * Neither the message of a refusal nor its timing reveals which e-mail addresses exist. Suspension and the second
+ * factor are revealed only to callers who know the password.
  */
 import {
   ChangePasswordResponseSchema,
@@ -19,13 +19,13 @@ import type { Storage } from "../../storage/storage.ts";
 import { whole } from "../whole.ts";
 import type { Attempts } from "./attempts.ts";
 import { beginSession } from "./begin-session.ts";
-import { proveSecondFactor } from "./second-factor.ts";
+import { verifySecondFactor } from "./second-factor.ts";
 import { userMessage } from "./user-message.ts";
 
 export interface SignInParts {
   readonly storage: Pick<Storage, "accounts" | "users" | "sessions" | "links">;
   readonly attempts: Attempts;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
@@ -35,13 +35,13 @@ export function signInRpcs({ storage, attempts, clock }: SignInParts): SignInRpc
   const { accounts, users, sessions, links } = storage;
   let decoy: Promise<string> | undefined;
 
-  /** Returns the user as it is now where the password is right. Where there is no user it takes as long. */
+  /** Returns the current user if the password is right. It takes as long without a user. */
   async function proved(user: UserRow | undefined, password: string): Promise<UserRow | undefined> {
     decoy ??= hashPassword(newPassword());
     const noHash = await decoy;
     const right = await verifyPassword(password, user?.password_hash ?? noHash);
     if (!right || !user) return undefined;
-    // Meanwhile the user may have been removed, or the password changed.
+    // Meanwhile the user may have been removed or the password changed.
     const still = users.find(user.id);
     return still?.password_hash === user.password_hash ? still : undefined;
   }
@@ -54,27 +54,27 @@ export function signInRpcs({ storage, attempts, clock }: SignInParts): SignInRpc
     async signIn(call) {
       const { email: written = "", password = "", code } = call.request.message();
       const email = written.trim().toLowerCase();
-      await attempts.from(call.peer);
+      await attempts.countPeer(call.peer);
       const claimed = users.findByEmail(email);
-      await attempts.as(email, call.peer, claimed !== undefined && isSignedInFrom(claimed.id, call.peer));
+      await attempts.countSignIn(email, call.peer, claimed !== undefined && isSignedInFrom(claimed.id, call.peer));
       const user = await proved(claimed, password);
       if (!user) throw signInFailed(code ? anyOfThree : undefined);
       const now = clock();
       if (accounts.find(user.account_id)?.suspended_at !== null) throw userSuspended();
       if (user.totp_secret !== null) {
         if (!code) throw secondFactorNeeded();
-        if (!proveSecondFactor(users, user, code, now)) throw signInFailed(anyOfThree);
+        if (!verifySecondFactor(users, user, code, now)) throw signInFailed(anyOfThree);
       }
       const headers = beginSession(sessions, call, user.id, now);
       return { ...whole(SignInResponseSchema, { user: userMessage(users.find(user.id) ?? user) }), headers };
     },
     async changePassword({ request, caller }) {
       const { current = "", password = "" } = request.message();
-      await attempts.by(caller.userId);
+      await attempts.countUser(caller.userId);
       const user = await proved(users.find(caller.userId), current);
       if (!user) throw proofFailed("password");
       const passwordHash = await hashPassword(password);
-      // Who changed it meanwhile may have done so to put an end to this session.
+      // A concurrent change of the password may have been made to end this session.
       if (users.find(user.id)?.password_hash !== user.password_hash) throw sessionEnded();
       users.setPassword(user.id, passwordHash);
       sessions.revokeAll(user.id, caller.sessionId);

@@ -1,4 +1,4 @@
-/** A user, as messages tell of one. */
+/** Builds the API message of a user. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { UserSchema } from "../../../gen/modelgateway/v1/operator_pb.ts";

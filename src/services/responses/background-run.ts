@@ -1,9 +1,9 @@
 /**
- * One response that is made in the background: a model call that nobody waits for, with a signal of its own. It is asked for as a
- * stream, whoever wanted it whole: so what its model has put out is known, and charged, when it is ended early.
+ * BackgroundRun is one background response: a model call without a waiting caller, with an abort signal of its own. It
+ * always asks for a stream, so that the output is known, and charged, if it is cancelled.
  *
- * How it stands is written down when it begins, when its first event comes, and at its end. A call is charged before its last
- * event comes; what cannot be written then is told as failed once its deadline has passed.
+ * Its state is stored when it begins, at its first event, and at its end. A call is charged before its last event. If
+ * the end cannot be stored, the response is reported as failed after its deadline.
  */
 import { ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Answer, Call } from "../../call/call.ts";
@@ -17,55 +17,58 @@ import { Wire } from "../../wire/wire.ts";
 import { EventLog, type Room } from "./event-log.ts";
 import { cancelledJson, failedJson } from "./response-ends.ts";
 
-/** What a response in the background is made of. */
+/** BackgroundCall is the request of a background response. */
 export interface BackgroundCall {
-  /** As its caller made it, with a request that refers to nothing any more. */
+  /** call is the caller's call, with all references resolved. */
   readonly call: Call;
-  /** The response before anything is made of it. */
+  /** response is the response without output. */
   readonly response: JsonObject;
   readonly isStreamed: boolean;
-  /** Asks the model. Throws a Refusal, now or later. */
+  /** ask calls the model. Throws or rejects with a Refusal. */
   readonly ask: (call: Call) => MaybePromise<Answer<typeof ResponseStreamEventSchema>>;
-  /** Returns what is kept of it when it is complete, with this text. */
+  /** keptAs returns the row of the complete response, given its JSON. */
   readonly keptAs: (id: string, text: string) => StoredResponse;
 }
 
 export interface BackgroundRunOptions {
   readonly store: BackgroundStore;
-  /** The process that makes it. */
+  /** node is the process that runs it. */
   readonly node: string;
   readonly keepMs: number;
   readonly aliveMs: number;
   readonly maxBytes: number;
   readonly maxPerAccount: number;
   readonly room: Room;
-  /** Takes bytes of the room, and lets go of other events for that. Throws a Refusal where there is none. */
+  /**
+   * takeRoom takes bytes from the room; if there are too few, it drops events of other responses. Throws a Refusal if
+   * there is still no room.
+   */
   readonly takeRoom: (room: Room, bytes: number) => void;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
-  /** Told of what went wrong where nobody waits. */
+  /** onError gets errors that no caller waits for. */
   readonly onError: (error: unknown) => void;
 }
 
-const endings: ReadonlySet<JsonValue | undefined> = new Set(["response.completed", "response.incomplete"]);
+const finalEvents: ReadonlySet<JsonValue | undefined> = new Set(["response.completed", "response.incomplete"]);
 
 export class BackgroundRun {
   readonly id: string;
   readonly accountId: string;
-  /** Undefined where nobody wanted a stream. */
+  /** log is undefined if the caller did not ask for a stream. */
   readonly log: EventLog | undefined;
-  readonly #of: BackgroundCall;
+  readonly #request: BackgroundCall;
   readonly #options: BackgroundRunOptions;
   readonly #signal = new CallerAbort();
-  /** As it stands. */
+  /** #response is the response's current state. */
   #response: JsonObject;
-  #stopped: Refusal | "cancelled" | undefined;
+  #stopReason: Refusal | "cancelled" | undefined;
   #failure: unknown;
-  readonly #over = Promise.withResolvers<void>();
+  readonly #finished = Promise.withResolvers<void>();
 
   constructor(of: BackgroundCall, options: BackgroundRunOptions) {
     const { room, takeRoom } = options;
-    this.#of = of;
+    this.#request = of;
     this.#options = options;
     this.id = of.response.id as string;
     this.accountId = of.call.caller.accountId;
@@ -73,22 +76,25 @@ export class BackgroundRun {
     this.log = of.isStreamed ? new EventLog(this.id, room, (bytes) => takeRoom(room, bytes)) : undefined;
   }
 
-  /** Is there when its end has been written, or it could not be begun. It never rejects. */
+  /** over resolves when the end has been stored, or the run could not begin. It never rejects. */
   get over(): Promise<void> {
-    return this.#over.promise;
+    return this.#finished.promise;
   }
 
   get response(): JsonObject {
     return this.#response;
   }
 
-  /** Asks the model, and returns when the call is reserved and noted. Throws a Refusal where it cannot be begun. */
+  /**
+   * begin calls the model and resolves when the hold is placed and the run is stored. Throws a Refusal if it cannot
+   * begin.
+   */
   async begin(): Promise<void> {
-    const { call, ask } = this.#of;
+    const { call, ask } = this.#request;
     const { store, node, room, clock, keepMs, aliveMs, maxPerAccount } = this.#options;
     const reserved = Promise.withResolvers<void>();
     const leave = () => this.#signal.abort();
-    // Of one who leaves before being told of it nothing is made.
+    // If the caller disconnects before it gets the id, the run is abandoned.
     call.signal.addEventListener("abort", leave, { once: true });
     if (call.signal.aborted) leave();
     const own: Call = { ...call, signal: this.#signal, body: room, onReserved: reserved.resolve };
@@ -103,19 +109,19 @@ export class BackgroundRun {
       await store.insert({ ...row, expires_at: now + keepMs, alive_until: now + aliveMs }, maxPerAccount);
     } catch (error) {
       this.#signal.abort();
-      this.#over.resolve();
+      this.#finished.resolve();
       throw error;
     } finally {
       call.signal.removeEventListener("abort", leave);
     }
-    this.#tell("response.created", {});
-    this.#tell("response.queued", {});
-    void this.#run(answering).then(this.#over.resolve);
-    this.#settleWith(call);
+    this.#emit("response.created", {});
+    this.#emit("response.queued", {});
+    void this.#run(answering).then(this.#finished.resolve);
+    this.#deferCapture(call);
   }
 
-  /** The call is over, for those who tell of calls, when this is. */
-  #settleWith({ record }: Call): void {
+  /** #deferCapture delays the capture of the caller's call until the run is over. */
+  #deferCapture({ record }: Call): void {
     const settling: Promise<void> = this.over.then(async () => {
       if (record.pendingCapture !== settling) await record.pendingCapture;
       if (this.#failure !== undefined) throw this.#failure;
@@ -124,18 +130,18 @@ export class BackgroundRun {
     record.pendingCapture = settling;
   }
 
-  /** Ends it for its caller, who has asked for that. */
+  /** cancel ends the run at the caller's request. */
   cancel(): void {
     this.#stop("cancelled");
   }
 
-  /** Ends it as failed. */
+  /** fail ends the run as failed. */
   fail(why: Refusal): void {
     this.#stop(why);
   }
 
   #stop(why: Refusal | "cancelled"): void {
-    this.#stopped ??= why;
+    this.#stopReason ??= why;
     this.#signal.abort();
   }
 
@@ -143,10 +149,10 @@ export class BackgroundRun {
     try {
       await this.#follow(await answering);
     } catch (error) {
-      // It has been told whole.
+      // The caller has the complete response: a later error changes nothing.
       if (this.#isComplete()) return;
       this.#failure = error;
-      await this.#ended(error).catch(this.#options.onError);
+      await this.#storeFailure(error).catch(this.#options.onError);
     } finally {
       this.log?.end();
     }
@@ -157,10 +163,10 @@ export class BackgroundRun {
     for await (const batch of answer.frames) {
       for (const event of batch) {
         const { type, response } = event.json();
-        const standing = isObject(response) ? this.#own(response) : undefined;
-        if (standing && endings.has(type)) await this.#complete(standing);
-        else if (this.#response.status === "queued") await this.#began(standing ?? this.#response);
-        // It has been told as queued.
+        const standing = isObject(response) ? this.#withOwnId(response) : undefined;
+        if (standing && finalEvents.has(type)) await this.#storeComplete(standing);
+        else if (this.#response.status === "queued") await this.#markStarted(standing ?? this.#response);
+        // The event was already sent, as queued.
         if (type === "response.created") continue;
         this.log?.add(
           event.with({ sequence_number: this.log?.next ?? 0, ...(standing ? { response: standing } : {}) }),
@@ -170,8 +176,8 @@ export class BackgroundRun {
     if (!this.#isComplete()) throw upstreamFailed("it broke off its answer");
   }
 
-  /** Returns a response as this one is known. */
-  #own(response: JsonObject): JsonObject {
+  /** #withOwnId returns an upstream's response with this run's id and settings. */
+  #withOwnId(response: JsonObject): JsonObject {
     return { ...response, id: this.id, background: true, store: true };
   }
 
@@ -179,21 +185,21 @@ export class BackgroundRun {
     return this.#response.status === "completed" || this.#response.status === "incomplete";
   }
 
-  async #began(response: JsonObject): Promise<void> {
+  async #markStarted(response: JsonObject): Promise<void> {
     this.#response = { ...response, status: "in_progress" };
     const { store, onError } = this.#options;
     await store.update(this.id, JSON.stringify(this.#response)).catch(onError);
   }
 
-  async #complete(response: JsonObject): Promise<void> {
+  async #storeComplete(response: JsonObject): Promise<void> {
     const { store, maxPerAccount } = this.#options;
     const text = this.#textOf(response);
-    if (!(await store.complete(this.#of.keptAs(this.id, text), maxPerAccount))) this.#stopped ??= "cancelled";
-    if (this.#stopped === "cancelled") throw upstreamFailed("nobody waits for it");
+    if (!(await store.complete(this.#request.keptAs(this.id, text), maxPerAccount))) this.#stopReason ??= "cancelled";
+    if (this.#stopReason === "cancelled") throw upstreamFailed("nobody waits for it");
     this.#response = response;
   }
 
-  /** Writes it as it is kept. Throws a Refusal where that is too much. */
+  /** #textOf returns the JSON to store. Throws a Refusal if it is too large. */
   #textOf(response: JsonObject): string {
     const { maxBytes } = this.#options;
     const text = JSON.stringify(response);
@@ -201,16 +207,16 @@ export class BackgroundRun {
     return text;
   }
 
-  /** Writes down how it ended that came to nothing. */
-  async #ended(error: unknown): Promise<void> {
-    const isCancelled = this.#stopped === "cancelled";
-    const failure = this.#stopped && this.#stopped !== "cancelled" ? this.#stopped : asRefusal(error);
+  /** #storeFailure stores the end of a run that failed or was cancelled. */
+  async #storeFailure(error: unknown): Promise<void> {
+    const isCancelled = this.#stopReason === "cancelled";
+    const failure = this.#stopReason && this.#stopReason !== "cancelled" ? this.#stopReason : asRefusal(error);
     this.#response = isCancelled ? cancelledJson(this.#response) : failedJson(this.#response, failure);
-    this.#tell(isCancelled ? "response.cancelled" : "response.failed", {});
+    this.#emit(isCancelled ? "response.cancelled" : "response.failed", {});
     await this.#options.store.end(this.id, JSON.stringify(this.#response));
   }
 
-  #tell(type: string, more: JsonObject): void {
+  #emit(type: string, more: JsonObject): void {
     const { next = 0 } = this.log ?? {};
     const json = { type, sequence_number: next, response: this.#response, ...more };
     this.log?.add(Wire.ofJson(ResponseStreamEventSchema, json));

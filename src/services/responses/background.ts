@@ -1,9 +1,10 @@
 /**
- * The responses that this process makes in the background: so many at a time and an account, and so many bytes of what they were
- * asked and have told.
+ * Background runs the background responses of this process. Their number is limited in total and for each account, and
+ * so are the bytes of their requests and events.
  *
- * While any is made their deadlines are moved on, and callers who asked another process for the end of one are heard; no timer
- * runs where none is. Of those that are over the events are kept for some minutes, and make room for those that are made.
+ * While a run is active, its deadline is renewed and cancellations from other processes are polled; without runs there
+ * are no timers. The events of finished runs are kept for some minutes, and dropped earlier if active runs need the
+ * room.
  */
 import { backgroundInterrupted, backgroundTooMany } from "../../call/refusals.ts";
 import type { BackgroundResponse, BackgroundStore } from "../../storage/answers/background-responses.ts";
@@ -14,30 +15,30 @@ import { cancelledJson, failedJson } from "./response-ends.ts";
 
 export interface BackgroundOptions {
   readonly store: BackgroundStore;
-  /** This process, among those that share the database. */
+  /** node identifies this process among those that share the database. */
   readonly node: string;
   readonly limits: BackgroundLimits;
   readonly rooms: { open(accountId: string): Room };
-  /** Of those that are kept (`responses.ts`). */
+  /** kept are the limits of stored responses (`responses.ts`). */
   readonly kept: { readonly keepMs: number; readonly maxBytes: number; readonly maxPerAccount: number };
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
-  /** Told of what went wrong where nobody waits. */
+  /** onError gets errors that no caller waits for. */
   readonly onError: (error: unknown) => void;
 }
 
-/** How many may be made at a time. */
+/** BackgroundLimits is the most concurrent runs. */
 export interface BackgroundLimits {
   readonly max: number;
   readonly maxPerAccount: number;
 }
 
-/** How long one outlives its process: as holds do. */
+/** aliveMs is how long a run outlives its process, like a hold. */
 const aliveMs = 90_000;
 const renewMs = 20_000;
-/** How soon one ends that another process was asked to end. */
-const listenMs = 1_000;
-/** For how long the events of one that is over may be taken up. */
+/** cancelPollMs is the interval of polling for cancellations from other processes. */
+const cancelPollMs = 1_000;
+/** keepEventsMs is how long the events of a finished run can be resumed. */
 const keepEventsMs = 600_000;
 
 interface Ended {
@@ -49,30 +50,30 @@ interface Ended {
 export class Background {
   readonly #options: BackgroundOptions;
   readonly #runs = new Map<string, BackgroundRun>();
-  /** Those that are over, and whose events are kept: the oldest first. */
+  /** #ended are finished runs whose events are kept, oldest first. */
   readonly #ended = new Map<string, Ended>();
-  #listening: NodeJS.Timeout | undefined;
-  #renewing: NodeJS.Timeout | undefined;
+  #pollTimer: NodeJS.Timeout | undefined;
+  #renewTimer: NodeJS.Timeout | undefined;
 
   constructor(options: BackgroundOptions) {
     this.#options = options;
   }
 
-  /** How many are made. */
+  /** count is the number of active runs. */
   get count(): number {
     return this.#runs.size;
   }
 
-  /** Begins one. Throws a Refusal where there is no place for it, or it cannot be begun. */
+  /** begin starts a run. Throws a Refusal if the limits are reached, or the run cannot begin. */
   async begin(of: BackgroundCall): Promise<BackgroundRun> {
     const { caller, request } = of.call;
-    this.#checkPlaces(caller.accountId);
+    this.#checkLimits(caller.accountId);
     const room = this.#options.rooms.open(caller.accountId);
     const { store, node, kept, clock, onError } = this.#options;
     const own = { store, node, clock, onError, ...kept };
     const run = new BackgroundRun(of, { ...own, aliveMs, room, takeRoom: this.#takeRoom });
     this.#runs.set(run.id, run);
-    this.#watch();
+    this.#startTimers();
     try {
       this.#takeRoom(room, request.bytes().length);
       await run.begin();
@@ -89,25 +90,31 @@ export class Background {
     return run;
   }
 
-  /** Returns one of the account's whose events may be taken up. */
+  /** find returns the account's run whose events can be resumed. */
   find(accountId: string, id: string): BackgroundRun | undefined {
     const run = this.#runs.get(id) ?? this.#ended.get(id)?.run;
     return run?.accountId === accountId ? run : undefined;
   }
 
-  /** Returns one of the account's as it stands, wherever it is made; undefined where it has none such, or it is complete. */
-  standing(accountId: string, id: string): JsonObject | undefined {
+  /**
+   * stateOf returns the current state of the account's background response, in whichever process it runs; undefined if
+   * there is none, or it is complete.
+   */
+  stateOf(accountId: string, id: string): JsonObject | undefined {
     const now = this.#options.clock();
     const row = this.#options.store.find(accountId, id, now);
-    return row && standingOf(row, now);
+    return row && responseStateOf(row, now);
   }
 
-  /** Forgets one that is made no more. Returns false where it is still made, or the account has none such. */
+  /**
+   * delete deletes a background response that is over. Resolves to false if it still runs, or the account has none
+   * with the id.
+   */
   delete(accountId: string, id: string): Promise<boolean> {
     return this.#options.store.delete(accountId, id, this.#options.clock());
   }
 
-  /** Asks for the end of one, wherever it is made. */
+  /** cancel cancels a run, in whichever process it runs. */
   async cancel(accountId: string, id: string): Promise<void> {
     await this.#options.store.cancel(accountId, id);
     const run = this.#runs.get(id);
@@ -115,7 +122,7 @@ export class Background {
     await run?.over;
   }
 
-  /** Waits until none is made, at most for so long; then those that are left are ended as failed. Resolves when that is written. */
+  /** close waits until all runs are over, at most `ms`, then fails the rest. Resolves when that is stored. */
   async close(ms: number): Promise<void> {
     const late = setTimeout(() => {
       for (const run of this.#runs.values()) run.fail(backgroundInterrupted());
@@ -125,7 +132,7 @@ export class Background {
     while (this.#dropOldest());
   }
 
-  #checkPlaces(accountId: string): void {
+  #checkLimits(accountId: string): void {
     const { max, maxPerAccount } = this.#options.limits;
     if (this.#runs.size >= max) throw backgroundTooMany("the gateway");
     let own = 0;
@@ -146,7 +153,7 @@ export class Background {
 
   #forget(run: BackgroundRun): void {
     this.#runs.delete(run.id);
-    if (this.#runs.size === 0) this.#rest();
+    if (this.#runs.size === 0) this.#stopTimers();
   }
 
   #keepEvents(run: BackgroundRun, room: Room): void {
@@ -170,7 +177,7 @@ export class Background {
     return true;
   }
 
-  #watch(): void {
+  #startTimers(): void {
     const { store, node, clock, onError } = this.#options;
     const listen = () => {
       for (const id of store.cancelled(node)) this.#runs.get(id)?.cancel();
@@ -183,19 +190,19 @@ export class Background {
         onError(error);
       }
     };
-    this.#listening ??= setInterval(guarded, listenMs).unref();
-    this.#renewing ??= setInterval(renew, renewMs).unref();
+    this.#pollTimer ??= setInterval(guarded, cancelPollMs).unref();
+    this.#renewTimer ??= setInterval(renew, renewMs).unref();
   }
 
-  #rest(): void {
-    clearInterval(this.#listening);
-    clearInterval(this.#renewing);
-    this.#listening = this.#renewing = undefined;
+  #stopTimers(): void {
+    clearInterval(this.#pollTimer);
+    clearInterval(this.#renewTimer);
+    this.#pollTimer = this.#renewTimer = undefined;
   }
 }
 
-/** Returns a response in the background as it stands: one whose process has died has failed. */
-function standingOf(row: BackgroundResponse, now: number): JsonObject {
+/** responseStateOf returns a background response's current state: it has failed if its process died. */
+function responseStateOf(row: BackgroundResponse, now: number): JsonObject {
   const response = JSON.parse(row.response) as JsonObject;
   if (row.is_over === 1) return response;
   if (row.is_cancelled === 1) return cancelledJson(response);

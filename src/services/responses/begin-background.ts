@@ -1,4 +1,4 @@
-/** Begins a response in the background: what it is asked, and how it stands before anything is made of it. */
+/** Begins a background response: checks the request, and builds the call and the initial response. */
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Call } from "../../call/call.ts";
 import { invalidValue } from "../../call/refusals.ts";
@@ -7,10 +7,10 @@ import type { JsonObject } from "../../wire/json.ts";
 import type { BackgroundRun } from "./background-run.ts";
 import { emptyResponse } from "./empty-response.ts";
 import type { Resolved } from "./input.ts";
-import { rowsOf } from "./kept-row.ts";
+import { storedRowBuilder } from "./kept-row.ts";
 import type { CreateCall, ResponsesParts } from "./parts.ts";
 
-/** Throws a Refusal where it cannot be begun; whatever fails later is told as the response's own failure. */
+/** beginInBackground throws a Refusal if the run cannot begin. Later failures are the response's own. */
 export async function beginInBackground(
   call: CreateCall,
   resolved: Resolved,
@@ -28,16 +28,16 @@ export async function beginInBackground(
     );
   }
   const { complete, background, clock } = parts;
-  // The model is asked in the foreground.
+  // The upstream gets an ordinary request.
   const request = resolved.request.with({ background: undefined, stream: undefined });
   const run = await background.begin({
     call: { ...call, request } as unknown as Call,
     response: queuedJson(call, clock()),
     isStreamed,
     ask: (own) => complete("responses", "stream", own as unknown as CreateCall),
-    keptAs: rowsOf(call, resolved, parts),
+    keptAs: storedRowBuilder(call, resolved, parts),
   });
-  // Its repetition is told of the same response, and makes no other.
+  // A replay returns this response instead of starting another.
   if (hasKey) call.record.outcome ??= Outcome.ANSWERED;
   return run;
 }

@@ -1,4 +1,7 @@
-/** What is done with a response by its id: one that is kept, or one that is made in the background, or was and came to nothing. */
+/**
+ * Finds, follows, cancels and deletes a response by its id: a stored one, or a background response that is running or
+ * has failed.
+ */
 import { ModelResponseSchema, type ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Answer, Caller } from "../../call/call.ts";
 import { conflict, invalidValue, responseEventsGone, responseNotFound } from "../../call/refusals.ts";
@@ -7,29 +10,33 @@ import type { ResponseStore } from "../../storage/answers/responses.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Background } from "./background.ts";
 import { BackgroundRun } from "./background-run.ts";
-import { toldResponse } from "./response-ends.ts";
+import { responseAnswer } from "./response-ends.ts";
 
 export interface ByIdParts {
   readonly store: ResponseStore;
   readonly background: Background;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
-type Told = Answer<typeof ModelResponseSchema>;
+type ResponseAnswer = Answer<typeof ModelResponseSchema>;
 
-/** Tells how one stands. Throws a Refusal where the account has none such. */
-export async function found({ accountId }: Caller, id: string, { store, background, clock }: ByIdParts): Promise<Told> {
-  const standing = background.standing(accountId, id);
-  if (standing) return toldResponse(standing);
+/** findResponse returns a response's current state. Throws a Refusal if the account has none with the id. */
+export async function findResponse(
+  { accountId }: Caller,
+  id: string,
+  { store, background, clock }: ByIdParts,
+): Promise<ResponseAnswer> {
+  const standing = background.stateOf(accountId, id);
+  if (standing) return responseAnswer(standing);
   const [kept] = await store.find(accountId, [id], clock());
   if (!kept) throw responseNotFound(id);
   return { kind: "whole", body: Wire.ofBytes(ModelResponseSchema, Buffer.from(kept.response)) };
 }
 
-/** Tells its events from this number on. Throws a Refusal for one of which there are none here. */
-export function followed(
-  run: BackgroundRun | Told,
+/** followResponse streams the events from a number on. Throws a Refusal if this process has no events of it. */
+export function followResponse(
+  run: BackgroundRun | ResponseAnswer,
   number: number,
   signal: Signal,
   id = "",
@@ -44,23 +51,27 @@ export function followed(
   return { kind: "stream", frames: run.log.from(number, signal) };
 }
 
-/** Ends one that is made in the background, and tells how it stands then. Throws a Refusal. */
-export async function cancelled(caller: Caller, id: string, parts: ByIdParts): Promise<Told> {
+/** cancelResponse cancels a background response and returns its state. Throws a Refusal. */
+export async function cancelResponse(caller: Caller, id: string, parts: ByIdParts): Promise<ResponseAnswer> {
   const { background } = parts;
-  const { status } = background.standing(caller.accountId, id) ?? {};
+  const { status } = background.stateOf(caller.accountId, id) ?? {};
   if (status === "queued" || status === "in_progress") await background.cancel(caller.accountId, id);
-  const told = await found(caller, id, parts);
+  const told = await findResponse(caller, id, parts);
   if (told.kind === "whole" && told.body.json().background !== true) {
     throw invalidValue("id", "only a response that is made in the background can be cancelled");
   }
   return told;
 }
 
-/** Forgets one. Throws a Refusal where the account has none such, or it is still made. */
-export async function deleted(caller: Caller, id: string, { store, background, clock }: ByIdParts): Promise<void> {
+/** deleteResponse deletes a response. Throws a Refusal if the account has none with the id, or it still runs. */
+export async function deleteResponse(
+  caller: Caller,
+  id: string,
+  { store, background, clock }: ByIdParts,
+): Promise<void> {
   const { accountId } = caller;
   if (await store.delete(accountId, id, clock())) return;
   if (await background.delete(accountId, id)) return;
-  if (background.standing(accountId, id)) throw conflict(`The response '${id}' is still being made. Cancel it first.`);
+  if (background.stateOf(accountId, id)) throw conflict(`The response '${id}' is still being made. Cancel it first.`);
   throw responseNotFound(id);
 }

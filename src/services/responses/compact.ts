@@ -1,6 +1,6 @@
 /**
- * `/responses/compact`: a request for a response → the one that asks for the item which stands for its conversation, and the
- * answer to that → the conversation that a client goes on from.
+ * `/responses/compact`: turns the request into one that asks for a compaction item, and that request's answer into the
+ * conversation that a client continues from.
  */
 import type { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
@@ -18,7 +18,7 @@ export async function compactionOf(request: CreateRequest): Promise<CreateReques
   return request.isLong ? request.rebuiltWith(changes).writeInSlices() : request.with(changes);
 }
 
-/** What the user has said stays as it was said. */
+/** compactedJson keeps the user's messages unchanged. */
 export function compactedJson({ id, created_at, output, usage }: JsonObject, input: JsonValue | undefined): JsonObject {
   const said = itemsOf(input).filter((item) => isObject(item) && item.role === "user");
   const made = Array.isArray(output) ? output : [];

@@ -1,6 +1,7 @@
 /**
- * The events of a response that is made in the background, for whoever takes up its stream: each stands at the place of its
- * number. Who reads slowly holds nobody up. Where they take more room than there is, all are let go of, and who follows is told.
+ * EventLog keeps the events of a background response for readers that resume its stream; an event's index is its
+ * number. Slow readers delay nobody. If the events take more room than there is, all are dropped, and readers get an
+ * error.
  */
 import { ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { BodyRoom, Frames } from "../../call/call.ts";
@@ -10,17 +11,17 @@ import { Wire } from "../../wire/wire.ts";
 
 type ResponseEvent = Wire<typeof ResponseStreamEventSchema>;
 
-/** The room that a response in the background takes: for its request, and for its events. */
+/** Room is the memory that a background response takes for its request and events. */
 export interface Room extends BodyRoom {
-  /** Throws a Refusal where there is none. */
+  /** add throws a Refusal if there is no room. */
   add(bytes: number): void;
   remove(bytes: number): void;
   release(): void;
 }
 
-/** What an event takes beside its bytes, in bytes: there may be hundreds of thousands of a few letters each. */
-const besideBytes = 320;
-/** How many events are handed over at once. */
+/** overheadBytes is the memory of an event besides its bytes: there may be hundreds of thousands of small events. */
+const overheadBytes = 320;
+/** batch is the number of events yielded at once. */
 const batch = 64;
 
 export class EventLog {
@@ -34,25 +35,25 @@ export class EventLog {
   #isGone = false;
   #changed = Promise.withResolvers<void>();
 
-  /** `takeRoom` takes so many bytes of the room; it throws where there is none. */
+  /** `takeRoom` takes bytes from the room; it throws if there is none. */
   constructor(id: string, room: Room, takeRoom: (bytes: number) => void) {
     this.#id = id;
     this.#room = room;
     this.#takeRoom = takeRoom;
   }
 
-  /** The number that the next event has. */
+  /** next is the number of the next event. */
   get next(): number {
     return this.#count;
   }
 
-  /** Keeps an event, as long as there is room. */
+  /** add stores an event if there is room. */
   add(event: ResponseEvent): void {
     this.#count++;
     if (this.#isGone) return;
-    // As bytes it takes the room that is counted.
+    // Serialising here makes the event take exactly the counted room.
     const bytes = event.bytes();
-    const size = bytes.length + besideBytes;
+    const size = bytes.length + overheadBytes;
     try {
       this.#takeRoom(size);
     } catch {
@@ -64,13 +65,13 @@ export class EventLog {
     this.#wake();
   }
 
-  /** Says that no more come. */
+  /** end marks the log as complete. */
   end(): void {
     this.#isOver = true;
     this.#wake();
   }
 
-  /** Lets go of all of them. */
+  /** drop drops all events. */
   drop(): void {
     this.#isGone = true;
     this.#events = [];
@@ -84,7 +85,10 @@ export class EventLog {
     this.#changed = Promise.withResolvers();
   }
 
-  /** Yields the events from this number on, and those that come. It ends, too, when the signal fires. Throws a Refusal. */
+  /**
+   * from yields the events from a number on, and waits for further ones. It also ends when the signal fires. Throws a
+   * Refusal.
+   */
   async *from(number: number, signal: Signal): Frames<typeof ResponseStreamEventSchema> & AsyncGenerator {
     let wake = () => {};
     const left = () => wake();

@@ -1,6 +1,6 @@
 /**
- * What a kept response was an answer to, a page at a time: the items of its request, and of all responses that it went on from
- * with what they answered. Responses are read one after another, and no further than the page goes.
+ * ListResponseInputItems: pages through the items of a stored response's request and of the conversation that it
+ * continued from. Responses are read one at a time, and only as far as the page needs.
  */
 import {
   type ListResponseInputItemsRequestSchema,
@@ -11,19 +11,19 @@ import { invalidValue, responseInputNotKept, responseNotFound } from "../../call
 import type { Link, ResponseStore } from "../../storage/answers/responses.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import { bytesOf, inputItemsOf, type KeptResponses, outputOf, readKept } from "./kept.ts";
+import { type AccountResponses, bytesOf, inputItemsOf, outputOf, readStored } from "./kept.ts";
 
 export interface InputItemsParts {
   readonly store: ResponseStore;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
 type ListCall = Call<typeof ListResponseInputItemsRequestSchema>;
 
 const defaultLimit = 20;
-/** The most that a page holds, in bytes of JSON, but one item. */
-const mostBytes = 8 * 1024 * 1024;
+/** maxPageBytes is the most JSON on a page of more than one item, in bytes. */
+const maxPageBytes = 8 * 1024 * 1024;
 
 export async function listInputItems(
   { request, caller }: ListCall,
@@ -36,20 +36,20 @@ export async function listInputItems(
   const items = itemsOf(id, line, kept, order === "desc");
   const { page, hasMore } = await pageOf(items, new Page(limit, after, before));
   const showsSecrets = include.includes("reasoning.encrypted_content");
-  const data = page.map((item) => toldItem(item, showsSecrets));
+  const data = page.map((item) => listedItem(item, showsSecrets));
   const [first_id, last_id] = [page[0]?.id ?? null, page.at(-1)?.id ?? null];
   const body = Wire.ofJson(ResponseInputItemListSchema, { object: "list", data, first_id, last_id, has_more: hasMore });
   return { kind: "whole", body };
 }
 
-/** Yields the items in the order that is asked for. `line` is newest first. */
+/** itemsOf yields the items in the requested order. `line` is newest first. */
 async function* itemsOf(
   id: string,
   line: readonly Link[],
-  kept: KeptResponses,
+  kept: AccountResponses,
   newestFirst: boolean,
 ): AsyncGenerator<JsonObject> {
-  for await (const response of readKept(kept, newestFirst ? line : line.toReversed(), "id")) {
+  for await (const response of readStored(kept, newestFirst ? line : line.toReversed(), "id")) {
     const input = inputItemsOf(response)?.map(({ id, item }) => ({ ...item, id }));
     if (!input) throw responseInputNotKept(response.id);
     const items = response.id === id ? input : [...input, ...outputOf(response)];
@@ -57,13 +57,13 @@ async function* itemsOf(
   }
 }
 
-/** Throws a Refusal where an end of the page is not found. */
+/** pageOf throws a Refusal if `after` or `before` is not found. */
 async function pageOf(items: AsyncIterable<JsonObject>, page: Page): Promise<{ page: JsonObject[]; hasMore: boolean }> {
   for await (const item of items) if (page.take(item)) break;
   return page.taken();
 }
 
-/** Who goes backwards gets the items just before. */
+/** Page collects the items of a page. Paging backwards returns the items just before `before`. */
 class Page {
   readonly #limit: number;
   readonly #after: string | undefined;
@@ -82,7 +82,7 @@ class Page {
     this.#hasEnded = before === undefined;
   }
 
-  /** Returns true once it wants no more. */
+  /** take returns true when the page needs no more items. */
   take(item: JsonObject): boolean {
     if (!this.#hasBegun) {
       this.#hasBegun = item.id === this.#after;
@@ -98,13 +98,13 @@ class Page {
     }
     this.#items.push(item);
     this.#bytes += bytesOf(item);
-    // Going backwards the first of those that are held so far lies before the page.
-    while (this.#items.length > this.#limit || (this.#items.length > 1 && this.#bytes > mostBytes)) this.#drop();
+    // Going backwards, the oldest collected item lies before the page.
+    while (this.#items.length > this.#limit || (this.#items.length > 1 && this.#bytes > maxPageBytes)) this.#drop();
     return false;
   }
 
   #isFull(more: number): boolean {
-    return this.#items.length >= this.#limit || (this.#items.length > 0 && this.#bytes + more > mostBytes);
+    return this.#items.length >= this.#limit || (this.#items.length > 0 && this.#bytes + more > maxPageBytes);
   }
 
   #drop(): void {
@@ -119,8 +119,11 @@ class Page {
   }
 }
 
-/** Writes an item as lists have it: with its type, its text as a part, and without what is for the model alone. */
-function toldItem(item: JsonObject, showsSecrets: boolean): JsonObject {
+/**
+ * listedItem returns an item in the form of lists: with its type, its text as a part, and without what is for the
+ * model only.
+ */
+function listedItem(item: JsonObject, showsSecrets: boolean): JsonObject {
   const { type = "message", content, encrypted_content, ...rest } = item;
   const told: JsonObject = { ...rest, type };
   if (content !== undefined) told.content = typeof content === "string" ? [textPart(item, content)] : content;

@@ -1,10 +1,11 @@
 /**
- * What a request for a response refers to → the items themselves.
+ * Resolves what the request of a response refers to.
  *
- * `previous_response_id` stands for the conversation that ended in that response, and an `item_reference` for an item of
- * any kept response; each is looked for among the account's own alone. What is not there is refused, never left out.
+ * `previous_response_id` stands for the conversation that ended in that response, and an `item_reference` for an item
+ * of any stored response. Both are looked up in the account's own responses only. A missing one is refused, never left
+ * out.
  *
- * What is put in counts as if it had been sent: a request that would grow beyond what a body may have is refused before it does.
+ * Inserted items count as if they had been sent: a request that would exceed the body limit is refused before it does.
  */
 import type { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { BodyRoom, Remembered } from "../../call/call.ts";
@@ -15,31 +16,31 @@ import type { Link, StoredResponse } from "../../storage/answers/responses.ts";
 import { type JsonObject, type JsonValue, longJson, readLongAnswer } from "../../wire/json.ts";
 import { jsonBytes } from "../../wire/long/write-json.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { asOutputItemId, bytesOf, inputItemsOf, type KeptResponses, outputOf, readKept } from "./kept.ts";
+import { type AccountResponses, asOutputItemId, bytesOf, inputItemsOf, outputOf, readStored } from "./kept.ts";
 
 type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
 
 export interface Resolved {
-  /** Refers to nothing any more. */
+  /** request contains no references. */
   readonly request: CreateRequest;
-  /** The items that are new in this request. Where what it goes on from is not kept, all are. */
+  /** items are the new items of this request. If the previous response is not stored, they are all items. */
   readonly items: readonly JsonObject[];
-  /** The kept response that it goes on from. */
+  /** previousId is the stored response that the request continues from. */
   readonly previousId: string | null;
-  /** For who remembers it: the conversation with this request, as lists in JSON. */
+  /** conversation is the whole conversation as JSON lists, for a connection that remembers it. */
   readonly conversation: readonly string[];
 }
 
-/** Throws a Refusal. */
+/** resolve resolves a request. Throws a Refusal. */
 export async function resolve(
   request: CreateRequest,
-  kept: KeptResponses,
+  kept: AccountResponses,
   body: BodyRoom,
   remembered?: Remembered,
 ): Promise<Resolved> {
   const { previousResponseId: previousId } = request.message();
   const asked = itemsOf(request.json().input ?? null);
-  const items = asked.some(isReference) ? await dereferenced(asked, kept, body) : asked;
+  const items = asked.some(isReference) ? await replaceReferences(asked, kept, body) : asked;
   const withInput = (input: JsonObject[]) =>
     body.bytes < longJson ? request.with({ input }) : request.rebuiltWith({ input }).writeInSlices();
   if (previousId === undefined) {
@@ -58,7 +59,7 @@ export async function resolve(
   return { request: await withInput([...earlier, ...items]), items, previousId, conversation };
 }
 
-/** Reads a conversation piece by piece. */
+/** readPieces parses a conversation piece by piece. */
 async function readPieces(pieces: readonly string[], body: BodyRoom): Promise<JsonObject[]> {
   const items: JsonObject[] = [];
   for (const piece of pieces) {
@@ -68,7 +69,7 @@ async function readPieces(pieces: readonly string[], body: BodyRoom): Promise<Js
   return items;
 }
 
-/** Reads items that were kept, in turns where they are long. */
+/** itemsIn parses stored items, in slices if they are long. */
 async function itemsIn(text: string): Promise<readonly JsonObject[]> {
   const isLong = text.length >= longJson;
   return (isLong ? await runInSlices(readLongAnswer(Buffer.from(text))) : JSON.parse(text)) as JsonObject[];
@@ -84,24 +85,24 @@ function itemsOf(input: JsonValue): readonly JsonObject[] {
   return Array.isArray(input) ? (input as JsonObject[]) : [];
 }
 
-/** Clients may leave the type of a reference out. */
+/** isReference recognises references; clients may omit their type. */
 function isReference({ type = null, role, id }: JsonObject): boolean {
   return type === "item_reference" || (type === null && role === undefined && typeof id === "string");
 }
 
-/** An item's id holds its response's: `msg_<response>_<place>`. */
+/** responseIdOf returns the id of the response that an item belongs to: `msg_<response>_<place>`. */
 function responseIdOf(itemId: string): string {
   return `resp_${answerIdOf(itemId)}`;
 }
 
-async function dereferenced(
+async function replaceReferences(
   items: readonly JsonObject[],
-  kept: KeptResponses,
+  kept: AccountResponses,
   body: BodyRoom,
 ): Promise<readonly JsonObject[]> {
   const nameless = items.findIndex((item) => isReference(item) && (typeof item.id !== "string" || item.id === ""));
   if (nameless !== -1) throw missingField(`input[${nameless}].id`);
-  const found = await itemsNamed(timesNamed(items), kept, body);
+  const found = await findItems(countReferences(items), kept, body);
   return items.map((item) => {
     if (!isReference(item)) return item;
     const target = found.get(item.id as string);
@@ -110,8 +111,8 @@ async function dereferenced(
   });
 }
 
-/** Counts how often each item is referred to, by its id. */
-function timesNamed(items: readonly JsonObject[]): Map<string, number> {
+/** countReferences counts the references to each item, by its id. */
+function countReferences(items: readonly JsonObject[]): Map<string, number> {
   const times = new Map<string, number>();
   for (const item of items) {
     if (isReference(item)) times.set(item.id as string, (times.get(item.id as string) ?? 0) + 1);
@@ -119,16 +120,16 @@ function timesNamed(items: readonly JsonObject[]): Map<string, number> {
   return times;
 }
 
-/** Finds items by their ids. `times` says how often each is to be put in. */
-async function itemsNamed(
+/** findItems finds items by their ids. `times` is how often each is inserted. */
+async function findItems(
   times: ReadonlyMap<string, number>,
-  kept: KeptResponses,
+  kept: AccountResponses,
   body: BodyRoom,
 ): Promise<Map<string, JsonObject>> {
   const { store, accountId, now } = kept;
   const ids = new Set([...times.keys()].map((id) => responseIdOf(asOutputItemId(id))));
   const found = new Map<string, JsonObject>();
-  for await (const response of readKept(kept, await store.sizes(accountId, [...ids], now), "input")) {
+  for await (const response of readStored(kept, await store.sizes(accountId, [...ids], now), "input")) {
     const answered = outputOf(response).map((item) => ({ id: item.id as string, item }));
     for (const { id, item } of [...(inputItemsOf(response) ?? []), ...answered]) {
       const count = times.get(id);
@@ -140,14 +141,14 @@ async function itemsNamed(
   return found;
 }
 
-/** Puts together what was said up to a response, and in it. Instructions are none of it. */
-async function conversationTo(id: string, kept: KeptResponses, body: BodyRoom): Promise<JsonObject[]> {
-  const line = await lineTo(id, kept);
+/** conversationTo returns the conversation up to a response and its output, without instructions. */
+async function conversationTo(id: string, kept: AccountResponses, body: BodyRoom): Promise<JsonObject[]> {
+  const line = await responseChain(id, kept);
   const items: JsonObject[] = [];
   let next = 0;
-  for await (const response of readKept(kept, line, "previous_response_id")) {
+  for await (const response of readStored(kept, line, "previous_response_id")) {
     const expected = line[next++]?.id;
-    // One was deleted meanwhile.
+    // A response was deleted meanwhile.
     if (expected !== undefined && response.id !== expected) throw previousResponseNotFound(expected);
     const output = outputOf(response);
     const input = inputTextOf(response);
@@ -160,8 +161,8 @@ async function conversationTo(id: string, kept: KeptResponses, body: BodyRoom): 
   return items;
 }
 
-/** Tells of a response and all before it, oldest first. */
-async function lineTo(id: string, { store, accountId, now }: KeptResponses): Promise<Link[]> {
+/** responseChain returns a response and all before it, oldest first. */
+async function responseChain(id: string, { store, accountId, now }: AccountResponses): Promise<Link[]> {
   const line = (await store.line(accountId, id, now)).reverse();
   const [first] = line;
   if (!first) throw previousResponseNotFound(id);

@@ -1,17 +1,19 @@
-/** What is kept of a response: itself, and the items that were new in its request, as far as they are short enough. */
+/**
+ * Builds the stored row of a response: the response itself, and the new items of its request unless they are too long.
+ */
 import type { StoredResponse } from "../../storage/answers/responses.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import type { Resolved } from "./input.ts";
 import type { CreateCall, ResponsesParts } from "./parts.ts";
 
-/** Returns what makes of a response what is kept of it. */
-export function rowsOf(
+/** storedRowBuilder returns a function that builds the row of a response. */
+export function storedRowBuilder(
   { caller }: Pick<CreateCall, "caller">,
   { items, previousId }: Resolved,
   { clock, limits }: Pick<ResponsesParts, "clock" | "limits">,
 ): (id: string, response: string) => StoredResponse {
   const { accountId } = caller;
-  const input = textWithin(items, limits.maxBytes);
+  const input = jsonWithin(items, limits.maxBytes);
   return (id, response) => {
     const now = clock();
     const times = { created_at: now, expires_at: now + limits.keepMs };
@@ -19,8 +21,8 @@ export function rowsOf(
   };
 }
 
-/** Writes a list as JSON; null where that has more bytes. */
-function textWithin(items: readonly JsonObject[], maxBytes: number): string | null {
+/** jsonWithin returns a list as JSON; null if that is longer than `maxBytes`. */
+function jsonWithin(items: readonly JsonObject[], maxBytes: number): string | null {
   const texts: string[] = [];
   let bytes = 1;
   for (const item of items) {

@@ -1,33 +1,36 @@
 /**
- * Reads kept responses for a request that refers to them, some at a time, so that nobody waits for all of them. How much that
- * is, is known before any is read: beyond a bound none is.
+ * Reads stored responses in batches, so that no batch blocks the process for long. Their sizes are known before they
+ * are read: beyond a limit nothing is.
  */
 import { setImmediate } from "node:timers/promises";
 import { referredTooLarge } from "../../call/refusals.ts";
 import type { ResponseStore, Sized, StoredResponse } from "../../storage/answers/responses.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 
-/** The account's responses, at a time. */
-export interface KeptResponses {
+/** AccountResponses are the stored responses of an account at a moment. */
+export interface AccountResponses {
   readonly store: ResponseStore;
   readonly accountId: string;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** The most that is read for a request, in bytes: responses repeat tools and instructions, which are none of a conversation. */
-const mostBytes = 64 * 1024 * 1024;
-/** How much is read at once. Parsing it takes a few milliseconds. */
-const bytesAtOnce = 256 * 1024;
+/**
+ * maxReadBytes is the most that is read for a request. Responses repeat tools and instructions, which are not part of
+ * a conversation.
+ */
+const maxReadBytes = 64 * 1024 * 1024;
+/** batchBytes is the size of a batch. Parsing one takes a few milliseconds. */
+const batchBytes = 256 * 1024;
 
-/** Yields those that are there yet, in the order of `sized`. Throws a Refusal about `param`. */
-export async function* readKept(
-  { store, accountId, now }: KeptResponses,
+/** readStored yields the responses that still exist, in the order of `sized`. Throws a Refusal about `param`. */
+export async function* readStored(
+  { store, accountId, now }: AccountResponses,
   sized: readonly Sized[],
   param: string,
 ): AsyncGenerator<StoredResponse> {
-  if (sized.reduce((sum, { bytes }) => sum + bytes, 0) > mostBytes) {
-    throw referredTooLarge(mostBytes, param);
+  if (sized.reduce((sum, { bytes }) => sum + bytes, 0) > maxReadBytes) {
+    throw referredTooLarge(maxReadBytes, param);
   }
   for (const ids of batches(sized)) {
     const found = new Map((await store.find(accountId, ids, now)).map((response) => [response.id, response]));
@@ -39,12 +42,12 @@ export async function* readKept(
   }
 }
 
-/** Splits the ids into those that are read at once: as few bytes as may be, but one of them. */
+/** batches splits the ids into batches of limited size, with at least one response each. */
 function* batches(sized: readonly Sized[]): Generator<string[]> {
   let ids: string[] = [];
   let sum = 0;
   for (const { id, bytes } of sized) {
-    if (ids.length > 0 && sum + bytes > bytesAtOnce) {
+    if (ids.length > 0 && sum + bytes > batchBytes) {
       yield ids;
       ids = [];
       sum = 0;
@@ -55,18 +58,18 @@ function* batches(sized: readonly Sized[]): Generator<string[]> {
   if (ids.length > 0) yield ids;
 }
 
-/** Returns the items of its output. What an upstream put there that is none is left out. */
+/** outputOf returns the output items. It skips what an upstream sent that is not an item. */
 export function outputOf({ response }: StoredResponse): JsonObject[] {
   return (JSON.parse(response) as { output: JsonValue[] }).output.filter(isObject);
 }
 
-/** An item that was new in a request, as it was sent, and the id that it has or is given. */
+/** InputItem is a new item of a request, unchanged, and the id that it has or gets. */
 export interface InputItem {
   readonly id: string;
   readonly item: JsonObject;
 }
 
-/** Returns the items that were new in its request; undefined where they were too many to keep. */
+/** inputItemsOf returns the new items of the request; undefined if they were too large to store. */
 export function inputItemsOf({ id, input }: StoredResponse): InputItem[] | undefined {
   if (input === null) return undefined;
   return (JSON.parse(input) as JsonObject[]).map((item, place) => ({
@@ -75,7 +78,7 @@ export function inputItemsOf({ id, input }: StoredResponse): InputItem[] | undef
   }));
 }
 
-/** What ids of items begin with, by the items' types. */
+/** prefixes are the prefixes of items' ids, by the items' types. */
 const prefixes: ReadonlyMap<string, string> = new Map([
   ["message", "msg"],
   ["function_call", "fc"],
@@ -86,13 +89,19 @@ const prefixes: ReadonlyMap<string, string> = new Map([
   ["compaction", "cmp"],
 ]);
 
-/** An item's id holds its response's: `msg_<response>_<place>` in the output, `msg_<response>_in<place>` in the input. */
+/**
+ * inputItemId returns an item's id, which contains its response's: `msg_<response>_<place>` in the output,
+ * `msg_<response>_in<place>` in the input.
+ */
 function inputItemId({ type }: JsonObject, responseId: string, place: number): string {
   const prefix = prefixes.get(typeof type === "string" ? type : "message") ?? "item";
   return `${prefix}_${responseId.replace(/^resp_/, "")}_in${place}`;
 }
 
-/** Returns the id that an item in the output would have at the place of one in the input; any other as it is. */
+/**
+ * asOutputItemId turns an input item's id into the id of the output item at the same place, and returns any other id
+ * unchanged.
+ */
 export function asOutputItemId(itemId: string): string {
   return itemId.replace(/_in(?=\d+$)/, "_");
 }

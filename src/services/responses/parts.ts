@@ -1,4 +1,4 @@
-/** What the methods of responses share. */
+/** The dependencies shared by the methods of responses. */
 import type { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Call } from "../../call/call.ts";
 import type { Complete } from "../../pipeline/complete/complete.ts";
@@ -13,7 +13,7 @@ export interface ResponsesParts {
   readonly store: ResponseStore;
   readonly background: Background;
   readonly catalog: Catalog;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   readonly limits: ResponseLimits;
 }
@@ -21,6 +21,6 @@ export interface ResponsesParts {
 export interface ResponseLimits {
   readonly keepMs: number;
   readonly maxPerAccount: number;
-  /** The largest response, and the largest input, in bytes of JSON. */
+  /** maxBytes is the limit of a stored response, and of a stored input, in bytes of JSON. */
   readonly maxBytes: number;
 }

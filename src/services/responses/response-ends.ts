@@ -1,11 +1,11 @@
-/** How a response in the background is told that came to nothing, and any that is told whole. */
+/** Builds the JSON of failed and cancelled responses, and unary answers from the JSON of responses. */
 import { ModelResponseSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Answer } from "../../call/call.ts";
 import type { Refusal } from "../../call/refusals.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 
-/** Says of a response that it failed, and by what. */
+/** failedJson returns the response as failed, with the refusal as its error. */
 export function failedJson(response: JsonObject, { status, message }: Refusal): JsonObject {
   const code = status >= 500 ? "server_error" : status === 429 ? "rate_limit_exceeded" : "invalid_prompt";
   return { ...response, status: "failed", error: { code, message } };
@@ -15,6 +15,6 @@ export function cancelledJson(response: JsonObject): JsonObject {
   return { ...response, status: "cancelled" };
 }
 
-export function toldResponse(json: JsonObject): Answer<typeof ModelResponseSchema> {
+export function responseAnswer(json: JsonObject): Answer<typeof ModelResponseSchema> {
   return { kind: "whole", body: Wire.ofJson(ModelResponseSchema, json) };
 }

@@ -1,10 +1,10 @@
 /**
- * Responses: answered by the pipeline like any model call, with what is kept put in before and kept after, while their caller
- * waits or in the background.
+ * The RPCs of responses. The pipeline answers them like any model call; before it, references to stored responses are
+ * resolved, and after it the answer is stored.
  *
- * An answer is kept when it is complete, before its caller has the last of it, so that a request that goes on from it
- * finds it; one that fails or breaks off is not kept. An answer larger than the bound is given and not kept, and says so
- * in its `store`. Where keeping fails, the call does: its caller would go on from what is not there.
+ * An answer is stored when it is complete, before the caller has the end of it, so that a request that continues from
+ * it finds it. A failed or broken answer is not stored. An answer larger than the limit is returned with `store:
+ * false`. If storing fails, so does the call: its caller would continue from a response that does not exist.
  */
 
 import type { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
@@ -25,14 +25,14 @@ import { runInSlices } from "../../runtime/cooperative.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { beginInBackground } from "./begin-background.ts";
-import { cancelled, deleted, followed, found } from "./by-id.ts";
+import { cancelResponse, deleteResponse, findResponse, followResponse } from "./by-id.ts";
 import { compactedJson, compactionOf } from "./compact.ts";
 import { type Resolved, resolve } from "./input.ts";
 import { listInputItems } from "./input-items.ts";
-import { rowsOf } from "./kept-row.ts";
+import { storedRowBuilder } from "./kept-row.ts";
 import type { CreateCall, ResponsesParts } from "./parts.ts";
-import { toldResponse } from "./response-ends.ts";
-import { isWarmup, warmedUp } from "./warmup.ts";
+import { responseAnswer } from "./response-ends.ts";
+import { answerWarmup, isWarmup } from "./warmup.ts";
 
 type Implemented =
   | ("createResponseCompaction" | "createResponse" | "streamResponse" | "getResponse" | "deleteResponse")
@@ -44,9 +44,9 @@ export function responseMethods(
   const { complete } = parts;
   return {
     async createResponse(call) {
-      const resolved = await prepared(call, parts);
-      if (isBackground(call)) return toldResponse((await beginInBackground(call, resolved, parts, false)).response);
-      const keep = keeperOf(call, resolved, parts);
+      const resolved = await resolveRequest(call, parts);
+      if (isBackground(call)) return responseAnswer((await beginInBackground(call, resolved, parts, false)).response);
+      const keep = createStoreResponse(call, resolved, parts);
       const answer = await complete("responses", "whole", { ...call, request: resolved.request });
       if (answer.kind !== "whole") return answer;
       const json = answer.body.json();
@@ -55,36 +55,40 @@ export function responseMethods(
       return { ...answer, body: answer.body.isLong ? await body.writeInSlices() : body };
     },
     async streamResponse(call) {
-      const resolved = await prepared(call, parts);
-      if (isBackground(call)) return followed(await beginInBackground(call, resolved, parts, true), 0, call.signal);
-      if (isWarmup(call)) return warmedUp(call, resolved, parts);
-      const keep = remembering(call, resolved, keeperOf(call, resolved, parts));
+      const resolved = await resolveRequest(call, parts);
+      if (isBackground(call))
+        return followResponse(await beginInBackground(call, resolved, parts, true), 0, call.signal);
+      if (isWarmup(call)) return answerWarmup(call, resolved, parts);
+      const keep = withMemory(call, resolved, createStoreResponse(call, resolved, parts));
       const request = call.remembered ? resolved.request.with({ generate: undefined }) : resolved.request;
       const answer = await complete("responses", "stream", { ...call, request });
       if (answer.kind !== "stream") return answer;
-      return { ...answer, frames: keeping(answer.frames, keep) };
+      return { ...answer, frames: storeAtEnd(answer.frames, keep) };
     },
-    createResponseCompaction: (call) => compacted(call, parts),
-    countResponseTokens: (call) => countedTokens(call, parts),
-    getResponse: ({ request, caller }) => found(caller, request.message().id ?? "", parts),
+    createResponseCompaction: (call) => compactConversation(call, parts),
+    countResponseTokens: (call) => countInputTokens(call, parts),
+    getResponse: ({ request, caller }) => findResponse(caller, request.message().id ?? "", parts),
     async followResponse({ request, caller, signal }) {
       const { id = "", startingAfter } = request.message();
-      const run = parts.background.find(caller.accountId, id) ?? (await found(caller, id, parts));
-      return followed(run, startingAfter === undefined ? 0 : startingAfter + 1, signal, id);
+      const run = parts.background.find(caller.accountId, id) ?? (await findResponse(caller, id, parts));
+      return followResponse(run, startingAfter === undefined ? 0 : startingAfter + 1, signal, id);
     },
     listResponseInputItems: (call) => listInputItems(call, parts),
-    cancelResponse: ({ request, caller }) => cancelled(caller, request.message().id ?? "", parts),
+    cancelResponse: ({ request, caller }) => cancelResponse(caller, request.message().id ?? "", parts),
     async deleteResponse({ request, caller }) {
       const { id = "" } = request.message();
-      await deleted(caller, id, parts);
+      await deleteResponse(caller, id, parts);
       return { kind: "whole", body: Wire.ofJson(DeletedResponseSchema, { id, object: "response", deleted: true }) };
     },
   };
 }
 
-/** Sums a conversation up, and keeps nothing. */
-async function compacted(call: CreateCall, parts: ResponsesParts): Promise<Answer<typeof CompactedResponseSchema>> {
-  const { request } = await prepared(call, parts);
+/** compactConversation compacts a conversation and stores nothing. */
+async function compactConversation(
+  call: CreateCall,
+  parts: ResponsesParts,
+): Promise<Answer<typeof CompactedResponseSchema>> {
+  const { request } = await resolveRequest(call, parts);
   const asked = await compactionOf(request);
   const answer = await parts.complete("responses", "whole", { ...call, request: asked });
   if (answer.kind !== "whole") return answer as never;
@@ -96,23 +100,23 @@ function isBackground({ request }: CreateCall): boolean {
   return request.message().background === true;
 }
 
-/** Counts what a request would have as input. No model is asked. */
-async function countedTokens(
+/** countInputTokens counts the tokens of a request's input without calling a model. */
+async function countInputTokens(
   call: Call<typeof CountResponseTokensRequestSchema>,
   parts: ResponsesParts,
 ): Promise<Answer<typeof ResponseTokenCountSchema>> {
   const { caller, body, signal } = call;
-  // Which fields it has is no matter: it is read as the request that would be sent.
+  // Parses the bytes as the request that would be sent, whatever fields the count request has.
   const asked = await Wire.ofBytes(CreateResponseRequestSchema, call.request.bytes()).parseInSlices();
   if (asked.outline().model !== undefined) modelsOf("responses", { caller, request: asked }, parts.catalog);
-  const { request } = await prepared({ ...call, request: asked, body }, parts);
+  const { request } = await resolveRequest({ ...call, request: asked, body }, parts);
   const input_tokens = await countResponseTokens(request, signal);
   const counted = { object: "response.input_tokens", input_tokens };
   return { kind: "whole", body: Wire.ofJson(ResponseTokenCountSchema, counted) };
 }
 
-/** Refuses what the gateway does not do, and resolves what refers to kept responses. */
-async function prepared(
+/** resolveRequest refuses what the gateway does not support and resolves references to stored responses. */
+async function resolveRequest(
   { request, caller, body, remembered }: CreateCall,
   { store, clock }: Pick<ResponsesParts, "store" | "clock">,
 ): Promise<Resolved> {
@@ -124,16 +128,16 @@ async function prepared(
   return resolve(request, { store, accountId: caller.accountId, now: clock() }, body, remembered);
 }
 
-/** Returns a call for a response as it goes to the model: it refers to nothing any more. Throws a Refusal. */
+/** prepareResponse returns a call with all references resolved, as the model gets it. Throws a Refusal. */
 export async function prepareResponse(call: Call, parts: Pick<ResponsesParts, "store" | "clock">): Promise<Call> {
-  const { request } = await prepared(call as unknown as CreateCall, parts);
+  const { request } = await resolveRequest(call as unknown as CreateCall, parts);
   return { ...call, request: request as unknown as Call["request"] };
 }
 
-/** Passes a stream on, and keeps the response that it ends in before its end is told. */
-async function* keeping(
+/** storeAtEnd passes a stream on and stores the final response before it sends the last event. */
+async function* storeAtEnd(
   frames: Frames<typeof ResponseStreamEventSchema>,
-  keep: Keep,
+  keep: StoreResponse,
 ): Frames<typeof ResponseStreamEventSchema> {
   for await (const batch of frames) {
     const last = batch.at(-1);
@@ -147,11 +151,11 @@ async function* keeping(
   }
 }
 
-/** Keeps a response if its caller wants it. Returns it as it is answered. */
-type Keep = (response: JsonObject) => Promise<JsonObject>;
+/** StoreResponse stores a response if its caller wants that. Resolves to the response as the caller gets it. */
+type StoreResponse = (response: JsonObject) => Promise<JsonObject>;
 
-/** Has the connection remember the conversation with what is answered, however it is kept. */
-function remembering({ remembered }: CreateCall, { conversation }: Resolved, keep: Keep): Keep {
+/** withMemory makes the connection remember the conversation and the answer, stored or not. */
+function withMemory({ remembered }: CreateCall, { conversation }: Resolved, keep: StoreResponse): StoreResponse {
   if (!remembered) return keep;
   return async (response) => {
     const told = await keep(response);
@@ -161,10 +165,13 @@ function remembering({ remembered }: CreateCall, { conversation }: Resolved, kee
   };
 }
 
-/** Returns what keeps the response to a call. It holds no more of the call's items than are kept: streams last for hours. */
-function keeperOf(call: CreateCall, resolved: Resolved, parts: ResponsesParts): Keep {
+/**
+ * createStoreResponse returns the function that stores the response to a call. It retains only the items that are
+ * stored: streams last for hours.
+ */
+function createStoreResponse(call: CreateCall, resolved: Resolved, parts: ResponsesParts): StoreResponse {
   if (call.request.message().store === false) return async (response) => response;
-  const rowOf = rowsOf(call, resolved, parts);
+  const rowOf = storedRowBuilder(call, resolved, parts);
   const { store, limits } = parts;
   return async (response) => {
     const text = JSON.stringify(response);

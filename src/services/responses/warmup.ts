@@ -1,6 +1,7 @@
 /**
- * A request on a connection that says `"generate": false`: agents send what they will go on from before there is anything to ask.
- * No model is asked, and nothing is charged or kept; the connection remembers it under the id of the response.
+ * Answers warm-up requests, `"generate": false` over a WebSocket: agents send the beginning of a conversation before
+ * they have a question. No model is called, and nothing is charged or stored; the connection remembers the
+ * conversation under the response's id.
  */
 import { ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Answer, Frames } from "../../call/call.ts";
@@ -11,7 +12,7 @@ import { emptyResponse } from "./empty-response.ts";
 import type { Resolved } from "./input.ts";
 import type { CreateCall, ResponsesParts } from "./parts.ts";
 
-/** Elsewhere the key is a vendor's own. */
+/** isWarmup is true on connections that remember conversations only; elsewhere `generate` is a vendor's own key. */
 export function isWarmup({ request, remembered }: CreateCall): boolean {
   return remembered !== undefined && request.outline().generate === false;
 }
@@ -24,8 +25,8 @@ const noUsage: JsonObject = {
   total_tokens: 0,
 };
 
-/** Throws a Refusal for a model that the key may not call. */
-export function warmedUp(
+/** answerWarmup throws a Refusal for a model that the key may not call. */
+export function answerWarmup(
   call: CreateCall,
   { request, conversation }: Resolved,
   { catalog, clock }: ResponsesParts,
@@ -34,10 +35,10 @@ export function warmedUp(
   const response: JsonObject = { ...emptyResponse(call, clock()), store: false };
   call.remembered?.keep(response.id as string, { pieces: conversation, isKept: false });
   const whole: JsonObject = { ...response, status: "completed", usage: noUsage };
-  return { kind: "stream", frames: told(response, whole) };
+  return { kind: "stream", frames: warmupEvents(response, whole) };
 }
 
-async function* told(response: JsonObject, whole: JsonObject): Frames<typeof ResponseStreamEventSchema> {
+async function* warmupEvents(response: JsonObject, whole: JsonObject): Frames<typeof ResponseStreamEventSchema> {
   const events: readonly JsonObject[] = [
     { type: "response.created", sequence_number: 0, response },
     { type: "response.completed", sequence_number: 1, response: whole },

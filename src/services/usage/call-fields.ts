@@ -1,19 +1,19 @@
 /**
- * CallField leads from a column of a call's row to the field of the proto that it becomes, by the field's name in
- * `storage/columns.ts`. A column that names a field which the proto does not have stops the start.
+ * CallField maps a column of a call's row to its proto field, by the field's name in `storage/columns.ts`. The gateway
+ * does not start if a column names a field that the proto lacks.
  */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { type CallColumn, type ColumnName, callColumns } from "../../storage/columns.ts";
 
 export interface CallField {
   readonly column: ColumnName;
-  /** The field, in the message itself or in its Usage. */
+  /** field is the field, in the message itself or in its Usage. */
   readonly field: DescField;
   readonly isOfUsage: boolean;
   readonly isInCsv: boolean;
 }
 
-/** Returns the fields of a message that columns become: of all columns, or of those that are summed. */
+/** callFields returns the mapped fields of a message: of all columns, or of those that are summed. */
 export function callFields(schema: DescMessage, { summedOnly = false } = {}): CallField[] {
   return callColumns
     .filter((column: CallColumn) => column.isSummed || !summedOnly)

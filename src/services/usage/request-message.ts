@@ -1,4 +1,4 @@
-/** Messages of calls, those that run too, and of sums of usage. */
+/** Builds the API messages of calls, running calls and sums of usage. */
 import { type DescField, type MessageInitShape, ScalarType } from "@bufbuild/protobuf";
 import { TimestampSchema, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -31,7 +31,7 @@ export function sumMessage(sum: UsageSum): MessageInitShape<typeof UsageSumSchem
   };
 }
 
-/** Returns the message of a row. What is null is unset. */
+/** messageOf returns the message of a row. Null columns are unset fields. */
 function messageOf(
   fields: readonly CallField[],
   row: { readonly [column in ColumnName]?: CallRow[column] | null },
@@ -52,7 +52,7 @@ function fieldValue(field: DescField, value: string | number): unknown {
   return field.scalar === ScalarType.INT64 ? BigInt(value) : value;
 }
 
-/** Reads the column `tried`, which `pipeline/attempt/failed-attempts.ts` writes. */
+/** attemptsOf reads the column `tried`, which `pipeline/attempt/failed-attempts.ts` writes. */
 function attemptsOf(tried: string): MessageInitShape<typeof FailedAttemptSchema>[] {
   const list = JSON.parse(tried) as readonly FailedAttempt[];
   return list.map(({ upstream, model = "", at, ms, failure, lost }) => ({

@@ -1,8 +1,8 @@
 /**
- * Calls as a table of comma-separated values: RFC 4180, with a head line, money as decimals in units.
+ * Writes calls as comma-separated values: RFC 4180 with a header line, money as decimals in units.
  *
- * Spreadsheets take a cell that begins like a formula for one, and names come from callers: such a cell begins with an
- * apostrophe instead.
+ * Spreadsheets evaluate cells that look like formulas, and names come from callers: such a cell is prefixed with an
+ * apostrophe.
  */
 import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
@@ -28,7 +28,7 @@ function cellIn(value: string | number | null, cell: Cell): string | number {
   return value === null ? "" : cell(value);
 }
 
-/** Returns what writes the values of a field: as the public JSON has them, and times as ISO 8601. */
+/** cellOf returns a function that formats a field's values: as in the public JSON, times as ISO 8601. */
 function cellOf(field: DescField): Cell {
   if (field.message?.typeName === TimestampSchema.typeName) return (ms) => new Date(Number(ms)).toISOString();
   if (field.enum) {

@@ -1,4 +1,4 @@
-/** The calls of the caller's account, and their sums: nobody else's, and never what was asked or answered. */
+/** UsageService: the calls of the caller's account and their sums. Contains no prompts or answers. */
 import { setImmediate } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
@@ -27,7 +27,7 @@ import { csvHead, csvLines } from "./requests-csv.ts";
 export interface UsageParts {
   readonly requests: RequestStore;
   readonly holds: HoldStore;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
@@ -35,16 +35,16 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const defaultBuckets = 30;
 const maxBuckets = 1000;
-/** How many sums are told at most: buckets, and keys and models in them. */
+/** maxSums is the most sums returned: buckets times keys and models. */
 const maxSums = 10_000;
-/** How many calls that are under way are told at most. */
+/** maxRunning is the most running calls returned. */
 const maxRunning = 100;
 
 export function usageService({ requests, holds, clock }: UsageParts): ServiceImplementation<typeof UsageService> {
   return {
     async listRequests({ request, caller, signal }) {
       const message = request.message();
-      const filter = { accountId: caller.accountId, ...chosenBy(message.filter) };
+      const filter = { accountId: caller.accountId, ...requestFilterOf(message.filter) };
       const { items, next } = await pageOf(message, "req", (before, limit) =>
         requests.page(filter, before, limit, signal),
       );
@@ -86,13 +86,13 @@ export function usageService({ requests, holds, clock }: UsageParts): ServiceImp
       const { keyId, model, from, to } = request.message();
       const pages = requests.pages({ accountId: caller.accountId, keyId, model, ...span(from, to) }, signal);
       const headers = { "content-disposition": 'attachment; filename="requests.csv"' };
-      return { kind: "stream", frames: table(pages), headers };
+      return { kind: "stream", frames: csvFrames(pages), headers };
     },
   };
 }
 
-/** Reads a page when it is asked for; between two, other calls have their turn. */
-async function* table(pages: AsyncIterable<readonly CallRow[]>): Frames<typeof ExportRequestsResponseSchema> {
+/** csvFrames reads each page on demand; between pages other calls get their turn. */
+async function* csvFrames(pages: AsyncIterable<readonly CallRow[]>): Frames<typeof ExportRequestsResponseSchema> {
   const piece = (csv: string, contentType?: string) => [
     Wire.ofMessage(
       ExportRequestsResponseSchema,
@@ -106,12 +106,12 @@ async function* table(pages: AsyncIterable<readonly CallRow[]>): Frames<typeof E
   }
 }
 
-/** Returns how storage chooses calls. Throws a Refusal for a span without length. */
-export function chosenBy({ keyId, model, outcomes = [], from, to }: Partial<RequestFilter> = {}) {
+/** requestFilterOf returns the storage's filter. Throws a Refusal if the time span is empty. */
+export function requestFilterOf({ keyId, model, outcomes = [], from, to }: Partial<RequestFilter> = {}) {
   return { keyId, model, outcomes, ...span(from, to) };
 }
 
-/** Returns the span in milliseconds. Throws a Refusal where it has no length. */
+/** span returns the time span in milliseconds. Throws a Refusal if it is empty. */
 function span(from: Timestamp | undefined, to: Timestamp | undefined): { from?: number; to?: number } {
   const [begins, ends] = [from && timestampMs(from), to && timestampMs(to)];
   if (begins !== undefined && ends !== undefined) refuseBackwards(begins, ends);

@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ErrorDetailSchema, Reason } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
-import { readKept } from "../../../src/services/responses/kept.ts";
+import { readStored } from "../../../src/services/responses/kept.ts";
 import type { ResponseStore } from "../../../src/storage/answers/responses.ts";
 import type { JsonObject, JsonValue } from "../../../src/wire/json.ts";
 import { jsonLength } from "../../../src/wire/scan/json-length.ts";
@@ -148,7 +148,7 @@ test("no more than the bound is read from storage for a request", async () => {
   const find = () => Promise.reject(new Error("it was read"));
   const kept = { store: { find } as unknown as ResponseStore, accountId: "acc", now: 0 };
   const sized = Array.from({ length: 65 }, (_, i) => ({ id: `resp_${i}`, bytes: KB * KB }));
-  const reading = readKept(kept, sized, "input").next();
+  const reading = readStored(kept, sized, "input").next();
   await expect(reading).rejects.toMatchObject({ reason: Reason.REQUEST_TOO_LARGE, param: "input" });
 });
 

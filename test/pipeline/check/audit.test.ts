@@ -11,7 +11,7 @@ import { UsageService } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { type Answer, anyRoom, type Call, type Caller, nobody } from "../../../src/call/call.ts";
 import { newCallRecord } from "../../../src/call/call-record.ts";
 import { invalidValue, missingField, rateLimited, signInFailed } from "../../../src/call/refusals.ts";
-import { askerOf } from "../../../src/commands/operator.ts";
+import { operatorClient } from "../../../src/commands/operator.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { accessOf } from "../../../src/pipeline/admit/authorize.ts";
 import { audit } from "../../../src/pipeline/check/audit.ts";
@@ -153,7 +153,7 @@ describe("an act", () => {
   });
 
   test("of the command line has no address", async () => {
-    const command = askerOf(gateway.storage, loadConfig(undefined, {}));
+    const command = operatorClient(gateway.storage, loadConfig(undefined, {}));
     await command(OperatorService.method.createAccount, { name: "by command" });
     const grant = { account: "by command", kind: EntryKind.GRANT, amount: -1n };
     await expect(command(OperatorService.method.recordEntry, grant)).rejects.toThrow();

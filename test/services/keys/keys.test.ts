@@ -43,7 +43,7 @@ beforeAll(async () => {
     clock: () => time,
     maxKeys,
     unit: "JPY",
-    making: () => () => {},
+    countCreation: () => () => {},
     accountRate: () => ({ tier: free as (typeof defaultTiers)[0], requestsRemaining: 59 }),
   });
 });

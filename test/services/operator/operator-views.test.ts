@@ -406,11 +406,11 @@ describe("an upstream that is busy or failing", () => {
   });
 
   test("is told with whether its checks pass, where they are made", () => {
-    const seen = { fared: createHealth(() => now).of, queued: () => 0, maxConcurrent: () => undefined };
+    const monitor = { stats: createHealth(() => now).of, queued: () => 0, maxConcurrent: () => undefined };
     const upstreams = ["up", "down", "unchecked"].map((name) => ({ name, kind: "openai", base_url: "" }));
     const checks: Readonly<Record<string, boolean>> = { up: true, down: false };
     const states = upstreamStates(upstreams, createCatalog([]), {
-      ...seen,
+      ...monitor,
       restMs: () => 0,
       passesChecks: (name) => checks[name],
     });

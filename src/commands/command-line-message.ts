@@ -1,22 +1,25 @@
-/** What is refused, in the words of who typed the command: options in place of fields, and a command that lists what there is. */
+/**
+ * Rewrites a refusal's message for the command line: options instead of fields, and the command that lists existing
+ * items.
+ */
 import { Reason, type Refusal } from "../call/refusals.ts";
 
-/** Options that are not called as their fields are. */
+/** options are the options whose names differ from their fields. */
 const options: ReadonlyMap<string, string> = new Map([
   ["models", "--model"],
   ["expires_at", "--expires"],
   ["batch_id", "--batch"],
 ]);
 
-/** Which command shows those that there are, by the field that names one. */
+/** lists are the commands that list existing items, by the field that names one. */
 const lists: ReadonlyMap<string, string> = new Map([
   ["account", "accounts list"],
   ["batch_id", "codes list"],
   ["user_id", "users list"],
 ]);
 
-export function typedWords({ message, param, reason }: Refusal): string {
-  // Where something has no field of the command line, it is told as it is.
+export function commandLineMessage({ message, param, reason }: Refusal): string {
+  // Without a field, the message stays as it is.
   if (param === undefined) return message.replace("`Idempotency-Key`", "`--idempotency-key`");
   const field = param.replace(/\[\d+\]$/, "");
   const list = lists.get(field);
