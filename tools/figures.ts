@@ -1,5 +1,5 @@
 /**
- * Figures of the source: how many files a folder has, import circles, long functions, lines, and how long the README is.
+ * Figures of the source: files of each folder, import circles, long functions, lines, and the length of the README.
  *
  * `node tools/figures.ts` prints them as a table; `--list` adds the folders, circles and functions themselves.
  */
@@ -10,18 +10,18 @@ import { parseAst } from "vite";
 
 const root = join(import.meta.dirname, "..");
 
-/** A function with more lines than this is counted as long. */
+/** longFunction is the most lines of a function that does not count as long. */
 export const longFunction = 60;
 
 export interface FoundFunction {
-  /** `path:line name`. */
+  /** at is `path:line name`. */
   readonly at: string;
-  /** `path name`: stays the same when lines move. */
+  /** id is `path name`, which stays the same when lines move. */
   readonly id: string;
   readonly lines: number;
 }
 
-/** Returns the TypeScript files below a folder of the project, as paths below the project. */
+/** sourcesIn returns the TypeScript files below a folder of the project, as paths relative to the project. */
 export function sourcesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".ts"))
@@ -29,14 +29,17 @@ export function sourcesIn(folder: string): string[] {
     .sort();
 }
 
-/** Counts the files of each folder that holds any, most first. */
+/** filesAFolder counts the files of each folder, most first. */
 export function filesAFolder(paths: readonly string[]): [folder: string, files: number][] {
   const counts = new Map<string, number>();
   for (const path of paths) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
   return [...counts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
 }
 
-/** Returns the functions, methods and arrow functions of these files that have more lines than `longFunction`, longest first. */
+/**
+ * longFunctionsIn returns the functions, methods and arrow functions with more lines than `longFunction`, longest
+ * first.
+ */
 export function longFunctionsIn(paths: readonly string[]): FoundFunction[] {
   return paths
     .flatMap(functionsIn)
@@ -67,7 +70,7 @@ function functionsIn(path: string): FoundFunction[] {
   return found;
 }
 
-/** The name that a declaration, a member or a variable gives to the function in it. */
+/** nameOf returns the name that a declaration, a member or a variable gives to its function. */
 function nameOf(node: Node): string | undefined {
   const { id, key } = node as { id?: { name?: string } | null; key?: { name?: string } };
   return id?.name ?? key?.name;
@@ -79,7 +82,7 @@ function childrenOf(node: Node): Node[] {
     .filter((value): value is Node => typeof value === "object" && value !== null && typeof value.type === "string");
 }
 
-/** Returns the groups of files of src that import one another, types included. */
+/** importCircles returns the groups of files of src that import one another, types included. */
 export function importCircles(paths: readonly string[]): string[][] {
   const imports = new Map(paths.map((path) => [path, importsOf(path)]));
   const order = new Map<string, number>();

@@ -1,6 +1,6 @@
 /**
- * Writes pictures of every page of the dashboard to docs/screenshots, for the README. Needs Chromium, and a dashboard that
- * is built.
+ * Writes screenshots of every page of the dashboard to docs/screenshots, for the README. Needs Chromium and a built
+ * dashboard.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { type Furnished, startFurnished } from "../test/support/dashboard/furnis
 
 const folder = join(import.meta.dirname, "../docs/screenshots");
 
-/** The file of each page, and its address. */
+/** pages are the file and the address of each page. */
 const pages = (gateway: Furnished, requestId: string) => ({
   overview: "/",
   keys: "/keys",
@@ -40,7 +40,7 @@ const { context, page } = await visit(browser, { colorScheme: "light" });
 
 async function shoot(on: Page, name: string, path: string): Promise<void> {
   await on.goto(path.startsWith("/") ? `${gateway.rootUrl}/dashboard${path}` : path);
-  // Pages that ask again and again are never quite at rest.
+  // Pages that refresh periodically never become idle.
   await on.waitForLoadState("networkidle").catch(() => {});
   await on.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
   console.log(`docs/screenshots/${name}.png`);

@@ -1,9 +1,10 @@
 /**
- * Writes the tables of speed into README.md and docs/speed.md, from what the bench has saved: bench/results.md and, where it is
- * there, bench/accelerators.md. Run it after `npm run bench -- --save` and `npm run bench:accelerators -- --save`.
+ * Writes the speed tables into README.md and docs/speed.md from the saved results of the bench: bench/results.md and,
+ * if it exists, bench/accelerators.md. Run it after `npm run bench -- --save` and `npm run bench:accelerators --
+ * --save`.
  *
- * Each table stands between two comments, `<!-- NAME: … -->` and `<!-- end of NAME -->`; all else is left as it is.
- * test/project/pages.test.ts fails where a table is not what this writes.
+ * Each table stands between two comments, `<!-- NAME: … -->` and `<!-- end of NAME -->`; everything else is left
+ * unchanged. test/project/pages.test.ts fails if a table differs from what this writes.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +13,7 @@ const root = join(import.meta.dirname, "..");
 
 type Table = readonly (readonly string[])[];
 
-/** Returns the tables of a page, each with its head first. */
+/** tablesIn returns the tables of a page, each with its head first. */
 function tablesIn(markdown: string): Table[] {
   return [...markdown.matchAll(/(?:^\|.*\|\n?)+/gm)].map(([text]) =>
     text
@@ -33,12 +34,12 @@ function written([head = [], ...rows]: Table): string {
   return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
 
-/** When, on what and by which command the bench was run: the first paragraph of its results. */
+/** saidIn returns the first paragraph of the results: when, where and by which command the bench was run. */
 function saidIn(markdown: string): string {
   return markdown.split("\n").find((line) => line.startsWith("Measured on")) ?? "";
 }
 
-/** What each row of work takes, and its bounds. */
+/** speedTable is the cost of each row and its bounds. */
 export function speedTable(results: string): string {
   const [table] = tablesIn(results).filter(([head]) => head?.[0] === "work");
   if (!table) throw new Error("bench/results.md has no table of work");
@@ -48,8 +49,8 @@ export function speedTable(results: string): string {
 }
 
 /**
- * What each accelerator brings: how many times as much CPU a call takes without it, on the load where it brings most, with all
- * others on.
+ * acceleratorsTable is the gain of each accelerator: how many times as much CPU a call takes without it, on the load
+ * where it brings most, with all others on.
  */
 export function acceleratorsTable(accelerators: string): string {
   const [table] = tablesIn(accelerators).filter(([head]) => head?.[0] === "taken away");
@@ -65,13 +66,13 @@ export function acceleratorsTable(accelerators: string): string {
   return `${written([["without", "CPU a call", "on"], ...gains])}\n\n${saidIn(accelerators)}`;
 }
 
-/** Returns the page with this between the comments of that name, and as it was where it has no such comments. */
+/** withPart returns the page with this text between the comments of that name; unchanged if it has no such comments. */
 export function withPart(page: string, name: string, part: string): string {
   const comments = new RegExp(`(<!-- ${name}:[^\n]*-->\n)[\\s\\S]*?(<!-- end of ${name} -->)`);
   return page.replace(comments, (_, from: string, to: string) => `${from}\n${part}\n\n${to}`);
 }
 
-/** Returns the page as it ought to be. */
+/** withTables returns the page with all tables up to date. */
 export function withTables(page: string): string {
   const read = (file: string) => readFileSync(join(root, file), "utf8");
   const speed = withPart(page, "speed", speedTable(read("bench/results.md")));

@@ -1,4 +1,4 @@
-/** What all pages stand on: looks, language, calls to the gateway, who is signed in, and which page it is. */
+/** App provides what all pages share: theme, language, transport, session and router. */
 import { TransportProvider } from "@connectrpc/connect-query";
 import { MantineProvider } from "@mantine/core";
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
@@ -14,7 +14,7 @@ import { SessionProvider, sessionQuery } from "./session.tsx";
 import { theme, variables } from "./theme.ts";
 import { transport } from "./transport.ts";
 
-/** Whoever was signed in no longer is: the frame asks who is, and shows the sign-in. */
+/** After the session has ended, the frame asks who is signed in and shows the sign-in page. */
 const onError = (error: unknown) => {
   if (endsSession(error)) void client.invalidateQueries({ queryKey: sessionQuery.queryKey });
 };

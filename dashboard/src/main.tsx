@@ -1,4 +1,4 @@
-/** Opens the dashboard in the page. */
+/** Renders the dashboard into the page. */
 import "./styles.ts";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";

@@ -1,7 +1,6 @@
 /**
- * The nonce that the gateway gave this page: styles that the page makes itself are let in by it, and no others.
- *
- * What keeps the page behind a dialog from scrolling (react-remove-scroll) looks for it under a name of webpack's.
+ * The nonce that the gateway gave this page: the page's own styles are only allowed with it. The library that stops
+ * the page behind a dialog from scrolling (react-remove-scroll) looks for it under webpack's name.
  */
 export const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "";
 

@@ -1,4 +1,4 @@
-/** Why a call was refused, as the gateway says it. */
+/** Reads from an error why the gateway refused a call. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ErrorDetailSchema, Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
 
@@ -7,11 +7,11 @@ export { Reason };
 export interface Refusal {
   readonly reason: Reason;
   readonly code: Code;
-  /** The gateway's own words, in English. */
+  /** message is the gateway's own, in English. */
   readonly message: string;
-  /** The field at fault; empty where none is. */
+  /** param is the field at fault; empty if there is none. */
   readonly param: string;
-  /** Empty where the gateway was not reached. */
+  /** requestId is empty if the gateway was not reached. */
   readonly requestId: string;
 }
 
@@ -27,13 +27,13 @@ export function refusalOf(error: unknown): Refusal {
   };
 }
 
-/** Whether the session is over: it ended, or its account was suspended. */
+/** endsSession returns whether the session is over: it ended, or its account was suspended. */
 export function endsSession(error: unknown): boolean {
   const { reason } = refusalOf(error);
   return reason === Reason.SESSION_ENDED || reason === Reason.ACCOUNT_SUSPENDED;
 }
 
-/** Whether the same call may go well a moment later. */
+/** isPassing returns whether the same call may succeed a moment later. */
 export function isPassing(error: unknown): boolean {
   const { code, reason } = refusalOf(error);
   return code === Code.Unavailable || code === Code.DeadlineExceeded || reason === Reason.RATE_LIMITED;

@@ -1,4 +1,4 @@
-/** Which address shows which page. Pages are loaded when they are first opened. */
+/** Maps addresses to pages. Pages load when they are first opened. */
 import {
   createRootRoute,
   createRoute,
@@ -34,7 +34,7 @@ const resetPassword = createRoute({
   component: lazyRouteComponent(() => import("./pages/sign-in/reset-password-page.tsx"), "ResetPasswordPage"),
 });
 
-/** What needs a session: the frame sends to the sign-in whoever has none. */
+/** These pages need a session: without one, the frame redirects to the sign-in page. */
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: "signed-in",
@@ -85,7 +85,7 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import("./pages/settings/settings-page.tsx"), "SettingsPage"),
 });
 
-/** For users who operate the gateway; to others the frame says that there is no such page. */
+/** For users who operate the gateway; the frame shows others that the page does not exist. */
 const operator = createRoute({
   getParentRoute: () => signedIn,
   path: "/operator",

@@ -1,18 +1,16 @@
-/**
- * What addresses say behind their question mark: which requests a list keeps. What an address says wrongly is left out.
- */
+/** Parses the queries of addresses: the filters of lists of calls. Invalid values are ignored. */
 
-/** Filters of a list of requests, as the address has them. */
+/** RequestSearch is the filters of a list of calls, as in the address. */
 export interface RequestSearch {
-  /** `key_…` */
+  /** key is `key_…`. */
   readonly key?: string;
   readonly model?: string;
-  /** A word of Outcome, as `answered`. */
+  /** outcome is an outcome's public name, such as `answered`. */
   readonly outcome?: string;
-  /** Days, as `2026-01-31`, in the reader's time zone; both are within. */
+  /** from and to are days such as `2026-01-31` in the reader's time zone, both included. */
   readonly from?: string;
   readonly to?: string;
-  /** `acc_…` or a name; of the operator's list only. */
+  /** account is `acc_…` or a name; in the operator's list only. */
   readonly account?: string;
 }
 

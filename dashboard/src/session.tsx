@@ -1,6 +1,6 @@
 /**
- * Who is signed in, and what the gateway says of itself. Asked once when the page opens, and again after signing in and
- * out; a call that is refused because the session has ended signs out here too.
+ * The signed-in user, and what the gateway reports about itself. Queried when the page opens and after signing in or
+ * out. A call that is refused because the session has ended also signs out here.
  */
 import { createQueryOptions } from "@connectrpc/connect-query";
 import { hashKey, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
@@ -10,19 +10,19 @@ import { type Addresses, Registration, SessionService, type Unit } from "../../g
 import { transport } from "./transport.ts";
 
 export interface Session {
-  /** Undefined where nobody is signed in. */
+  /** user is undefined if nobody is signed in. */
   readonly user: User | undefined;
   readonly registration: Registration;
   readonly awaitsSetUp: boolean;
   readonly unit: Pick<Unit, "code" | "symbol">;
   readonly addresses: Pick<Addresses, "root" | "direct" | "cdn" | "cn">;
-  /** Asks anew who is signed in, and forgets what the one before saw. */
+  /** refresh queries the session again, and drops the previous user's data. */
   readonly refresh: () => Promise<void>;
 }
 
 const Current = createContext<Session | undefined>(undefined);
 
-/** The question, for whoever needs its answer or has to forget it. */
+/** sessionQuery is the query, for components that need its answer or invalidate it. */
 export const sessionQuery = createQueryOptions(SessionService.method.getSession, {}, { transport });
 
 export function SessionProvider({ children }: PropsWithChildren) {
@@ -52,7 +52,7 @@ export function useSession(): Session {
   return session;
 }
 
-/** Returns who is signed in; pages behind the sign-in have somebody. */
+/** useUser returns the signed-in user. Use it on pages that need a session. */
 export function useUser(): User {
   const { user } = useSession();
   if (!user) throw new Error("nobody is signed in");

@@ -1,6 +1,6 @@
 /**
- * The style sheets of the component library: its foundations, then those of the components that are used, in the library's
- * own order, for the later of two rules wins. A test holds the list to what is used.
+ * The style sheets of the component library: its base, then those of the used components in the library's own order,
+ * since later rules win. A test compares the list with the components in use.
  */
 import "@mantine/core/styles/baseline.css";
 import "@mantine/core/styles/default-css-variables.css";

@@ -1,4 +1,4 @@
-/** How the dashboard looks, light and dark. Contrast keeps to WCAG 2.2 AA, which the tests hold it to. */
+/** The dashboard's light and dark theme. Contrast meets WCAG 2.2 AA; tests check it. */
 import { type CSSVariablesResolver, createTheme } from "@mantine/core";
 import classes from "./theme.module.css";
 
@@ -15,7 +15,7 @@ export const theme = createTheme({
   components: { Table: { classNames: { thead: classes.head } } },
 });
 
-/** Words of lesser weight are still words: the library's own grey for them is too faint. */
+/** variables replaces the library's grey for dimmed text, whose contrast is too low. */
 export const variables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

@@ -1,6 +1,6 @@
 /**
- * How the pages call the gateway: Connect over the page's own origin, with the session's cookie, which scripts cannot
- * read, and the header that no other site's page can send along with it.
+ * Calls the gateway by Connect over the page's own origin, with the session's cookie, which scripts cannot read, and a
+ * header that no other site's page can send.
  */
 import type { Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
@@ -12,5 +12,5 @@ const asDashboard: Interceptor = (next) => (request) => {
 
 export const transport = createConnectTransport({ baseUrl: "/", interceptors: [asDashboard] });
 
-/** The header by which a session says with which of its account's keys it calls a model. */
+/** keyHeader names the account's key that a session's model call uses. */
 export const keyHeader = "x-gateway-key";

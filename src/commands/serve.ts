@@ -88,7 +88,7 @@ const quickMs = 1_000;
 const stillRunning = "calls that run are waited for; a second signal ends them at once";
 
 const noModel =
-  "no model is served: the configuration names none that an upstream of its has. " +
+  "no model is served: the configuration has no model with an upstream. " +
   "`embedded_models: true` serves the embedded ones";
 
 /**
@@ -102,7 +102,7 @@ function createPriceReporter({ embeddedModels, unpriced, cataloguePrices, catalo
   });
   const tellRate = once(() => {
     const rate = `1 USD = ${formatDecimal(cataloguePrices.dollar)} ${unit.code}`;
-    log.warn({ rate, remedy: rateRemedy }, "the rate of the dollar is assumed");
+    log.warn({ rate, remedy: rateRemedy }, "the exchange rate of the US dollar is assumed");
   });
   const builtIn = new Set(catalogue.map(({ price }) => price));
   return (models: Config["models"]) => {

@@ -117,7 +117,7 @@ function logAnswer(
 ): void {
   if (answer.kind === "list") {
     const models = served.filter(({ targets }) => targets.some((target) => target.upstream === upstream)).length;
-    log.info({ upstream, models }, "asked an upstream which models it serves");
+    log.info({ upstream, models }, "an upstream listed its models");
     return;
   }
   const message = which === "all" && answer.kind === "down" ? isDown : doesNotTell;
@@ -125,8 +125,8 @@ function logAnswer(
   log[which === "all" ? "warn" : "debug"]({ upstream, cause: answer.cause, remedy: remedies[answer.kind] }, message);
 }
 
-const isDown = "an upstream cannot be asked which models it serves; it is asked again until it answers";
-const doesNotTell = "an upstream did not tell which models it serves; it keeps those that the catalogue gives it";
+const isDown = "an upstream cannot be asked for its models; it is asked again until it answers";
+const doesNotTell = "an upstream did not list its models; it keeps those that the catalogue gives it";
 
 const remedies = {
   down: "see that it runs, and that its address is right",

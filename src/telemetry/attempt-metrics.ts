@@ -38,33 +38,33 @@ function registerAttemptSeries(registry: Registry) {
     registry,
     name: "model_gateway_upstream_attempts_total",
     help:
-      "Requests to upstreams, by what became of them: ok, failed (by the upstream's fault, or for want of a place there), " +
-      "refused (the request was not to its liking), left (by the caller), overtaken (another attempt was quicker).",
+      "Attempts at upstreams, by result: ok, failed (by the upstream's fault, or because its queue was full), " +
+      "refused (the request was invalid), left (the caller disconnected), overtaken (another attempt was faster).",
     labelNames: ["upstream", "model", "result"],
   });
   const firstBytes = createHistogram({
     registry,
     name: "model_gateway_upstream_first_byte_seconds",
-    help: "How long upstreams took to the first of an answer; of one that is not streamed, to all of it.",
+    help: "Time until the first byte of an upstream's answer; for unary answers, until the end.",
     labelNames: ["upstream", "model"],
     buckets: firstByteSeconds,
   });
   const failovers = createCounter({
     registry,
     name: "model_gateway_upstream_failovers_total",
-    help: "Calls of models that were tried again, at another target or the same, after an attempt had failed.",
+    help: "Model calls that were retried after a failed attempt, at another target or the same.",
     labelNames: ["model"],
   });
   const hedges = createCounter({
     registry,
     name: "model_gateway_hedges_total",
-    help: "Attempts that were made beside another that took long, by what became of them.",
+    help: "Hedges: attempts made beside a slow one, by result.",
     labelNames: ["model", "result"],
   });
   const lost = createCounter({
     registry,
     name: "model_gateway_hedge_lost_units_total",
-    help: "What upstreams may charge for attempts that another overtook, in units; no caller pays for it.",
+    help: "Estimated cost of attempts that a faster one overtook, in units. Callers are not charged for it.",
     labelNames: ["model"],
   });
   return { attempts, firstBytes, failovers, hedges, lost };

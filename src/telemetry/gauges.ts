@@ -66,7 +66,7 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
     registry,
     {
       name: "model_gateway_build_info",
-      help: "The gateway's version, and its Node's.",
+      help: "The versions of the gateway and of Node.",
       labelNames: ["version", "node"],
     },
     (set) => set(1, { version, node: process.versions.node }),
@@ -76,13 +76,13 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
     registry,
     {
       name: "model_gateway_draining_streams",
-      help: "Streams whose callers have left, and that are read on to their usage.",
+      help: "Streams that are read on for their usage after their callers disconnected.",
     },
     (set) => set(drains()),
   );
   registerGauge(
     registry,
-    { name: "model_gateway_background_responses", help: "Responses that are made in the background." },
+    { name: "model_gateway_background_responses", help: "Running background responses." },
     (set) => set(background()),
   );
   registerHolds(registry, holds);
@@ -93,8 +93,10 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
   registerGauge(registry, { name: "model_gateway_cache_entries", help: "Answers in the cache." }, (set) =>
     set(entries()),
   );
-  registerGauge(registry, { name: "model_gateway_cache_bytes", help: "Bytes of the answers in the cache." }, (set) =>
-    set(bytes()),
+  registerGauge(
+    registry,
+    { name: "model_gateway_cache_bytes", help: "Memory of the answers in the cache, in bytes." },
+    (set) => set(bytes()),
   );
 }
 
@@ -103,27 +105,25 @@ function registerUpstreams(registry: Registry, { upstreams, targets }: GaugePart
     registerGauge(registry, { name, help, labelNames: ["upstream"] }, (set) => {
       for (const upstream of upstreams) set(read(upstream), { upstream: upstream.name });
     });
-  perUpstream("model_gateway_upstream_running", "Requests that are under way at an upstream.", (it) => it.running());
-  perUpstream(
-    "model_gateway_upstream_queued",
-    "Calls that wait for a place at an upstream; absent where it has no queue.",
-    ({ queue }) => queue?.queued(),
+  perUpstream("model_gateway_upstream_running", "Running attempts at an upstream.", (it) => it.running());
+  perUpstream("model_gateway_upstream_queued", "Calls queued for an upstream; absent without a queue.", ({ queue }) =>
+    queue?.queued(),
   );
   perUpstream(
     "model_gateway_upstream_places",
-    "How many calls an upstream may have at a time; absent where it has no queue.",
+    "The limit of concurrent calls at an upstream; absent without a queue.",
     ({ queue }) => queue?.places,
   );
   perUpstream(
     "model_gateway_upstream_up",
-    "Whether an upstream's health checks pass; absent where it is not checked.",
+    "Whether an upstream's health checks pass; absent without health checks.",
     (it) => bit(it.isUp()),
   );
   registerGauge(
     registry,
     {
       name: "model_gateway_target_resting",
-      help: "Whether a model at an upstream failed so often that it is left alone.",
+      help: "Whether the breaker of a model at an upstream is open because it kept failing.",
       labelNames: ["upstream", "model"],
     },
     (set) => {
@@ -137,7 +137,7 @@ function registerConnections(registry: Registry, { open, bodyBytes }: GaugeParts
     registry,
     {
       name: "model_gateway_connections",
-      help: "Open connections of clients, by protocol; undecided: their first bytes have not told.",
+      help: "Open client connections, by protocol; undecided: the first bytes have not arrived.",
       labelNames: ["protocol"],
     },
     (set) => {
@@ -145,30 +145,28 @@ function registerConnections(registry: Registry, { open, bodyBytes }: GaugeParts
       for (const protocol of ["undecided", "http1", "http2", "websocket"] as const) set(counts[protocol], { protocol });
     },
   );
-  registerGauge(registry, { name: "model_gateway_http2_streams", help: "Open streams of HTTP/2." }, (set) =>
+  registerGauge(registry, { name: "model_gateway_http2_streams", help: "Open HTTP/2 streams." }, (set) =>
     set(open().streams),
   );
-  registerGauge(
-    registry,
-    { name: "model_gateway_body_bytes", help: "Bytes of requests' bodies that are held at this moment." },
-    (set) => set(bodyBytes()),
+  registerGauge(registry, { name: "model_gateway_body_bytes", help: "Memory of request bodies, in bytes." }, (set) =>
+    set(bodyBytes()),
   );
   registerCounter(
     registry,
     "model_gateway_stalled_readers_total",
-    "Clients that were cut because they no longer read their answer.",
+    "Connections closed because the client no longer read its answer.",
     () => open().stalled,
   );
   registerCounter(
     registry,
     "model_gateway_connections_shed_total",
-    "Connections that were closed, idle ones first, because the process had as many as it may.",
+    "Connections closed because of the limit of connections, idle ones first.",
     () => open().shed,
   );
   registerCounter(
     registry,
     "model_gateway_http2_floods_total",
-    "Sessions of HTTP/2 that were cut because they sent what no stream needs.",
+    "HTTP/2 sessions closed because they sent too many useless frames.",
     () => open().floods,
   );
 }
@@ -176,13 +174,13 @@ function registerConnections(registry: Registry, { open, bodyBytes }: GaugeParts
 function registerStorage(registry: Registry, { isWritable, rejectedLines }: StorageGauges): void {
   registerGauge(
     registry,
-    { name: "model_gateway_storage_writable", help: "Whether what is written to the database and its notes arrives." },
+    { name: "model_gateway_storage_writable", help: "Whether writes to the database and the journal succeed." },
     (set) => set(bit(isWritable())),
   );
   registerCounter(
     registry,
     "model_gateway_rejected_note_lines_total",
-    "Lines of notes that tell of calls in another shape than any note has, and were set aside.",
+    "Journal lines of calls that could not be parsed and were set aside.",
     rejectedLines,
   );
 }
@@ -191,7 +189,7 @@ function registerStorage(registry: Registry, { isWritable, rejectedLines }: Stor
 function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
   const count = new Gauge({
     name: "model_gateway_holds",
-    help: "Calls that are under way and have reserved what they may cost; of all processes on this database.",
+    help: "Running calls with a hold, of all processes on this database.",
     registers: [registry],
     collect() {
       const now = holds();
@@ -201,7 +199,7 @@ function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
   });
   const held = new Gauge({
     name: "model_gateway_held_units",
-    help: "What calls that are under way have reserved, in units; of all processes on this database.",
+    help: "Sum of the holds of running calls, in units, of all processes on this database.",
     registers: [registry],
   });
 }

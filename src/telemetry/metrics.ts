@@ -21,7 +21,7 @@ export function createMetrics(registry: Registry): Observer {
   const failedCredentials = createCounter({
     registry,
     name: "model_gateway_failed_credentials_total",
-    help: "Credentials that were wrong, by their kind, and whether their address was beyond its bound: then nothing else was told.",
+    help: "Invalid credentials, by kind, and whether their address had exceeded its limit: then it was refused for that alone.",
     labelNames: ["kind", "throttled"],
   });
   for (const kind of credentialKinds)
@@ -43,13 +43,13 @@ function registerCallSeries(registry: Registry) {
   const rpcs = createCounter({
     registry,
     name: "model_gateway_rpc_requests_total",
-    help: "Calls of any RPC, over REST too, by the HTTP status that they ended with; 499 where the caller left.",
+    help: "Calls of any RPC, over REST too, by their final HTTP status; 499 if the caller disconnected.",
     labelNames: ["rpc", "status"],
   });
   const refusals = createCounter({
     registry,
     name: "model_gateway_refusals_total",
-    help: "Calls of any RPC that were refused, or failed, by the reason of the contract.",
+    help: "Refused and failed calls of any RPC, by the Reason of the API.",
     labelNames: ["reason"],
   });
   // Adding 0 creates the series, so that Prometheus sees the first error as an increase.
@@ -57,34 +57,34 @@ function registerCallSeries(registry: Registry) {
   const requests = createCounter({
     registry,
     name: "model_gateway_requests_total",
-    help: "Calls of models that were sound, by operation, model (empty where none was found) and status.",
+    help: "Valid model calls, by operation, model (empty if unknown) and status.",
     labelNames: ["operation", "model", "status"],
   });
   const durations = createHistogram({
     registry,
     name: "model_gateway_request_duration_seconds",
-    help: "How long calls of models took that were answered to their end.",
+    help: "Duration of model calls that were answered completely.",
     labelNames: ["operation", "model", "form"],
     buckets: durationSeconds,
   });
   const firstBytes = createHistogram({
     registry,
     name: "model_gateway_first_byte_seconds",
-    help: "How long callers of models waited for the first of their answer.",
+    help: "Time to the first byte of the answers to model calls.",
     labelNames: ["operation", "model", "form"],
     buckets: firstByteSeconds,
   });
   const own = createHistogram({
     registry,
     name: "model_gateway_own_seconds",
-    help: "How long the gateway itself took of that: without queues, upstreams and pauses between attempts.",
+    help: "The gateway's own share of that time, without queues, upstreams and pauses between attempts.",
     labelNames: ["operation"],
     buckets: ownSeconds,
   });
   const replays = createCounter({
     registry,
     name: "model_gateway_replays_total",
-    help: "Calls of models that were answered without an upstream: from the cache, or by what the same call was told before.",
+    help: "Model calls answered without an upstream: from the cache, or with the answer of an earlier call (Idempotency-Key).",
     labelNames: ["kind"],
   });
   return { rpcs, refusals, requests, durations, firstBytes, own, replays };
@@ -164,7 +164,7 @@ function createRunning(registry: Registry): SlotSet<CallRecord> {
   const running = new SlotSet<CallRecord>();
   const gauge = new Gauge({
     name: "model_gateway_requests_running",
-    help: "Calls of models that are under way, whole or streamed.",
+    help: "Running model calls, by form: whole (unary) or stream.",
     labelNames: ["form"],
     registers: [registry],
     collect() {

@@ -21,19 +21,19 @@ export function createMoneySeries(registry: Registry): (model: string) => MoneyS
   const tokens = createCounter({
     registry,
     name: "model_gateway_tokens_total",
-    help: "Tokens that calls used, and characters that were spoken. Those of reasoning are among those of the output.",
+    help: "Tokens used by calls, and characters of speech input. Output tokens include reasoning tokens.",
     labelNames: ["model", "kind"],
   });
   const cost = createCounter({
     registry,
     name: "model_gateway_cost_units_total",
-    help: "What was charged for calls, in units.",
+    help: "Charges for calls, in units.",
     labelNames: ["model"],
   });
   const waived = createCounter({
     registry,
     name: "model_gateway_waived_units_total",
-    help: "What calls should have cost beyond what was left to charge, in units.",
+    help: "Cost of calls beyond the available credit, in units. It was not charged.",
     labelNames: ["model"],
   });
   return (model) => ({

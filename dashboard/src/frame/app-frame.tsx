@@ -1,4 +1,4 @@
-/** The frame around every page behind the sign-in: where one can go, and who one is. Sends others to the sign-in. */
+/** The frame around every signed-in page: navigation and the user menu. It sends other visitors to the sign-in page. */
 import { AppShell, Burger, Group, ScrollArea } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { Navigate, Outlet, useRouter } from "@tanstack/react-router";
@@ -67,7 +67,7 @@ export function AppFrame() {
   );
 }
 
-/** Leads to the sign-in, once: while that page is on its way, this one still stands and is drawn anew. */
+/** ToSignIn redirects to the sign-in page, once: while that page loads, this component stays and renders again. */
 const ToSignIn = memo(function ToSignIn() {
   const { state } = useRouter();
   const [search] = useState(() => (state.location.pathname === "/" ? {} : { to: state.location.pathname }));

@@ -1,4 +1,4 @@
-/** The corner of the window in which what was done is said. A file of its own, loaded after the page. */
+/** The corner of the window that shows notifications. A file of its own, so that it loads after the page. */
 import "@mantine/notifications/styles.css";
 import { Notifications } from "@mantine/notifications";
 

@@ -1,4 +1,4 @@
-/** Changes to the other language, by its own name. */
+/** Switches to the other language. The button shows that language's own name. */
 import { Button } from "@mantine/core";
 import { languages, useLanguage } from "../language/language.tsx";
 

@@ -1,4 +1,4 @@
-/** The name of the house, with its sign. */
+/** The product's name and logo. */
 import { Group, Text } from "@mantine/core";
 
 export function Mark() {

@@ -1,4 +1,4 @@
-/** The places one can go to. */
+/** The links to the pages. */
 import { NavLink, Stack, Text } from "@mantine/core";
 import {
   IconActivity,

@@ -1,4 +1,4 @@
-/** Shows the operator's pages to who operates the gateway, and to nobody else. The gateway refuses their calls besides. */
+/** Shows the operator's pages only to users who operate the gateway. The gateway also refuses the calls of others. */
 import { Outlet } from "@tanstack/react-router";
 import { useUser } from "../session.tsx";
 import { PageMissing } from "./page-states.tsx";

@@ -1,4 +1,4 @@
-/** What stands in a page's place while it is loaded, when it breaks, and when there is none at its address. */
+/** What replaces a page while it loads, when it fails, and when its address is unknown. */
 import { Button, Center, Stack } from "@mantine/core";
 import { IconMapQuestion } from "@tabler/icons-react";
 import { type ErrorComponentProps, Link } from "@tanstack/react-router";
@@ -29,7 +29,7 @@ export function PageFailed({ error, reset }: ErrorComponentProps) {
 }
 
 interface Props {
-  /** Whether it stands by itself, with no frame around it. */
+  /** outside is whether there is no frame around it. */
   readonly outside?: boolean;
 }
 

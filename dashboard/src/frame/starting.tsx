@@ -1,4 +1,4 @@
-/** What stands in the window before the gateway has said who is signed in, and when it cannot be reached. */
+/** What the window shows until the gateway has answered who is signed in, and when it cannot be reached. */
 import { Center, Loader, Stack } from "@mantine/core";
 import { useQueryErrorResetBoundary } from "@tanstack/react-query";
 import { useWords, words } from "../language/language.tsx";

@@ -1,4 +1,4 @@
-/** Changes between light and dark. The settings also have the system's choice. */
+/** Switches between light and dark. The settings page also offers the system's choice. */
 import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { IconMoon, IconSun } from "@tabler/icons-react";
 import { useWords, words } from "../language/language.tsx";

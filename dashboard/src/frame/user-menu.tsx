@@ -1,4 +1,4 @@
-/** Who is signed in, and the way out. */
+/** Shows the signed-in user, and signs out. */
 import { useMutation } from "@connectrpc/connect-query";
 import { ActionIcon, Menu, Text } from "@mantine/core";
 import { IconLogout, IconSettings, IconUserCircle } from "@tabler/icons-react";

@@ -1,7 +1,7 @@
 /**
- * How numbers, amounts of money and moments are written: in the reader's language, time zone and the gateway's unit.
+ * Formats numbers, money and times in the reader's language and time zone and the gateway's unit.
  *
- * Money comes in millionths of the unit and is never made a floating-point number before it is written.
+ * Money is in millionths of the unit and never becomes a floating-point number.
  */
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { useMemo } from "react";
@@ -9,23 +9,23 @@ import { useSession } from "../session.tsx";
 import { type Language, useLanguage } from "./language.tsx";
 
 export interface Format {
-  /** `¥1,234.50`: two places, and up to six where they are needed. */
+  /** money formats `¥1,234.50`: two decimals, and up to six if needed. */
   money(millionths: bigint): string;
-  /** `1,234` */
+  /** count formats `1,234`. */
   count(value: number | bigint): string;
-  /** `12%`, of a part of 1. */
+  /** percent formats `12%`, for a share of 1. */
   percent(part: number): string;
-  /** `950 ms`, `1.2 s`, `3 min 5 s` */
+  /** duration formats `950 ms`, `1.2 s`, `3 min 5 s`. */
   duration(ms: number): string;
-  /** Date and time, to the minute. */
+  /** moment formats date and time, to the minute. */
   moment(at: Timestamp): string;
-  /** Date and time, to the second. */
+  /** exactly formats date and time, to the second. */
   exactly(at: Timestamp): string;
-  /** The date. */
+  /** day formats the date. */
   day(at: Timestamp | Date): string;
-  /** The time of day, to the second. */
+  /** time formats the time of day, to the second. */
   time(at: Timestamp): string;
-  /** `3 minutes ago`, `in 2 days` */
+  /** relative formats `3 minutes ago`, `in 2 days`. */
   relative(at: Timestamp): string;
 }
 
@@ -57,7 +57,7 @@ function formatOf(language: Language, symbol: string): Format {
   };
 }
 
-/** Intl writes decimal strings exactly. */
+/** decimalOf returns a decimal string, which Intl formats exactly. */
 function decimalOf(millionths: bigint): Intl.StringNumericLiteral {
   const size = millionths < 0n ? -millionths : millionths;
   return `${size / 1_000_000n}.${String(size % 1_000_000n).padStart(6, "0")}` as Intl.StringNumericLiteral;

@@ -1,8 +1,8 @@
 /**
- * The words of the dashboard, in English and in Simplified Chinese.
+ * The dashboard's texts, in English and Simplified Chinese.
  *
- * Words stand beside the page that says them, in both languages: `words(english, chinese)`. What varies is a function of
- * it. The compiler sees to it that the other language says everything that English does.
+ * Each page has its texts beside it, in both languages: `words(english, chinese)`. A text with variable parts is a
+ * function of them. The compiler checks that both languages have the same texts.
  */
 import { createContext, type PropsWithChildren, use, useEffect, useState } from "react";
 
@@ -10,7 +10,7 @@ export const languages = { en: "English", "zh-CN": "简体中文" } as const;
 
 export type Language = keyof typeof languages;
 
-// biome-ignore lint/suspicious/noExplicitAny: a word may be a function of anything.
+// biome-ignore lint/suspicious/noExplicitAny: a text may be a function of anything.
 type Word = string | ((...values: any[]) => string);
 
 type Same<W> = {
@@ -32,7 +32,7 @@ const Current = createContext<Spoken>({ language: "en", speak: () => {} });
 
 const storageKey = "gateway-language";
 
-/** The language that was chosen here before, or else the browser's first that we speak. */
+/** preferred returns the language chosen here before, or else the browser's first supported one. */
 function preferred(): Language {
   const asked = [localStorage.getItem(storageKey) ?? "", ...navigator.languages];
   for (const one of asked) {
@@ -58,7 +58,7 @@ export function useLanguage(): Spoken {
   return use(Current);
 }
 
-/** Returns the words in the language of the page. */
+/** useWords returns the texts in the page's language. */
 export function useWords<W>(of: Words<W>): Same<W> {
   return of[use(Current).language];
 }

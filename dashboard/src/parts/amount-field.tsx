@@ -1,4 +1,4 @@
-/** An amount of money that is typed, in the gateway's unit. */
+/** A field for an amount of money in the gateway's unit. */
 import { TextInput, type TextInputProps } from "@mantine/core";
 import { useWords, words } from "../language/language.tsx";
 import { useSession } from "../session.tsx";
@@ -25,10 +25,10 @@ export function AmountField(props: TextInputProps) {
   );
 }
 
-/** A thousand million units, in millionths: the most that the gateway moves at once. */
+/** most is a thousand million units, in millionths: the most that the gateway records at once. */
 const most = 1_000_000_000_000_000n;
 
-/** Returns what is wrong with an amount that is to move, if anything is. */
+/** useAmountCheck returns what is wrong with an amount, if anything is. */
 export function useAmountCheck(): (text: string) => string | null {
   const t = useWords(said);
   return (text) => {

@@ -1,4 +1,4 @@
-/** Shows a query's answer, or that it is on its way, or why it did not come. */
+/** Shows a query's answer, its loading state, or why it failed. */
 import { Skeleton, Stack } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -10,7 +10,7 @@ const said = words({ loading: "Loading" }, { loading: "加载中" });
 interface Props<T> {
   readonly of: Pick<UseQueryResult<T, Error>, "data" | "error" | "refetch">;
   readonly children: (data: T) => ReactNode;
-  /** How many lines the answer will have, about. */
+  /** lines is the approximate number of lines of the answer. */
   readonly lines?: number;
 }
 

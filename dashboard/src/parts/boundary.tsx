@@ -1,10 +1,8 @@
-/**
- * Keeps what breaks in one part of a page from taking the rest with it. React knows no other form for it than a class.
- */
+/** Contains an error in one part of a page. React requires a class for it. */
 import { Component, type PropsWithChildren, type ReactNode } from "react";
 
 interface Props extends PropsWithChildren {
-  /** What stands in place of the part that broke; `again` shows it anew. */
+  /** fallback replaces the failed part; `again` renders it again. */
   readonly fallback: (error: unknown, again: () => void) => ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** Asks before a call that is not to be made by mistake, makes it, and goes away when it went well. */
+/** Asks for confirmation, makes a call, and closes when it has succeeded. */
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { useMutation } from "@connectrpc/connect-query";
 import type { ComponentProps } from "react";
@@ -9,7 +9,7 @@ type Question = Omit<ComponentProps<typeof Confirm>, "onConfirm" | "busy" | "err
 interface Props<I extends DescMessage, O extends DescMessage> extends Question {
   readonly method: DescMethodUnary<I, O>;
   readonly request: MessageInitShape<I>;
-  /** Is told of the answer, before the question goes away. What it returns is waited for. */
+  /** onDone gets the answer before the dialog closes. Its result is awaited. */
   readonly onDone: (answer: MessageShape<O>) => unknown;
 }
 

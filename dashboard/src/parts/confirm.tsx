@@ -1,4 +1,4 @@
-/** Asks before something that is not to be done by mistake: by one more click, or by having its name typed. */
+/** Asks for confirmation by a click, or by typing a name. */
 import { Stack, Text, TextInput } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { useWords, words } from "../language/language.tsx";
@@ -15,14 +15,14 @@ interface Props {
   readonly opened: boolean;
   readonly onClose: () => void;
   readonly title: string;
-  /** What is to be typed; without it a click is enough. */
+  /** name is the text to type; without it a click is enough. */
   readonly name?: string;
-  /** What the button says. */
+  /** action is the label of the button. */
   readonly action: string;
   readonly onConfirm: () => void;
   readonly busy: boolean;
   readonly error: unknown;
-  /** What will happen. */
+  /** children explain what will happen. */
   readonly children: ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** Copies a text, and says that it did. */
+/** Copies a text, and shows that it did. */
 import { ActionIcon, CopyButton, Tooltip } from "@mantine/core";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
 import { useWords, words } from "../language/language.tsx";
@@ -10,7 +10,7 @@ const said = words(
 
 interface Props {
   readonly value: string;
-  /** What the text is, as "secret". */
+  /** what names the text, such as "secret". */
   readonly what: string;
 }
 

@@ -1,4 +1,4 @@
-/** A window over the page. What was typed or told in it is not lost to a click beside it. */
+/** A dialog over the page. A click beside it does not close it, so that no input is lost. */
 import { type MantineSize, Modal } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import type { ReactNode } from "react";
@@ -10,7 +10,7 @@ interface Props {
   readonly opened: boolean;
   readonly onClose: () => void;
   readonly title: string;
-  /** Whether it is left by the button in it alone. */
+  /** deliberate is whether only its own button closes it. */
   readonly deliberate?: boolean;
   readonly size?: MantineSize;
   readonly children: ReactNode;
@@ -31,7 +31,7 @@ export function Dialog({ opened, onClose, title, deliberate = false, size = "md"
       closeOnEscape={!deliberate}
       withCloseButton={!deliberate}
       closeButtonProps={{ "aria-label": t.close }}
-      // The library's element for it would pass for the head of the page.
+      // The library's element for the header would count as the page's header.
       attributes={{ header: { role: "presentation" } }}
       styles={{ title: { fontWeight: 600 } }}
     >

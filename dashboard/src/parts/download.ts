@@ -1,4 +1,4 @@
-/** Hands a file to the browser, which saves it under the name. */
+/** download lets the browser save a file under the name. */
 export function download(file: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(file);

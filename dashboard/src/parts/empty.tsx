@@ -1,11 +1,11 @@
-/** What stands where there is nothing yet: what would be here, and the one thing to do about it. */
+/** Replaces an empty list: what will be here, and the one thing to do about it. */
 import { Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import type { ComponentType, ReactNode } from "react";
 
 interface Props {
   readonly icon: ComponentType<{ readonly size?: number }>;
   readonly title: string;
-  /** Which heading the title is; 1 where it stands for a whole page. */
+  /** order is the level of the heading; 1 if it stands for a whole page. */
   readonly order?: 1 | 2;
   readonly children?: ReactNode;
   readonly action?: ReactNode;

@@ -1,4 +1,4 @@
-/** Movements of money, as a table, or as a list where the window is narrow. */
+/** Ledger entries as a table, or as a list in a narrow window. */
 import { Anchor, Group, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { EntryKind, type LedgerEntry } from "../../../gen/modelgateway/v1/accounts_pb.ts";
@@ -37,11 +37,11 @@ const said = words(
 
 interface Props {
   readonly of: readonly LedgerEntry[];
-  /** Leads from a charge to its call, whose page only calls of one's own account have. */
+  /** linked links a charge to its call, which only exists for the account's own calls. */
   readonly linked?: boolean;
 }
 
-/** The kinds to ask for where charges, of which there is one for each call, are not wanted. */
+/** withoutCharges are the other kinds of entries: there is a charge for each call. */
 export const withoutCharges = [EntryKind.RECHARGE, EntryKind.REFUND, EntryKind.GRANT];
 
 export function EntryList(props: Props) {

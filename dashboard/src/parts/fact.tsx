@@ -1,4 +1,4 @@
-/** One fact in a list of them (`dl`): what it is, and below that what it says. */
+/** One fact in a list (`dl`): its name, and below it its value. */
 import { Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import classes from "./figure.module.css";

@@ -1,6 +1,6 @@
 /**
- * Tells why something did not work: in the reader's language where the reason says enough, else in the gateway's words;
- * with the request id, by which the operator finds it in the log.
+ * Shows why something failed: in the reader's language if the reason is enough, else with the gateway's message; with
+ * the request id, by which the operator finds it in the log.
  */
 import { Alert, Button, Code, Group, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
@@ -22,7 +22,7 @@ const said = words(
   },
 );
 
-/** Reasons whose English words need nothing but themselves. Others carry names and amounts, which stand in the message. */
+/** chinese are the reasons that need no further detail. Others have names and amounts in the message. */
 const chinese: Partial<Record<Reason, string>> = {
   [Reason.SIGN_IN_FAILED]: "邮箱、密码或验证码不正确。",
   [Reason.SECOND_FACTOR_NEEDED]: "请输入身份验证器中的验证码，或一个恢复代码。",
@@ -39,7 +39,7 @@ const chinese: Partial<Record<Reason, string>> = {
   [Reason.INTERNAL]: "网关内部出错。报告问题时请附上请求 ID。",
 };
 
-/** Returns what to tell of a failure. */
+/** useReasonWords returns the message of a failure. */
 export function useReasonWords(): (refusal: Refusal) => string {
   const t = useWords(said);
   const { language } = useLanguage();
@@ -51,7 +51,7 @@ export function useReasonWords(): (refusal: Refusal) => string {
 
 interface Props {
   readonly error: unknown;
-  /** Tries again what failed. */
+  /** retry tries again. */
   readonly retry?: (() => void) | undefined;
 }
 

@@ -1,11 +1,11 @@
-/** One figure in a card: what it is, how much, and a line or two on it. */
+/** One figure in a card: its name, its value, and a line or two about it. */
 import { Group, Paper, Skeleton, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import classes from "./figure.module.css";
 
 interface Props {
   readonly title: string;
-  /** Undefined: it is on its way. */
+  /** value is undefined while it is loading. */
   readonly value: ReactNode;
   readonly children: ReactNode;
 }

@@ -1,17 +1,17 @@
-/** What a form in a dialog ends with: the way back, and the button that does it. */
+/** The buttons at the end of a form in a dialog: cancel, and the action. */
 import { Button, Group } from "@mantine/core";
 import { useWords, words } from "../language/language.tsx";
 
 const said = words({ cancel: "Cancel" }, { cancel: "取消" });
 
 interface Props {
-  /** What the button says. */
+  /** action is the label of the button. */
   readonly action: string;
   readonly busy: boolean;
   readonly disabled?: boolean;
-  /** Whether what it does cannot be taken back. */
+  /** final is whether the action cannot be undone. */
   readonly final?: boolean;
-  /** What it does, where it submits no form. */
+  /** onAction is called if the button submits no form. */
   readonly onAction?: () => void;
   readonly onCancel: () => void;
 }
@@ -29,7 +29,7 @@ export function FormButtons({ action, busy, disabled = false, final = false, onA
         {...(final ? { color: "red.9" } : {})}
         loading={busy}
         disabled={disabled}
-        // Where there is no field to begin with.
+        // If there is no field to focus first.
         data-autofocus={onAction ? true : undefined}
       >
         {action}

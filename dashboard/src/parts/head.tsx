@@ -1,17 +1,17 @@
-/** The head of a page, or of a part of one: its title, what it is for, and what one does here first. */
+/** The head of a page, or of a part of one: its title, its purpose, and its main actions. */
 import { Box, Group, Text, Title, type TitleSize } from "@mantine/core";
 import type { ReactNode } from "react";
 
 export interface HeadProps {
   readonly title: string;
-  /** One sentence on what it is for. */
+  /** about is one sentence on its purpose. */
   readonly about?: ReactNode;
-  /** A button or two. */
+  /** actions are a button or two. */
   readonly actions?: ReactNode;
 }
 
 interface Props extends HeadProps {
-  /** Which heading it is. */
+  /** order is the level of the heading. */
   readonly order: 1 | 2;
   readonly size: TitleSize;
 }

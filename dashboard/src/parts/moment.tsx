@@ -1,13 +1,13 @@
-/** A moment in the reader's time zone. The exact one is its title. */
+/** A time in the reader's time zone. The tooltip has the exact time. */
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useFormat } from "../language/format.ts";
 
 interface Props {
   readonly at: Timestamp | undefined;
-  /** `ago`: how far away it is; `minute`: date and time; `day`: the date. */
+  /** as selects the format. `ago`: relative; `minute`: date and time; `day`: the date. */
   readonly as?: "ago" | "minute" | "day";
-  /** What stands where there is no moment. */
+  /** none is shown if there is no time. */
   readonly none?: string;
 }
 

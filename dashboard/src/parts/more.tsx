@@ -1,4 +1,4 @@
-/** Asks for the next page of a list, at its end. */
+/** Loads the next page of a list, at its end. */
 import { Button, Group } from "@mantine/core";
 import type { UseInfiniteQueryResult } from "@tanstack/react-query";
 import { useWords, words } from "../language/language.tsx";

@@ -1,7 +1,7 @@
-/** Whether the window is too narrow for a table, which is drawn as cards then. */
+/** Whether the window is too narrow for a table, which is then shown as cards. */
 import { useMediaQuery } from "@mantine/hooks";
 
-/** `width` is what the table needs, as `62em`. Known from the first drawing on: nothing jumps. */
+/** useNarrow takes the table's width, such as `62em`. It is right from the first render on, so that nothing jumps. */
 export function useNarrow(width: string): boolean {
   return useMediaQuery(`(max-width: ${width})`, false, { getInitialValueInEffect: false });
 }

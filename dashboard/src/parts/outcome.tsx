@@ -1,4 +1,4 @@
-/** How a call ended, as an icon and a word; and that it has not ended yet. */
+/** A call's outcome, or that it is running, as an icon and a word. */
 import { Group, Text } from "@mantine/core";
 import {
   IconBolt,
@@ -18,16 +18,16 @@ const said = words(
     answered: "Answered",
     failed: "Failed",
     broken: "Broken off",
-    left: "Caller left",
+    left: "Caller disconnected",
     lost: "Lost",
     running: "Under way",
     cached: "Cached",
     answeredMeans: "Answered to the end.",
     failedMeans: "The upstream returned nothing. Not charged.",
     brokenMeans: "The upstream broke off after the answer had begun. Charged up to then.",
-    leftMeans: "The caller went away. Charged for what had come; nothing before the first byte.",
+    leftMeans: "The caller disconnected. Charged for what had come; nothing before the first byte.",
     lostMeans: "The gateway stopped during the call. Not charged.",
-    runningMeans: "The most that it may cost is reserved.",
+    runningMeans: "The most that it may cost is held.",
     cachedMeans: "Answered from the cache. No upstream was asked.",
   },
   {
@@ -48,7 +48,7 @@ const said = words(
   },
 );
 
-/** The words by which addresses and the contract name outcomes. */
+/** outcomes are the outcomes by their public names. */
 export const outcomes = {
   answered: Outcome.ANSWERED,
   failed: Outcome.FAILED,
@@ -75,12 +75,12 @@ export function outcomeWord(outcome: Outcome): OutcomeWord | undefined {
   return (Object.keys(outcomes) as OutcomeWord[]).find((word) => outcomes[word] === outcome);
 }
 
-/** Returns what the outcomes are called. */
+/** useOutcomeNames returns the names of the outcomes. */
 export function useOutcomeNames(): Readonly<Record<OutcomeWord, string>> {
   return useWords(said);
 }
 
-/** A call that ended, or one that is under way. */
+/** Ended is an ended call; a running one has none. */
 type Ended = Pick<Request, "outcome" | "cached">;
 
 function wordOf(call: Ended | undefined): keyof typeof icons | undefined {
@@ -88,14 +88,14 @@ function wordOf(call: Ended | undefined): keyof typeof icons | undefined {
   return call.cached && call.outcome === Outcome.ANSWERED ? "cached" : outcomeWord(call.outcome);
 }
 
-/** Returns what the outcome of a call means, and what is charged then. */
+/** useOutcomeMeaning explains a call's outcome, and what is charged for it. */
 export function useOutcomeMeaning(call: Ended): string {
   const t = useWords(said);
   const word = wordOf(call);
   return word ? t[`${word}Means`] : "";
 }
 
-/** `of` is unset for a call that is under way. */
+/** OutcomeMark shows an outcome. `of` is unset for a running call. */
 export function OutcomeMark({ of }: { readonly of: Ended | undefined }) {
   const t = useWords(said);
   const word = wordOf(of);

@@ -1,4 +1,4 @@
-/** The head of a page, and the room below it. Sets the window's title. */
+/** A page's head and content. Sets the window's title. */
 import { Stack } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Head, type HeadProps } from "./head.tsx";

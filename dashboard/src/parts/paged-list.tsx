@@ -1,4 +1,4 @@
-/** A list that is asked for a page after another: its entries so far and the way to more, or what to do where it is empty. */
+/** A list that loads page by page: its items so far, a button for more, or what to do if it is empty. */
 import { Stack } from "@mantine/core";
 import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -8,9 +8,9 @@ import { More } from "./more.tsx";
 interface Props<P, T> {
   readonly of: UseInfiniteQueryResult<InfiniteData<P>, Error>;
   readonly entriesOf: (page: P) => readonly T[];
-  /** How many lines it will have, about. */
+  /** lines is the approximate number of lines of the list. */
   readonly lines?: number;
-  /** What stands there where it has no entries. */
+  /** empty is shown if there are no items. */
   readonly empty: ReactNode;
   readonly children: (entries: readonly T[]) => ReactNode;
 }

@@ -1,6 +1,6 @@
-/** How lists are asked for a page after another: what `useInfiniteQuery` needs to know of every one of them. */
+/** The options of `useInfiniteQuery` that all paged lists share. */
 
-/** The first page is asked for without a token, which the types of the query do not foresee. */
+/** fromTheTop: the first page is requested without a token, which the query's types do not foresee. */
 export const fromTheTop = undefined as never;
 
 export const paged = {

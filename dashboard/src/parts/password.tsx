@@ -1,4 +1,4 @@
-/** A password, which can be shown. A new one says how long it has to be. */
+/** A password field that can show its text. For a new password it states the required length. */
 import { PasswordInput, type PasswordInputProps } from "@mantine/core";
 import { useWords, words } from "../language/language.tsx";
 
@@ -20,7 +20,7 @@ const said = words(
 );
 
 interface Props extends PasswordInputProps {
-  /** Whether it is being chosen, and not asked for. */
+  /** fresh is whether a new password is being chosen. */
   readonly fresh?: boolean;
 }
 
@@ -39,7 +39,10 @@ export function Password({ fresh = false, ...rest }: Props) {
   );
 }
 
-/** Returns what is wrong with a new password, if anything is. The gateway counts characters as we do. */
+/**
+ * useNewPasswordCheck returns what is wrong with a new password, if anything is. It counts characters as the gateway
+ * does.
+ */
 export function useNewPasswordCheck(): (password: string) => string | null {
   const t = useWords(said);
   return (password) => {

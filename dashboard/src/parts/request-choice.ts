@@ -1,4 +1,4 @@
-/** Which calls an address asks for, in the words of the contract. What it says wrongly is left out. */
+/** Parses an address into a filter of calls. Invalid values are ignored. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { RequestFilterSchema } from "../../../gen/modelgateway/v1/usage_pb.ts";
@@ -23,7 +23,7 @@ export function isOutcome(word: string): word is OutcomeWord {
   return Object.hasOwn(outcomes, word);
 }
 
-/** Returns when a day begins in the reader's time zone, or one some days after it. */
+/** midnight returns the beginning of a day in the reader's time zone, or of a day some days later. */
 function midnight(day: string, daysLater: number): Date | undefined {
   const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? [];
   const moment = new Date(Number(year), Number(month) - 1, Number(date) + daysLater);

@@ -1,4 +1,4 @@
-/** What a list of calls tells of each, ended or under way: the same in the table and on the cards of narrow screens. */
+/** The columns of a list of calls, running or ended; the table and the cards share them. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { Anchor, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -47,18 +47,18 @@ export interface RequestColumn {
   readonly name: string;
   readonly head: string;
   readonly numeric?: true;
-  /** Whether it gives way where the table has not enough room for all: what it holds may be long. */
+  /** clipped is whether the column shrinks if the table is too wide: its content may be long. */
   readonly clipped?: true;
   readonly ended: (request: Request) => ReactNode;
   readonly running: (running: Running) => ReactNode;
 }
 
 export interface RequestNames {
-  /** Of keys, by id. A key that is not in it, as a revoked one, shows its id. */
+  /** keyNames are keys' names by id. A key that is not in it, such as a revoked one, shows its id. */
   readonly keyNames?: ReadonlyMap<string, string> | undefined;
-  /** Shows the account of each call by what this returns. */
+  /** account renders the account of each call. */
   readonly account?: ((accountId: string) => ReactNode) | undefined;
-  /** Leads from a call to the page of that kind: one's own, or the operator's. */
+  /** page is the page of a call: the account's own, or the operator's. */
   readonly page?: "/usage/$requestId" | "/operator/requests/$requestId";
 }
 
@@ -137,7 +137,7 @@ function Input({ usage, format }: { readonly usage: Usage | undefined; readonly 
   return format.count(inputTokens + cacheReadTokens + cacheWriteTokens);
 }
 
-/** Names may be long; the whole of one is told on pointing at it. */
+/** Clipped shows a long name shortened; the tooltip has the whole name. */
 function Clipped({ text, title = text }: { readonly text: string; readonly title?: string }) {
   return (
     <Text inherit truncate maw={140} title={title === text ? text : `${text} (${title})`}>

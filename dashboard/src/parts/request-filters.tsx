@@ -1,4 +1,4 @@
-/** Chooses which calls a list shows. What is chosen stands in the address, so that it outlives a reload. */
+/** The filters of a list of calls. They are kept in the address, so that they survive a reload. */
 import { Button, Group, Select, TextInput } from "@mantine/core";
 import { IconFilterOff } from "@tabler/icons-react";
 import { useState } from "react";
@@ -44,9 +44,9 @@ interface Props {
   readonly search: RequestSearch;
   readonly onChange: (search: RequestSearch) => void;
   readonly models: readonly string[];
-  /** The keys to choose from; unset: a key is named by its id. */
+  /** keys are the keys to choose from; unset: a key is given by its id. */
   readonly keys?: readonly Choice[];
-  /** Asks for the account too. A key or model is then only looked for within one. */
+  /** ofAccounts shows an account filter, too. Keys and models are then searched within an account only. */
   readonly ofAccounts?: boolean;
 }
 
@@ -95,14 +95,14 @@ export function RequestFilters({ search, onChange, models, keys, ofAccounts = fa
 
 interface FieldProps {
   readonly label: string;
-  /** In pixels, where the window is wide enough. */
+  /** width is in pixels, if the window is wide enough. */
   readonly width?: number;
   readonly value: string | undefined;
   readonly on: (value: string | null) => void;
   readonly disabled?: boolean;
 }
 
-/** What the address names and the list lacks, as a revoked key, is a choice too. */
+/** Picked also offers a value that is in the address but not in the list, such as a revoked key. */
 function Picked({
   label,
   all,
@@ -124,14 +124,14 @@ function Picked({
   );
 }
 
-/** Keeps what is being typed apart from what was asked for, which replaces it whenever it changes. */
+/** useDraft keeps the text being typed separate from the applied value, which replaces it when it changes. */
 function useDraft(value: string): [draft: string, setDraft: (draft: string) => void] {
   const [{ of, draft }, set] = useState({ of: value, draft: value });
   if (of !== value) set({ of: value, draft: value });
   return [of === value ? draft : value, (next) => set({ of: value, draft: next })];
 }
 
-/** Is asked for when it was typed to the end: on Enter, or when the field is left. */
+/** Typed applies its text on Enter, or when it loses the focus. */
 function Typed({ label, hint, value = "", on, disabled = false, width = 150 }: FieldProps & { hint: string }) {
   const [draft, setDraft] = useDraft(value);
   const finish = () => {
@@ -148,7 +148,7 @@ function Typed({ label, hint, value = "", on, disabled = false, width = 150 }: F
   );
 }
 
-/** While a year is typed the field has dates of the first centuries: they are not asked for. */
+/** Day ignores dates of the first centuries, which the field has while a year is being typed. */
 function Day({ label, value = "", on, min, max }: FieldProps & { min?: string | undefined; max?: string | undefined }) {
   const [draft, setDraft] = useDraft(value);
   const change = (day: string) => {

@@ -1,4 +1,4 @@
-/** A list of calls: those under way on top, then those that ended, as they come. Cards on narrow screens. */
+/** A list of calls: running ones first, then ended ones. Cards in a narrow window. */
 import { Group, Paper, SimpleGrid, Stack, Table } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { Request, Running } from "../../../gen/modelgateway/v1/usage_pb.ts";

@@ -1,4 +1,4 @@
-/** A part of a page under a heading of its own, in a card. */
+/** A part of a page with a heading of its own, in a card. */
 import { Paper, Stack } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Head, type HeadProps } from "./head.tsx";

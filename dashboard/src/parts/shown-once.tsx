@@ -1,4 +1,4 @@
-/** Codes that are told this once: to copy, and to keep as a file. */
+/** Codes that are shown only once, to copy or to save as a file. */
 import { Alert, Button, Code, CopyButton, Group, ScrollArea, Stack } from "@mantine/core";
 import { IconAlertCircle, IconCheck, IconCopy, IconDownload } from "@tabler/icons-react";
 import { useWords, words } from "../language/language.tsx";
@@ -23,7 +23,7 @@ const said = words(
 
 interface Props {
   readonly codes: readonly string[];
-  /** What the downloaded file is called. */
+  /** fileName is the name of the downloaded file. */
   readonly fileName: string;
 }
 

@@ -1,13 +1,13 @@
-/** A table that scrolls in itself where the window is narrower than it, by the keyboard too. */
+/** A table that scrolls within itself in a narrow window, also by the keyboard. */
 import { Table, type TableProps } from "@mantine/core";
 import classes from "./wide-table.module.css";
 
 interface Props extends TableProps {
-  /** What the table holds, for who cannot see it. */
+  /** label names the table for screen readers. */
   readonly label: string;
-  /** Below this width it scrolls. */
+  /** minWidth is the width below which it scrolls. */
   readonly minWidth: number;
-  /** Whether it has no room at its sides, for it stands in something that has. */
+  /** flush is whether it has no padding, since its container has some. */
   readonly flush?: boolean;
 }
 

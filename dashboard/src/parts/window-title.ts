@@ -1,4 +1,4 @@
-/** What the window and its tab are called. */
+/** Sets the title of the window and its tab. */
 import { useDocumentTitle } from "@mantine/hooks";
 
 export function useWindowTitle(title: string): void {

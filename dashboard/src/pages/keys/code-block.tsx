@@ -1,10 +1,10 @@
-/** Code to copy. It scrolls in itself, by the keyboard too. */
+/** Code to copy. It scrolls within itself, also by the keyboard. */
 import { Box, Code } from "@mantine/core";
 import { Copy } from "../../parts/copy.tsx";
 
 interface Props {
   readonly code: string;
-  /** What the code is, as "command". */
+  /** what names the code, such as "command". */
   readonly what: string;
 }
 

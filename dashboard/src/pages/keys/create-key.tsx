@@ -1,4 +1,4 @@
-/** Makes a key, and tells its secret. */
+/** Creates a key and shows its secret. */
 import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { useWords, words } from "../../language/language.tsx";

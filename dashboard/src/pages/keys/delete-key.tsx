@@ -1,4 +1,4 @@
-/** Deletes a key, after its name was typed. */
+/** Deletes a key after its name has been typed. */
 import { useMutation } from "@connectrpc/connect-query";
 import { type ApiKey, KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useWords, words } from "../../language/language.tsx";

@@ -1,4 +1,4 @@
-/** Forgets the lists of keys, so that they are asked for anew, after one was changed or found to be gone. */
+/** Invalidates the lists of keys after one was changed or found deleted. */
 import { createConnectQueryKey } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";

@@ -1,4 +1,4 @@
-/** The keys that are searched for, a part of them at a time. */
+/** The keys that match the search, a part of them at a time. */
 import { Button, Group, Select, Stack, Text, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useState } from "react";

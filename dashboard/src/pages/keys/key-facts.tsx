@@ -1,4 +1,4 @@
-/** What one sees of a key: how it stands, what it may use, what it has spent. */
+/** Facts of a key: its state, its models, its spending. */
 import { Badge, Group, Progress, Stack, Text, Tooltip } from "@mantine/core";
 import { IconAlertTriangle, IconBan, IconCircleCheck, IconClockOff, IconShieldLock } from "@tabler/icons-react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";

@@ -1,4 +1,4 @@
-/** The fields of a key, for making one and for changing one. What is typed wrongly is told before anything is sent. */
+/** The fields of a key, to create or change it. Invalid input is reported before anything is sent. */
 import { Select, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactNode } from "react";
@@ -57,14 +57,14 @@ const said = words(
 
 interface Props {
   readonly initial: KeyValues;
-  /** Whether the key is there already: then it can be switched off too. */
+  /** exists is whether the key exists: then it can also be disabled. */
   readonly exists: boolean;
-  /** What the button says. */
+  /** action is the label of the button. */
   readonly action: string;
   readonly busy: boolean;
   readonly onSubmit: (values: KeyValues) => void;
   readonly onCancel: () => void;
-  /** Why it did not work. */
+  /** children shows why the last attempt failed. */
   readonly children?: ReactNode;
 }
 

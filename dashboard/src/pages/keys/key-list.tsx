@@ -1,4 +1,4 @@
-/** Keys as a table, or as cards where the window is narrow. */
+/** Keys as a table, or as cards in a narrow window. */
 import { Code, Group, Paper, SimpleGrid, Stack, Table, Text, VisuallyHidden } from "@mantine/core";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../../language/format.ts";

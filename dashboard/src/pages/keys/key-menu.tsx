@@ -1,4 +1,4 @@
-/** What one can do with a key. */
+/** The actions on a key. */
 import { ActionIcon, Menu } from "@mantine/core";
 import {
   IconCode,
@@ -38,14 +38,14 @@ export type KeyDialog = "edit" | "use" | "rotate" | "delete";
 
 export interface KeyActions {
   readonly onOpen: (dialog: KeyDialog, key: ApiKey) => void;
-  /** Switches the key on or off. */
+  /** onSwitch disables or enables the key. */
   readonly onSwitch: (key: ApiKey, disabled: boolean) => void;
 }
 
 export function KeyMenu({ of, onOpen, onSwitch }: KeyActions & { readonly of: ApiKey }) {
   const t = useWords(said);
   const button = useRef<HTMLButtonElement>(null);
-  // A dialog gives the focus back to what had it: that is not to be an item of a menu that has closed.
+  // A dialog returns the focus to the element that had it: that must not be an item of a closed menu.
   const open = (dialog: KeyDialog) => {
     button.current?.focus();
     onOpen(dialog, of);

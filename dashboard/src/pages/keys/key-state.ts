@@ -1,4 +1,4 @@
-/** How a key stands: whether it works, and for how long. */
+/** The state of a key: whether it works, and until when. */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { words } from "../../language/language.tsx";
@@ -12,7 +12,7 @@ export const stateWords = words(
   { active: "正常", expiring: "即将过期", expired: "已过期", disabled: "已停用" },
 );
 
-/** From when on a key is said to expire soon. */
+/** soonMs is the remaining time in which a key counts as expiring soon. */
 const soonMs = 7 * 86_400_000;
 
 export function stateOf({ disabled, expiresAt }: ApiKey, now: number): KeyState {
@@ -22,7 +22,7 @@ export function stateOf({ disabled, expiresAt }: ApiKey, now: number): KeyState 
   return "active";
 }
 
-/** Whether the key is what was searched for: by a part of its name, its masked secret or its id. */
+/** matches returns whether the search text is part of the key's name, masked secret or id. */
 export function matches({ name, secretMask, id }: ApiKey, search: string): boolean {
   const wanted = search.trim().toLowerCase();
   return [name, secretMask, id].some((text) => text.toLowerCase().includes(wanted));

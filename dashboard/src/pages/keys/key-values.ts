@@ -1,4 +1,4 @@
-/** A key as the form holds it, and what of it is sent. */
+/** Converts between a key and the values of its form. */
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { readAmount, writeAmount } from "../../parts/amount.ts";
@@ -9,13 +9,13 @@ export type ExpiryChoice = (typeof expiryChoices)[number];
 
 export interface KeyValues {
   name: string;
-  /** A decimal in units; empty for no limit. */
+  /** limit is a decimal in units; empty for no limit. */
   limit: string;
-  /** Ids and `family:name`; empty for all models. */
+  /** models are ids and `family:name`; empty for all models. */
   models: string[];
-  /** Never, in so many days, or at a moment. */
+  /** expiry is never, in a number of days, or at a time. */
   expiry: ExpiryChoice;
-  /** The moment as the browser's own field writes it: `2026-01-31T12:00`, in the reader's time zone. */
+  /** expiresAt is in the format of the browser's field, `2026-01-31T12:00`, in the reader's time zone. */
   expiresAt: string;
   administrator: boolean;
   disabled: boolean;
@@ -44,8 +44,8 @@ export function valuesOf(key: ApiKey): KeyValues {
 }
 
 /**
- * What a new key is made of. What is as good as nothing is left out. `now` is when the form was opened, in milliseconds
- * since 1970: the same form says the same, so that sending it again makes no other key.
+ * creationOf returns the request for a new key, without default values. `now` is when the form was opened, in
+ * milliseconds since 1970: sending the same form again is the same request, and creates no second key.
  */
 export function creationOf(values: KeyValues, now: number) {
   return {
@@ -56,7 +56,9 @@ export function creationOf(values: KeyValues, now: number) {
   };
 }
 
-/** What differs from the values before: the rest is not sent, so that nobody else's change is undone. */
+/**
+ * changeOf returns what differs from the values before. The rest is not sent, so that no concurrent change is undone.
+ */
 export function changeOf(before: KeyValues, after: KeyValues, now: number) {
   return {
     ...(after.name.trim() === before.name ? {} : { name: after.name.trim() }),
@@ -71,7 +73,7 @@ export function isSameExpiry(one: KeyValues, other: KeyValues): boolean {
   return one.expiry === other.expiry && (one.expiry !== "at" || one.expiresAt === other.expiresAt);
 }
 
-/** Writes a moment as the browser's own field does, in the reader's time zone. */
+/** localText formats a time as the browser's field does, in the reader's time zone. */
 export function localText(at: Date): string {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

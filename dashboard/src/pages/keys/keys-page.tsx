@@ -1,4 +1,4 @@
-/** The API keys of the account: to find, make, change and delete them. */
+/** The account's API keys: search, create, change, delete. */
 import { create as messageOf } from "@bufbuild/protobuf";
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { Button } from "@mantine/core";
@@ -45,13 +45,13 @@ const said = words(
   },
 );
 
-/** Which dialog is open. A closed one keeps its key while it fades. */
+/** Opened is the open dialog. A closed dialog keeps its key while it fades out. */
 interface Opened {
   readonly dialog: KeyDialog | "create" | undefined;
   readonly key: ApiKey;
 }
 
-/** What the dialogs are of before any was opened. */
+/** noKey is the dialogs' key before any was opened. */
 const noKey = messageOf(ApiKeySchema);
 
 export function KeysPage() {

@@ -1,4 +1,4 @@
-/** Chooses models and whole families of them. Whoever chooses none, permits all. */
+/** Selects models and families. An empty selection permits all. */
 import { useQuery } from "@connectrpc/connect-query";
 import { MultiSelect } from "@mantine/core";
 import { AccountService, type CatalogModel } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
@@ -27,7 +27,7 @@ const said = words(
   },
 );
 
-/** How many are shown at once; the rest is found by typing. */
+/** shownOptions is the most options shown at once; typing finds the rest. */
 const shownOptions = 200;
 
 interface Props {
@@ -43,7 +43,7 @@ export function ModelPicker({ value, onChange }: Props) {
   const listed = new Set(known.flatMap(({ items }) => items.map((item) => item.value)));
   const gone = value.filter((entry) => !listed.has(entry)).map((entry) => ({ value: entry, label: entry }));
   const familyOf = new Map(models.map(({ id, family }) => [id, `family:${family}`]));
-  // A model whose whole family is chosen says nothing more.
+  // A model is redundant if its whole family is selected.
   const choose = (chosen: string[]) => onChange(chosen.filter((entry) => !chosen.includes(familyOf.get(entry) ?? "")));
   return (
     <MultiSelect

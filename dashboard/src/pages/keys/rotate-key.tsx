@@ -1,4 +1,4 @@
-/** Gives a key a new secret, and tells it. The one before stays valid for as long as one chooses. */
+/** Gives a key a new secret and shows it. The previous secret stays valid for the selected time. */
 import { useMutation } from "@connectrpc/connect-query";
 import { Radio, Stack, Text } from "@mantine/core";
 import { useState } from "react";

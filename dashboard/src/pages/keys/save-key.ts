@@ -1,6 +1,6 @@
 /**
- * Makes and changes keys. The administrator privilege is a call of its own: what came of the first stands where the second
- * is refused, and that is told apart.
+ * Creates and changes keys. The administrator privilege is a separate call: if it is refused, the first call's result
+ * stands, and the failure is reported separately.
  */
 import { callUnaryMethod, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -11,14 +11,14 @@ import { changeOf, creationOf, type KeyValues, valuesOf } from "./key-values.ts"
 
 export interface Saved {
   readonly key: ApiKey;
-  /** Why the privilege is not as it was asked for. */
+  /** withoutPrivilege is why the privilege was not changed as requested. */
   readonly withoutPrivilege?: unknown;
 }
 
-/** One opening of the form: sending it twice makes one key. */
+/** Occasion is one opening of the form: sending it twice creates one key. */
 export interface Occasion {
   readonly idempotencyKey: string;
-  /** Milliseconds since 1970. */
+  /** openedAt is in milliseconds since 1970. */
   readonly openedAt: number;
 }
 
@@ -31,7 +31,7 @@ export function useCreateKey({ idempotencyKey, openedAt }: Occasion) {
   const privilege = usePrivilege();
   const forget = useForgetKeys();
   return useMutation({
-    // The answer holds a secret: nothing keeps it when the dialog is gone.
+    // The answer contains a secret: it is not kept after the dialog has closed.
     gcTime: 0,
     async mutationFn(values: KeyValues): Promise<Saved> {
       const headers = { "idempotency-key": idempotencyKey };

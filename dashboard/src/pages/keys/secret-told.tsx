@@ -1,4 +1,4 @@
-/** Tells a secret, this once, and how it is used. It is left by a deliberate click only. */
+/** Shows a secret, only once, and how to use it. Only a deliberate click closes it. */
 import { Alert, Button, Group, Stack, TextInput, Title } from "@mantine/core";
 import { IconAlertCircle } from "@tabler/icons-react";
 import type { ReactNode } from "react";
@@ -31,7 +31,7 @@ const said = words(
 interface Props {
   readonly of: ApiKey;
   readonly onClose: () => void;
-  /** What else is to be known. */
+  /** children are further notes. */
   readonly children?: ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** How a key is used: the same first call, in the words of each client. The secret is read from the environment. */
+/** Examples of using a key: the same first call for each client. They read the secret from the environment. */
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 
 export const variable = "GATEWAY_API_KEY";
@@ -8,12 +8,12 @@ export interface Snippet {
   readonly code: string;
 }
 
-/** Returns how to set the variable in a shell. */
+/** exportOf returns the shell command that sets the variable. */
 export function exportOf(secret: string): string {
   return `export ${variable}=${secret}`;
 }
 
-/** Returns the model that a first call may be made to: one that converses, and that the key and the account may call. */
+/** firstModel returns a model for the first call: a chat model that the key and the account may call. */
 export function firstModel(models: readonly CatalogModel[], permitted: readonly string[]): string | undefined {
   const entries = new Set(permitted);
   const mayUse = ({ id, family }: CatalogModel) =>
@@ -22,7 +22,7 @@ export function firstModel(models: readonly CatalogModel[], permitted: readonly 
   return (chat.find(({ callable }) => callable) ?? chat[0])?.id;
 }
 
-/** Where no model converses, the models that there are can be listed still. */
+/** Without a chat model, the examples list the models. */
 export function snippetsOf(root: string, model: string | undefined): readonly Snippet[] {
   if (model === undefined) return [{ name: "curl", code: listing(root) }];
   const name = JSON.stringify(model);

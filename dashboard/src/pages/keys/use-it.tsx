@@ -1,4 +1,4 @@
-/** Shows how a key is used, by the client of one's choice and through the address that is nearest. */
+/** Shows how to use a key, for the selected client and address. */
 import { useQuery } from "@connectrpc/connect-query";
 import { SegmentedControl, Stack, Tabs, Text } from "@mantine/core";
 import { useState } from "react";
@@ -45,7 +45,7 @@ type Way = (typeof ways)[number];
 
 interface Props {
   readonly of: ApiKey;
-  /** The secret, where it is just being told. */
+  /** secret is set while it is being shown. */
   readonly secret?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The further prices of a model, beside its ordinary rates: of long prompts, of other ways of being served, of searches and requests. */
+/** A model's further prices: for long prompts, service modes, searches and requests. */
 import { Text } from "@mantine/core";
 import type { CatalogModel, ModelPrice, TokenRates } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
@@ -42,7 +42,7 @@ const said = words(
   },
 );
 
-/** Nothing, where there are none. */
+/** FurtherPrices renders nothing if there are none. */
 export function FurtherPrices({ prices }: { readonly prices: readonly string[] }) {
   const t = useWords(said);
   if (prices.length === 0) return null;
@@ -57,7 +57,7 @@ export function FurtherPrices({ prices }: { readonly prices: readonly string[] }
   );
 }
 
-/** Returns what each of them is called, with what it is. */
+/** useFurtherPrices returns each further price with its label. */
 export function useFurtherPrices({ price }: CatalogModel): readonly string[] {
   const t = useWords(said);
   const { money, count } = useFormat();

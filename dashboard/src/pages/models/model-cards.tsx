@@ -1,4 +1,4 @@
-/** The models as cards, for narrow screens. */
+/** The models as cards, for narrow windows. */
 import { Group, Paper, SimpleGrid, Stack } from "@mantine/core";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useWords, words } from "../../language/language.tsx";

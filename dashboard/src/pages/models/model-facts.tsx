@@ -1,4 +1,4 @@
-/** What is told of one model in the table and on the cards alike. */
+/** The facts of a model that the table and the cards share. */
 import { Button, Code, Group, Text } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
@@ -74,7 +74,7 @@ export function ModelNames({ model: { id, aliases } }: Props) {
   );
 }
 
-/** Leads to the playground, which speaks and converses; or says why the model may not be called. */
+/** ModelDoor links to the playground, for chat and speech models, or explains why the model may not be called. */
 export function ModelDoor({ model: { id, kind, callable } }: Props) {
   const t = useWords(said);
   if (!callable) {
@@ -102,7 +102,7 @@ export function ModelDoor({ model: { id, kind, callable } }: Props) {
   );
 }
 
-/** How a bound or a price is written; a dash where it is not known, or nothing costs. */
+/** useFigures formats limits and prices; a dash if unknown or free. */
 export function useFigures() {
   const format = useFormat();
   return {

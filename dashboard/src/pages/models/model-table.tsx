@@ -1,4 +1,4 @@
-/** The models as a table: each has a row, and where it costs more than three prices say, another across all columns. */
+/** The models as a table: a row for each, and a second row across all columns for further prices. */
 import { Paper, Table } from "@mantine/core";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useWords, words } from "../../language/language.tsx";
@@ -101,7 +101,7 @@ function ModelRows({ model }: { readonly model: CatalogModel }) {
   );
 }
 
-/** The three prices that a model of its kind has; what has one price only says it across their columns. */
+/** Prices shows the three prices of a model's kind. A single price spans their columns. */
 function Prices({ model: { price, kind } }: { readonly model: CatalogModel }) {
   const t = useWords(said);
   const figures = useFigures();

@@ -1,4 +1,4 @@
-/** The models that the gateway serves: what they are called, what they can do, what they cost, and whether one may call them. */
+/** The models that the gateway serves: names, capabilities, prices, and whether the account may call them. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Button, Group, Select, Text, TextInput } from "@mantine/core";
 import { IconSearch, IconStack2 } from "@tabler/icons-react";

@@ -1,4 +1,4 @@
-/** What the operator changes of an account: its name, how it is billed, whether it is served. */
+/** The operator's actions on an account: rename, change billing, suspend. */
 import { useMutation } from "@connectrpc/connect-query";
 import { Button, Group, Stack, Switch } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";

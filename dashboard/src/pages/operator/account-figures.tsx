@@ -1,4 +1,4 @@
-/** How an account stands, in figures. */
+/** An account's figures: balance, recharges, tier. */
 import { Code, Group, SimpleGrid, Text } from "@mantine/core";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";

@@ -1,4 +1,4 @@
-/** What came and went of an account, newest first. */
+/** An account's ledger entries, newest first. */
 import { SegmentedControl } from "@mantine/core";
 import { IconReceipt } from "@tabler/icons-react";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-/** Leads from where an account is named to its page. */
+/** Links to an account's page. */
 import { Anchor, type AnchorProps } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";

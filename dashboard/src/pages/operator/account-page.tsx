@@ -1,4 +1,4 @@
-/** One account: how it stands, what the operator does to it, what came and went, who uses it. */
+/** One account: figures, actions, ledger, users. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Anchor, Button, Group, Stack } from "@mantine/core";
 import { IconArrowLeft, IconBuilding } from "@tabler/icons-react";

@@ -1,4 +1,4 @@
-/** The latest calls of an account, and the way to all of them. */
+/** An account's latest calls, with a link to all of them. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Button } from "@mantine/core";
 import { IconActivity } from "@tabler/icons-react";

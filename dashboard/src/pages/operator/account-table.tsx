@@ -1,4 +1,4 @@
-/** Accounts, one a row; the name leads to the account's page. */
+/** Accounts, one a row. The name links to the account's page. */
 import { Table } from "@mantine/core";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";

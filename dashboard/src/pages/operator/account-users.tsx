@@ -1,4 +1,4 @@
-/** Who may sign in for an account, and how to invite somebody more. */
+/** An account's users, and a button to invite another. */
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconUserPlus, IconUsers } from "@tabler/icons-react";

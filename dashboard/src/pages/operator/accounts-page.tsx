@@ -1,4 +1,4 @@
-/** All accounts, and how they stand. */
+/** All accounts with their tier and balance. */
 import { Button, Paper, Stack } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconBuilding, IconPlus } from "@tabler/icons-react";
@@ -14,7 +14,7 @@ import { useAccounts } from "./use-lists.ts";
 const said = words(
   {
     title: "Accounts",
-    about: "Who pays for calls, and how they stand.",
+    about: "The accounts that pay for calls, with their tier and balance.",
     create: "Create account",
     search: "Search accounts",
     hint: "Name or acc_…",

@@ -1,4 +1,4 @@
-/** The entries of the audit log. */
+/** The audit events as a table. */
 import { Group, Stack, Table, Text } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import type { Act, Actor } from "../../../../gen/modelgateway/v1/operator_pb.ts";
@@ -137,7 +137,7 @@ function Who({ actor: { kind, id, name } }: { readonly actor: Actor }) {
   );
 }
 
-/** Ids are long and alike at their beginning: their end tells them apart. The whole is told on pointing at it. */
+/** Id shows the end of an id: ids are long, and their beginnings alike. The tooltip has the whole id. */
 function Id({ of }: { readonly of: string }) {
   const [prefix = ""] = of.split("_");
   return (

@@ -1,4 +1,4 @@
-/** What somebody did, or was refused to do, in plain words, by the RPC. */
+/** The names of audit events in plain language, by RPC. */
 import { useWords, words } from "../../language/language.tsx";
 
 const said = words(
@@ -27,7 +27,7 @@ const said = words(
     "OperatorService.UpdateUser": "Change a user's rights",
     "OperatorService.RemoveUser": "Remove a user",
     "OperatorService.CreateLink": "Create a one-time link",
-    "Credentials.Throttled": "Show wrong credentials, too many",
+    "Credentials.Throttled": "Send too many wrong credentials",
   },
   {
     "SessionService.SignIn": "登录",
@@ -58,10 +58,10 @@ const said = words(
   },
 );
 
-/** The RPCs whose calls the audit log has. */
+/** actions are the RPCs that the audit log records. */
 export const actions = Object.keys(said.en) as readonly (keyof typeof said.en)[];
 
-/** Returns what an RPC does; its own name where there are no words for it. */
+/** useActWords returns the name of an RPC's action; the RPC's own name if it has none. */
 export function useActWords(): (action: string) => string {
   const words = new Map<string, string>(Object.entries(useWords(said)));
   return (action) => words.get(action) ?? action;

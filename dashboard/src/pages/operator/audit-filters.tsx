@@ -1,4 +1,4 @@
-/** Chooses what the audit log shows. What is chosen stands in the address. */
+/** The filters of the audit log. They are kept in the address. */
 import { Button, Group, Select, TextInput } from "@mantine/core";
 import { IconFilterOff } from "@tabler/icons-react";
 import { useState } from "react";
@@ -53,7 +53,7 @@ export function AuditFilters({ search, onChange }: Props) {
   );
 }
 
-/** Is asked for when it was typed to the end: on Enter, or when the field is left. */
+/** AccountField applies its text on Enter, or when it loses the focus. */
 function AccountField({ value, on }: { readonly value: string; readonly on: (value: string) => void }) {
   const t = useWords(said);
   const [typed, setTyped] = useState(value);

@@ -1,4 +1,4 @@
-/** What was done to the gateway and its accounts, and by whom. */
+/** The audit log: what was done to the gateway and its accounts, and by whom. */
 import { Paper, Stack } from "@mantine/core";
 import { IconHistory } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";

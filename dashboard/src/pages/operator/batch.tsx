@@ -1,4 +1,4 @@
-/** A batch of redeem codes: what they are worth, how many are left, and each of them when it is opened. */
+/** A batch of redeem codes: amount, number of open codes, and the codes themselves when it is expanded. */
 import { useMutation } from "@connectrpc/connect-query";
 import { Accordion, Button, Group, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
@@ -42,7 +42,7 @@ const said = words(
 
 interface Props {
   readonly codes: readonly [RedeemCode, ...RedeemCode[]];
-  /** Whether more of its codes are on the next page of the list. */
+  /** partial is whether more of its codes are on the list's next page. */
   readonly partial: boolean;
 }
 

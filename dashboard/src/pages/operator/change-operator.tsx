@@ -1,4 +1,4 @@
-/** Lets a user operate the gateway, or no longer. */
+/** Grants or removes a user's right to operate the gateway. */
 import { useQueryClient } from "@tanstack/react-query";
 import { OperatorService, type UpdateUserResponse, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useWords, words } from "../../language/language.tsx";
@@ -40,7 +40,7 @@ export function ChangeOperator({ user, opened, onClose }: Props) {
   const title = operator ? t.make : t.take;
   const done = ({ user: changed }: UpdateUserResponse) => {
     notify(changed?.operator ? t.made(user.email) : t.taken(user.email));
-    // It may have been one's own right.
+    // It may have been the signed-in user's own right.
     void client.invalidateQueries({ queryKey: sessionQuery.queryKey });
     return forget();
   };

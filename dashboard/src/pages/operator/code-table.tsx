@@ -1,4 +1,4 @@
-/** The codes of a batch, masked, and what became of each. */
+/** The codes of a batch, masked, with their state. */
 import { Group, Table } from "@mantine/core";
 import { IconBan, IconCircleCheck, IconCircleDashed, IconClockX } from "@tabler/icons-react";
 import type { RedeemCode } from "../../../../gen/modelgateway/v1/operator_pb.ts";

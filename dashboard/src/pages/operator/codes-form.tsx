@@ -1,4 +1,4 @@
-/** Asks what a batch of redeem codes is like. */
+/** The form of a new batch of redeem codes. */
 import { NumberInput, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useWords, words } from "../../language/language.tsx";
@@ -84,7 +84,7 @@ export function CodesForm({ busy, error, onSubmit, onCancel }: Props) {
   );
 }
 
-/** Returns the midnight after a day, `2026-01-31`, in the reader's time zone. */
+/** endOf returns the midnight after a day such as `2026-01-31`, in the reader's time zone. */
 function endOf(day: string): Date {
   const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
   return new Date(year, month - 1, date + 1);

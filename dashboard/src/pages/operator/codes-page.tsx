@@ -1,4 +1,4 @@
-/** Redeem codes, by the batch that they were made in. */
+/** Redeem codes, grouped by batch. */
 import { Accordion, Button, Paper } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus, IconTicket } from "@tabler/icons-react";
@@ -68,7 +68,7 @@ export function CodesPage() {
 
 type Codes = [RedeemCode, ...RedeemCode[]];
 
-/** A batch is made at once, so its codes stand together in the list. */
+/** batchesOf groups codes: those of a batch are adjacent in the list, since they are created at once. */
 function batchesOf(codes: readonly RedeemCode[]): Codes[] {
   const batches: Codes[] = [];
   for (const code of codes) {

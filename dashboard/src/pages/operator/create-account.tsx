@@ -1,4 +1,4 @@
-/** Makes an account, and opens its page. */
+/** Creates an account and opens its page. */
 import { useMutation } from "@connectrpc/connect-query";
 import { Switch } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";

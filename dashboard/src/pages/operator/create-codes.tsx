@@ -1,4 +1,4 @@
-/** Makes a batch of redeem codes, and tells them this once. */
+/** Creates a batch of redeem codes and shows them, only once. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useMutation } from "@connectrpc/connect-query";
 import { Button, Group, Stack, Text } from "@mantine/core";

@@ -1,4 +1,7 @@
-/** Asks how much moves and why. Sent twice, by a click too many or after a broken connection, it moves once. */
+/**
+ * Asks for the amount and the reason of a ledger entry. An idempotency key makes sure that a repeated request records
+ * it once.
+ */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { Stack, Text, Textarea } from "@mantine/core";
@@ -34,7 +37,7 @@ const said = words(
 
 interface Props {
   readonly account: Account;
-  /** A recharge, a refund or a grant. */
+  /** kind is a recharge, a refund or a grant. */
   readonly kind: EntryKind;
   readonly action: string;
   readonly about: string;

@@ -1,4 +1,4 @@
-/** What is done where an upstream fails: how often a call is tried again, and when a target is left alone. */
+/** The settings of failing over: retries, breakers, hedging. */
 import type { DescribeLimitsResponse } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { useWords, words } from "../../language/language.tsx";

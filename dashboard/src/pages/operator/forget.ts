@@ -1,4 +1,4 @@
-/** Forgets the answers to the operator's questions, so that they are asked anew: one act shows in several of them. */
+/** Invalidates the operator's queries: one change affects several of them. */
 import { createConnectQueryKey } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";

@@ -1,4 +1,4 @@
-/** How an upstream fares, and whether its health checks pass: as an icon and a word. */
+/** An upstream's health and health checks, as an icon and a word. */
 import { Group, Text } from "@mantine/core";
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconCircleX } from "@tabler/icons-react";
 import { UpstreamHealth } from "../../../../gen/modelgateway/v1/operator_pb.ts";

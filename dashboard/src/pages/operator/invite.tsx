@@ -1,4 +1,4 @@
-/** Makes a link by which somebody registers. */
+/** Creates a link to register. */
 import { useMutation } from "@connectrpc/connect-query";
 import { Select, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
@@ -48,7 +48,7 @@ const said = words(
 interface Props {
   readonly opened: boolean;
   readonly onClose: () => void;
-  /** The account to invite to, where it is settled. */
+  /** account is the account to invite to, if it is fixed. */
   readonly account?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What is kept and for how long: answers in the cache, calls one by one, the audit log. */
+/** The settings of the cache and of retention. */
 import type { DescribeLimitsResponse } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { useWords, words } from "../../language/language.tsx";

@@ -1,4 +1,4 @@
-/** The tiers, and the rates of single RPCs, as tables. */
+/** The tiers and the rates of single RPCs, as tables. */
 import { Code, Table, Text } from "@mantine/core";
 import type { Tier } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { RpcRate } from "../../../../gen/modelgateway/v1/operator_pb.ts";

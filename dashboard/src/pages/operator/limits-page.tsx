@@ -1,4 +1,4 @@
-/** Which limits and tiers are in force. They are set in the configuration, not here. */
+/** The limits and tiers in force. They are changed in the configuration, not here. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Alert, Code, Text } from "@mantine/core";
 import { IconFileSettings } from "@tabler/icons-react";

@@ -1,4 +1,4 @@
-/** A one-time link, which is told this once. */
+/** Shows a one-time link, only once. */
 import { Alert, Button, Group, Stack, Text, Textarea } from "@mantine/core";
 import { IconAlertCircle } from "@tabler/icons-react";
 import type { CreateLinkResponse } from "../../../../gen/modelgateway/v1/operator_pb.ts";

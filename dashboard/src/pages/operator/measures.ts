@@ -1,13 +1,13 @@
-/** How spans of time and sizes are written in full, in the reader's language. */
+/** Formats durations and sizes in full, in the reader's language. */
 import { useMemo } from "react";
 import { useLanguage } from "../../language/language.tsx";
 
 export interface Measures {
-  /** `2.5 seconds`, `1 hour`; the unit is one of those that Intl knows. */
+  /** unit formats `2.5 seconds`, `1 hour`; `name` is one of Intl's units. */
   unit(value: number, name: string): string;
-  /** `90 seconds`, `10 minutes`, `1 hour`: in the largest unit that needs no more than the one. */
+  /** seconds formats `90 seconds`, `10 minutes`, `1 hour`: in the largest unit that needs at most one decimal. */
   seconds(count: number): string;
-  /** `16 MiB`, `1.5 GiB` */
+  /** bytes formats `16 MiB`, `1.5 GiB`. */
   bytes(count: bigint): string;
 }
 

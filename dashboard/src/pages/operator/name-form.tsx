@@ -1,4 +1,4 @@
-/** Asks for the name of an account, new or old. */
+/** Asks for the name of a new or existing account. */
 import { Stack, TextInput } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { useWords, words } from "../../language/language.tsx";
@@ -17,7 +17,7 @@ interface Props {
   readonly error: unknown;
   readonly onSubmit: (name: string) => void;
   readonly onCancel: () => void;
-  /** What is asked besides. */
+  /** children are further fields. */
   readonly children?: ReactNode;
 }
 

@@ -1,6 +1,6 @@
-/** What the audit log tells besides, as names and values. */
+/** Parses the details of an audit event into names and values. */
 
-/** Reads the JSON of an object; what is none shows as it is. */
+/** readDetails parses a JSON object; anything else is shown unchanged. */
 export function readDetails(details: string): (readonly [name: string, value: string])[] {
   if (!details) return [];
   try {

@@ -1,4 +1,4 @@
-/** Records money that came in, was given back, or credit that is granted to an account. */
+/** Records a recharge, a refund or a grant of an account. */
 import { Button, Menu } from "@mantine/core";
 import { IconArrowBackUp, IconChevronDown, IconCoins, IconGift } from "@tabler/icons-react";
 import { useState } from "react";

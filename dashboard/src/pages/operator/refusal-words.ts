@@ -1,4 +1,4 @@
-/** Why something was refused, by the words of Reason that the audit log has. */
+/** The reasons of refusals in plain language, by the names that the audit log has. */
 import { useWords, words } from "../../language/language.tsx";
 
 const said = words(
@@ -9,7 +9,7 @@ const said = words(
     LINK_INVALID: "the link is not valid",
     REGISTRATION_CLOSED: "registration is closed",
     PERMISSION_DENIED: "not allowed",
-    CONFLICT: "clashes with what is there",
+    CONFLICT: "conflicts with what exists",
     IDEMPOTENCY_CONFLICT: "repeated with another request",
     RESOURCE_NOT_FOUND: "not found",
     INVALID_VALUE: "a value is wrong",
@@ -38,7 +38,7 @@ const said = words(
   },
 );
 
-/** Returns the reason in plain words; the word itself where there are none. */
+/** useRefusalWords returns the reason in plain language; its name if it has none. */
 export function useRefusalWords(): (refused: string) => string {
   const words = new Map<string, string>(Object.entries(useWords(said)));
   return (refused) => words.get(refused.toUpperCase()) ?? refused;

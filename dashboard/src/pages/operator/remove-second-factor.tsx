@@ -1,4 +1,4 @@
-/** Takes a second factor away from a user who has lost both app and recovery codes. */
+/** Removes the second factor of a user who has lost both the app and the recovery codes. */
 import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useWords, words } from "../../language/language.tsx";
 import { ConfirmCall } from "../../parts/confirm-call.tsx";

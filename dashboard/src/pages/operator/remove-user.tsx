@@ -1,4 +1,4 @@
-/** Removes a user, when asked by name. */
+/** Removes a user after the address has been typed. */
 import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useWords, words } from "../../language/language.tsx";
 import { ConfirmCall } from "../../parts/confirm-call.tsx";

@@ -1,11 +1,11 @@
-/** One call of whichever account, as the operator sees it: no more of what was said than its account sees. */
+/** One call of any account, for the operator. It shows no more of the content than the account sees. */
 import { useQuery } from "@connectrpc/connect-query";
 import { useParams } from "@tanstack/react-router";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { OneRequest } from "../usage/request-page.tsx";
 import { AccountLink } from "./account-link.tsx";
 
-/** Keys are their account's, and named there. */
+/** Only an account's own users see its keys' names. */
 const unnamed = () => undefined;
 
 export function AnyRequestPage() {

@@ -71,14 +71,14 @@ export function RequestsPage() {
   );
 }
 
-/** A key or model without an account, as an address may have it, is refused; it is left out. */
+/** askedBy drops a key or model without an account, which the gateway refuses. */
 function askedBy(search: RequestSearch) {
   const { account, key: _key, model: _model, ...others } = search;
   const filter = filterOf(account === undefined ? others : search);
   return { ...(account === undefined ? {} : { account }), filter };
 }
 
-/** Names accounts by what people call them, as far as a page of them reaches. */
+/** useAccountLink shows accounts' names, as far as one page of them has them. */
 function useAccountLink() {
   const { data } = useQuery(OperatorService.method.listAccounts, { pageSize: 1000 });
   const names = new Map(data?.accounts.map(({ id, name }) => [id, name]));

@@ -1,4 +1,4 @@
-/** Makes a link by which a user sets a new password. */
+/** Creates a link by which a user sets a new password. */
 import { useMutation } from "@connectrpc/connect-query";
 import { Stack, Text } from "@mantine/core";
 import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";

@@ -1,4 +1,4 @@
-/** A field that looks for what is typed, a moment after the typing. */
+/** A search field that searches shortly after the last key stroke. */
 import { CloseButton, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
@@ -7,7 +7,7 @@ import { useWords, words } from "../../language/language.tsx";
 
 const said = words({ clear: "Clear the search" }, { clear: "清除搜索" });
 
-/** Returns what to look for, and what the field needs. */
+/** useSearch returns the text to search for, and the field's props. */
 export function useSearch() {
   const [text, setText] = useState("");
   const [search] = useDebouncedValue(text.trim(), 250);

@@ -1,4 +1,4 @@
-/** Limits that are a single value each. */
+/** Limits with a single value. */
 import type { DescribeLimitsResponse } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { useWords, words } from "../../language/language.tsx";

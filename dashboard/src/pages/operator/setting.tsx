@@ -1,4 +1,4 @@
-/** A list of settings: what each is, and how it is set. */
+/** A list of settings: names and values. */
 import { Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import classes from "./setting.module.css";

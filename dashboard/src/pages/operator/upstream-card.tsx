@@ -1,4 +1,4 @@
-/** One upstream: what it is, how it fares, what it serves. */
+/** One upstream: its address, health and models. */
 import { Code, Group, Paper, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { IconZzz } from "@tabler/icons-react";
 import type { ComponentType } from "react";
@@ -105,7 +105,7 @@ interface NamesProps {
   readonly icon?: ComponentType<{ readonly size?: number; readonly color?: string; readonly "aria-hidden"?: boolean }>;
 }
 
-/** Names of models, below what they have in common. */
+/** Names lists models' names below a title. */
 function Names({ of, title, icon: Icon }: NamesProps) {
   const t = useWords(said);
   return (

@@ -1,4 +1,4 @@
-/** How the upstreams fare. Asked anew every five seconds while one looks. */
+/** The upstreams with their health, refreshed every five seconds while the page is visible. */
 import { useQuery } from "@connectrpc/connect-query";
 import { SimpleGrid } from "@mantine/core";
 import { IconCloud } from "@tabler/icons-react";
@@ -12,7 +12,7 @@ import { UpstreamCard } from "./upstream-card.tsx";
 const said = words(
   {
     title: "Upstreams",
-    about: "Where models run, and how that went in the last 15 minutes, as this process has seen it.",
+    about: "The servers of the models, and their health in the last 15 minutes as this process has observed it.",
     none: "No upstreams",
     noneHow: "They are configured in gateway.yaml.",
   },
@@ -26,7 +26,7 @@ const said = words(
 
 export function UpstreamsPage() {
   const t = useWords(said);
-  // Asks only while the window is visible.
+  // Refetches only while the window is visible.
   const upstreams = useQuery(OperatorService.method.listUpstreams, {}, { refetchInterval: 5_000 });
   return (
     <Page title={t.title} about={t.about}>

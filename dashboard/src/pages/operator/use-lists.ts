@@ -1,4 +1,4 @@
-/** The operator's lists, a page after another, each as one. */
+/** The operator's lists, page by page, each as one list. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { useInfiniteQuery } from "@connectrpc/connect-query";
 import type { EntryKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
@@ -10,13 +10,13 @@ export function useAccounts(search: string) {
   return useInfiniteQuery(OperatorService.method.listAccounts, input, paged);
 }
 
-/** Keeps those whose e-mail address holds the text, or whose id or account's id it is. */
+/** useUsers lists users whose e-mail address contains the text, or with this id or account id. */
 export function useUsers(search: string) {
   const input = { ...(search ? { search } : {}), pageToken: fromTheTop };
   return useInfiniteQuery(OperatorService.method.listUsers, input, paged);
 }
 
-/** Keeps entries of the kinds, or all where none is named. */
+/** useEntries lists entries of these kinds; of all kinds if none is given. */
 export function useEntries(account: string, kinds: EntryKind[]) {
   const input = { account, kinds, pageSize: 20, pageToken: fromTheTop };
   return useInfiniteQuery(OperatorService.method.listEntries, input, paged);

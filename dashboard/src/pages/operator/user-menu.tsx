@@ -1,4 +1,4 @@
-/** What the operator does to a user: a link for a new password, a lost second factor, the operator's rights, removal. */
+/** The operator's actions on a user: password link, second factor, operator rights, removal. */
 import { ActionIcon, Menu } from "@mantine/core";
 import {
   IconDeviceMobileOff,

@@ -1,4 +1,4 @@
-/** Users, one a row, with what may be done to each. */
+/** Users, one a row, with their actions. */
 import { Table } from "@mantine/core";
 import type { User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useWords, words } from "../../language/language.tsx";

@@ -1,4 +1,4 @@
-/** Who may sign in to the dashboard. */
+/** The users of the dashboard. */
 import { Button, Paper, Stack } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconUserPlus, IconUsers } from "@tabler/icons-react";

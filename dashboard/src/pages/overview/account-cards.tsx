@@ -1,4 +1,4 @@
-/** How the account stands: what it has, its tier and rate, and what it spent. */
+/** The account's balance, tier, rate and spending. */
 import { Progress, SimpleGrid } from "@mantine/core";
 import type { GetAccountResponse } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
@@ -41,9 +41,9 @@ const said = words(
 
 interface Props {
   readonly of: GetAccountResponse;
-  /** What was spent in the chosen time. Undefined: it is on its way. */
+  /** spent is the spending in the selected time; undefined: still loading. */
   readonly spent: { readonly cost: bigint; readonly requests: bigint } | undefined;
-  /** The chosen time. */
+  /** span is the selected time. */
   readonly span: string;
 }
 

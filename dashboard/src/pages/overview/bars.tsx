@@ -1,13 +1,13 @@
-/** Stacked bars. Loaded when they are first shown: drawing them takes much code. */
+/** Stacked bars. Loaded on first use, since the chart library is large. */
 import { BarChart } from "@mantine/charts";
-// The legend has swatches, which nothing else in the dashboard has.
+// Only the legend uses colour swatches.
 import "@mantine/core/styles/ColorSwatch.css";
 import "@mantine/charts/styles.css";
 
 export interface BarsProps {
-  /** What the chart shows. */
+  /** title names what the chart shows. */
   readonly title: string;
-  /** `at` names the bar; each series has a number under its name. */
+  /** `at` names the bar; each series' value has the series' name. */
   readonly rows: readonly Readonly<Record<string, string | number>>[];
   readonly series: readonly { readonly name: string; readonly label: string; readonly color: string }[];
   readonly write: (value: number) => string;

@@ -1,4 +1,4 @@
-/** What an account that has not called yet does first. */
+/** The first steps of an account without calls. */
 import { Anchor, Box, Button, Group, Stack, Text, ThemeIcon } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
@@ -43,7 +43,7 @@ const said = words(
 
 interface Props {
   readonly hasKey: boolean;
-  /** Whether there is something to pay calls with. */
+  /** hasCredit is whether the account can pay for calls. */
   readonly hasCredit: boolean;
 }
 
@@ -84,7 +84,7 @@ interface StepProps {
   readonly number: number;
   readonly title: string;
   readonly about: string;
-  /** Says that it was done. */
+  /** done is shown once the step is done. */
   readonly done?: string | undefined;
   readonly children?: ReactNode;
 }

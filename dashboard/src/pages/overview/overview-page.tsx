@@ -1,4 +1,4 @@
-/** Where the account stands, and what it used lately. Asked anew every half minute while the page is seen. */
+/** The account's state and its latest usage, refreshed every half minute while the page is visible. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Group, SegmentedControl, SimpleGrid, Stack, Text, Title } from "@mantine/core";
@@ -162,7 +162,7 @@ function ownName(id: string): string {
   return id;
 }
 
-/** What is postpaid, or has a balance, can be called by. While it is not known nothing is missed. */
+/** canPay returns whether the account is postpaid or has a balance. While that is unknown, it returns true. */
 function canPay(account: Account | undefined): boolean {
   return account === undefined || account.postpaid || account.balance > 0n;
 }

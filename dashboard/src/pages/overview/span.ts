@@ -1,4 +1,4 @@
-/** The times that the overview looks back on, and the buckets that they fall into: hours, or days of UTC. */
+/** The time spans of the overview and their buckets: hours, or days of UTC. */
 import { Bucket } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Language } from "../../language/language.tsx";
 
@@ -20,13 +20,13 @@ export const spans: Readonly<Record<SpanName, Span>> = {
   month: { bucket: Bucket.DAY, bucketMs: 24 * hourMs, count: 30 },
 };
 
-/** Returns when each bucket begins, oldest first, in milliseconds since 1970; `now` falls into the last. */
+/** bucketsOf returns the beginning of each bucket, oldest first, in milliseconds since 1970; `now` is in the last. */
 export function bucketsOf({ bucketMs, count }: Span, now: number): readonly number[] {
   const last = Math.floor(now / bucketMs) * bucketMs;
   return Array.from({ length: count }, (_, i) => last - (count - 1 - i) * bucketMs);
 }
 
-/** Hours are written in the reader's time zone; days are those of UTC, wherever the reader is. */
+/** bucketWriter formats hours in the reader's time zone, and days in UTC. */
 export function bucketWriter({ bucket }: Span, language: Language): (at: number) => string {
   const format =
     bucket === Bucket.HOUR

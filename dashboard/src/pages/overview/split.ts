@@ -1,4 +1,4 @@
-/** Sums of usage, by what they are told apart by (model or key) and by bucket. Buckets without calls are there, empty. */
+/** Groups sums of usage by model or key and by bucket. Buckets without calls are included, empty. */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { UsageSum } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 
@@ -9,7 +9,7 @@ export interface Part {
 }
 
 export interface Split {
-  /** What each model or key used in the whole time, the most expensive first. */
+  /** parts are the totals of each model or key, the most expensive first. */
   readonly parts: readonly Part[];
   readonly requests: bigint;
   readonly cost: bigint;
@@ -39,7 +39,7 @@ export function total(parts: readonly Part[], measure: Measure): bigint {
   return parts.reduce((sum, part) => sum + part[measure], 0n);
 }
 
-/** Returns the part of the whole, 0 to 1. */
+/** shareOf returns the share of the whole, 0 to 1. */
 export function shareOf(part: bigint, whole: bigint): number {
   return whole === 0n ? 0 : Number((part * 10_000n) / whole) / 10_000;
 }

@@ -1,4 +1,4 @@
-/** The models, or the keys, that spent most, with their share. */
+/** The models or keys with the highest spending, with their share. */
 import { Anchor, Group, Progress, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useFormat } from "../../language/format.ts";
@@ -28,11 +28,11 @@ const shownParts = 5;
 
 interface Props {
   readonly title: string;
-  /** What the first column has. */
+  /** column is the heading of the first column. */
   readonly column: string;
   readonly of: Split;
   readonly nameOf: (id: string) => string;
-  /** How their requests are searched for. */
+  /** searchOf returns the search for an item's requests. */
   readonly searchOf: (id: string) => RequestSearch;
 }
 

@@ -1,4 +1,7 @@
-/** One measure of usage over time, stacked by model or key; and the same as a table for who does not see the bars. */
+/**
+ * One measure of usage over time, stacked by model or key; and the same as a table for readers who cannot see the
+ * bars.
+ */
 import { Box, Group, Paper, Skeleton, Text, Title, VisuallyHidden } from "@mantine/core";
 import { lazy, Suspense } from "react";
 import { useFormat } from "../../language/format.ts";
@@ -10,7 +13,7 @@ const Bars = lazy(async () => ({ default: (await import("./bars.tsx")).Bars }));
 
 const said = words({ time: "Time", total: "Total", others: "Others" }, { time: "时间", total: "合计", others: "其他" });
 
-/** How many are told apart; the rest is one. */
+/** shownParts is the number of separate series; the rest is summed as one. */
 const shownParts = 5;
 
 const colors = ["indigo.6", "orange.6", "teal.7", "grape.5", "cyan.7", "gray.6"];
@@ -34,7 +37,7 @@ export function UsageChart({ title, of, measure, span, nameOf }: Props) {
     ...shown.map((id) => ({ label: nameOf(id), has: (part: Part) => part.id === id })),
     ...(of.parts.length > shownParts ? [{ label: t.others, has: ({ id }: Part) => !shown.includes(id) }] : []),
   ];
-  // What a model is called may look like a path into the data; what its series is called does not.
+  // A model's name may look like a path into the data, so series have names of their own.
   const series = groups.map(({ label }, i) => ({ name: `s${i}`, label, color: colors[i] ?? "gray.6" }));
   const sumsAt = (parts: readonly Part[]) => groups.map(({ has }) => total(parts.filter(has), measure));
   const rows = of.buckets.map(({ at, parts }) => ({

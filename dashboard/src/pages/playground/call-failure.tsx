@@ -1,4 +1,4 @@
-/** Why a model's call was refused, in place, with what to do about it. */
+/** Shows why a model call was refused, and what to do about it. */
 import { Anchor, Group, Stack } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useWords, words } from "../../language/language.tsx";

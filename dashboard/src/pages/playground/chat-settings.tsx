@@ -1,4 +1,4 @@
-/** How the model is to answer: its instructions, its sampling, its bound, and the tools that it may call. */
+/** The settings of the chat: instructions, sampling, output limit, tools. */
 import { Button, Group, NumberInput, Paper, Stack, Switch, Textarea, Title } from "@mantine/core";
 import { useWords, words } from "../../language/language.tsx";
 import type { ChatSettings } from "./conversation.ts";
@@ -52,7 +52,7 @@ export const unset: SettingValues = {
   tools: exampleTools,
 };
 
-/** Returns what is sent of it; what cannot be read is not. */
+/** settingsOf returns the settings to send, without those that cannot be parsed. */
 export function settingsOf({ system, temperature, maxTokens, hasTools, tools }: SettingValues): ChatSettings {
   return {
     system,

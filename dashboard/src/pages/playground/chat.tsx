@@ -1,4 +1,4 @@
-/** A conversation with a model that streams its answers, and may call tools, whose results the person types. */
+/** A conversation with a model. Answers are streamed; the person types the results of tool calls. */
 import { Box, Button, Group, Paper, Text, VisuallyHidden } from "@mantine/core";
 import { IconRefresh, IconTrash } from "@tabler/icons-react";
 import { type ReactNode, useRef, useState } from "react";
@@ -82,7 +82,7 @@ function Small({ icon, says, on }: { readonly icon: ReactNode; readonly says: st
   );
 }
 
-/** Told to who cannot see it: an answer when it is complete, not each piece of it. */
+/** Announcement reads an answer out to screen readers when it is complete, not part by part. */
 function Announcement({ turn }: { readonly turn: Turn | undefined }) {
   const t = useWords(said);
   return (

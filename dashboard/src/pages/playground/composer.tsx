@@ -1,4 +1,4 @@
-/** Where one writes to the model: Enter sends, Shift+Enter makes a new line. While an answer comes, it can be stopped. */
+/** The message field: Enter sends, Shift+Enter inserts a line break. A running answer can be stopped. */
 import { Button, Group, Textarea } from "@mantine/core";
 import { IconPlayerStopFilled, IconSend } from "@tabler/icons-react";
 import { type KeyboardEvent, type ReactNode, type RefObject, useState } from "react";
@@ -27,7 +27,7 @@ interface Props {
   readonly onSend: (text: string) => void;
   readonly onStop: () => void;
   readonly isComing: boolean;
-  /** Whether calls of tools want their results before anything else is said. */
+  /** waits is whether tool calls need their results first. */
   readonly waits: boolean;
   readonly field: RefObject<HTMLTextAreaElement | null>;
   readonly children?: ReactNode;
@@ -42,7 +42,7 @@ export function Composer({ onSend, onStop, isComing, waits, field, children }: P
     onSend(text);
     setText("");
   };
-  // Enter that ends a word of an input method is no Enter of the message's.
+  // The Enter that confirms an input method's text does not send the message.
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();

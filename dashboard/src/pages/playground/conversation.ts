@@ -1,6 +1,6 @@
 /**
- * A conversation as the playground holds it, and as a model is asked to go on with it. It lives as long as the page is
- * open; nothing of it is stored.
+ * The playground's conversation, and the request that continues it. It exists while the page is open and is not
+ * stored.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
@@ -15,7 +15,7 @@ import type { FunctionTool } from "./tools.ts";
 export interface Call {
   readonly id: string;
   readonly name: string;
-  /** JSON as the model wrote it, which may be none. */
+  /** arguments is JSON as the model wrote it; it may be invalid. */
   readonly arguments: string;
 }
 
@@ -29,7 +29,7 @@ export interface Answer {
   readonly error?: unknown;
   readonly inputTokens?: number;
   readonly outputTokens?: number;
-  /** In units, as the gateway says it. */
+  /** cost is in units, as the gateway reported it. */
   readonly cost?: string;
   readonly firstTokenMs?: number;
   readonly requestId?: string;
@@ -61,7 +61,7 @@ export function newAnswer(id: number): Answer {
   return { by: "model", id, text: "", reasoning: "", calls: [], state: "coming" };
 }
 
-/** Returns the calls that wait for a result; none while the answer is still coming. */
+/** openCalls returns the tool calls that wait for a result; none while the answer is still streaming. */
 export function openCalls(turns: readonly Turn[]): readonly Call[] {
   const last = turns.at(-1);
   return last?.by === "model" && last.state === "done" ? last.calls : [];
@@ -69,7 +69,7 @@ export function openCalls(turns: readonly Turn[]): readonly Call[] {
 
 type Request = MessageInitShape<typeof CreateChatCompletionRequestSchema>;
 
-/** Returns what the model is asked: to go on after these turns. */
+/** requestOf returns the request that continues the conversation. */
 export function requestOf(model: string, turns: readonly Turn[], settings: ChatSettings): Request {
   const { system, temperature, maxTokens, tools } = settings;
   const told = turns.map(messageOf).filter((message) => message !== undefined);
@@ -99,7 +99,7 @@ function said(role: Role, value: string) {
   return { role, content: { case: "text" as const, value } };
 }
 
-/** Returns the answer with the next piece of it. */
+/** extended returns the answer with the chunk appended. */
 export function extended(answer: Answer, { choices, usage }: ChatCompletionChunk): Answer {
   const delta = choices[0]?.delta;
   return {
@@ -111,7 +111,7 @@ export function extended(answer: Answer, { choices, usage }: ChatCompletionChunk
   };
 }
 
-/** The first piece of a call has its id and name, the others go on with its arguments. */
+/** withCall applies a chunk: the first one of a call has its id and name, later ones extend its arguments. */
 function withCall(calls: readonly Call[], piece: ToolCall): readonly Call[] {
   const at = piece.index ?? calls.length;
   const before = calls[at] ?? { id: "", name: "", arguments: "" };
@@ -123,7 +123,7 @@ function withCall(calls: readonly Call[], piece: ToolCall): readonly Call[] {
   return [...calls.slice(0, at), call, ...calls.slice(at + 1)];
 }
 
-/** Returns the answer as it stands when it was broken off: what a tool was to be called with is not complete then. */
+/** brokenOff returns an answer as it was interrupted, without its incomplete tool calls. */
 export function brokenOff(answer: Answer, state: "stopped" | "failed", error?: unknown): Answer {
   return { ...answer, calls: [], state, error };
 }

@@ -1,4 +1,4 @@
-/** What was said so far. It stays at its end, unless the reader has gone back in it. */
+/** The conversation so far. It scrolls to its end unless the reader has scrolled up. */
 import { IconMessageCircle } from "@tabler/icons-react";
 import { type UIEvent, useEffect, useRef } from "react";
 import { useWords, words } from "../../language/language.tsx";
@@ -27,12 +27,12 @@ export function Log({ turns, retry }: { readonly turns: readonly Turn[]; readonl
   const top = useRef(0);
   const shown = useRef(0);
   useEffect(() => {
-    // Whoever says something wants to see what follows.
+    // After sending, the reader wants to see the answer.
     if (turns.length !== shown.current) isAtEnd.current = true;
     shown.current = turns.length;
     if (box.current && isAtEnd.current) box.current.scrollTop = box.current.scrollHeight;
   }, [turns]);
-  // While text comes the end runs away from where it was: only scrolling upwards is the reader's own.
+  // Growing text moves the end away: only scrolling up is the reader's own.
   const onScroll = ({ currentTarget: { scrollTop, scrollHeight, clientHeight } }: UIEvent) => {
     if (scrollHeight - scrollTop - clientHeight < 40) isAtEnd.current = true;
     else if (scrollTop < top.current) isAtEnd.current = false;

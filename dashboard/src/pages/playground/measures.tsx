@@ -1,4 +1,4 @@
-/** What one answer used, cost and took, in a line below it. */
+/** An answer's usage, cost and duration, in a line below it. */
 import { Anchor, Group, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useFormat } from "../../language/format.ts";
@@ -25,7 +25,7 @@ const said = words(
 export interface Measured {
   readonly inputTokens?: number;
   readonly outputTokens?: number;
-  /** In units, as the gateway says it. */
+  /** cost is in units, as the gateway reported it. */
   readonly cost?: string;
   readonly firstTokenMs?: number;
   readonly firstSoundMs?: number;

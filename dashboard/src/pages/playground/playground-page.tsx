@@ -1,5 +1,5 @@
 /**
- * Tries a model: converses with it, or has it speak. The calls are those of one of the account's keys, with its limits,
+ * The playground: chat or speech with a model. Its calls use one of the account's keys, with that key's limits,
  * permissions and charges.
  */
 import { timestampDate } from "@bufbuild/protobuf/wkt";

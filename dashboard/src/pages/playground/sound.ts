@@ -1,7 +1,7 @@
-/** Speech as a file, and as something that a browser plays. */
+/** Speech as a file, and in a form that browsers play. */
 import { SpeechFormat } from "../../../../gen/modelgateway/v1/speech_pb.ts";
 
-/** The formats, by the words of the contract, which are the ends of files' names too. */
+/** formats are the speech formats by their public names, which are also the file extensions. */
 export const formats = {
   mp3: SpeechFormat.MP3,
   opus: SpeechFormat.OPUS,
@@ -17,7 +17,7 @@ export const formatNames = Object.keys(formats) as Format[];
 
 export interface Sound {
   readonly file: Blob;
-  /** The file itself, or with the head that bare samples need to be played. */
+  /** playable is the file, or raw samples with the header that playing them requires. */
   readonly playable: Blob;
   readonly name: string;
 }
@@ -31,7 +31,7 @@ export function soundOf(pieces: readonly Uint8Array<ArrayBuffer>[], type: string
 const rate = 24_000;
 const sampleBytes = 2;
 
-/** Source: RIFF WAVE, "fmt " chunk; bare samples are 24 kHz, 16 bit, one channel. */
+/** wavHead builds the header. Source: RIFF WAVE, "fmt " chunk; raw samples are 24 kHz, 16 bit, one channel. */
 function wavHead(size: number): ArrayBuffer {
   const head = new DataView(new ArrayBuffer(44));
   const word = (at: number, text: string) => {

@@ -1,4 +1,4 @@
-/** Has a text spoken by a model, to listen to or to keep as a file. */
+/** Synthesises speech, to listen to or to save as a file. */
 import { Autocomplete, Button, Group, NumberInput, Paper, Select, Stack, Text, Textarea, Title } from "@mantine/core";
 import { IconPlayerStopFilled, IconVolume } from "@tabler/icons-react";
 import { useState } from "react";

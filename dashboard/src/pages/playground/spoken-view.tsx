@@ -1,4 +1,4 @@
-/** The sound that came: to play, and to keep. */
+/** Plays the synthesised speech, and saves it. */
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
@@ -51,7 +51,7 @@ export function SpokenView({ spoken: { sound, measured } }: { readonly spoken: S
   );
 }
 
-/** Returns an address of the page's own for a file, for as long as it is shown. */
+/** useAddress returns a URL of a file, valid while it is shown. */
 function useAddress(file: Blob): string | undefined {
   const [address, setAddress] = useState<string>();
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Asks for the results of the tools that the model called, so that it can go on. */
+/** Asks for the results of the model's tool calls, so that it can continue. */
 import { Button, Group, Stack, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useWords, words } from "../../language/language.tsx";

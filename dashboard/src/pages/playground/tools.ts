@@ -1,4 +1,4 @@
-/** Tools as people write them: the JSON list of OpenAI's API, or of bare functions. */
+/** Parses tools as people write them: the JSON list of OpenAI's API, or bare functions. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 
@@ -26,7 +26,7 @@ export const exampleTools = JSON.stringify(
   2,
 );
 
-/** Returns undefined for a text that is no such list. */
+/** readTools returns undefined for a text that is not such a list. */
 export function readTools(text: string): readonly FunctionTool[] | undefined {
   const list = parsed(text);
   const tools = (Array.isArray(list) ? list : [list]).map(toolOf);

@@ -1,4 +1,4 @@
-/** One turn of the conversation. What models and people wrote is shown as plain text, its line breaks kept. */
+/** One turn of the conversation. Texts of models and people are shown as plain text with their line breaks. */
 import { Box, Code, Loader, Stack, Text } from "@mantine/core";
 import { memo } from "react";
 import { useWords, words } from "../../language/language.tsx";
@@ -32,7 +32,7 @@ const said = words(
 
 interface Props {
   readonly turn: Turn;
-  /** Asks anew, where this is the last answer. */
+  /** retry asks again, if this is the last answer. */
   readonly retry?: (() => void) | undefined;
 }
 
@@ -75,7 +75,7 @@ function Said({ answer, retry }: { readonly answer: Answer; readonly retry: (() 
         </Text>
       )}
       {calls.map((call, at) => (
-        // A call has no id before its first piece, and never changes its place.
+        // A call has no id before its first chunk, but its position never changes.
         <Called key={at} call={call} />
       ))}
       {state === "coming" && isEmpty && <Loader type="dots" size="sm" aria-label={t.coming} role="status" />}
@@ -109,7 +109,7 @@ function Called({ call }: { readonly call: Call }) {
   );
 }
 
-/** Models write JSON on one line, and not always JSON. */
+/** indented formats JSON: models write it on one line, and not always valid. */
 function indented(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

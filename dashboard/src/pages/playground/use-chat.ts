@@ -1,4 +1,4 @@
-/** Holds a conversation with a model: sends, streams the answer in, stops, and tries again. */
+/** useChat holds a conversation with a model: sends, streams the answer, stops, retries. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -36,7 +36,7 @@ export function useChat({ keyId, model, settings }: ChatOptions) {
       let answer = newAnswer(nextId());
       const show = (next: Answer) => {
         answer = next;
-        // After the conversation was cleared, what still comes belongs to none.
+        // Chunks of a conversation that was cleared are ignored.
         if (running.current === stop) setTurns([...before, answer]);
       };
       show(answer);
@@ -74,7 +74,7 @@ export function useChat({ keyId, model, settings }: ChatOptions) {
         ...turns,
         ...calls.map((call, at) => ({ by: "tool" as const, id: nextId(), call, text: results[at] ?? "" })),
       ]),
-    /** Asks for the last answer anew. */
+    /** retry asks for the last answer again. */
     retry: () => ask.mutate(turns.slice(0, -1)),
     stop: () => running.current?.abort(),
     clear() {

@@ -1,4 +1,4 @@
-/** Has a text spoken: the sound as it comes, what it cost and took, and a way to stop it. */
+/** useSpeech synthesises speech: the audio as it arrives, its cost and duration, and a way to stop. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";

@@ -1,4 +1,4 @@
-/** What the account has, and what of it is held. */
+/** The account's balance, and how much of it is held. */
 import { Group, Stack, Text } from "@mantine/core";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";

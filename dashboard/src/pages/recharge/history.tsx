@@ -1,4 +1,4 @@
-/** What came and went, newest first. Charges only where they are asked for: there is one for each call. */
+/** The account's ledger, newest first. Charges are shown on request only: there is one for each call. */
 import { useInfiniteQuery } from "@connectrpc/connect-query";
 import { Switch } from "@mantine/core";
 import { IconReceipt } from "@tabler/icons-react";

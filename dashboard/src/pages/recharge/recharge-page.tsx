@@ -1,4 +1,4 @@
-/** Money that came: what there is, the codes that bring more, what it makes of the account, and what moved. */
+/** The recharge page: balance, redeem codes, tiers, ledger. */
 import { useQuery } from "@connectrpc/connect-query";
 import { SimpleGrid, Stack } from "@mantine/core";
 import { AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";

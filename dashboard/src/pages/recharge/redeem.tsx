@@ -1,4 +1,4 @@
-/** Claims a redeem code, and tells what came of it. */
+/** Claims a redeem code and shows the result. */
 import { createConnectQueryKey, useMutation } from "@connectrpc/connect-query";
 import { Alert, Button, Group, TextInput } from "@mantine/core";
 import { IconCircleCheck } from "@tabler/icons-react";
@@ -37,7 +37,7 @@ const changed = [
 interface Claimed {
   readonly amount: bigint;
   readonly balance: bigint;
-  /** The name of the tier that the account has reached; undefined where it has the same as before. */
+  /** tier is the name of the tier that the account has reached; undefined if it has not changed. */
   readonly tier: string | undefined;
 }
 

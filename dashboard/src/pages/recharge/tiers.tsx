@@ -1,4 +1,4 @@
-/** All tiers: what each allows, which one the account has, and what is missing for the others. */
+/** All tiers: what each allows, which one the account has, and what the others require. */
 import { Badge, Group, Table, Text } from "@mantine/core";
 import type { GetAccountResponse, Tier } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";

@@ -1,4 +1,4 @@
-/** How the pages look and which language they speak, on this browser: light, dark, or as the system has it. */
+/** The pages' theme and language in this browser: light, dark, or the system's choice. */
 import { Group, type MantineColorScheme, SegmentedControl, Stack, Text, useMantineColorScheme } from "@mantine/core";
 import { type Language, languages, useLanguage, useWords, words } from "../../language/language.tsx";
 import { Section } from "../../parts/section.tsx";

@@ -1,4 +1,7 @@
-/** What a browser is called, by what it calls itself. The first that fits is it: most name others after themselves. */
+/**
+ * Browsers' names by their user agent. The first match wins: most user agents also name other browsers, after
+ * themselves.
+ */
 
 const browsers: readonly (readonly [name: string, sign: RegExp])[] = [
   ["WeChat", /MicroMessenger\//],
@@ -23,7 +26,7 @@ const systems: readonly (readonly [name: string, sign: RegExp])[] = [
   ["Linux", /Linux|X11/],
 ];
 
-/** Returns `Firefox · Windows`, or as much of it as is known; empty where nothing is. */
+/** nameBrowser returns `Firefox · Windows`, or as much of it as is known; empty if nothing is. */
 export function nameBrowser(userAgent: string): string {
   const nameIn = (list: typeof browsers) => list.find(([, sign]) => sign.test(userAgent))?.[0];
   return [nameIn(browsers), nameIn(systems)].filter(Boolean).join(" · ");

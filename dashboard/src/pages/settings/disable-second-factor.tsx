@@ -1,4 +1,4 @@
-/** Turns the second factor off, for who knows the password. */
+/** Turns the second factor off, given the password. */
 import { useMutation } from "@connectrpc/connect-query";
 import { Stack, Text } from "@mantine/core";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-/** Turns the second factor on: a picture for the app, a code that proves that it has it, recovery codes to keep. */
+/** Turns the second factor on: a QR code for the app, a code that proves it, recovery codes to keep. */
 import { useMutation } from "@connectrpc/connect-query";
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useEffect } from "react";
@@ -45,7 +45,7 @@ export function EnableSecondFactor({ opened, onClose }: Props) {
     onClose();
     forget();
     enable.reset();
-    // Not before: the page learns that the factor is on when its codes have been read.
+    // Only now: the page shows that the factor is on after the codes have been read.
     if (codes) void forgetUser();
   };
   return (

@@ -1,4 +1,4 @@
-/** Who one is: the e-mail address, the account, and what one may do. */
+/** The signed-in user: e-mail address, account, rights. */
 import { SimpleGrid } from "@mantine/core";
 import { useWords, words } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";

@@ -1,4 +1,4 @@
-/** A text as a QR code: dark on white in either theme, for that is what cameras read. */
+/** A text as a QR code, dark on white in both themes, as cameras need it. */
 import { useMemo } from "react";
 import { encode } from "uqr";
 
@@ -9,7 +9,7 @@ interface Props {
 
 export function QrPicture({ text, label }: Props) {
   const { size, path } = useMemo(() => {
-    // The border is the quiet zone that the standard asks for.
+    // The border is the quiet zone that the standard requires.
     const { data, size } = encode(text, { ecc: "M", border: 4 });
     const squares = data.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : [])));
     return { size, path: squares.join("") };

@@ -1,4 +1,4 @@
-/** The picture that the authenticator app scans, the same for typing, and the field for the code that it shows then. */
+/** The QR code for the authenticator app, the secret for typing, and the field for the app's code. */
 import { Center, Code, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useWords, words } from "../../language/language.tsx";
@@ -36,7 +36,7 @@ const said = words(
 
 interface Props {
   readonly secret: string;
-  /** The `otpauth://` address. */
+  /** uri is the `otpauth://` address. */
   readonly uri: string;
   readonly busy: boolean;
   readonly error: unknown;

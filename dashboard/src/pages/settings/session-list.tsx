@@ -1,4 +1,4 @@
-/** Sessions: by which browser, from where, since when. */
+/** Sessions with their browser, address and time. */
 import { Badge, Button, Group, Text } from "@mantine/core";
 import type { Session } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
 import { useWords, words } from "../../language/language.tsx";
@@ -29,7 +29,7 @@ const said = words(
 
 interface Props {
   readonly sessions: readonly Session[];
-  /** The one that is being ended. */
+  /** ending is the session that is being ended. */
   readonly ending: string | undefined;
   readonly onEnd: (id: string) => void;
 }

@@ -1,4 +1,4 @@
-/** Where one is signed in, and how to end that. */
+/** Lists the user's sessions and ends them. */
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";

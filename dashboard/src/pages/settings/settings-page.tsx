@@ -1,4 +1,4 @@
-/** What a person keeps for themselves: who they are, how the pages look, password, second factor, sign-ins. */
+/** The user's own settings: profile, appearance, password, second factor, sessions. */
 import { useWords, words } from "../../language/language.tsx";
 import { Page } from "../../parts/page.tsx";
 import { AppearanceSection } from "./appearance-section.tsx";

@@ -1,4 +1,4 @@
-/** The second step of the sign-in: the code of the authenticator app, or a recovery code in its place. */
+/** The second step of the sign-in: the code of the authenticator app, or a recovery code instead. */
 import { Anchor, Button, Group, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useWords, words } from "../../language/language.tsx";
@@ -36,7 +36,7 @@ interface Props {
   readonly onBack: () => void;
 }
 
-/** The step replaces the form before it, where the focus was. */
+/** focus: this step replaces the form that had the focus. */
 const focus = (field: HTMLInputElement | null) => field?.focus();
 
 export function CodeForm({ busy, error, onSubmit, onBack }: Props) {

@@ -1,11 +1,11 @@
-/** Where one goes after the sign-in: to the page that one had wanted, if it is one of ours. */
+/** The page to open after the sign-in: the one requested before it, if it is the dashboard's own. */
 
 export interface Destination {
   readonly to: string;
   readonly search: Record<string, string>;
 }
 
-/** Reads the path; another site's address, however it is written, leads to the overview. */
+/** readDestination parses the path. An address of another site, however it is written, leads to the overview. */
 export function readDestination(wanted: string | undefined): Destination {
   const home = { to: "/", search: {} };
   if (!wanted?.startsWith("/") || wanted.startsWith("//")) return home;

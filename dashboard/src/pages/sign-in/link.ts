@@ -1,6 +1,6 @@
 /**
- * The one-time link that opened the page. Its secret stands behind the `#` of the address; it is taken from there at
- * once, so that it stays neither in the address bar nor in what the browser remembers.
+ * The one-time link that opened the page. Its secret follows the `#` of the address and is removed from there at once,
+ * so that it stays neither in the address bar nor in the history.
  */
 import { skipToken, useQuery } from "@connectrpc/connect-query";
 import { useLocation } from "@tanstack/react-router";
@@ -8,8 +8,8 @@ import { useEffect, useState } from "react";
 import { SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
 
 /**
- * Returns the secret of the link, which is empty where the page was opened without one, and what it is for. Once it was
- * used nothing more is asked about it.
+ * useLink returns the link's secret, empty without a link, and its purpose. After the link has been used, it is not
+ * queried again.
  */
 export function useLink() {
   const { hash } = useLocation();

@@ -1,4 +1,4 @@
-/** What a new user tells: an e-mail address, the account's name, a password. What the link fixes cannot be changed. */
+/** The form of a new user: e-mail address, account name, password. Values set by the link cannot be changed. */
 import { Button, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useWords, words } from "../../language/language.tsx";
@@ -33,9 +33,9 @@ export interface NewUser {
 }
 
 interface Props {
-  /** The e-mail address that the link is for. */
+  /** email is the address that the link is for. */
   readonly email?: string | undefined;
-  /** The account that the link invites to. */
+  /** accountName is the account that the link invites to. */
   readonly accountName?: string | undefined;
   readonly action: string;
   readonly busy: boolean;

@@ -1,4 +1,4 @@
-/** Shows what a one-time link opens, or that the link is no good. */
+/** Shows the page of a one-time link, or that the link is invalid. */
 import { Alert, Anchor, Stack, Text } from "@mantine/core";
 import { IconLinkOff } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-/** Says above a form why it was refused. */
+/** Shows above a form why it was refused. */
 import { Alert } from "@mantine/core";
 import { IconAlertCircle } from "@tabler/icons-react";
 import { useReasonWords } from "../../parts/failure.tsx";
@@ -6,7 +6,7 @@ import { Reason, refusalOf } from "../../refusal.ts";
 
 interface Props {
   readonly error: unknown;
-  /** What to say where what was typed is wrong, if more is known of it than the gateway tells. */
+  /** wrong is the message for wrong input, if the form knows more than the gateway reports. */
   readonly wrong?: string;
 }
 

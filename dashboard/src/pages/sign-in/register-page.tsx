@@ -1,4 +1,4 @@
-/** Makes a user: by an invitation, or for everybody where registration is open. */
+/** Creates a user: by invitation, or for everybody if registration is open. */
 import { useMutation } from "@connectrpc/connect-query";
 import { Anchor, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-/** Sets a new password by a one-time link. One signs in with it afterwards: the second factor stays. */
+/** Sets a new password by a one-time link. The user signs in with it afterwards: the second factor stays. */
 import { useMutation } from "@connectrpc/connect-query";
 import { Alert, Button, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";

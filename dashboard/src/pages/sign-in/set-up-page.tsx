@@ -1,4 +1,4 @@
-/** Makes the first user, by the link that the gateway's first start printed. */
+/** Creates the first user, with the link that the gateway's first start prints. */
 import { useMutation } from "@connectrpc/connect-query";
 import { useNavigate } from "@tanstack/react-router";
 import { LinkKind, SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";

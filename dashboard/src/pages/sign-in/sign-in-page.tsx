@@ -1,4 +1,4 @@
-/** Signs in: by e-mail address and password, and by a code where the user has a second factor. */
+/** Signs in with e-mail address and password, and a code if the user has a second factor. */
 import { useMutation } from "@connectrpc/connect-query";
 import { Alert, Anchor, Text } from "@mantine/core";
 import { IconRocket } from "@tabler/icons-react";
@@ -92,7 +92,7 @@ export function SignInPage() {
   );
 }
 
-/** Leads on, once: while the other page is on its way, this one still stands and is drawn anew. */
+/** GoOn redirects once: while the other page loads, this component stays and renders again. */
 const GoOn = memo(function GoOn({ wanted }: { readonly wanted: string | undefined }) {
   const [destination] = useState(() => readDestination(wanted));
   return <Navigate {...destination} replace />;

@@ -1,4 +1,4 @@
-/** Which upstreams were asked for one call, in order, and how each fared: those that failed or were overtaken, and the last. */
+/** The attempts of one call in order, with their results: those that failed or were overtaken, and the last. */
 import { Group, Table, Text } from "@mantine/core";
 import { IconPlayerTrackNext } from "@tabler/icons-react";
 import type { ReactNode } from "react";
@@ -36,7 +36,7 @@ export function AttemptTable({ request }: { readonly request: Request }) {
   const t = useWords(said);
   const format = useFormat();
   const { model, upstream, firstByteMs, durationMs, tried } = request;
-  // Where all were of one model it stands above.
+  // If all attempts were of one model, it is shown above.
   const several = tried.some((attempt) => attempt.model !== "");
   return (
     <WideTable label={t.asked} minWidth={460}>

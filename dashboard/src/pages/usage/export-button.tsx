@@ -1,4 +1,4 @@
-/** Exports the filtered calls as a file: how far it is, a way to stop it, and why it failed. */
+/** Exports the filtered calls as a file: shows the progress, can be cancelled, and shows a failure. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { Button, Group, Text } from "@mantine/core";

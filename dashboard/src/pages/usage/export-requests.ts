@@ -1,7 +1,6 @@
 /**
- * The table of the filtered calls as a file, as it streams in: how many rows there are so far, and at last the file.
- *
- * The gateway's table is not filtered by outcome; that is done here, row by row.
+ * Streams the filtered calls as CSV: yields the number of rows so far, and finally the file. The gateway's export does
+ * not filter by outcome; that is done here, row by row.
  */
 import type { Client } from "@connectrpc/connect";
 import type { UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
@@ -35,7 +34,10 @@ export async function exportRequests({ client, search, signal, onRows }: Options
   return new Blob(kept, { type: "text/csv;charset=utf-8" });
 }
 
-/** Splits into lines with their ends; those within quotes end nothing. Source: RFC 4180, section 2. */
+/**
+ * recordsOf splits CSV into records with their line ends; line ends within quotes do not count. Source: RFC 4180,
+ * section 2.
+ */
 function recordsOf(csv: string): string[] {
   return csv.match(/(?:"[^"]*"|[^"\n])+\n/g) ?? [];
 }

@@ -1,4 +1,4 @@
-/** One call: how it ended, what it used, cost and took. Never what was asked or answered. */
+/** One call: its outcome, usage, cost and duration. Never prompts or answers. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Alert, Anchor, Breadcrumbs, Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
 import { IconEyeOff } from "@tabler/icons-react";
@@ -41,7 +41,7 @@ const said = words(
     summary: "Summary",
     tokens: "What it used",
     attempts: "Attempts",
-    never: "What was asked and answered is not shown: the gateway does not keep it.",
+    never: "Prompts and answers are not shown: the gateway does not keep them.",
     waivedMeans: (amount: string) =>
       `${amount} could not be charged: it was more than the call had reserved and the credit that was left.`,
   },
@@ -81,15 +81,15 @@ export function RequestPage() {
 interface Props {
   readonly id: string;
   readonly asked: Pick<UseQueryResult<{ readonly request?: Request | undefined }, Error>, "data" | "error" | "refetch">;
-  /** The list that it stands in. */
+  /** back is the list that the call belongs to. */
   readonly back: "/usage" | "/operator/requests";
-  /** What the key is called, where that is known. */
+  /** nameOf returns the key's name, if known. */
   readonly nameOf: (keyId: string) => string | undefined;
-  /** Whose call it is, where that is not plain. */
+  /** account shows the call's account, if it is not obvious. */
   readonly account?: ((accountId: string) => ReactNode) | undefined;
 }
 
-/** One call as a page of its own: of the account, or of any, for the operator. */
+/** OneRequest shows one call on a page of its own: of the account, or of any account for the operator. */
 export function OneRequest({ id, asked, back, nameOf, account }: Props) {
   const t = useWords(said);
   if (asked.error && refusalOf(asked.error).reason === Reason.RESOURCE_NOT_FOUND) return <PageMissing />;

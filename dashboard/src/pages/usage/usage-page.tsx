@@ -1,4 +1,4 @@
-/** The account's calls: those under way, and all that were made; filtered by the address, and exported as a file. */
+/** The account's calls, running and ended, filtered by the address, and exported as a file. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Button, Switch } from "@mantine/core";
 import { useDocumentVisibility } from "@mantine/hooks";
@@ -22,7 +22,7 @@ import { useRequests, useRunning } from "./use-requests.ts";
 const said = words(
   {
     title: "Usage",
-    about: "Every request of your account, with what it used and cost. What was asked and answered is never kept.",
+    about: "Every request of your account, with what it used and cost. Prompts and answers are never kept.",
     live: "Live",
     none: "No requests yet",
     begin: "Requests by any of your keys appear here within seconds.",

@@ -1,4 +1,4 @@
-/** What one call used, in the parts that are charged apart, and who counted them. */
+/** A call's usage, in the parts that are charged separately, and whether it is an estimate. */
 import { Table, Text } from "@mantine/core";
 import type { Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";

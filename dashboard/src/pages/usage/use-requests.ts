@@ -1,8 +1,8 @@
 /**
- * The account's calls, newest first, page by page; while `live`, new ones come by themselves.
+ * useRequests lists the account's calls, newest first, page by page; while `live`, new ones appear by themselves.
  *
- * Only the newest page is asked for again and again. Where so many calls have come that it no longer meets the pages
- * below it, these are read anew, so that no call is missing in between.
+ * Only the newest page is refreshed. If more calls have arrived than it holds, the pages below it are read again, so
+ * that no call is missing in between.
  */
 import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
 import { useEffect } from "react";
@@ -32,7 +32,7 @@ export function useRequests(search: RequestSearch, live: boolean) {
   return { pages, requests: below && joined(above, below) };
 }
 
-/** Ids sort by time. */
+/** meets returns whether two pages overlap or are adjacent. Ids sort by time. */
 function meets(above: readonly Request[], below: readonly Request[]): boolean {
   const [first, last] = [below[0], above.at(-1)];
   return above.length < pageSize || (first !== undefined && last !== undefined && last.id <= first.id);
@@ -43,7 +43,10 @@ function joined(above: readonly Request[], below: readonly Request[]): readonly 
   return [...above.filter(({ id }) => id > newest), ...below];
 }
 
-/** The calls under way that the address asks for; none where it asks for outcomes, which they do not have yet. */
+/**
+ * useRunning returns the running calls that match the address; none if it filters by outcome, which they do not have
+ * yet.
+ */
 export function useRunning(search: RequestSearch, live: boolean) {
   const { data } = useQuery(UsageService.method.listRunning, {}, { enabled: live, refetchInterval: liveMs });
   const { keyId, model, outcomes, from, to } = filterOf(search);
