@@ -445,7 +445,7 @@ describe("the health of an upstream", () => {
       outcome = how;
       return (speaks.chat as unknown as (attempt: unknown) => Promise<Answer>)({
         signal,
-        facts: attemptFacts(),
+        record: attemptFacts(),
         ...by,
       });
     };
