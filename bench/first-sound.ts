@@ -1,9 +1,9 @@
 /**
- * How soon speech is heard: `npm run bench:first-sound`.
+ * `npm run bench:first-sound`: measures how soon speech is heard. Starts a fresh gateway several times. A second after
+ * it listens, asks for speech for the first time, then a few times more. Prints the time to the first byte of audio,
+ * and the memory before and after.
  *
- * Starts a fresh gateway several times. A second after it listens it is asked for speech for the first time, then a few
- * times more. Prints how long the first byte of sound took, and how much memory the process has before and after.
- * Load from elsewhere counts: run something beside it to see what that does.
+ * Other load counts: run something beside it to see its effect.
  */
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,17 +11,17 @@ import { bin, modelGateway, Running, temporaryFolder } from "../test/support/com
 
 const starts = 5;
 const warmRequests = 5;
-/** How long after it listens the gateway is asked first, in milliseconds. */
+/** pause is the time from listening to the first request, in milliseconds. */
 const pause = 1000;
 const text = "It was the best of times, it was the worst of times, it was the age of wisdom. ".repeat(2);
 
 interface Start {
-  /** From the start of the process until it listens, in milliseconds. */
+  /** listening is the time from the start of the process until it listens, in milliseconds. */
   readonly listening: number;
-  /** From the request to the first byte, in milliseconds. */
+  /** cold is the time from the first request to its first byte, in milliseconds. */
   readonly cold: number;
   readonly warm: readonly number[];
-  /** Resident memory in MB: just listening, after the pause, and after all requests. */
+  /** memory is the resident memory in MB: when listening, after the pause, and after all requests. */
   readonly memory: readonly [listening: number, idle: number, used: number];
 }
 
@@ -56,7 +56,10 @@ async function measure(key: string, env: { readonly DATA_DIR: string }): Promise
   }
 }
 
-/** Asks for MP3, the default, and hears it to the end: what one request leaves undone is not counted to the next. */
+/**
+ * firstSound asks for MP3, the default, and reads it to the end, so that one request's work does not count for the
+ * next.
+ */
 async function firstSound(rootUrl: string, key: string): Promise<number> {
   const begin = performance.now();
   const response = await fetch(`${rootUrl}/v1/audio/speech`, {

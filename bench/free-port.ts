@@ -1,8 +1,8 @@
-/** Finds ports for programs that have to be told one. */
+/** Finds free ports for programs that need one as an argument. */
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** A port that was free a moment ago. */
+/** freePort returns a port that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,6 +1,6 @@
 /**
- * Loads on gateways of their own: with money and without, a million keys on record beside one, and as many open streams as the
- * machine lets one process have.
+ * Loads with gateways of their own: with money and without, a million keys on record compared with one, and as many
+ * open streams as the machine allows one process.
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -29,11 +29,14 @@ export interface LargeLoad {
   run(context: LargeContext): Promise<readonly Piece[]>;
 }
 
-/** How often all gateways are started anew: of the same code one process is a tenth quicker than another for as long as it runs. */
+/**
+ * casts is how often all gateways are started anew: with the same code, one process is a tenth faster than another for
+ * its whole life.
+ */
 const casts = 2;
 const roundsPerCast = 5;
 const connections = 32;
-/** The gateway holds two sockets for each stream, and some files besides. */
+/** sparedFiles: the gateway has two sockets for each stream, and some files besides. */
 const sparedFiles = 200;
 export const mostStreams = Math.min(10_000, Math.floor((openFiles() - sparedFiles) / 2));
 
@@ -58,7 +61,9 @@ export const largeLoads: readonly LargeLoad[] = [
   },
 ];
 
-/** Takes the memory of a fresh gateway that has answered a few, and again with so many streams open. */
+/**
+ * openStreams measures the memory of a fresh gateway that has answered a few calls, and again with the streams open.
+ */
 export async function openStreams({ folder, upstreams }: LargeContext, streams: number): Promise<Piece> {
   const gateway = await gatewayTarget(join(folder, `streams-${streams}`), upstreams);
   const { program } = gateway;
@@ -112,17 +117,17 @@ async function money(context: LargeContext): Promise<readonly Piece[]> {
 
 interface Member {
   readonly target: string;
-  /** With its data. */
+  /** folder has the gateway's data. */
   readonly folder: string;
   readonly secrets: readonly string[];
-  /** Whether each connection has one of them for its own. */
+  /** isOneEach is whether each connection keeps to one request. */
   readonly isOneEach?: boolean;
   readonly free?: boolean;
 }
 
 /**
- * Asks gateways in turn that differ in one thing, and are new alike: one that has done more since its start, or has rested
- * between, is not as warm. Each cast goes on with the data that the one before has left, of all alike.
+ * sideBySide loads gateways in turn that differ in one thing and are otherwise equally new: one that has done more
+ * since its start, or has paused, is not equally warm. Each cast continues with the data of the one before.
  */
 async function sideBySide(load: string, members: readonly Member[], context: LargeContext): Promise<readonly Piece[]> {
   const pieces: Piece[] = [];
@@ -144,7 +149,7 @@ async function startMember({ target, secrets, isOneEach = false, ...own }: Membe
   return { target, program, run: { port, path, requests, connections, isOneEach, folder: own.folder } };
 }
 
-/** Starts the gateways, asks them in turn, and ends them. */
+/** askCast starts the gateways, loads them in turn, and stops them. */
 async function askCast(
   load: string,
   members: readonly Member[],
@@ -159,7 +164,7 @@ async function askCast(
     for (const { target, program, run } of turned) {
       for (const other of gateways) other.program.pause();
       program.resume();
-      // Most of what runs often is compiled, and every key has called once.
+      // Now most of the frequent code is compiled, and every key has been used once.
       await wrk({ ...run, seconds: round === 0 ? 11 * seconds : seconds / 4 });
       const before = program.cpu();
       const { requests, seconds: taken } = await wrk({ ...run, seconds });

@@ -1,6 +1,6 @@
 /**
- * The loads: what is asked of which targets, and what is taken from it. Each is warmed up before it is measured, and
- * fails loudly where any answer is none.
+ * The loads: which requests go to which targets, and what is measured. Each load is warmed up before it is measured,
+ * and fails if any answer does.
  */
 import { grpcLoad } from "./clients/grpc.ts";
 import { atRate, firstChunks, inTurn } from "./clients/latency.ts";
@@ -14,7 +14,7 @@ import { percentile } from "./statistics.ts";
 import type { Target, TargetName } from "./targets.ts";
 
 export interface MeasureContext {
-  /** How long it is measured, and before that warmed up. */
+  /** seconds is how long a load is measured, and warmed up before. */
   readonly seconds: number;
   readonly warmSeconds: number;
   readonly folder: string;
@@ -25,13 +25,16 @@ export interface Load {
   readonly name: string;
   readonly about: string;
   readonly targets: readonly TargetName[];
-  /** Loads of one kind run the same code. */
+  /** kind groups loads that run the same code. */
   readonly kind: "whole" | "burst" | "paced" | "grpc";
-  /** How often in a round its targets take turns, each of which counts as a round: no host is as fast in the next half of a second. */
+  /**
+   * slices is how often its targets take turns within a round. Each slice counts as a round: a host's speed changes
+   * within half a second.
+   */
   readonly slices: number;
-  /** How many times as long as others it is measured. */
+  /** lasting is the factor by which the load is measured longer than others. */
   readonly lasting: number;
-  /** Asked of every target before anything is measured. */
+  /** sent is verified with every target before anything is measured. */
   readonly sent: Sent | undefined;
   measure(target: Target, context: MeasureContext): Promise<Figures>;
 }
@@ -64,7 +67,10 @@ export const loads: readonly Load[] = [
   grpc("grpc-stream", "gRPC, 32 streams of 300 chunks at once", true),
 ];
 
-/** Who is alone has nobody to take turns with, and a thousand connections take longer to open than a slice lasts. */
+/**
+ * slicesOf returns 1 for a single target, and for a thousand connections, which take longer to open than a slice
+ * lasts.
+ */
 function slicesOf(targets: Load["targets"], connections: number): number {
   return targets.length === 1 || connections > 100 ? 1 : 3;
 }
@@ -72,7 +78,7 @@ function slicesOf(targets: Load["targets"], connections: number): number {
 function whole(name: string, about: string, targets: Load["targets"], sent: Sent, connections = 32): Load {
   return {
     ...{ name, about, kind: "whole", targets, sent, slices: slicesOf(targets, connections) },
-    // A thousand connections are not open at once: that is a part of it, and not all.
+    // A thousand connections are not open at once: opening them is a part of the time.
     lasting: connections > 100 ? 1.2 : 1,
     async measure(target, { seconds, warmSeconds, folder }) {
       const { path, body, upstream } = sent;
@@ -114,10 +120,10 @@ function paced(
   const asked = { chat: chat(1000, model, streaming), messages: messages(model, streaming) };
   return {
     ...{ name, about, kind: "paced", targets, sent: undefined, slices: 1 },
-    // A target clears up after its streams every few seconds: a short piece has much of that or nothing.
+    // A target collects garbage after its streams every few seconds: a short piece has much of that or none.
     lasting: 2,
     async measure(target, { seconds, warmSeconds, upstreams }) {
-      // Nobody else translates.
+      // No other target translates.
       const sent = asMessages && target.name === "gateway" ? asked.messages : asked.chat;
       let cpu = cpuOf(target);
       let spent: Figures = {};
@@ -160,7 +166,8 @@ function rate(): Load {
 }
 
 function first(): Load {
-  // Of one that is written as fast as it goes the first chunk waits until the upstream leaves the other core to its reader.
+  // A stream written as fast as possible delays its first chunk until the upstream leaves the other core to its
+  // reader.
   const sent = chat(1000, models.brief, streaming);
   return {
     ...{ name: "first-chunk", about: "how long a stream's first chunk is awaited", targets: all, sent },

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: the gateway beside a bare proxy, nginx and Portkey, in turn, round after round. Prints a table of what
- * it must reach and one of all figures. `--help` tells the options.
+ * `npm run bench`: measures the gateway beside a bare proxy, nginx and Portkey, in turn, round after round. Prints a
+ * table of the required bounds and one of all figures. `--help` lists the options.
  */
 import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -18,7 +18,7 @@ import { setStage } from "./targets.ts";
 import { letRun, measure, targetsOf, verify, warmUp } from "./turns.ts";
 
 const args = process.argv.slice(2);
-/** The load of a machine that does nothing else, and which part of its time may be missing without a word. */
+/** quiet is the load of an idle machine, and the share of its time that may be missing without a note. */
 const quiet = 0.7;
 const littleStolen = 0.02;
 
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   for (const load of chosen) for (const target of targetsOf(load, stage)) await verify(load, target);
   await warmUp(chosen, stage, options.seconds);
   const pieces: Piece[] = [];
-  /** What a target of others broke under. */
+  /** broken are the loads under which another target failed. */
   const broken = new Set<string>();
   for (let round = 0; round < options.rounds; round++) {
     for (const load of chosen) {
@@ -57,7 +57,7 @@ async function main(): Promise<void> {
       pieces.push(...(await load.run(target, { ...options, upstreams: stage.upstreams })));
     }
   }
-  // They get the cores for themselves.
+  // The gateways of these loads get the cores for themselves.
   await Promise.all([...stage.targets.values()].map(({ program }) => program?.stop()));
   for (const load of large) {
     tell(load.name);

@@ -1,27 +1,27 @@
-/** What the command line of the bench may say. */
+/** Parses the bench's command line. */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { targetNames } from "./targets.ts";
 
 export interface Options {
   readonly rounds: number;
-  /** How long each piece is measured. */
+  /** seconds is how long each piece is measured. */
   readonly seconds: number;
-  /** Names of loads; all where undefined. */
+  /** only are names of loads; undefined: all. */
   readonly only: ReadonlySet<string> | undefined;
   readonly targets: ReadonlySet<string>;
-  /** Where the figures are written as JSON. */
+  /** json is the file for the figures as JSON. */
   readonly json: string | undefined;
-  /** Whether results.md and results.json beside the bench are renewed. */
+  /** save is whether results.md and results.json beside the bench are replaced. */
   readonly save: boolean;
-  /** Where Portkey and data sets are kept for the next run. */
+  /** cache is where Portkey and data sets are kept for the next run. */
   readonly cache: string;
 }
 
-/** What holds where nothing is said. */
+/** defaults are the values of omitted options. */
 const defaults = { rounds: "5", seconds: "0.52" };
 
-/** What `--help` says. */
+/** usageOf is the output of `--help`. */
 export const usageOf = (loadNames: readonly string[]) => `npm run bench -- [OPTION…]
 
   --only LOAD,…       some of the loads: ${loadNames.join(", ")}
@@ -36,7 +36,7 @@ One load on two targets takes some seconds: --only chat-1k --targets bare,gatewa
 
 export const cacheFolder = join(import.meta.dirname, "../node_modules/.cache/bench");
 
-/** Throws an Error that says what is wrong. */
+/** readOptions throws an Error that explains the mistake. */
 export function readOptions(args: readonly string[], loadNames: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
@@ -65,7 +65,7 @@ function positive(option: string, text: string): number {
   throw new Error(`${option}: expected a number above 0`);
 }
 
-/** Throws an Error where a list has a name that is none of these. */
+/** names throws an Error if the list has an unknown name. */
 export function names(option: string, text: string, known: readonly string[]): ReadonlySet<string> {
   const given = text.split(",");
   const unknown = given.find((name) => !known.includes(name));

@@ -1,22 +1,24 @@
 /**
- * What is asked and what upstreams answer. The model's name tells the upstream's stub how to answer, and reaches it
- * through every target alike.
+ * The requests and the upstreams' answers. The model's name selects the stub's answer, and reaches it through every
+ * target alike.
  */
 
-/** The models, by what their upstream does. Those served by the stub have times in their names, in milliseconds. */
+/**
+ * models are the models by their upstream's behaviour. Those of the stub have times in their names, in milliseconds.
+ */
 export const models = {
-  /** Answers 1 kB at once. */
+  /** chat answers 1 kB at once. */
   chat: "chat",
   embeddings: "embed",
-  /** The same answer as `chat`, from the stub, which takes requests of any size. */
+  /** long is the same answer from the stub, which accepts requests of any size. */
   long: "long",
-  /** Answers after 50 ms. */
+  /** late answers after 50 ms. */
   late: "late-50",
-  /** Streams 300 chunks as fast as they are taken. */
+  /** flat streams 300 chunks as fast as they are read. */
   flat: "flat",
-  /** Streams one chunk at once, and its end 5 ms later. */
+  /** brief streams one chunk at once, and its end 5 ms later. */
   brief: "brief-5",
-  /** Stream a chunk each so many milliseconds until they are told to end. */
+  /** paced streams a chunk every so many milliseconds until it is told to end. */
   paced: (ms: number) => `paced-${ms}`,
 } as const;
 
@@ -24,18 +26,18 @@ export const pacings = [20, 200, 10_000];
 export const chunksPerStream = 300;
 export const dimensions = 1536;
 
-/** A chat request whose text has so many bytes. */
+/** chatRequest builds a chat request with a text of so many bytes. */
 export function chatRequest(model: string, bytes: number, more: object = {}): string {
   const messages = [{ role: "user", content: textOf(bytes - 120) }];
   return JSON.stringify({ model, messages, max_tokens: 200, temperature: 0.5, ...more });
 }
 
-/** The same in the Messages API's words. */
+/** messagesRequest builds the same for the Messages API. */
 export function messagesRequest(model: string, bytes: number, more: object = {}): string {
   return chatRequest(model, bytes, more);
 }
 
-/** Chat requests of 1 kB as `wrk` sends them: one by each of these keys. */
+/** chatRequestsBy builds chat requests of 1 kB for `wrk`: one for each key. */
 export function chatRequestsBy(secrets: readonly string[]) {
   const body = chatRequest(models.chat, 1000);
   return secrets.map((secret) => ({ headers: { authorization: `Bearer ${secret}` }, body }));
@@ -73,16 +75,16 @@ function vectorPart(_: unknown, i: number): number {
   return Number((Math.sin(i + 1) / 20).toFixed(9));
 }
 
-/** The moment of sending stands in a chunk's text between these, in so many digits of nanoseconds. */
+/** stampMark encloses the time of sending in a chunk's text, in a fixed number of digits of nanoseconds. */
 export const stampMark = "@";
 export const stampDigits = 16;
 
-/** Writes a moment of `process.hrtime`, which is the same clock in all processes. */
+/** stamp formats the time of `process.hrtime`, which is the same clock in all processes. */
 export function stamp(): string {
   return String(process.hrtime.bigint()).padStart(stampDigits, "0");
 }
 
-/** A chunk of some 290 bytes, as a frame; with the nulls that announce usage where it was asked for. */
+/** chunkFrame builds a chunk of some 290 bytes as a frame; with the nulls that announce usage, if requested. */
 export function chunkFrame(content: string, withUsage: boolean, finish: string | null = null): string {
   const choice = { index: 0, delta: { content }, logprobs: null, finish_reason: finish };
   const chunk = {
@@ -102,7 +104,7 @@ export function stampedFrame(withUsage: boolean): string {
   return chunkFrame(`${stampMark}${stamp()}${stampMark} and a few words more `, withUsage);
 }
 
-/** What ends a stream: the finish, the usage where it was asked for, and the word for the end. */
+/** lastFrames ends a stream: the finish reason, the usage if requested, and the final marker. */
 export function lastFrames(withUsage: boolean): string {
   const { choices, ...rest } = JSON.parse(chunkFrame("", false, "stop").slice("data: ".length));
   const finish = { ...rest, choices: [{ ...choices[0], delta: {} }], ...(withUsage ? { usage: null } : {}) };

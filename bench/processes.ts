@@ -1,6 +1,6 @@
 /**
- * The programs that take part: started on their core, measured by the kernel's own accounts, and ended by their id,
- * whichever way the bench ends.
+ * Starts programs on their cores, measures them by the kernel's accounting, and stops them by their id, however the
+ * bench ends.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,28 +9,28 @@ import { connect } from "node:net";
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The core of what is measured, and the one of all else. */
+/** targetCore is the core of the measured program; the other core is for everything else. */
 export const targetCore = 0;
 export const otherCore = 1;
 
 export interface Program {
-  /** Nanoseconds of CPU that it has used, with all its threads and children. */
+  /** cpu returns the nanoseconds of CPU used by all its threads and children. */
   cpu(): number;
-  /** Bytes of memory, each page shared with others by its part. */
+  /** memory returns the memory in bytes; shared pages count in part (PSS). */
   memory(): number;
-  /** Has it stand still with all its threads, or go on. */
+  /** pause stops all its threads until `resume`. */
   pause(): void;
   resume(): void;
-  /** Ends it, and resolves when it is gone. */
+  /** stop ends it, and resolves when it is gone. */
   stop(): Promise<void>;
 }
 
 export interface ProgramInit {
   readonly command: readonly [string, ...string[]];
   readonly core: number;
-  /** It has started once something listens here. */
+  /** port is where it listens once it has started. */
   readonly port: number;
-  /** Where what it says is kept. */
+  /** log is the file of its output. */
   readonly log: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
@@ -39,19 +39,19 @@ export interface ProgramInit {
 const alive = new Set<ChildProcess>();
 let isOver = false;
 
-/** Ends what still runs: for the end of the bench, however it comes. */
+/** stopAll stops all running programs, however the bench ends. */
 export async function stopAll(): Promise<void> {
   isOver = true;
   await Promise.all([...alive].map(stopChild));
 }
 
-/** Why programs are not held to cores of their own; undefined where they are. */
+/** unpinned is why programs are not bound to cores; undefined if they are. */
 export const unpinned = ((): string | undefined => {
   if (availableParallelism() < 2) return "the machine has one core";
   return has("taskset") ? undefined : "there is no taskset (`apt-get install util-linux`)";
 })();
 
-/** Whether a program is installed. */
+/** has returns whether a program is installed. */
 export function has(program: string): boolean {
   try {
     execFileSync("sh", ["-c", `PATH="$PATH:/usr/sbin:/sbin" command -v ${program}`], { stdio: "ignore" });
@@ -61,14 +61,14 @@ export function has(program: string): boolean {
   }
 }
 
-/** Holds the bench itself, which is a part of the load, to the core of the load. */
+/** pinSelf binds the bench itself, which is part of the load, to the load's core. */
 export function pinSelf(): void {
   if (!unpinned) execFileSync("taskset", ["-acp", String(otherCore), String(process.pid)], { stdio: "ignore" });
 }
 
 /**
- * Begins to watch the machine. What it returns tells which part of all cores' time has been used by others since: by other
- * machines on the same host.
+ * watchStolen starts watching the machine. The returned function returns the share of all cores' time used by others
+ * since: by other machines on the same host.
  */
 export function watchStolen(): () => number {
   const read = () => {
@@ -82,13 +82,13 @@ export function watchStolen(): () => number {
   };
 }
 
-/** How many files a program may have open: a socket is one. */
+/** openFiles returns how many files a program may have open, sockets included. */
 export function openFiles(): number {
   const limits = readFileSync("/proc/self/limits", "utf8");
   return Number(/^Max open files +\S+ +(\d+)/m.exec(limits)?.[1] ?? Number.MAX_SAFE_INTEGER);
 }
 
-/** Starts a program on a core, with as many open files as it may have. */
+/** launch starts a program on a core, with the highest limit of open files. */
 export function launch(command: readonly string[], core: number, env = {}, options = {}): ChildProcess {
   if (isOver) throw new Error("the bench is over");
   const pinned = unpinned ? command : ["taskset", "-c", String(core), ...command];
@@ -101,7 +101,7 @@ export function launch(command: readonly string[], core: number, env = {}, optio
   return child;
 }
 
-/** Starts a server, and resolves when it listens. */
+/** start starts a server, and resolves when it listens. */
 export async function start({ command, core, port, log, env, cwd }: ProgramInit): Promise<Program> {
   const output = openSync(log, "a");
   const child = launch(command, core, env, { stdio: ["ignore", output, output], ...(cwd ? { cwd } : {}) });
@@ -126,7 +126,7 @@ async function stopChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
   child.kill("SIGTERM");
-  // Who stands still takes no signal.
+  // A stopped process takes no signal.
   signalAll([child.pid as number, ...childrenOf(child.pid as number)], "SIGCONT");
   const hard = setTimeout(() => child.kill("SIGKILL"), 10_000);
   await ended;
@@ -138,7 +138,7 @@ function signalAll(pids: readonly number[], signal: "SIGSTOP" | "SIGCONT"): void
     try {
       process.kill(pid, signal);
     } catch {
-      // It has just ended: whoever asks it next says so.
+      // It has just ended: the next request will show that.
     }
   }
 }
@@ -162,7 +162,7 @@ function childrenOf(parent: number): number[] {
   });
 }
 
-/** The fields of /proc/PID/stat from the state on: names of programs may hold anything. */
+/** statOf returns the fields of /proc/PID/stat from the state on: names of programs may contain anything. */
 function statOf(pid: number): string[] | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -174,7 +174,7 @@ function statOf(pid: number): string[] | undefined {
 
 const nanosecondsPerTick = 1e9 / 100;
 
-/** By the scheduler's nanoseconds where the kernel tells them, else by ticks of a hundredth of a second. */
+/** cpuOf uses the scheduler's nanoseconds if the kernel has them, else ticks of a hundredth of a second. */
 function cpuOf(pid: number): number {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);

@@ -1,4 +1,4 @@
-/** Writes the results: the rows with their verdicts, and all figures, as Markdown. */
+/** Writes the results as Markdown: the rows with their verdicts, and all figures. */
 import { cpus } from "node:os";
 import type { Results } from "./results.ts";
 import { type Row, rows, verdictOf } from "./rows.ts";
@@ -7,7 +7,7 @@ import { median, percentile } from "./statistics.ts";
 export interface ReportInit {
   readonly results: Results;
   readonly loads: readonly { readonly name: string; readonly about: string; readonly targets: readonly string[] }[];
-  /** What a reader must know of this run. */
+  /** notes are what a reader must know about this run. */
   readonly notes: readonly string[];
   readonly command: string;
   readonly rounds: number;
@@ -30,7 +30,7 @@ export function report(init: ReportInit): string {
   ].join("\n\n");
 }
 
-/** What each row comes to, for the JSON. */
+/** valuesOf returns the value of each row, for the JSON. */
 export function valuesOf(results: Results) {
   return rows.map((row) => {
     const values = row.values(results);

@@ -1,8 +1,8 @@
-/** What was measured, and what is read from it: medians over rounds, and the ratios within each. */
+/** The measurements and what is derived from them: medians over rounds, and ratios within each round. */
 import type { Figures } from "./figures.ts";
 import { median } from "./statistics.ts";
 
-/** One piece: a load on a target in a round. */
+/** Piece is one measurement: a load on a target in a round. */
 export interface Piece {
   readonly load: string;
   readonly target: string;
@@ -10,15 +10,15 @@ export interface Piece {
   readonly figures: Figures;
 }
 
-/** Names a figure: of which load, on which target, and which. */
+/** Name identifies a figure by load, target and name. */
 export type Name = readonly [load: string, target: string, figure: string];
 
 export interface Results {
-  /** The median over rounds; NaN where it was not measured. */
+  /** of returns the median over rounds; NaN if it was not measured. */
   of(name: Name): number;
   /**
-   * Of each round what is made of figures that were measured side by side: the machine, which is never as fast in the next
-   * round, is the same for all of them. Rounds in which any of them is missing are left out.
+   * together computes a value for each round from figures that were measured side by side: the machine's speed, which
+   * changes between rounds, is the same for all of them. Rounds in which one is missing are left out.
    */
   together(names: readonly Name[], make: (...values: number[]) => number): readonly number[];
 }

@@ -1,16 +1,19 @@
-/** What the gateway must reach and aims at, or what is only told: each a figure of it against another's, of the same rounds. */
+/**
+ * The rows of the table: required and target bounds, or mere information. Each compares a figure with another of the
+ * same rounds.
+ */
 import type { Name, Results } from "./results.ts";
 
 export interface Row {
   readonly work: string;
   readonly against: string;
-  /** Undefined where nothing is asked, and the value told all the same. */
+  /** must is undefined if there is no bound. */
   readonly must: number | undefined;
   readonly aim: number | undefined;
-  /** How a value is written. */
+  /** unit is how a value is written. */
   readonly unit: "×" | "%" | "ms" | "kB";
   readonly better: "more" | "less";
-  /** Of each round. */
+  /** values returns a value for each round. */
   readonly values: (results: Results) => readonly number[];
 }
 
@@ -62,7 +65,8 @@ export const rows: readonly Row[] = [
   {
     ...{ work: "stream, p99 chunk delay at 5,000 chunks/s", against: "direct" },
     ...({ must: 0.5, aim: 0.2, unit: "ms", better: "less" } as const),
-    // Less the median of the upstream's windows, which are read before these: a pause of the host's in one of them is nobody's gain.
+    // Subtracts the median of the upstream's windows, which are read before these: a pause of the host during one of
+    // them is nobody's gain.
     values({ of, together }) {
       const direct = of(["steady-100", "direct", "p99 ms"]);
       if (Number.isNaN(direct)) return [];
@@ -97,7 +101,7 @@ export const rows: readonly Row[] = [
 
 export type Verdict = "aim reached" | "reached" | "SHORT" | "not measured" | "–";
 
-/** Says how a value stands to its bounds. */
+/** verdictOf compares a value with its bounds. */
 export function verdictOf({ must, aim, better }: Row, value: number): Verdict {
   if (Number.isNaN(value)) return "not measured";
   if (must === undefined || aim === undefined) return "–";
@@ -115,7 +119,7 @@ function of(own: Name, other: Name): Row["values"] {
   return ({ together }) => together([own, other], (a = 0, b = 0) => a / b);
 }
 
-/** What each adds to the upstream asked directly. */
+/** added returns what each adds to a direct call of the upstream. */
 function added(own: Name, other: Name): Row["values"] {
   const direct: Name = [own[0], "direct", own[2]];
   return ({ together }) => together([own, other, direct], (a = 0, b = 0, c = 0) => (a - c) / (b - c));

@@ -1,15 +1,15 @@
-/** What is asked, whoever is asked: requests as they are sent, with what their answers have in them. */
+/** The requests as sent, for any target, with what their answers contain. */
 import { type Asked, requestBytes } from "./clients/http.ts";
 import { chatRequest, embeddingsRequest, messagesRequest, models } from "./payloads.ts";
 import type { UpstreamPorts } from "./servers/gateway.ts";
 import type { Target } from "./targets.ts";
 
-/** A request as it is sent. */
+/** Sent is a request as sent. */
 export interface Sent {
   readonly path: string;
   readonly upstream: keyof UpstreamPorts;
   readonly body: string;
-  /** What the answer has in it. */
+  /** expects is a text that the answer contains. */
   readonly expects: string;
 }
 
@@ -32,7 +32,7 @@ export const embeddings: Sent = {
   expects: '"embedding":[',
 };
 
-/** Returns where a target is asked, and the bytes that ask it. */
+/** askedOf returns a target's port and the request's bytes. */
 export function askedOf(target: Pick<Target, "ports" | "headers">, { path, upstream, body }: Sent): Asked {
   return { port: target.ports[upstream], bytes: requestBytes(path, target.headers(upstream), body) };
 }

@@ -1,6 +1,6 @@
 /**
- * Streams that go on: a hundred, opened once, left to settle, and read in windows one right after the other. The paced loads
- * of `loads.ts` open theirs anew for each piece, and so show what a beginning costs: the engine copies what streams will keep.
+ * Long-lived streams: a hundred, opened once, left to settle, and read in consecutive windows. The paced loads of
+ * `loads.ts` open new ones for each piece and so show the cost of beginning: V8 copies what streams retain.
  */
 import { readWindows } from "./clients/paced.ts";
 import { percentiles } from "./figures.ts";
@@ -12,9 +12,9 @@ import type { Target, TargetName } from "./targets.ts";
 
 export interface SteadyContext {
   readonly upstreams: UpstreamPorts;
-  /** How many windows are read; each counts as a round. */
+  /** rounds is the number of windows; each counts as a round. */
   readonly rounds: number;
-  /** How long pieces of other loads are measured. */
+  /** seconds is how long pieces of other loads are measured. */
   readonly seconds: number;
 }
 
@@ -22,13 +22,16 @@ export interface SteadyLoad {
   readonly name: string;
   readonly about: string;
   readonly targets: readonly TargetName[];
-  /** Reads the windows, one for each round. */
+  /** run reads the windows, one for each round. */
   run(target: Target, context: SteadyContext): Promise<readonly Piece[]>;
 }
 
-/** How long a window is, in pieces of other loads: two seconds for 0.52. */
+/** lasting is the length of a window in pieces of other loads: two seconds for 0.52. */
 const lasting = 3.8;
-/** How long streams are left alone before the first window, in the same: eighteen seconds, until what they keep has grown old. */
+/**
+ * settling is how long streams are left alone before the first window, in the same unit: eighteen seconds, until what
+ * they retain is old.
+ */
 const settling = 34;
 
 export const steadyLoads: readonly SteadyLoad[] = [
@@ -44,7 +47,7 @@ function steady(
   return {
     ...{ name, about, targets: ["direct", "gateway"] },
     async run(target, { upstreams, rounds, seconds }) {
-      // The upstream itself has nothing that grows old.
+      // The upstream itself retains nothing.
       const warmSeconds = target.program ? settling * seconds : seconds;
       const asked = { ...pace, ...askedOf(target, sent), stub: upstreams.stub };
       const windows = await readWindows({ ...asked, warmSeconds, seconds: lasting * seconds }, rounds);

@@ -1,6 +1,6 @@
 /**
- * What is measured side by side: the upstream asked directly, and what stands in front of it. A target that this machine
- * cannot have is left out, and the reason told.
+ * The targets measured side by side: the upstream called directly, and what stands in front of it. A target that this
+ * machine cannot run is left out, with a note.
  */
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
@@ -14,31 +14,31 @@ export type TargetName = (typeof targetNames)[number];
 
 export interface Target {
   readonly name: string;
-  /** Where a request for an upstream goes. */
+  /** ports are where a request for an upstream goes. */
   readonly ports: UpstreamPorts;
   readonly headers: (upstream: keyof UpstreamPorts) => Readonly<Record<string, string>>;
-  /** Undefined for the upstream itself, whose cost is nobody's. */
+  /** program is undefined for the upstream itself, whose cost is not measured. */
   readonly program: Program | undefined;
 }
 
 export interface Stage {
   readonly targets: ReadonlyMap<string, Target>;
   readonly upstreams: UpstreamPorts;
-  /** Why targets are missing, or the upstream is another. */
+  /** notes are why targets are missing, or the upstream differs. */
   readonly notes: readonly string[];
 }
 
 export interface StageInit {
-  /** A folder for what the run leaves behind. */
+  /** folder is for files of the run. */
   readonly folder: string;
-  /** A folder for what later runs need again. */
+  /** cache is for files that later runs need again. */
   readonly cache: string;
   readonly wanted: ReadonlySet<string>;
 }
 
 const nginxMissing = "nginx is not installed: `apt-get install nginx-light`";
 
-/** Starts the upstreams. */
+/** startUpstreams starts the upstreams. */
 export async function startUpstreams(folder: string): Promise<UpstreamPorts> {
   const stub = await freePort();
   const command = [process.execPath, join(import.meta.dirname, "servers/stub.ts"), String(stub)] as const;
@@ -49,7 +49,7 @@ export async function startUpstreams(folder: string): Promise<UpstreamPorts> {
   return { whole, stub };
 }
 
-/** Starts the upstreams and the targets wanted. */
+/** setStage starts the upstreams and the requested targets. */
 export async function setStage({ folder, cache, wanted }: StageInit): Promise<Stage> {
   const upstreams = await startUpstreams(folder);
   const targets = new Map<string, Target>();
@@ -94,7 +94,7 @@ export async function setStage({ folder, cache, wanted }: StageInit): Promise<St
     try {
       targets.set(name, { name, ...(await starters[name]()) });
     } catch (error) {
-      // Portkey comes from a registry, which need not be within reach.
+      // Portkey comes from a registry, which may be out of reach.
       if (name !== "portkey" && (error as Error).message !== nginxMissing) throw error;
       notes.push(`${name} is left out: ${(error as Error).message.trim().split("\n").at(-1)}`);
     }
@@ -102,7 +102,7 @@ export async function setStage({ folder, cache, wanted }: StageInit): Promise<St
   return { targets, upstreams, notes };
 }
 
-/** Starts a gateway with an account and a key of its own, and these variables in its environment. */
+/** gatewayTarget starts a gateway with an account and a key of its own, and these environment variables. */
 export async function gatewayTarget(
   folder: string,
   upstreams: UpstreamPorts,

@@ -1,4 +1,4 @@
-/** How a target gets its turn: all others stand still, it is warmed up, and then measured slice after slice. */
+/** A target's turn: all others are paused, it is warmed up, and then measured slice by slice. */
 import { open } from "./clients/http.ts";
 import type { Load, MeasureContext } from "./loads.ts";
 import { folder, tell } from "./program.ts";
@@ -7,13 +7,13 @@ import { askedOf } from "./sent.ts";
 import type { Stage, Target } from "./targets.ts";
 
 /**
- * How many times as long as a piece is measured a target runs a load beforehand: the first of its kind, and others; and how many
- * times as long as that where streams are paced, of which few run in a second.
+ * warmings are the factors of the warm-up before a piece: for the first load of its kind, and for others; and a
+ * further factor for paced streams, of which few run in a second.
  */
 const warmings = { first: 8, other: 1, paced: 2 };
-/** What part of the time that it is measured a target has before that to find its connections again. */
+/** again is the share of the measured time that a target gets before it to re-establish its connections. */
 const again = 1 / 5;
-/** What part of that time a slice takes, where there are several. */
+/** sliceLength is the share of that time for a slice, if there are several. */
 const sliceLength = 0.4;
 
 export function targetsOf({ targets }: Pick<Load, "targets">, stage: Stage): Target[] {
@@ -21,8 +21,8 @@ export function targetsOf({ targets }: Pick<Load, "targets">, stage: Stage): Tar
 }
 
 /**
- * Runs until most of what runs often is compiled: that takes an engine some ten seconds, and is no cost of a call. The first load
- * comes once more at the end, for what the engine has learned by all others has it compile anew.
+ * warmUp runs loads until most of the frequent code is compiled: that takes V8 some ten seconds and is not a cost of a
+ * call. The first load runs again at the end, because what V8 has learned from all others makes it recompile.
  */
 export async function warmUp(chosen: readonly Load[], stage: Stage, seconds: number): Promise<void> {
   const warm = new Set<string>();
@@ -40,7 +40,7 @@ export async function warmUp(chosen: readonly Load[], stage: Stage, seconds: num
   }
 }
 
-/** All others stand still meanwhile: what an engine clears up after its load would be felt by the next, on the same core. */
+/** letRun pauses all other targets: garbage collection after their load would disturb this one on the same core. */
 export function letRun(target: Target, { targets }: Stage): void {
   for (const { program } of targets.values()) program?.pause();
   target.program?.resume();
@@ -51,8 +51,8 @@ function contextOf({ upstreams }: Stage, seconds: number): MeasureContext {
 }
 
 /**
- * The targets of a load in turn, slice after slice, each of which counts as a round; each round begins with another. What a target
- * of others breaks under is put into `broken`.
+ * measure measures the targets of a load in turn, slice by slice. Each slice counts as a round; each round begins with
+ * another target. Failures of other targets are added to `broken`.
  */
 export async function measure(
   load: Load,
@@ -74,14 +74,14 @@ export async function measure(
     } catch (error) {
       const what = `${load.name} on ${target.name}: ${(error as Error).message}`;
       if (target.name !== "portkey") throw new Error(what, { cause: error });
-      // What others cannot carry is told, and not taken for ours.
+      // Failures of other targets are reported, and not counted as the gateway's.
       broken.add(what);
     }
   }
   return pieces;
 }
 
-/** Asks once, and looks at the answer. Throws where it is not what it should be. */
+/** verify sends one request and checks the answer. Throws if it is wrong. */
 export async function verify({ name, sent }: Load, target: Target): Promise<void> {
   if (!sent) return;
   const { port, bytes } = askedOf(target, sent);

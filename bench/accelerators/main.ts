@@ -1,6 +1,7 @@
 /**
- * `npm run bench:accelerators`: what each accelerator brings. Starts the gateway anew for each choice of accelerators, one process
- * after another, measures the CPU that a call takes on the loads of the bench's table, and prints off ÷ on.
+ * `npm run bench:accelerators`: measures the gain of each accelerator. Starts the gateway anew for each choice of
+ * accelerators, one process after another, measures the CPU of a call on the loads of the bench's table, and prints
+ * off ÷ on.
  */
 import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -29,9 +30,9 @@ const usage = `npm run bench:accelerators -- [OPTION…]
 
 All of it takes some 20 minutes.`;
 
-/** How many times as long as others the first load of a process is warmed up: it has most of the code compiled. */
+/** firstWarming is the factor by which a process's first load is warmed up longer: most code is compiled then. */
 const firstWarming = 2;
-/** How many times as long a thousand connections and paced streams are measured: they begin slowly. */
+/** lasting is the factor by which a thousand connections and paced streams are measured longer: they begin slowly. */
 const lasting = (load: Load) => (load.kind === "paced" || load.name === "late-50" ? 1.25 : 1);
 
 const args = process.argv.slice(2);
@@ -66,7 +67,7 @@ async function main(): Promise<void> {
   const measured: Measured[] = [];
   const failed = new Set<string>();
   for (let round = 0; round < processes; round++) {
-    // Each round begins with another: no host is as fast in the next minute.
+    // Each round begins with another variant: a host's speed changes from minute to minute.
     const turned = variants.map((_, i) => variants[(i + round) % variants.length] as Variant);
     for (const variant of turned.filter(({ name }) => choices.has(name))) {
       const chosen = loads.filter(({ name }) => variant.loads.includes(name) && wanted.has(name));
@@ -91,11 +92,11 @@ interface MeasureInit {
   readonly upstreams: UpstreamPorts;
   readonly round: number;
   readonly seconds: number;
-  /** What a variant broke under. */
+  /** failed are the loads under which a variant failed. */
   readonly failed: Set<string>;
 }
 
-/** Starts a gateway, measures it on these loads, and ends it. */
+/** measure starts a gateway, measures it on these loads, and stops it. */
 async function measure(variant: Variant, chosen: readonly Load[], init: MeasureInit): Promise<Measured[]> {
   const { upstreams, round, seconds, failed } = init;
   const own = join(folder, `${variants.indexOf(variant)}-${round}`);

@@ -1,17 +1,17 @@
-/** Writes what was measured as Markdown: how many times as much CPU a call takes, and the process memory, where one is taken away. */
+/** Writes the results as Markdown: by which factor the CPU of a call, and the memory, grow without an accelerator. */
 import { cpus } from "node:os";
 import { acceleratorNames } from "../../src/config/shape.ts";
 import { median } from "../statistics.ts";
 import { baseOf, columns, off, on, only, type Variant, without } from "./variants.ts";
 
-/** What one process took on one load. */
+/** Measured is the result of one process on one load. */
 export interface Measured {
   readonly variant: string;
   readonly load: string;
   readonly process: number;
-  /** Microseconds of CPU a call, or a chunk. */
+  /** cpu is in microseconds for each call or chunk. */
   readonly cpu: number;
-  /** Megabytes of the process at the end of the load; undefined where the load does not tell. */
+  /** memory is the process's memory at the end of the load, in megabytes; undefined if the load does not measure it. */
   readonly memory: number | undefined;
 }
 

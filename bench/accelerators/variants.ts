@@ -1,15 +1,15 @@
-/** What is compared: the gateway with all accelerators, with none, with all but one, and with one alone. */
+/** The compared variants: the gateway with all accelerators, with none, with all but one, and with only one. */
 import { type AcceleratorName, acceleratorNames } from "../../src/config/shape.ts";
 
 export interface Variant {
   readonly name: string;
-  /** The value of `ACCELERATORS` that its gateway is started with. */
+  /** accelerators is the value of `ACCELERATORS` for the gateway. */
   readonly accelerators: string;
-  /** The loads that it is measured on: those on which it can differ. */
+  /** loads are the loads on which the variant can differ. */
   readonly loads: readonly string[];
 }
 
-/** The loads, by the names that `bench/loads.ts` has for them, as the table's columns. */
+/** columns are the loads by their names in `bench/loads.ts`, with the headings of the table's columns. */
 export const columns: Readonly<Record<string, string>> = {
   "chat-1k": "chat 1 kB",
   "chat-20k": "chat 20 kB",
@@ -24,7 +24,7 @@ const allLoads = Object.keys(columns);
 const ofHttp = allLoads.filter((load) => load !== "grpc-unary");
 const ofStreams = ["paced-100", "messages-paced"];
 
-/** On which loads each can be felt at all. */
+/** feltOn are the loads on which each accelerator can have an effect. */
 export const feltOn: Readonly<Record<AcceleratorName, readonly string[]>> = {
   "http1-server": ofHttp,
   "http1-client": allLoads,
@@ -35,24 +35,24 @@ export const feltOn: Readonly<Record<AcceleratorName, readonly string[]>> = {
   "delta-template": ofStreams,
 };
 
-/** What one needs to be of use at all: it is left on where that one is the last. */
+/** needs are the accelerators without which one has no effect. They stay on with it. */
 const needs: Readonly<Partial<Record<AcceleratorName, AcceleratorName>>> = { "known-heads": "http1-server" };
 
 export const on: Variant = { name: "all on", accelerators: acceleratorNames.join(), loads: allLoads };
 export const off: Variant = { name: "all off", accelerators: "off", loads: allLoads };
 
-/** All but this one. */
+/** without returns the variant with all but this accelerator. */
 export function without(name: AcceleratorName): Variant {
   const others = acceleratorNames.filter((other) => other !== name);
   return { name: `without ${name}`, accelerators: others.join(), loads: feltOn[name] };
 }
 
-/** This one alone, and what it needs. */
+/** only returns the variant with only this accelerator and what it needs. */
 export function only(name: AcceleratorName): Variant {
   return { name: `${name} alone`, accelerators: [name, ...neededBy(name)].join(), loads: feltOn[name] };
 }
 
-/** What the gateway with this one alone is compared with. */
+/** baseOf returns the variant that `only` is compared with. */
 export function baseOf(name: AcceleratorName): Variant {
   const [needed] = neededBy(name);
   return needed ? only(needed) : off;

@@ -1,4 +1,4 @@
-/** Clients of gRPC: so many calls at once over one connection, again and again, for a while. */
+/** gRPC clients: a fixed number of concurrent calls over one connection, repeated for a while. */
 import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
@@ -14,7 +14,7 @@ export interface GrpcInit {
 }
 
 export interface GrpcLoad {
-  /** Calls for so many seconds, and returns how many calls were answered. */
+  /** run makes calls for some seconds and returns the number of answered calls. */
   run(seconds: number): Promise<number>;
 }
 

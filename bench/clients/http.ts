@@ -1,16 +1,16 @@
 /**
- * HTTP/1.1 over bare sockets: connections that send bytes prepared beforehand and see an answer's end, so that the
- * client costs little beside what it measures.
+ * HTTP/1.1 over bare sockets: sends prepared bytes and detects the end of an answer, so that the client costs little
+ * compared with what it measures.
  */
 import { connect, type Socket } from "node:net";
 
 export interface Asked {
   readonly port: number;
-  /** The whole request. */
+  /** bytes is the whole request. */
   readonly bytes: Buffer;
 }
 
-/** Writes a request. */
+/** requestBytes builds a request. */
 export function requestBytes(path: string, headers: Readonly<Record<string, string>>, body: string): Buffer {
   const lines = Object.entries({ host: "127.0.0.1", "content-type": "application/json", ...headers });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
@@ -23,7 +23,7 @@ export interface Answered {
 }
 
 export interface Connection {
-  /** Sends a request when the one before has been answered, and resolves when all of the answer is there. */
+  /** ask sends a request after the previous answer, and resolves when its answer is complete. */
   ask(bytes: Buffer): Promise<Answered>;
   readonly busy: boolean;
   close(): void;
@@ -32,7 +32,7 @@ export interface Connection {
 const crlf2 = Buffer.from("\r\n\r\n");
 const lastPiece = Buffer.from("0\r\n\r\n");
 
-/** Opens a connection. `onData` sees the bytes as they come. */
+/** open opens a connection. `onData` sees the bytes as they arrive. */
 export async function open(port: number, onData?: (data: Buffer) => void): Promise<Connection> {
   const socket = await connected(port);
   let parts: Buffer[] = [];
@@ -79,7 +79,10 @@ function connected(port: number): Promise<Socket> {
   });
 }
 
-/** Returns what says whether the answer that begins so has ended with these bytes; undefined before its head is there. */
+/**
+ * endOf returns a function that tells whether the answer has ended with these bytes; undefined before its head is
+ * complete.
+ */
 function endOf(begun: Buffer): ((latest: Buffer) => boolean) | undefined {
   const at = begun.indexOf(crlf2);
   if (at === -1) return undefined;
@@ -102,7 +105,7 @@ function endOf(begun: Buffer): ((latest: Buffer) => boolean) | undefined {
   };
 }
 
-/** The last piece may have trailers behind it. */
+/** The last chunk may be followed by trailers. */
 function endsPieces(tail: Buffer): boolean {
   if (tail.subarray(-5).equals(lastPiece)) return true;
   return tail.subarray(-4).equals(crlf2) && /\r\n0\r\n(?:[^\r\n]+\r\n)+\r\n$/.test(tail.toString("latin1"));

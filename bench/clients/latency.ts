@@ -1,11 +1,11 @@
 /**
- * How long answers take: on one connection, one after another; at a fixed rate, whatever the answers take; and how long
- * a stream's first chunk takes. In milliseconds.
+ * Measures latencies in milliseconds: of consecutive answers on one connection, of answers at a fixed rate, and of
+ * streams' first chunks.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Asked, type Connection, open } from "./http.ts";
 
-/** Asks again as soon as it is answered. */
+/** inTurn sends the next request after each answer. */
 export async function inTurn({ port, bytes }: Asked, seconds: number): Promise<number[]> {
   const connection = await open(port);
   const times: number[] = [];
@@ -18,7 +18,9 @@ export async function inTurn({ port, bytes }: Asked, seconds: number): Promise<n
   return times;
 }
 
-/** Asks so often a second, on another connection where all are busy: a slow answer delays no request behind it. */
+/**
+ * atRate sends requests at a fixed rate, on a new connection if all are busy: a slow answer delays no later request.
+ */
 export async function atRate({ port, bytes }: Asked, rate: number, seconds: number): Promise<number[]> {
   const free: Connection[] = [];
   const running: Promise<void>[] = [];
@@ -41,7 +43,7 @@ export async function atRate({ port, bytes }: Asked, rate: number, seconds: numb
   return times;
 }
 
-/** Asks for streams one after another, and takes how long the first chunk of each is awaited. */
+/** firstChunks opens streams one after another and returns the time to each one's first chunk. */
 export async function firstChunks({ port, bytes }: Asked, seconds: number): Promise<number[]> {
   let begun = 0;
   let taken: number | undefined;

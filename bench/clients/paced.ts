@@ -1,6 +1,6 @@
 /**
- * Clients of streams that are paced by their upstream: each chunk tells when it was sent, and its delay is taken as it
- * arrives.
+ * Clients of streams paced by their upstream: each chunk has its time of sending, and its delay is measured on
+ * arrival.
  */
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,14 +9,14 @@ import { type Asked, open, requestBytes } from "./http.ts";
 
 export interface PacedInit extends Asked {
   readonly connections: number;
-  /** How often a stream has a chunk, in milliseconds. */
+  /** everyMs is the interval of a stream's chunks, in milliseconds. */
   readonly everyMs: number;
   readonly warmSeconds: number;
-  /** How long the delays are taken; where there are several windows, in each. */
+  /** seconds is how long delays are measured, in each window. */
   readonly seconds: number;
-  /** The stub, which is told when the streams end. */
+  /** stub is the stub's port, which is told when the streams end. */
   readonly stub: number;
-  /** Called around what is measured. */
+  /** onBegin is called at the beginning of what is measured. */
   readonly onBegin?: () => void;
   readonly onEnd?: () => void;
 }
@@ -26,12 +26,15 @@ const mark = stampMark.charCodeAt(0);
 const width = stampDigits + 1;
 const endMs = 15_000;
 
-/** Opens the streams, reads them, and ends them. Returns the delays of the chunks in the time measured, in milliseconds. */
+/**
+ * readPaced opens the streams, reads them, and ends them. Returns the chunks' delays during the measured time, in
+ * milliseconds.
+ */
 export async function readPaced(init: PacedInit): Promise<number[]> {
   return (await readWindows(init, 1)).flat();
 }
 
-/** Opens the streams once, and reads them in so many windows, one right after the other. Returns the delays of each. */
+/** readWindows opens the streams once and reads them in consecutive windows. Returns the delays of each window. */
 export async function readWindows(init: PacedInit, count: number): Promise<number[][]> {
   const { connections, everyMs, warmSeconds, seconds, stub } = init;
   const windows: number[][] = [];
@@ -71,11 +74,11 @@ export async function readWindows(init: PacedInit, count: number): Promise<numbe
 
 interface Stream {
   readonly socket: Socket;
-  /** Resolves when its end was said, rejects when it broke. */
+  /** ended resolves at the stream's end, and rejects if it breaks. */
   readonly ended: Promise<unknown>;
 }
 
-/** Resolves with the first chunk. */
+/** readStream resolves at the first chunk. */
 async function readStream({ port, bytes }: Asked, onDelay: (ms: number) => void): Promise<Stream> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   let rest: Buffer | undefined;

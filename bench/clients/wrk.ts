@@ -1,6 +1,6 @@
 /**
- * wrk, which loads a target as fast as it goes. It is ended by a signal after its time, which may be parts of a second,
- * and tells its figures by a script.
+ * wrk loads a target as fast as possible. A signal ends it after its time, which may be a fraction of a second, and a
+ * script prints its figures.
  */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -13,13 +13,13 @@ export const wrkMissing = "wrk is not installed: `apt-get install wrk`";
 export interface WrkRun {
   readonly port: number;
   readonly path: string;
-  /** Sent in turn where there are several, by whichever connection is free. */
+  /** requests are sent in turn, by whichever connection is free. */
   readonly requests: readonly { readonly headers: Readonly<Record<string, string>>; readonly body: string }[];
   readonly connections: number;
-  /** Whether each connection keeps to one of them, as clients do: then each has a thread of its own. */
+  /** isOneEach is whether each connection keeps to one request, as clients do: then each has a thread of its own. */
   readonly isOneEach?: boolean;
   readonly seconds: number;
-  /** For the script. */
+  /** folder is where the script is written. */
   readonly folder: string;
 }
 
@@ -30,7 +30,7 @@ export interface WrkResult {
 
 const longestSeconds = 20;
 
-/** Runs the load. On a busy machine wrk may not have begun in its time: then it has longer. Throws where any answer was none. */
+/** wrk runs the load, longer if wrk has not begun in time on a busy machine. Throws if any answer failed. */
 export async function wrk(run: WrkRun): Promise<WrkResult> {
   const result = await runOnce(run);
   if (result.requests > 0) return result;
@@ -51,7 +51,7 @@ async function runOnce(run: WrkRun): Promise<WrkResult> {
   const ended = once(child, "close");
   await sleep(run.seconds * 1000);
   child.kill("SIGINT");
-  // It sleeps out its hour where the signal came in a bad moment.
+  // wrk ignores a signal at a bad moment and would sleep on for its hour.
   const again = setInterval(() => child.kill("SIGINT"), 300);
   await ended;
   clearInterval(again);

@@ -1,6 +1,6 @@
 /**
- * One curve: a gateway for each size, all of them measured in turn, round after round, while nothing else runs. Each is asked
- * in two ways: by clients that have a key each, as far as there are as many, and with up to ten thousand keys in turn, by
+ * One curve: a gateway for each size, all measured in turn, round after round, while nothing else runs. Each is called
+ * in two ways: by clients with a key each, as far as there are enough, and with up to ten thousand keys in turn on
  * whichever connection is free.
  */
 import { rmSync } from "node:fs";
@@ -14,7 +14,7 @@ import { median } from "../statistics.ts";
 import { keysOfClients, openWithKeys } from "./data.ts";
 
 export interface Size {
-  /** Of what grows. */
+  /** count is the number of what grows. */
   readonly count: number;
   readonly accounts: number;
   readonly keys: number;
@@ -33,23 +33,23 @@ export interface CurveContext {
   readonly upstreams: UpstreamPorts;
 }
 
-/** How a gateway is asked. */
+/** Pattern is how a gateway is called. */
 export type Pattern = "a key each" | "in turn";
 
-/** What it takes then. */
+/** Taken is the result of a pattern. */
 export interface Taken {
-  /** Microseconds of CPU a request. */
+  /** cpu is in microseconds for each request. */
   readonly cpu: number;
-  /** The same, as a part of the first point's, taken within rounds. */
+  /** ratio is the same relative to the first point, within each round. */
   readonly ratio: number;
 }
 
 export interface Point {
   readonly count: number;
   readonly taken: Readonly<Record<Pattern, Taken>>;
-  /** From the start of the process until it listens. */
+  /** startMs is the time from the start of the process until it listens. */
   readonly startMs: number;
-  /** In megabytes. */
+  /** memory is in megabytes. */
   readonly memory: number;
 }
 
@@ -65,7 +65,7 @@ interface Measured {
   readonly program: Program;
   readonly startMs: number;
   readonly runs: Readonly<Record<Pattern, Omit<WrkRun, "seconds">>>;
-  /** Of each round. */
+  /** cpu has a value for each round. */
   readonly cpu: Readonly<Record<Pattern, number[]>>;
 }
 

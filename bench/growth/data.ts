@@ -1,6 +1,6 @@
 /**
- * Data sets of any size, written past the stores in bulk: accounts that have paid, keys, and calls as they would stand there
- * after so many. Made once and kept in the cache.
+ * Data sets of any size, written in bulk without the stores: accounts with payments, keys, and calls as they would be
+ * stored. Created once and kept in the cache.
  */
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
@@ -12,36 +12,38 @@ import { openStorage } from "../../src/storage/storage.ts";
 
 export interface DataInit {
   readonly cache: string;
-  /** The gateway's folder, which gets the data. */
+  /** folder is the gateway's folder, which gets the data. */
   readonly folder: string;
   readonly accounts: number;
   readonly keys: number;
-  /** Calls that are over. */
+  /** calls is the number of ended calls. */
   readonly calls?: number;
 }
 
-/** The schema may have changed since a data set was made. */
+/** made is the version of the data sets: the schema may have changed since one was created. */
 const made = "v3";
 const mostAsked = 10_000;
 const credit = 1_000_000_000_000_000;
-/** When the data begins, in milliseconds since 1970. */
+/** begun is when the data begins, in milliseconds since 1970. */
 const begun = Date.UTC(2026, 0, 1);
 
-/** Gives a gateway's folder its data. Returns secrets of keys that are spread over all of them, at most 10,000. */
+/**
+ * openWithKeys gives a gateway's folder its data. Returns the secrets of at most 10,000 keys spread over all of them.
+ */
 export async function openWithKeys(init: DataInit): Promise<string[]> {
   const { cache, folder, keys } = init;
   const kept = resolve(cache, `data-${made}-${init.accounts}-${keys}-${init.calls ?? 0}.db`);
   if (!existsSync(kept)) await make(kept, init);
   mkdirSync(join(folder, "data"), { recursive: true });
   const file = join(folder, "data/gateway.db");
-  // What a run adds to many calls is little, and a copy of them large.
+  // A run adds little to many calls, and a copy of them would be large.
   if (init.calls) symlinkSync(kept, file);
   else copyFileSync(kept, file);
   const asked = Math.min(keys, mostAsked);
   return Array.from({ length: asked }, (_, i) => secretOf(Math.floor((i * keys) / asked)));
 }
 
-/** Returns a key for each of so many clients, spread over these; where there are fewer, several clients share one. */
+/** keysOfClients returns a key for each client, spread over these; with fewer keys, several clients share one. */
 export function keysOfClients(secrets: readonly string[], clients: number): string[] {
   return Array.from({ length: clients }, (_, i) => secrets[Math.floor((i * secrets.length) / clients)] as string);
 }
@@ -58,13 +60,13 @@ async function make(kept: string, { cache, accounts, keys, calls = 0 }: DataInit
   sqlite.exec(accountsSql(accounts, keys));
   if (calls > 0) fillCalls(sqlite, accounts, keys, calls);
   sqlite.pragma("journal_mode = DELETE");
-  // Of many rows a part says as much.
+  // A sample of many rows is enough.
   sqlite.exec("PRAGMA analysis_limit = 10000; ANALYZE");
   sqlite.close();
   renameSync(file, kept);
 }
 
-/** What is needed of a number series, which SQLite has in its shell only. */
+/** series builds a number series, which SQLite has in its shell only. */
 const series = (count: number, from = 0) =>
   `WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ${from + count})`;
 
@@ -84,7 +86,7 @@ function accountsSql(accounts: number, keys: number): string {
 }
 
 const callsAtOnce = 500_000;
-/** Some thirty calls a second. */
+/** msPerCall amounts to some thirty calls a second. */
 const msPerCall = 30;
 
 function fillCalls(sqlite: Sqlite.Database, accounts: number, keys: number, calls: number): void {

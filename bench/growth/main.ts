@@ -1,9 +1,9 @@
 /**
- * `npm run bench:growth`: what a call costs as keys, accounts, models, calls on record and open streams grow: of clients with
- * a key each, and of ten thousand keys in turn. Prints the curves, and how long the start takes with a million keys. Data sets
- * are made once and kept in the cache.
+ * `npm run bench:growth`: measures how the cost of a call grows with keys, accounts, models, recorded calls and open
+ * streams: for clients with a key each, and for ten thousand keys in turn. Prints the curves, and the start-up time
+ * with a million keys.
  *
- * `--help` tells the options.
+ * Data sets are created once and kept in the cache. `--help` lists the options.
  */
 import { parseArgs } from "node:util";
 import { wrkMissing } from "../clients/wrk.ts";
@@ -14,7 +14,7 @@ import { folder, runProgram } from "../program.ts";
 import { startUpstreams } from "../targets.ts";
 import { type Curve, curveOf, type Point } from "./curve.ts";
 
-/** An account has at most some thousand keys. */
+/** keysPerAccount: an account has at most some thousand keys. */
 const keysPerAccount = 1000;
 
 const all = ["keys", "accounts", "models", "rows", "streams"];

@@ -1,4 +1,4 @@
-/** What JSON, messages and their bounds cost. */
+/** Measures the cost of JSON, messages and their validation. */
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { operations } from "../../src/call/operations.ts";
 import { createValidate } from "../../src/pipeline/check/validate.ts";

@@ -1,4 +1,4 @@
-/** What limits cost a call. */
+/** Measures the cost of limits for a call. */
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { createMemoryLimiter } from "../../src/limits/memory.ts";

@@ -1,4 +1,4 @@
-/** `npm run bench:micro`: what the pieces of a call cost, in nanoseconds each. */
+/** `npm run bench:micro`: measures the parts of a call, in nanoseconds each. */
 import { measureCodec } from "./codec.ts";
 import { measureLimits } from "./limits.ts";
 import { measureMoney } from "./money.ts";

@@ -1,12 +1,12 @@
-/** Times a step in nanoseconds: the best of several runs, for whatever else the machine does only adds to it. */
+/** Measures a step in nanoseconds: the best of several runs, since other load only adds to it. */
 
 const runs = 7;
 const nanosecondsPerRun = 60e6;
 
-/** Holds what was made, so that it must be made. */
+/** made keeps the results, so that V8 does not remove the work. */
 let made: unknown;
 
-/** `count` is how many pieces a step has. Prints the time of one. */
+/** measure prints the time of one item. `count` is the number of items in a step. */
 export async function measure(name: string, step: (i: number) => unknown, count = 1): Promise<void> {
   let steps = 1;
   let best = Number.POSITIVE_INFINITY;
@@ -17,7 +17,7 @@ export async function measure(name: string, step: (i: number) => unknown, count 
       made = going instanceof Promise ? await going : going;
     }
     const taken = Number(process.hrtime.bigint() - begun);
-    // As many steps as fill a run; the first ones also warm up.
+    // Increases the number of steps until they fill a run. The first ones also warm up.
     if (taken < nanosecondsPerRun) steps = Math.ceil(steps * Math.min(10, (1.2 * nanosecondsPerRun) / taken));
     else {
       best = Math.min(best, taken / steps / count);

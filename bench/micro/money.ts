@@ -1,4 +1,4 @@
-/** What keys and money cost a call, on a real database. */
+/** Measures the cost of keys and money for a call, on a real database. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ async function authentication(storage: Storage, ledger: Ledger, secrets: readonl
   });
 }
 
-/** Returns what reserves a call's cost and charges it. */
+/** paidCall returns a function that holds a call's cost and captures it. */
 function paidCall(ledger: Ledger, accountId: string, keyId: string): () => Promise<void> {
   return async () => {
     const now = Date.now();

@@ -1,4 +1,4 @@
-/** What it costs to read a caller's JSON: to scan it, and all of it, beside the parser alone. */
+/** Measures the cost of reading a caller's JSON: scanning and parsing it, compared with the parser alone. */
 import { CreateChatCompletionRequestSchema as chat } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { checkSyntax } from "../../src/wire/json.ts";
 import { Wire } from "../../src/wire/wire.ts";

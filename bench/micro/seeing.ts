@@ -1,4 +1,4 @@
-/** What it costs to tell of a call: by a log line, by metrics. */
+/** Measures the cost of observing a call: log line and metrics. */
 
 import { openSync } from "node:fs";
 import { devNull } from "node:os";

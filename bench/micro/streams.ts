@@ -1,4 +1,4 @@
-/** What a chunk of a stream costs on its way. */
+/** Measures the cost of a stream's chunk. */
 import type { Answer, Frames } from "../../src/call/call.ts";
 import { operations } from "../../src/call/operations.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
@@ -45,7 +45,7 @@ async function translateStream(isAlike: boolean): Promise<number> {
   return bytes;
 }
 
-/** Where they are alike, they are read as the provider reads them. */
+/** If they are alike, they are read as the provider reads them. */
 async function* chunks(isAlike: boolean): Frames<typeof stream> {
   const alike = createTemplateReader();
   alike.learn(JSON.parse(payload.toString()), payload, payload);

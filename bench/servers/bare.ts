@@ -1,15 +1,15 @@
 /**
- * The bare proxy, in the fastest form that Node has without writing HTTP by hand: node:http in front, undici's
- * `dispatch` behind, and a handler that writes to the answer. `node bare.ts PORT:UPSTREAM_PORT…`.
+ * The bare proxy, in the fastest form that Node has without hand-written HTTP: node:http in front, undici's `dispatch`
+ * behind, and a handler that writes to the answer. `node bare.ts PORT:UPSTREAM_PORT…`.
  *
- * Requests are collected before they are sent; whole answers are one write, and a stream's chunks are passed on as they
- * come. Who leaves takes the upstream's call along, also one that has not begun.
+ * Requests are collected before they are sent; whole answers are one write, and a stream's chunks are passed on as
+ * they arrive. When a client disconnects, the upstream's call is aborted, even before it has begun.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { type Dispatcher, Pool } from "undici";
 
-// As the gateway does: large bodies cost less.
+// As in the gateway: large bodies cost less.
 setFlagsFromString("--external-memory-accounted-in-global-limit");
 for (const pair of process.argv.slice(2)) {
   const [port, upstream] = pair.split(":").map(Number);

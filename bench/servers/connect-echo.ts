@@ -1,6 +1,6 @@
 /**
- * What gRPC costs in Node with nothing behind it: connect-node's server, which answers chat calls with a constant.
- * `node connect-echo.ts PORT`.
+ * The cost of gRPC in Node without anything behind it: connect-node's server, which answers chat calls with a
+ * constant. `node connect-echo.ts PORT`.
  */
 import { createServer } from "node:http2";
 import { connectNodeAdapter } from "@connectrpc/connect-node";

@@ -1,6 +1,6 @@
 /**
- * The gateway as an operator runs it: its own command, durable, with its log, in front of priced models that a prepaid
- * account pays for. Only the rate of its tier is none that a bench reaches.
+ * The gateway as operators run it: its own command, durable, with its log, in front of priced models that a prepaid
+ * account pays for. Only its tier's rate limit is too high for a bench to reach.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,43 +13,43 @@ import { type Program, start, targetCore } from "../processes.ts";
 
 const main = join(import.meta.dirname, "../../bin/model-gateway.js");
 
-/** The ports of the upstreams: of whole answers, and of the stub. */
+/** UpstreamPorts are the ports of the upstreams: for whole answers, and of the stub. */
 export interface UpstreamPorts {
   readonly whole: number;
   readonly stub: number;
 }
 
 export interface GatewayInit {
-  /** Its own folder: data, configuration and log. */
+  /** folder is its own: data, configuration and log. */
   readonly folder: string;
   readonly port: number;
   readonly upstreams: UpstreamPorts;
-  /** Models at price 0, which take no money. */
+  /** free gives the models the price 0. */
   readonly free?: boolean;
-  /** More models, which nobody calls. */
+  /** moreModels is the number of further models, which nobody calls. */
   readonly moreModels?: number;
-  /** Options of Node, as for a profile. */
+  /** nodeOptions are options of Node, such as for a profile. */
   readonly nodeOptions?: readonly string[];
-  /** More variables of its environment. */
+  /** env are further environment variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** In millionths of the unit: more than all calls of a run cost, and still counted exactly. */
+/** credit is in millionths of the unit: more than all calls of a run cost, and still counted exactly. */
 const credit = 1_000_000_000_000_000;
 
-/** Starts a gateway on the data that is in its folder. */
+/** startGateway starts a gateway on the data in its folder. */
 export async function startGateway(init: GatewayInit): Promise<Program> {
   const { folder, port, nodeOptions = [] } = init;
   mkdirSync(folder, { recursive: true });
   const config = join(folder, "gateway.yaml");
   writeFileSync(config, configuration(init));
   const command = [process.execPath, ...nodeOptions, main, "serve", "--config", config] as const;
-  // Two gateways cannot have the same port for metrics.
+  // Two gateways cannot share the port for metrics.
   const env = { METRICS_PORT: String(await freePort()), ...init.env };
   return start({ command, core: targetCore, port, log: join(folder, "gateway.log"), env });
 }
 
-/** Makes an account with credit and a key, and returns the key. */
+/** makeKey creates an account with credit and a key, and returns the key. */
 export async function makeKey(folder: string): Promise<string> {
   mkdirSync(join(folder, "data"), { recursive: true });
   const storage = await openStorage(join(folder, "data/gateway.db"));
@@ -79,7 +79,7 @@ function configuration({ folder, port, upstreams, free = false, moreModels = 0 }
     ...{ name, kind: "openai", api_key: "k" },
     base_url: `http://127.0.0.1:${upstreams[name]}/v1`,
   });
-  // JSON is YAML.
+  // JSON is valid YAML.
   return JSON.stringify({
     ...{ port, data_dir: join(folder, "data"), upstreams: [at("whole"), at("stub")], models: served },
     tiers: [{ name: "Bench", recharge: "0", requests_per_minute: 4_000_000_000 }],

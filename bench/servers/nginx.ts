@@ -1,6 +1,6 @@
 /**
- * nginx, as the upstream of whole answers and as the proxy that others are measured against: one worker each, kept-alive
- * connections on both sides, no log, and nothing held back of streams.
+ * nginx, as the upstream of whole answers and as the proxy that others are compared with: one worker each, kept-alive
+ * connections on both sides, no log, and unbuffered streams.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { otherCore, type Program, start, targetCore } from "../processes.ts";
 
 const connections = 20_000;
 
-/** Serves constants to POST: files, for a request that nginx itself would refuse with 405. */
+/** startNginxUpstream answers POST with constants: from files, since nginx itself would refuse it with 405. */
 export async function startNginxUpstream(folder: string, port: number): Promise<Program> {
   const root = join(folder, "answers");
   mkdirSync(join(root, "v1/chat"), { recursive: true });
@@ -27,7 +27,7 @@ export async function startNginxUpstream(folder: string, port: number): Promise<
   return startNginx(join(folder, "nginx-upstream"), server, port, otherCore);
 }
 
-/** Proxies each port to its upstream's. */
+/** startNginxProxy proxies each port to its upstream's. */
 export async function startNginxProxy(
   folder: string,
   ports: readonly (readonly [port: number, upstream: number])[],

@@ -1,6 +1,6 @@
 /**
- * Portkey's gateway, the nearest peer in the same language: installed from npm into the bench's cache when it is first
- * asked for. With the dependencies that its own lockfile names: with newer ones it answers streams with 500.
+ * Portkey's gateway, the nearest peer in the same language: installed from npm into the bench's cache on first use,
+ * with the dependencies of its own lockfile: with newer ones it answers streams with 500.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { type Program, start, targetCore } from "../processes.ts";
 const version = "1.15.2";
 const overrides = { hono: "4.9.7", "@hono/node-server": "1.13.5", "@hono/node-ws": "1.2.0" };
 
-/** Starts it on a port. Throws where it cannot be installed. */
+/** startPortkey starts it on a port. Throws if it cannot be installed. */
 export async function startPortkey(folder: string, cache: string, port: number): Promise<Program> {
   const home = join(cache, "portkey");
   const main = join(home, "node_modules/@portkey-ai/gateway/build/start-server.js");
@@ -19,7 +19,7 @@ export async function startPortkey(folder: string, cache: string, port: number):
   return start({ command, core: targetCore, port, log: join(folder, "portkey.log"), cwd: home });
 }
 
-/** Where Portkey is told to send a request. */
+/** portkeyHeaders tell Portkey where to send a request. */
 export function portkeyHeaders(upstreamPort: number): Record<string, string> {
   return {
     "x-portkey-provider": "openai",

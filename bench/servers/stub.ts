@@ -1,7 +1,7 @@
 /**
- * The upstream for streams and slow answers, by hand over sockets: a server by node:http would cost as much as what is
- * measured. `node stub.ts PORT`; the request's model says what it does (`payloads.ts`). `POST /end` ends the paced
- * streams that are open.
+ * The upstream of streams and slow answers, written directly on sockets: a server with node:http would cost as much as
+ * what is measured. `node stub.ts PORT`; the request's model selects the behaviour (`payloads.ts`). `POST /end` ends
+ * the open paced streams.
  */
 import { createServer, type Socket } from "node:net";
 import { chatAnswer, chunkFrame, chunksPerStream, embeddingsAnswer, lastFrames, stampedFrame } from "../payloads.ts";
@@ -27,7 +27,7 @@ interface Paced {
   readonly withUsage: boolean;
 }
 
-/** Streams by how often they have a chunk, and by the millisecond of that in which it is due. */
+/** paced are the streams by their interval, and by the millisecond of the interval in which a chunk is due. */
 const paced = new Map<number, readonly Set<Paced>[]>();
 
 createServer({ noDelay: true }, (socket) => {
@@ -86,7 +86,7 @@ function modelIn(body: Buffer): string {
   return body.toString("latin1", at, body.indexOf('"', at));
 }
 
-/** Each chunk is a write of its own, as upstreams send them. */
+/** Each chunk is a separate write, as upstreams send them. */
 function flat(socket: Socket, withUsage: boolean): void {
   socket.write(streamHead);
   const chunk = flatPiece[Number(withUsage)] as Buffer;
