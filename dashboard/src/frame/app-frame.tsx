@@ -3,7 +3,7 @@ import { AppShell, Burger, Group, ScrollArea } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { Navigate, Outlet, useRouter } from "@tanstack/react-router";
 import { lazy, memo, Suspense, useState } from "react";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 import { useSession } from "../session.tsx";
 import classes from "./app-frame.module.css";
 import { LanguageSwitch } from "./language-switch.tsx";
@@ -12,12 +12,12 @@ import { Navigation } from "./navigation.tsx";
 import { ThemeSwitch } from "./theme-switch.tsx";
 import { UserMenu } from "./user-menu.tsx";
 
-const said = words({ skip: "Skip to the content", menu: "Menu" }, { skip: "跳到正文", menu: "菜单" });
+const said = texts({ skip: "Skip to the content", menu: "Menu" }, { skip: "跳到正文", menu: "菜单" });
 
 const Corner = lazy(() => import("./corner.tsx"));
 
 export function AppFrame() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { user } = useSession();
   const [opened, { toggle, close }] = useDisclosure();
   if (!user) return <ToSignIn />;

@@ -18,9 +18,9 @@ import {
 } from "@tabler/icons-react";
 import { Link, type LinkProps, useLocation } from "@tanstack/react-router";
 import type { ComponentType } from "react";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 
-const said = words(
+const said = texts(
   {
     overview: "Overview",
     keys: "API keys",
@@ -86,7 +86,7 @@ interface Props {
 }
 
 export function Navigation({ operator, onNavigate }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { pathname } = useLocation();
   const isHere = (to: string) => (to === "/" ? pathname === "/" : pathname === to || pathname.startsWith(`${to}/`));
   const link = ([to, name, Icon]: Place) => (

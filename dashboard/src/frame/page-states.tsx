@@ -2,12 +2,12 @@
 import { Button, Center, Stack } from "@mantine/core";
 import { IconMapQuestion } from "@tabler/icons-react";
 import { type ErrorComponentProps, Link } from "@tanstack/react-router";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 import { Waiting } from "../parts/answer.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Failure } from "../parts/failure.tsx";
 
-const said = words(
+const said = texts(
   {
     missing: "There is no such page",
     check: "The address leads nowhere, or to something that is not yours.",
@@ -34,7 +34,7 @@ interface Props {
 }
 
 export function PageMissing({ outside = false }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Center mih="60dvh" component={outside ? "main" : "div"}>
       <Empty

@@ -1,13 +1,13 @@
 /** What the window shows until the gateway has answered who is signed in, and when it cannot be reached. */
 import { Center, Loader, Stack } from "@mantine/core";
 import { useQueryErrorResetBoundary } from "@tanstack/react-query";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 import { Failure } from "../parts/failure.tsx";
 
-const said = words({ starting: "Opening the dashboard" }, { starting: "正在打开控制台" });
+const said = texts({ starting: "Opening the dashboard" }, { starting: "正在打开控制台" });
 
 export function Starting() {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Center h="100dvh">
       <Loader aria-label={t.starting} role="status" />

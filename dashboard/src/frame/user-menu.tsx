@@ -5,16 +5,16 @@ import { IconLogout, IconSettings, IconUserCircle } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { User } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { SessionService } from "../../../gen/modelgateway/v1/sessions_pb.ts";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 import { useSession } from "../session.tsx";
 
-const said = words(
+const said = texts(
   { user: (email: string) => `Signed in as ${email}`, settings: "Settings", signOut: "Sign out" },
   { user: (email: string) => `已登录：${email}`, settings: "设置", signOut: "退出登录" },
 );
 
 export function UserMenu({ user }: { readonly user: User }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { refresh } = useSession();
   const signOut = useMutation(SessionService.method.signOut, { onSettled: refresh });
   return (

@@ -1,7 +1,7 @@
 /**
  * The dashboard's texts, in English and Simplified Chinese.
  *
- * Each page has its texts beside it, in both languages: `words(english, chinese)`. A text with variable parts is a
+ * Each page has its texts beside it, in both languages: `texts(english, chinese)`. A text with variable parts is a
  * function of them. The compiler checks that both languages have the same texts.
  */
 import { createContext, type PropsWithChildren, use, useEffect, useState } from "react";
@@ -11,15 +11,15 @@ export const languages = { en: "English", "zh-CN": "简体中文" } as const;
 export type Language = keyof typeof languages;
 
 // biome-ignore lint/suspicious/noExplicitAny: a text may be a function of anything.
-type Word = string | ((...values: any[]) => string);
+type TextValue = string | ((...values: any[]) => string);
 
 type Same<W> = {
   readonly [K in keyof W]: W[K] extends (...values: infer V) => string ? (...values: V) => string : string;
 };
 
-export type Words<W> = Readonly<Record<Language, Same<W>>>;
+export type Texts<W> = Readonly<Record<Language, Same<W>>>;
 
-export function words<const W extends Readonly<Record<string, Word>>>(english: W, chinese: Same<W>): Words<W> {
+export function texts<const W extends Readonly<Record<string, TextValue>>>(english: W, chinese: Same<W>): Texts<W> {
   return { en: english as unknown as Same<W>, "zh-CN": chinese };
 }
 
@@ -58,7 +58,7 @@ export function useLanguage(): Spoken {
   return use(Current);
 }
 
-/** useWords returns the texts in the page's language. */
-export function useWords<W>(of: Words<W>): Same<W> {
+/** useTexts returns the texts in the page's language. */
+export function useTexts<W>(of: Texts<W>): Same<W> {
   return of[use(Current).language];
 }

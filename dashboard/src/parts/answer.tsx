@@ -2,10 +2,10 @@
 import { Skeleton, Stack } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 import { Failure } from "./failure.tsx";
 
-const said = words({ loading: "Loading" }, { loading: "加载中" });
+const said = texts({ loading: "Loading" }, { loading: "加载中" });
 
 interface Props<T> {
   readonly of: Pick<UseQueryResult<T, Error>, "data" | "error" | "refetch">;
@@ -21,7 +21,7 @@ export function Answer<T>({ of: { data, error, refetch }, children, lines = 4 }:
 }
 
 export function Waiting({ lines }: { readonly lines: number }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Stack gap="sm" role="status" aria-label={t.loading}>
       {Array.from({ length: lines }, (_, line) => (

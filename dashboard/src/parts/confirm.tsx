@@ -1,12 +1,12 @@
 /** Asks for confirmation by a click, or by typing a name. */
 import { Stack, Text, TextInput } from "@mantine/core";
 import { type ReactNode, useState } from "react";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Failure } from "./failure.tsx";
 import { FormButtons } from "./form-buttons.tsx";
 
-const said = words(
+const said = texts(
   { type: (name: string) => `Type “${name}” to confirm` },
   { type: (name: string) => `输入“${name}”以确认` },
 );
@@ -36,7 +36,7 @@ export function Confirm(props: Props) {
 }
 
 function Question({ name, action, onClose, onConfirm, busy, error, children }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [typed, setTyped] = useState("");
   const sure = name === undefined || typed.trim() === name.trim();
   return (

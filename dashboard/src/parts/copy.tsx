@@ -1,9 +1,9 @@
 /** Copies a text, and shows that it did. */
 import { ActionIcon, CopyButton, Tooltip } from "@mantine/core";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 
-const said = words(
+const said = texts(
   { copy: (what: string) => `Copy ${what}`, copied: "Copied" },
   { copy: (what: string) => `复制${what}`, copied: "已复制" },
 );
@@ -15,7 +15,7 @@ interface Props {
 }
 
 export function Copy({ value, what }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <CopyButton value={value} timeout={2000}>
       {({ copied, copy }) => (

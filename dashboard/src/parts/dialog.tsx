@@ -2,9 +2,9 @@
 import { type MantineSize, Modal } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import type { ReactNode } from "react";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 
-const said = words({ close: "Close" }, { close: "关闭" });
+const said = texts({ close: "Close" }, { close: "关闭" });
 
 interface Props {
   readonly opened: boolean;
@@ -17,7 +17,7 @@ interface Props {
 }
 
 export function Dialog({ opened, onClose, title, deliberate = false, size = "md", children }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const narrow = useMediaQuery("(max-width: 36em)");
   return (
     <Modal

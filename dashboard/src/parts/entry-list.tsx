@@ -3,12 +3,12 @@ import { Anchor, Group, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { EntryKind, type LedgerEntry } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../language/format.ts";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 import { Moment } from "./moment.tsx";
 import { useNarrow } from "./narrow.ts";
 import { WideTable } from "./wide-table.tsx";
 
-const said = words(
+const said = texts(
   {
     entries: "Ledger entries",
     when: "Time",
@@ -49,7 +49,7 @@ export function EntryList(props: Props) {
 }
 
 function Rows({ of, linked = false }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const kindOf = useEntryKinds();
   return (
     <WideTable label={t.entries} minWidth={520} flush>
@@ -82,7 +82,7 @@ function Rows({ of, linked = false }: Props) {
 }
 
 function Lines({ of, linked = false }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const kindOf = useEntryKinds();
   return (
     <Stack component="ul" gap="md" m={0} p={0} aria-label={t.entries}>
@@ -105,7 +105,7 @@ function Lines({ of, linked = false }: Props) {
 }
 
 function useEntryKinds(): (entry: LedgerEntry) => string {
-  const t = useWords(said);
+  const t = useTexts(said);
   const kinds: Partial<Record<EntryKind, string>> = {
     [EntryKind.RECHARGE]: t.recharge,
     [EntryKind.REFUND]: t.refund,

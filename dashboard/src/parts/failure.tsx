@@ -4,10 +4,10 @@
  */
 import { Alert, Button, Code, Group, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
-import { useLanguage, useWords, words } from "../language/language.tsx";
+import { texts, useLanguage, useTexts } from "../language/language.tsx";
 import { Reason, type Refusal, refusalOf } from "../refusal.ts";
 
-const said = words(
+const said = texts(
   {
     title: "That did not work",
     again: "Try again",
@@ -39,9 +39,9 @@ const chinese: Partial<Record<Reason, string>> = {
   [Reason.INTERNAL]: "网关内部出错。报告问题时请附上请求 ID。",
 };
 
-/** useReasonWords returns the message of a failure. */
-export function useReasonWords(): (refusal: Refusal) => string {
-  const t = useWords(said);
+/** useReasonMessage returns the message of a failure. */
+export function useReasonMessage(): (refusal: Refusal) => string {
+  const t = useTexts(said);
   const { language } = useLanguage();
   return ({ reason, message, requestId }) => {
     if (reason === Reason.UNSPECIFIED && requestId === "") return t.unreachable;
@@ -56,8 +56,8 @@ interface Props {
 }
 
 export function Failure({ error, retry }: Props) {
-  const t = useWords(said);
-  const tell = useReasonWords();
+  const t = useTexts(said);
+  const tell = useReasonMessage();
   const refusal = refusalOf(error);
   return (
     <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title={t.title} role="alert">

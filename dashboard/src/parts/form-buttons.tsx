@@ -1,8 +1,8 @@
 /** The buttons at the end of a form in a dialog: cancel, and the action. */
 import { Button, Group } from "@mantine/core";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 
-const said = words({ cancel: "Cancel" }, { cancel: "取消" });
+const said = texts({ cancel: "Cancel" }, { cancel: "取消" });
 
 interface Props {
   /** action is the label of the button. */
@@ -17,7 +17,7 @@ interface Props {
 }
 
 export function FormButtons({ action, busy, disabled = false, final = false, onAction, onCancel }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Group justify="flex-end">
       <Button variant="default" onClick={onCancel}>

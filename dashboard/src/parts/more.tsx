@@ -1,10 +1,10 @@
 /** Loads the next page of a list, at its end. */
 import { Button, Group } from "@mantine/core";
 import type { UseInfiniteQueryResult } from "@tanstack/react-query";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 import { Failure } from "./failure.tsx";
 
-const said = words({ more: "Show more" }, { more: "显示更多" });
+const said = texts({ more: "Show more" }, { more: "显示更多" });
 
 interface Props {
   readonly of: Pick<
@@ -14,7 +14,7 @@ interface Props {
 }
 
 export function More({ of: { hasNextPage, isFetchingNextPage, isFetchNextPageError, error, fetchNextPage } }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   if (isFetchNextPageError) return <Failure error={error} retry={() => void fetchNextPage()} />;
   if (!hasNextPage) return null;
   return (

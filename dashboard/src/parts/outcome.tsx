@@ -11,9 +11,9 @@ import {
 } from "@tabler/icons-react";
 import type { ComponentType } from "react";
 import { Outcome, type Request } from "../../../gen/modelgateway/v1/usage_pb.ts";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 
-const said = words(
+const said = texts(
   {
     answered: "Answered",
     failed: "Failed",
@@ -77,7 +77,7 @@ export function outcomeWord(outcome: Outcome): OutcomeWord | undefined {
 
 /** useOutcomeNames returns the names of the outcomes. */
 export function useOutcomeNames(): Readonly<Record<OutcomeWord, string>> {
-  return useWords(said);
+  return useTexts(said);
 }
 
 /** Ended is an ended call; a running one has none. */
@@ -90,14 +90,14 @@ function wordOf(call: Ended | undefined): keyof typeof icons | undefined {
 
 /** useOutcomeMeaning explains a call's outcome, and what is charged for it. */
 export function useOutcomeMeaning(call: Ended): string {
-  const t = useWords(said);
+  const t = useTexts(said);
   const word = wordOf(call);
   return word ? t[`${word}Means`] : "";
 }
 
 /** OutcomeMark shows an outcome. `of` is unset for a running call. */
 export function OutcomeMark({ of }: { readonly of: Ended | undefined }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const word = wordOf(of);
   if (!word) return null;
   const [Icon, color] = icons[word];

@@ -1,8 +1,8 @@
 /** A password field that can show its text. For a new password it states the required length. */
 import { PasswordInput, type PasswordInputProps } from "@mantine/core";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 
-const said = words(
+const said = texts(
   {
     password: "Password",
     show: "Show or hide the password",
@@ -25,7 +25,7 @@ interface Props extends PasswordInputProps {
 }
 
 export function Password({ fresh = false, ...rest }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <PasswordInput
       label={t.password}
@@ -44,7 +44,7 @@ export function Password({ fresh = false, ...rest }: Props) {
  * does.
  */
 export function useNewPasswordCheck(): (password: string) => string | null {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (password) => {
     const { length } = [...password];
     if (length < 10) return t.short;

@@ -5,10 +5,10 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Request, Running, Usage } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { type Format, useFormat } from "../language/format.ts";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 import { OutcomeMark } from "./outcome.tsx";
 
-const said = words(
+const said = texts(
   {
     time: "Time",
     account: "Account",
@@ -69,7 +69,7 @@ export function useRequestColumns({
   account,
   page = "/usage/$requestId",
 }: RequestNames): readonly RequestColumn[] {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const both = (cell: (call: Request | Running) => ReactNode) => ({ ended: cell, running: cell });
   const columns: RequestColumn[] = [
@@ -127,7 +127,7 @@ function underWay() {
 }
 
 function Input({ usage, format }: { readonly usage: Usage | undefined; readonly format: Format }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   if (!usage) return none;
   const { inputTokens, cacheReadTokens, cacheWriteTokens, characters } = usage;
   if (characters > 0n) {

@@ -2,11 +2,11 @@
 import { Button, Group, Select, TextInput } from "@mantine/core";
 import { IconFilterOff } from "@tabler/icons-react";
 import { useState } from "react";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 import type { RequestSearch } from "../search.ts";
 import { type OutcomeWord, outcomes, useOutcomeNames } from "./outcome.tsx";
 
-const said = words(
+const said = texts(
   {
     filters: "Filters",
     account: "Account",
@@ -51,7 +51,7 @@ interface Props {
 }
 
 export function RequestFilters({ search, onChange, models, keys, ofAccounts = false }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const names = useOutcomeNames();
   const { account, key, model, outcome, from, to } = search;
   const change = (name: keyof RequestSearch, value: string | null) => {

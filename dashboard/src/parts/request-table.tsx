@@ -2,7 +2,7 @@
 import { Group, Paper, SimpleGrid, Stack, Table } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { Request, Running } from "../../../gen/modelgateway/v1/usage_pb.ts";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 import { Fact } from "./fact.tsx";
 import { useNarrow } from "./narrow.ts";
 import { type RequestColumn, type RequestNames, useRequestColumns } from "./request-columns.tsx";
@@ -10,7 +10,7 @@ import classes from "./request-table.module.css";
 import text from "./text.module.css";
 import { WideTable } from "./wide-table.tsx";
 
-const said = words({ requests: "Requests" }, { requests: "请求" });
+const said = texts({ requests: "Requests" }, { requests: "请求" });
 
 interface Props extends RequestNames {
   readonly requests: readonly Request[];
@@ -40,7 +40,7 @@ interface ListProps {
 }
 
 function Wide({ columns, rows }: ListProps) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Paper withBorder>
       <WideTable label={t.requests} minWidth={940} fz={13} verticalSpacing={8} horizontalSpacing="xs" highlightOnHover>
@@ -77,7 +77,7 @@ function cellClass({ numeric, clipped }: RequestColumn): string | undefined {
 const headlines = ["time", "outcome"];
 
 function Cards({ columns, rows }: ListProps) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [top, rest] = [true, false].map((isTop) => columns.filter(({ name }) => headlines.includes(name) === isTop));
   return (
     <Stack gap="sm" component="ul" aria-label={t.requests} className={classes.list}>

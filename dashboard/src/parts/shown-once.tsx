@@ -1,10 +1,10 @@
 /** Codes that are shown only once, to copy or to save as a file. */
 import { Alert, Button, Code, CopyButton, Group, ScrollArea, Stack } from "@mantine/core";
 import { IconAlertCircle, IconCheck, IconCopy, IconDownload } from "@tabler/icons-react";
-import { useWords, words } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
 import { download } from "./download.ts";
 
-const said = words(
+const said = texts(
   {
     once: "Copy or download these now. They are not shown again.",
     copy: "Copy all",
@@ -28,7 +28,7 @@ interface Props {
 }
 
 export function ShownOnce({ codes, fileName }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const text = `${codes.join("\n")}\n`;
   return (
     <Stack>

@@ -1,15 +1,15 @@
 /** Creates a key and shows its secret. */
 import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { KeyForm } from "./key-form.tsx";
 import { newKey } from "./key-values.ts";
 import { newOccasion, type Saved, useCreateKey } from "./save-key.ts";
-import { SecretTold } from "./secret-told.tsx";
+import { ShownSecret } from "./shown-secret.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Create an API key",
     action: "Create key",
@@ -30,7 +30,7 @@ interface Props {
 }
 
 export function CreateKey({ opened, onClose }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [saved, setSaved] = useState<Saved>();
   const close = () => {
     setSaved(undefined);
@@ -44,13 +44,19 @@ export function CreateKey({ opened, onClose }: Props) {
       title={saved ? t.made(saved.key.name) : t.title}
       deliberate={saved !== undefined}
     >
-      {saved ? <Told saved={saved} onClose={close} /> : <Making onMade={setSaved} onCancel={close} />}
+      {saved ? <SavedKey saved={saved} onClose={close} /> : <NewKeyForm onCreated={setSaved} onCancel={close} />}
     </Dialog>
   );
 }
 
-function Making({ onMade, onCancel }: { readonly onMade: (saved: Saved) => void; readonly onCancel: () => void }) {
-  const t = useWords(said);
+function NewKeyForm({
+  onCreated,
+  onCancel,
+}: {
+  readonly onCreated: (saved: Saved) => void;
+  readonly onCancel: () => void;
+}) {
+  const t = useTexts(said);
   const [occasion] = useState(newOccasion);
   const create = useCreateKey(occasion);
   return (
@@ -59,7 +65,7 @@ function Making({ onMade, onCancel }: { readonly onMade: (saved: Saved) => void;
       exists={false}
       action={t.action}
       busy={create.isPending}
-      onSubmit={(values) => create.mutate(values, { onSuccess: onMade })}
+      onSubmit={(values) => create.mutate(values, { onSuccess: onCreated })}
       onCancel={onCancel}
     >
       {create.error && <Failure error={create.error} />}
@@ -67,16 +73,16 @@ function Making({ onMade, onCancel }: { readonly onMade: (saved: Saved) => void;
   );
 }
 
-function Told({ saved, onClose }: { readonly saved: Saved; readonly onClose: () => void }) {
-  const t = useWords(said);
+function SavedKey({ saved, onClose }: { readonly saved: Saved; readonly onClose: () => void }) {
+  const t = useTexts(said);
   return (
-    <SecretTold of={saved.key} onClose={onClose}>
+    <ShownSecret of={saved.key} onClose={onClose}>
       {saved.withoutPrivilege !== undefined && (
         <Stack gap="xs">
           <Text size="sm">{t.ordinary}</Text>
           <Failure error={saved.withoutPrivilege} />
         </Stack>
       )}
-    </SecretTold>
+    </ShownSecret>
   );
 }

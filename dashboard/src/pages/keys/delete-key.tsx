@@ -1,12 +1,12 @@
 /** Deletes a key after its name has been typed. */
 import { useMutation } from "@connectrpc/connect-query";
 import { type ApiKey, KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
 import { notify } from "../../parts/notify.ts";
 import { useForgetKeys } from "./forget.ts";
 
-const said = words(
+const said = texts(
   {
     title: (name: string) => `Delete “${name}”`,
     about:
@@ -29,7 +29,7 @@ interface Props {
 }
 
 export function DeleteKey({ of, opened, onClose }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const forget = useForgetKeys();
   const remove = useMutation(KeyService.method.deleteKey, { onSettled: forget });
   const close = () => {

@@ -2,7 +2,7 @@
 import { Text } from "@mantine/core";
 import { useState } from "react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { notify } from "../../parts/notify.ts";
@@ -10,7 +10,7 @@ import { KeyForm } from "./key-form.tsx";
 import { valuesOf } from "./key-values.ts";
 import { newOccasion, useChangeKey } from "./save-key.ts";
 
-const said = words(
+const said = texts(
   {
     title: (name: string) => `Edit “${name}”`,
     action: "Save",
@@ -32,7 +32,7 @@ interface Props {
 }
 
 export function EditKey({ of, opened, onClose }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Dialog size="lg" opened={opened} onClose={onClose} title={t.title(of.name)}>
       <Changing of={of} onClose={onClose} />
@@ -41,7 +41,7 @@ export function EditKey({ of, opened, onClose }: Props) {
 }
 
 function Changing({ of, onClose }: Pick<Props, "of" | "onClose">) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [occasion] = useState(newOccasion);
   const change = useChangeKey(of, occasion);
   const refused = change.data?.withoutPrivilege;

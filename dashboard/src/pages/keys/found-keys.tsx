@@ -4,13 +4,13 @@ import { IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { KeyList } from "./key-list.tsx";
 import type { KeyActions } from "./key-menu.tsx";
-import { type KeyState, keyStates, matches, stateOf, stateWords } from "./key-state.ts";
+import { type KeyState, keyStates, matches, stateOf, stateTexts } from "./key-state.ts";
 
-const said = words(
+const said = texts(
   {
     search: "Search by name, secret or id",
     status: "Status",
@@ -34,8 +34,8 @@ const said = words(
 const pageLength = 50;
 
 export function FoundKeys({ among, ...actions }: KeyActions & { readonly among: readonly ApiKey[] }) {
-  const t = useWords(said);
-  const states = useWords(stateWords);
+  const t = useTexts(said);
+  const states = useTexts(stateTexts);
   const format = useFormat();
   const [search, setSearch] = useState("");
   const [state, setState] = useState<KeyState | "all">("all");

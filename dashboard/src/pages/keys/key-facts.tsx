@@ -3,10 +3,10 @@ import { Badge, Group, Progress, Stack, Text, Tooltip } from "@mantine/core";
 import { IconAlertTriangle, IconBan, IconCircleCheck, IconClockOff, IconShieldLock } from "@tabler/icons-react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
-import { stateOf, stateWords } from "./key-state.ts";
+import { texts, useTexts } from "../../language/language.tsx";
+import { stateOf, stateTexts } from "./key-state.ts";
 
-const said = words(
+const said = texts(
   {
     administrator: "Administrator",
     allModels: "All models",
@@ -37,7 +37,7 @@ const looks = {
 } as const;
 
 export function KeyStatus({ of }: { readonly of: ApiKey }) {
-  const t = useWords(stateWords);
+  const t = useTexts(stateTexts);
   const state = stateOf(of, Date.now());
   const { icon: Icon, color } = looks[state];
   return (
@@ -49,7 +49,7 @@ export function KeyStatus({ of }: { readonly of: ApiKey }) {
 }
 
 export function AdministratorBadge() {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Badge variant="default" size="sm" radius="sm" tt="none" leftSection={<IconShieldLock size={12} aria-hidden />}>
       {t.administrator}
@@ -60,7 +60,7 @@ export function AdministratorBadge() {
 const shownModels = 2;
 
 export function KeyModels({ of: { models } }: { readonly of: ApiKey }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   if (models.length === 0) return <Text size="sm">{t.allModels}</Text>;
   const names = models.map((entry) => (entry.startsWith("family:") ? t.family(entry.slice("family:".length)) : entry));
   const rest = names.length - shownModels;
@@ -87,7 +87,7 @@ export function KeyModels({ of: { models } }: { readonly of: ApiKey }) {
 }
 
 export function KeySpend({ of: { spent, held, creditLimit } }: { readonly of: ApiKey }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   return (
     <Stack gap={4} miw={120}>

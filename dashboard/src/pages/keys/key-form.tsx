@@ -2,14 +2,14 @@
 import { Select, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactNode } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { readAmount } from "../../parts/amount.ts";
 import { AmountField } from "../../parts/amount-field.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
 import { expiryChoices, isSameExpiry, type KeyValues, localText } from "./key-values.ts";
 import { ModelPicker } from "./model-picker.tsx";
 
-const said = words(
+const said = texts(
   {
     name: "Name",
     nameNeeded: "Enter a name",
@@ -69,7 +69,7 @@ interface Props {
 }
 
 export function KeyForm({ initial, exists, action, busy, onSubmit, onCancel, children }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const form = useForm<KeyValues>({
     initialValues: initial,
     validate: {

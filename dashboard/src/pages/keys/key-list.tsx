@@ -2,7 +2,7 @@
 import { Code, Group, Paper, SimpleGrid, Stack, Table, Text, VisuallyHidden } from "@mantine/core";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { useNarrow } from "../../parts/narrow.ts";
@@ -11,7 +11,7 @@ import { WideTable } from "../../parts/wide-table.tsx";
 import { AdministratorBadge, KeyModels, KeySpend, KeyStatus } from "./key-facts.tsx";
 import { type KeyActions, KeyMenu } from "./key-menu.tsx";
 
-const said = words(
+const said = texts(
   {
     keys: "API keys",
     name: "Key",
@@ -40,7 +40,7 @@ const said = words(
   },
 );
 
-const neverExpires = words({ never: "Never" }, { never: "永不" });
+const neverExpires = texts({ never: "Never" }, { never: "永不" });
 
 interface Props extends KeyActions {
   readonly of: readonly ApiKey[];
@@ -51,8 +51,8 @@ export function KeyList(props: Props) {
 }
 
 function Rows({ of, ...actions }: Props) {
-  const t = useWords(said);
-  const { never } = useWords(neverExpires);
+  const t = useTexts(said);
+  const { never } = useTexts(neverExpires);
   return (
     <Paper withBorder>
       <WideTable label={t.keys} minWidth={900} horizontalSpacing={10}>
@@ -106,8 +106,8 @@ function Rows({ of, ...actions }: Props) {
 }
 
 function Cards({ of, ...actions }: Props) {
-  const t = useWords(said);
-  const { never } = useWords(neverExpires);
+  const t = useTexts(said);
+  const { never } = useTexts(neverExpires);
   return (
     <SimpleGrid component="ul" cols={{ base: 1, md: 2 }} spacing="sm" m={0} p={0} aria-label={t.keys}>
       {of.map((key) => (
@@ -143,7 +143,7 @@ function Cards({ of, ...actions }: Props) {
 }
 
 function Name({ of: { name, secretMask, isAdmin, previousSecretExpiresAt } }: { readonly of: ApiKey }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   return (
     <Stack gap={4} miw={0}>

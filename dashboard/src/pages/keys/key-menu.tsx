@@ -11,9 +11,9 @@ import {
 } from "@tabler/icons-react";
 import { useRef } from "react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 
-const said = words(
+const said = texts(
   {
     menu: (name: string) => `Actions for ${name}`,
     edit: "Edit",
@@ -43,7 +43,7 @@ export interface KeyActions {
 }
 
 export function KeyMenu({ of, onOpen, onSwitch }: KeyActions & { readonly of: ApiKey }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const button = useRef<HTMLButtonElement>(null);
   // A dialog returns the focus to the element that had it: that must not be an item of a closed menu.
   const open = (dialog: KeyDialog) => {

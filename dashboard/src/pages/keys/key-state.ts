@@ -1,13 +1,13 @@
 /** The state of a key: whether it works, and until when. */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { words } from "../../language/language.tsx";
+import { texts } from "../../language/language.tsx";
 
 export const keyStates = ["active", "expiring", "expired", "disabled"] as const;
 
 export type KeyState = (typeof keyStates)[number];
 
-export const stateWords = words(
+export const stateTexts = texts(
   { active: "Active", expiring: "Expiring soon", expired: "Expired", disabled: "Disabled" },
   { active: "正常", expiring: "即将过期", expired: "已过期", disabled: "已停用" },
 );

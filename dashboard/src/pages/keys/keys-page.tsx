@@ -5,7 +5,7 @@ import { Button } from "@mantine/core";
 import { IconKey, IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
 import { type ApiKey, ApiKeySchema, KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -21,7 +21,7 @@ import type { KeyDialog } from "./key-menu.tsx";
 import { RotateKey } from "./rotate-key.tsx";
 import { UseIt } from "./use-it.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "API keys",
     about:
@@ -55,7 +55,7 @@ interface Opened {
 const noKey = messageOf(ApiKeySchema);
 
 export function KeysPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const keys = useQuery(KeyService.method.listKeys, {});
   const forget = useForgetKeys();
   const change = useMutation(KeyService.method.updateKey, { onSettled: forget });

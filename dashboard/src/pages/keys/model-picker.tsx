@@ -2,9 +2,9 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { MultiSelect } from "@mantine/core";
 import { AccountService, type CatalogModel } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 
-const said = words(
+const said = texts(
   {
     label: "Models",
     about: "A whole family includes models that join it later. None chosen: all models.",
@@ -36,7 +36,7 @@ interface Props {
 }
 
 export function ModelPicker({ value, onChange }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { data, error } = useQuery(AccountService.method.listCatalog, {});
   const models = data?.models ?? [];
   const known = groupsOf(models, t.family);

@@ -3,14 +3,14 @@ import { useMutation } from "@connectrpc/connect-query";
 import { Radio, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { type ApiKey, KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
 import { useForgetKeys } from "./forget.ts";
-import { SecretTold } from "./secret-told.tsx";
+import { ShownSecret } from "./shown-secret.tsx";
 
-const said = words(
+const said = texts(
   {
     title: (name: string) => `Rotate “${name}”`,
     about: "The key gets a new secret. Its name, limits and usage stay.",
@@ -46,7 +46,7 @@ interface Props {
 }
 
 export function RotateKey({ of, opened, onClose }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [rotated, setRotated] = useState<ApiKey>();
   const close = () => {
     setRotated(undefined);
@@ -61,7 +61,7 @@ export function RotateKey({ of, opened, onClose }: Props) {
       deliberate={rotated !== undefined}
     >
       {rotated ? (
-        <SecretTold of={rotated} onClose={close} />
+        <ShownSecret of={rotated} onClose={close} />
       ) : (
         <Choosing of={of} onRotated={setRotated} onCancel={close} />
       )}
@@ -76,7 +76,7 @@ interface ChoosingProps {
 }
 
 function Choosing({ of, onRotated, onCancel }: ChoosingProps) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [overlap, setOverlap] = useState<string>("86400");
   const rotate = useMutation(KeyService.method.rotateKey, { gcTime: 0, onSettled: useForgetKeys() });
   const submit = () =>

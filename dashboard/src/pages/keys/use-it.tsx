@@ -4,13 +4,13 @@ import { SegmentedControl, Stack, Tabs, Text } from "@mantine/core";
 import { useState } from "react";
 import { AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { useSession } from "../../session.tsx";
 import { CodeBlock } from "./code-block.tsx";
 import { exportOf, firstModel, snippetsOf, variable } from "./snippets.ts";
 
-const said = words(
+const said = texts(
   {
     set: "Set the key in your shell, once.",
     setElsewhere: (name: string) => `The examples read the secret from ${name}.`,
@@ -50,7 +50,7 @@ interface Props {
 }
 
 export function UseIt({ of, secret }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const catalog = useQuery(AccountService.method.listCatalog, {});
   return (
     <Stack gap="sm">
@@ -65,7 +65,7 @@ export function UseIt({ of, secret }: Props) {
 }
 
 function Examples({ model }: { readonly model: string | undefined }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { addresses } = useSession();
   const reached = ways.filter((name) => addresses[name] !== "");
   const [through, setThrough] = useState<Way>("root");

@@ -2,10 +2,10 @@
 import { Text } from "@mantine/core";
 import type { CatalogModel, ModelPrice, TokenRates } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import classes from "./models.module.css";
 
-const said = words(
+const said = texts(
   {
     prices: "Further prices",
     above: (tokens: string) => `Above ${tokens} prompt tokens`,
@@ -44,7 +44,7 @@ const said = words(
 
 /** FurtherPrices renders nothing if there are none. */
 export function FurtherPrices({ prices }: { readonly prices: readonly string[] }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   if (prices.length === 0) return null;
   return (
     <ul aria-label={t.prices} className={classes.prices}>
@@ -59,7 +59,7 @@ export function FurtherPrices({ prices }: { readonly prices: readonly string[] }
 
 /** useFurtherPrices returns each further price with its label. */
 export function useFurtherPrices({ price }: CatalogModel): readonly string[] {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { money, count } = useFormat();
   if (!price) return [];
   const ratesOf = (rates: TokenRates | undefined) => t.rates(money(rates?.input ?? 0n), money(rates?.output ?? 0n));

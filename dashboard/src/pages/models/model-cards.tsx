@@ -1,13 +1,13 @@
 /** The models as cards, for narrow windows. */
 import { Group, Paper, SimpleGrid, Stack } from "@mantine/core";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { FurtherPrices, useFurtherPrices } from "./further-prices.tsx";
 import { ModelDoor, ModelNames, useFigures, useKindNames } from "./model-facts.tsx";
 import classes from "./models.module.css";
 
-const said = words(
+const said = texts(
   {
     models: "Models",
     family: "Family",
@@ -35,7 +35,7 @@ const said = words(
 );
 
 export function ModelCards({ models }: { readonly models: readonly CatalogModel[] }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Stack component="ul" gap="sm" aria-label={t.models} className={classes.list}>
       {models.map((model) => (
@@ -60,7 +60,7 @@ function ModelCard({ model }: { readonly model: CatalogModel }) {
 }
 
 function Facts({ model }: { readonly model: CatalogModel }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const names = useKindNames();
   const { tokens, price } = useFigures();
   const { family, kind, vendor, contextWindow, maxOutputTokens, price: costs } = model;

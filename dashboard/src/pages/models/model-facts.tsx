@@ -4,11 +4,11 @@ import { IconBan } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Copy } from "../../parts/copy.tsx";
 import classes from "./models.module.css";
 
-const said = words(
+const said = texts(
   {
     chat: "Chat",
     embedding: "Embedding",
@@ -37,7 +37,7 @@ const said = words(
 export const kinds = [ModelKind.CHAT, ModelKind.EMBEDDING, ModelKind.SPEECH] as const;
 
 export function useKindNames(): Readonly<Record<ModelKind, string>> {
-  const t = useWords(said);
+  const t = useTexts(said);
   return {
     [ModelKind.UNSPECIFIED]: "",
     [ModelKind.CHAT]: t.chat,
@@ -51,7 +51,7 @@ interface Props {
 }
 
 export function ModelNames({ model: { id, aliases } }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <>
       <Group gap={4} wrap="nowrap">
@@ -76,7 +76,7 @@ export function ModelNames({ model: { id, aliases } }: Props) {
 
 /** ModelDoor links to the playground, for chat and speech models, or explains why the model may not be called. */
 export function ModelDoor({ model: { id, kind, callable } }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   if (!callable) {
     return (
       <Group gap={6} wrap="nowrap" title={t.closedMeans}>

@@ -1,14 +1,14 @@
 /** The models as a table: a row for each, and a second row across all columns for further prices. */
 import { Paper, Table } from "@mantine/core";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { FurtherPrices, useFurtherPrices } from "./further-prices.tsx";
 import { ModelDoor, ModelNames, useFigures, useKindNames } from "./model-facts.tsx";
 import classes from "./models.module.css";
 
-const said = words(
+const said = texts(
   {
     models: "Models",
     model: "Model",
@@ -42,7 +42,7 @@ const said = words(
 );
 
 export function ModelTable({ models }: { readonly models: readonly CatalogModel[] }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const numbers = [t.window, t.output, t.priceIn, t.priceCache, t.priceOut];
   return (
     <Paper withBorder>
@@ -103,7 +103,7 @@ function ModelRows({ model }: { readonly model: CatalogModel }) {
 
 /** Prices shows the three prices of a model's kind. A single price spans their columns. */
 function Prices({ model: { price, kind } }: { readonly model: CatalogModel }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const figures = useFigures();
   if (!price || kind === ModelKind.SPEECH) {
     return (

@@ -5,7 +5,7 @@ import { IconSearch, IconStack2 } from "@tabler/icons-react";
 import { useState } from "react";
 import { AccountService, type CatalogModel, type ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { useNarrow } from "../../parts/narrow.ts";
@@ -14,7 +14,7 @@ import { ModelCards } from "./model-cards.tsx";
 import { kinds, useKindNames } from "./model-facts.tsx";
 import { ModelTable } from "./model-table.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Models",
     about:
@@ -57,7 +57,7 @@ interface Sought {
 const everything: Sought = { text: "", family: null, kind: null };
 
 export function ModelsPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const catalog = useQuery(AccountService.method.listCatalog, {});
   return (
     <Page title={t.title} about={t.about}>
@@ -77,7 +77,7 @@ export function ModelsPage() {
 }
 
 function Catalog({ models }: { readonly models: readonly CatalogModel[] }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const names = useKindNames();
   const isNarrow = useNarrow("62em");

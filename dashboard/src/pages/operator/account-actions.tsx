@@ -4,7 +4,7 @@ import { Button, Group, Stack, Switch } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -13,7 +13,7 @@ import { Section } from "../../parts/section.tsx";
 import { useForgetAnswers } from "./forget.ts";
 import { NameForm } from "./name-form.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Change the account",
     postpaid: "Postpaid",
@@ -41,7 +41,7 @@ const said = words(
 );
 
 export function AccountActions({ account }: { readonly account: Account }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const forget = useForgetAnswers();
   const [renaming, rename] = useDisclosure();
   const [asking, ask] = useDisclosure();

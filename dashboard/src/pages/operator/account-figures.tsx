@@ -2,14 +2,14 @@
 import { Code, Group, SimpleGrid, Text } from "@mantine/core";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Copy } from "../../parts/copy.tsx";
 import { Figure, Note } from "../../parts/figure.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
 import { AccountState, useBillingWord } from "./account-state.tsx";
 
-const said = words(
+const said = texts(
   {
     balance: "Balance",
     held: (amount: string) => `${amount} held by running calls`,
@@ -39,7 +39,7 @@ const said = words(
 );
 
 export function AccountFigures({ account }: { readonly account: Account }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const billing = useBillingWord();
   const { tier, nextTier } = account;

@@ -2,14 +2,14 @@
 import { SegmentedControl } from "@mantine/core";
 import { IconReceipt } from "@tabler/icons-react";
 import { useState } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { EntryList, withoutCharges } from "../../parts/entry-list.tsx";
 import { PagedList } from "../../parts/paged-list.tsx";
 import { Section } from "../../parts/section.tsx";
 import { useEntries } from "./use-lists.ts";
 
-const said = words(
+const said = texts(
   {
     title: "Ledger",
     which: "Which entries",
@@ -29,7 +29,7 @@ const said = words(
 );
 
 export function AccountLedger({ accountId }: { readonly accountId: string }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [which, setWhich] = useState("all");
   const entries = useEntries(accountId, which === "all" ? [] : withoutCharges);
   return (

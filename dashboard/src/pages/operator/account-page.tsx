@@ -5,7 +5,7 @@ import { IconArrowLeft, IconBuilding } from "@tabler/icons-react";
 import { Link, useParams } from "@tanstack/react-router";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -16,7 +16,7 @@ import { AccountRequests } from "./account-requests.tsx";
 import { AccountUsers } from "./account-users.tsx";
 import { RecordEntry } from "./record-entry.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Account",
     all: "All accounts",
@@ -27,7 +27,7 @@ const said = words(
 );
 
 export function AccountPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { accountId } = useParams({ from: "/signed-in/operator/accounts/$accountId" });
   const found = useQuery(OperatorService.method.listAccounts, { search: accountId });
   const account = found.data?.accounts.find(({ id }) => id === accountId);
@@ -61,7 +61,7 @@ function Sections({ account }: { readonly account: Account }) {
 }
 
 function Missing() {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Empty
       icon={IconBuilding}

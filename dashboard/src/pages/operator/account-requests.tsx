@@ -4,13 +4,13 @@ import { Button } from "@mantine/core";
 import { IconActivity } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { RequestTable } from "../../parts/request-table.tsx";
 import { Section } from "../../parts/section.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Latest requests",
     all: "All of its requests",
@@ -26,7 +26,7 @@ const said = words(
 );
 
 export function AccountRequests({ accountId }: { readonly accountId: string }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const latest = useQuery(OperatorService.method.listAllRequests, { account: accountId, pageSize: 5 });
   return (
     <Section

@@ -2,15 +2,15 @@
 import { Group, Text } from "@mantine/core";
 import { IconBan, IconCircleCheck } from "@tabler/icons-react";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 
-const said = words(
+const said = texts(
   { active: "Active", suspended: "Suspended", postpaid: "Postpaid", prepaid: "Prepaid" },
   { active: "正常", suspended: "已停用", postpaid: "后付费", prepaid: "预付费" },
 );
 
 export function AccountState({ of: { suspendedAt } }: { readonly of: Account }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const Icon = suspendedAt ? IconBan : IconCircleCheck;
   return (
     <Group gap={6} wrap="nowrap">
@@ -23,6 +23,6 @@ export function AccountState({ of: { suspendedAt } }: { readonly of: Account }) 
 }
 
 export function useBillingWord(): (account: Account) => string {
-  const t = useWords(said);
+  const t = useTexts(said);
   return ({ postpaid }) => (postpaid ? t.postpaid : t.prepaid);
 }

@@ -2,14 +2,14 @@
 import { Table } from "@mantine/core";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { AccountState, useBillingWord } from "./account-state.tsx";
 
-const said = words(
+const said = texts(
   {
     accounts: "Accounts",
     name: "Name",
@@ -35,7 +35,7 @@ const said = words(
 );
 
 export function AccountTable({ accounts }: { readonly accounts: readonly Account[] }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const billing = useBillingWord();
   return (

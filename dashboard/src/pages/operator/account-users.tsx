@@ -3,7 +3,7 @@ import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconUserPlus, IconUsers } from "@tabler/icons-react";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { PagedList } from "../../parts/paged-list.tsx";
 import { Section } from "../../parts/section.tsx";
@@ -11,7 +11,7 @@ import { Invite } from "./invite.tsx";
 import { useUsers } from "./use-lists.ts";
 import { UserTable } from "./user-table.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Users",
     invite: "Invite",
@@ -27,7 +27,7 @@ const said = words(
 );
 
 export function AccountUsers({ account }: { readonly account: Account }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [inviting, invite] = useDisclosure();
   const users = useUsers(account.id);
   return (

@@ -2,7 +2,7 @@
 import { Button, Paper, Stack } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconBuilding, IconPlus } from "@tabler/icons-react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { PagedList } from "../../parts/paged-list.tsx";
@@ -11,7 +11,7 @@ import { CreateAccount } from "./create-account.tsx";
 import { SearchField, useSearch } from "./search-field.tsx";
 import { useAccounts } from "./use-lists.ts";
 
-const said = words(
+const said = texts(
   {
     title: "Accounts",
     about: "The accounts that pay for calls, with their tier and balance.",
@@ -37,7 +37,7 @@ const said = words(
 );
 
 export function AccountsPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { search, field } = useSearch();
   const [creating, create] = useDisclosure();
   const accounts = useAccounts(search);

@@ -2,11 +2,11 @@
 import { Button, Group, Select, TextInput } from "@mantine/core";
 import { IconFilterOff } from "@tabler/icons-react";
 import { useState } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import type { AuditSearch } from "../../search.ts";
-import { actions, useActWords } from "./act-words.ts";
+import { actions, useActionNames } from "./action-names.ts";
 
-const said = words(
+const said = texts(
   { account: "Account", hint: "Name or acc_…", action: "What was done", all: "Everything", clear: "Clear filters" },
   { account: "账户", hint: "名称或 acc_…", action: "操作", all: "全部", clear: "清除筛选" },
 );
@@ -17,8 +17,8 @@ interface Props {
 }
 
 export function AuditFilters({ search, onChange }: Props) {
-  const t = useWords(said);
-  const tell = useActWords();
+  const t = useTexts(said);
+  const tell = useActionNames();
   const change = (name: keyof AuditSearch, value: string | null) => {
     const { [name]: _, ...others } = search;
     onChange(value ? { ...others, [name]: value } : others);
@@ -55,7 +55,7 @@ export function AuditFilters({ search, onChange }: Props) {
 
 /** AccountField applies its text on Enter, or when it loses the focus. */
 function AccountField({ value, on }: { readonly value: string; readonly on: (value: string) => void }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [typed, setTyped] = useState(value);
   const finish = () => {
     if (typed.trim() !== value) on(typed.trim());

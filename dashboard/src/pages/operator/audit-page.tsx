@@ -2,15 +2,15 @@
 import { Paper, Stack } from "@mantine/core";
 import { IconHistory } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { PagedList } from "../../parts/paged-list.tsx";
-import { ActTable } from "./act-table.tsx";
+import { AuditEventTable } from "./audit-event-table.tsx";
 import { AuditFilters } from "./audit-filters.tsx";
 import { useActs } from "./use-lists.ts";
 
-const said = words(
+const said = texts(
   {
     title: "Audit log",
     about: "What was done to the gateway and its accounts, by whom, and what was refused.",
@@ -32,7 +32,7 @@ const said = words(
 const route = getRouteApi("/signed-in/operator/audit");
 
 export function AuditPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const acts = useActs(search);
@@ -55,7 +55,7 @@ export function AuditPage() {
         >
           {(all) => (
             <Paper withBorder>
-              <ActTable acts={all} />
+              <AuditEventTable acts={all} />
             </Paper>
           )}
         </PagedList>

@@ -4,7 +4,7 @@ import { Accordion, Button, Group, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { OperatorService, type RedeemCode } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { notify } from "../../parts/notify.ts";
@@ -13,7 +13,7 @@ import { codeState } from "./code-state.ts";
 import { CodeTable } from "./code-table.tsx";
 import { useForgetAnswers } from "./forget.ts";
 
-const said = words(
+const said = texts(
   {
     unnamed: "No note",
     open: (count: string) => `${count} open`,
@@ -49,7 +49,7 @@ interface Props {
 const states = ["open", "claimed", "expired", "revoked"] as const;
 
 export function Batch({ codes, partial }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const forget = useForgetAnswers();
   const [asking, ask] = useDisclosure();

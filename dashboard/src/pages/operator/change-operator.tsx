@@ -1,13 +1,13 @@
 /** Grants or removes a user's right to operate the gateway. */
 import { useQueryClient } from "@tanstack/react-query";
 import { OperatorService, type UpdateUserResponse, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { ConfirmCall } from "../../parts/confirm-call.tsx";
 import { notify } from "../../parts/notify.ts";
 import { sessionQuery } from "../../session.tsx";
 import { useForgetAnswers } from "./forget.ts";
 
-const said = words(
+const said = texts(
   {
     make: "Make operator",
     makeWhat: (email: string) => `${email} will see all accounts, move money, and invite and remove users.`,
@@ -33,7 +33,7 @@ interface Props {
 }
 
 export function ChangeOperator({ user, opened, onClose }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const client = useQueryClient();
   const forget = useForgetAnswers();
   const operator = !user.operator;

@@ -2,14 +2,14 @@
 import { Group, Table } from "@mantine/core";
 import { IconBan, IconCircleCheck, IconCircleDashed, IconClockX } from "@tabler/icons-react";
 import type { RedeemCode } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { codeState } from "./code-state.ts";
 
-const said = words(
+const said = texts(
   {
     codes: "Codes of the batch",
     code: "Code",
@@ -37,7 +37,7 @@ const said = words(
 const icons = { open: IconCircleDashed, claimed: IconCircleCheck, revoked: IconBan, expired: IconClockX } as const;
 
 export function CodeTable({ codes }: { readonly codes: readonly RedeemCode[] }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const row = (code: RedeemCode) => {
     const state = codeState(code, Date.now());
     const Icon = icons[state];

@@ -1,13 +1,13 @@
 /** The form of a new batch of redeem codes. */
 import { NumberInput, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { readAmount } from "../../parts/amount.ts";
 import { AmountField, useAmountCheck } from "../../parts/amount-field.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
 
-const said = words(
+const said = texts(
   {
     amount: "Amount of each",
     count: "How many",
@@ -47,7 +47,7 @@ interface Props {
 }
 
 export function CodesForm({ busy, error, onSubmit, onCancel }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const checkAmount = useAmountCheck();
   const form = useForm({
     initialValues: { amount: "", count: 10 as number | string, day: "", note: "" },

@@ -3,7 +3,7 @@ import { Accordion, Button, Paper } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus, IconTicket } from "@tabler/icons-react";
 import type { RedeemCode } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { PagedList } from "../../parts/paged-list.tsx";
@@ -11,7 +11,7 @@ import { Batch } from "./batch.tsx";
 import { CreateCodes } from "./create-codes.tsx";
 import { useCodes } from "./use-lists.ts";
 
-const said = words(
+const said = texts(
   {
     title: "Redeem codes",
     about: "Codes that recharge the account that claims them. They are shown once, when they are created.",
@@ -29,7 +29,7 @@ const said = words(
 );
 
 export function CodesPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [creating, create] = useDisclosure();
   const codes = useCodes();
   return (

@@ -4,13 +4,13 @@ import { Switch } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { notify } from "../../parts/notify.ts";
 import { useForgetAnswers } from "./forget.ts";
 import { NameForm } from "./name-form.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Create account",
     postpaid: "Postpaid",
@@ -33,7 +33,7 @@ interface Props {
 }
 
 export function CreateAccount({ opened, onClose }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Dialog opened={opened} onClose={onClose} title={t.title}>
       <Form onClose={onClose} />
@@ -42,7 +42,7 @@ export function CreateAccount({ opened, onClose }: Props) {
 }
 
 function Form({ onClose }: { readonly onClose: () => void }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const forget = useForgetAnswers();
   const navigate = useNavigate();
   const [postpaid, setPostpaid] = useState(false);

@@ -3,13 +3,13 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useMutation } from "@connectrpc/connect-query";
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { ShownOnce } from "../../parts/shown-once.tsx";
 import { CodesForm, type CodesWanted } from "./codes-form.tsx";
 import { useForgetAnswers } from "./forget.ts";
 
-const said = words(
+const said = texts(
   {
     title: "Create redeem codes",
     made: "Your redeem codes",
@@ -25,7 +25,7 @@ interface Props {
 }
 
 export function CreateCodes({ opened, onClose }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const forget = useForgetAnswers();
   const create = useMutation(OperatorService.method.createRedeemCodes, { onSuccess: () => void forget() });
   const close = () => {

@@ -11,7 +11,7 @@ import { useState } from "react";
 import type { Account, EntryKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { readAmount } from "../../parts/amount.ts";
 import { AmountField, useAmountCheck } from "../../parts/amount-field.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -20,7 +20,7 @@ import { newIdempotencyKey } from "../../parts/idempotency-key.ts";
 import { notify } from "../../parts/notify.ts";
 import { useForgetAnswers } from "./forget.ts";
 
-const said = words(
+const said = texts(
   {
     note: "Note",
     noteHint: "For the records: an invoice number, a reason",
@@ -45,7 +45,7 @@ interface Props {
 }
 
 export function EntryForm({ account, kind, action, about, onClose }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const checkAmount = useAmountCheck();
   const forget = useForgetAnswers();

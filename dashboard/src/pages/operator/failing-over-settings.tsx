@@ -1,11 +1,11 @@
 /** The settings of failing over: retries, breakers, hedging. */
 import type { DescribeLimitsResponse } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { useMeasures } from "./measures.ts";
 import { Setting, Settings } from "./setting.tsx";
 
-const said = words(
+const said = texts(
   {
     attempts: "Attempts of a call at one model, at most",
     retries: "Retries among what one target is sent, at most",
@@ -27,7 +27,7 @@ const said = words(
 );
 
 export function FailingOverSettings({ of }: { readonly of: DescribeLimitsResponse }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const { seconds } = useMeasures();
   const { attempts, retryShare, breakerFailures, breakerOpenSeconds, hedgeAfterSeconds, hedgeShare } = of;

@@ -2,9 +2,9 @@
 import { Group, Text } from "@mantine/core";
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconCircleX } from "@tabler/icons-react";
 import { UpstreamHealth } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 
-const said = words(
+const said = texts(
   {
     unknown: "Idle",
     unknownMeans: "No request went to it in the last 15 minutes.",
@@ -47,7 +47,7 @@ const names: Partial<Record<UpstreamHealth, keyof typeof looks>> = {
 };
 
 export function HealthMark({ of }: { readonly of: UpstreamHealth }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const name = names[of] ?? "unknown";
   const [Icon, color] = looks[name];
   return (
@@ -61,7 +61,7 @@ export function HealthMark({ of }: { readonly of: UpstreamHealth }) {
 }
 
 export function CheckMark({ passes }: { readonly passes: boolean }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [Icon, color] = looks[passes ? "good" : "failing"];
   return (
     <Group component="span" gap={4} wrap="nowrap" title={passes ? undefined : t.failsMeans}>

@@ -3,13 +3,13 @@ import { useMutation } from "@connectrpc/connect-query";
 import { Select, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
-import { LinkTold } from "./link-told.tsx";
+import { ShownLink } from "./shown-link.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Invite a user",
     email: "E-mail address",
@@ -53,7 +53,7 @@ interface Props {
 }
 
 export function Invite({ opened, onClose, account }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Dialog opened={opened} onClose={onClose} title={t.title}>
       <Invitation onClose={onClose} account={account} />
@@ -64,13 +64,13 @@ export function Invite({ opened, onClose, account }: Props) {
 const hour = 3600;
 
 function Invitation({ onClose, account }: { readonly onClose: () => void; readonly account: string | undefined }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const link = useMutation(OperatorService.method.createLink);
   const form = useForm({
     initialValues: { email: "", account: account ?? "", valid: String(72 * hour) },
     validate: { email: (text) => (text.trim() === "" || /^[^\s@]+@[^\s@]+$/.test(text.trim()) ? null : t.badEmail) },
   });
-  if (link.data) return <LinkTold link={link.data} about={t.told} onClose={onClose} />;
+  if (link.data) return <ShownLink link={link.data} about={t.told} onClose={onClose} />;
   const submit = form.onSubmit(({ email, account, valid }) =>
     link.mutate({
       ...(email.trim() ? { email: email.trim() } : {}),

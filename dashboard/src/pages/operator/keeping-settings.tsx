@@ -1,11 +1,11 @@
 /** The settings of the cache and of retention. */
 import type { DescribeLimitsResponse } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { useMeasures } from "./measures.ts";
 import { Setting, Settings } from "./setting.tsx";
 
-const said = words(
+const said = texts(
   {
     cache: "Memory for cached answers",
     off: "None: no answer is cached",
@@ -31,7 +31,7 @@ const said = words(
 );
 
 export function KeepingSettings({ of }: { readonly of: DescribeLimitsResponse }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const { unit, seconds, bytes } = useMeasures();
   const { cacheMaxBytes, cacheSeconds, cachePriceShare, requestsKeepDays, auditKeepDays } = of;

@@ -3,11 +3,11 @@ import { Code, Table, Text } from "@mantine/core";
 import type { Tier } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { RpcRate } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 
-const said = words(
+const said = texts(
   {
     tiers: "Tiers",
     tier: "Tier",
@@ -35,7 +35,7 @@ const said = words(
 );
 
 export function TierTable({ tiers }: { readonly tiers: readonly Tier[] }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   return (
     <WideTable label={t.tiers} minWidth={520} flush>
@@ -64,7 +64,7 @@ export function TierTable({ tiers }: { readonly tiers: readonly Tier[] }) {
 }
 
 export function RateTable({ rates }: { readonly rates: readonly RpcRate[] }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   if (rates.length === 0) return <Text size="sm">{t.none}</Text>;
   return (

@@ -3,7 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { Alert, Code, Text } from "@mantine/core";
 import { IconFileSettings } from "@tabler/icons-react";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
@@ -12,7 +12,7 @@ import { KeepingSettings } from "./keeping-settings.tsx";
 import { RateTable, TierTable } from "./limit-tables.tsx";
 import { SettingList } from "./setting-list.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Limits",
     about: "What is in force now.",
@@ -44,7 +44,7 @@ const said = words(
 );
 
 export function LimitsPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const limits = useQuery(OperatorService.method.describeLimits, {});
   return (
     <Page title={t.title} about={t.about}>

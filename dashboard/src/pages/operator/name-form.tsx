@@ -1,11 +1,11 @@
 /** Asks for the name of a new or existing account. */
 import { Stack, TextInput } from "@mantine/core";
 import { type ReactNode, useState } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
 
-const said = words(
+const said = texts(
   { name: "Name", hint: "No two accounts have the same name." },
   { name: "名称", hint: "账户的显示名称，不能与其他账户重复。" },
 );
@@ -22,7 +22,7 @@ interface Props {
 }
 
 export function NameForm({ name, action, busy, error, onSubmit, onCancel, children }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [typed, setTyped] = useState(name);
   return (
     <form

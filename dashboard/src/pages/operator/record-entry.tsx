@@ -3,11 +3,11 @@ import { Button, Menu } from "@mantine/core";
 import { IconArrowBackUp, IconChevronDown, IconCoins, IconGift } from "@tabler/icons-react";
 import { useState } from "react";
 import { type Account, EntryKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { EntryForm } from "./entry-form.tsx";
 
-const said = words(
+const said = texts(
   {
     record: "Record",
     recharge: "Recharge",
@@ -35,7 +35,7 @@ const kinds = [
 ] as const;
 
 export function RecordEntry({ account }: { readonly account: Account }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [kind, setKind] = useState<EntryKind>();
   const close = () => setKind(undefined);
   return (

@@ -1,11 +1,11 @@
 /** Removes a user after the address has been typed. */
 import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { ConfirmCall } from "../../parts/confirm-call.tsx";
 import { notify } from "../../parts/notify.ts";
 import { useForgetAnswers } from "./forget.ts";
 
-const said = words(
+const said = texts(
   {
     title: "Remove user",
     what: (email: string) =>
@@ -28,7 +28,7 @@ interface Props {
 }
 
 export function RemoveUser({ user, opened, onClose }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const forget = useForgetAnswers();
   const done = () => {
     notify(t.done(user.email));

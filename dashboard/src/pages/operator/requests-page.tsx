@@ -5,7 +5,7 @@ import { IconActivity } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
 import { AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { PagedList } from "../../parts/paged-list.tsx";
@@ -16,7 +16,7 @@ import type { RequestSearch } from "../../search.ts";
 import { AccountLink } from "./account-link.tsx";
 import { useAllRequests } from "./use-lists.ts";
 
-const said = words(
+const said = texts(
   {
     title: "All requests",
     about: "Requests of all accounts. A key or a model is looked for within one account.",
@@ -38,7 +38,7 @@ const said = words(
 const route = getRouteApi("/signed-in/operator/requests");
 
 export function RequestsPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const catalog = useQuery(AccountService.method.listCatalog, {});

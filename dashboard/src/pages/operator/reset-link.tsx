@@ -2,13 +2,13 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { Stack, Text } from "@mantine/core";
 import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
-import { LinkTold } from "./link-told.tsx";
+import { ShownLink } from "./shown-link.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Password reset link",
     about: (email: string) =>
@@ -31,7 +31,7 @@ interface Props {
 }
 
 export function ResetLink({ user, opened, onClose }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Dialog opened={opened} onClose={onClose} title={t.title}>
       <Making user={user} onClose={onClose} />
@@ -40,10 +40,10 @@ export function ResetLink({ user, opened, onClose }: Props) {
 }
 
 function Making({ user, onClose }: Omit<Props, "opened">) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const link = useMutation(OperatorService.method.createLink);
   const make = () => link.mutate({ userId: user.id });
-  if (link.data) return <LinkTold link={link.data} about={t.told(user.email)} onClose={onClose} />;
+  if (link.data) return <ShownLink link={link.data} about={t.told(user.email)} onClose={onClose} />;
   return (
     <Stack>
       <Text size="sm">{t.about(user.email)}</Text>

@@ -3,9 +3,9 @@ import { CloseButton, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 
-const said = words({ clear: "Clear the search" }, { clear: "清除搜索" });
+const said = texts({ clear: "Clear the search" }, { clear: "清除搜索" });
 
 /** useSearch returns the text to search for, and the field's props. */
 export function useSearch() {
@@ -21,7 +21,7 @@ interface Props {
 }
 
 export function SearchField({ of: { text, setText }, label, hint }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <TextInput
       role="searchbox"

@@ -1,11 +1,11 @@
 /** Limits with a single value. */
 import type { DescribeLimitsResponse } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { useMeasures } from "./measures.ts";
 import { Setting, Settings } from "./setting.tsx";
 
-const said = words(
+const said = texts(
   {
     keys: "API keys of an account",
     body: "Largest request body",
@@ -45,7 +45,7 @@ const said = words(
 );
 
 export function SettingList({ of }: { readonly of: DescribeLimitsResponse }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const { unit, seconds, bytes } = useMeasures();
   const registration = { open: t.open, invitation: t.invitation, closed: t.closed }[of.registration];

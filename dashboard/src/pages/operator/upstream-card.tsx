@@ -4,13 +4,13 @@ import { IconZzz } from "@tabler/icons-react";
 import type { ComponentType } from "react";
 import type { Upstream } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
 import { CheckMark, HealthMark } from "./health-mark.tsx";
 
-const said = words(
+const said = texts(
   {
     inside: "In the gateway itself",
     attempts: "Attempts",
@@ -46,7 +46,7 @@ const said = words(
 );
 
 export function UpstreamCard({ of }: { readonly of: Upstream }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const { name, kind, baseUrl, health, attempts, failures, models, lastFailure, lastFailureAt, resting } = of;
   const { running, queued, maxConcurrent, passesChecks } = of;
@@ -107,7 +107,7 @@ interface NamesProps {
 
 /** Names lists models' names below a title. */
 function Names({ of, title, icon: Icon }: NamesProps) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <div>
       <Group gap={4} mb={4} wrap="nowrap">

@@ -3,13 +3,13 @@ import { useQuery } from "@connectrpc/connect-query";
 import { SimpleGrid } from "@mantine/core";
 import { IconCloud } from "@tabler/icons-react";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { UpstreamCard } from "./upstream-card.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Upstreams",
     about: "The servers of the models, and their health in the last 15 minutes as this process has observed it.",
@@ -25,7 +25,7 @@ const said = words(
 );
 
 export function UpstreamsPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   // Refetches only while the window is visible.
   const upstreams = useQuery(OperatorService.method.listUpstreams, {}, { refetchInterval: 5_000 });
   return (

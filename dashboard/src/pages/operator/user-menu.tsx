@@ -10,13 +10,13 @@ import {
 } from "@tabler/icons-react";
 import { useState } from "react";
 import type { User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { ChangeOperator } from "./change-operator.tsx";
 import { RemoveSecondFactor } from "./remove-second-factor.tsx";
 import { RemoveUser } from "./remove-user.tsx";
 import { ResetLink } from "./reset-link.tsx";
 
-const said = words(
+const said = texts(
   {
     actions: (email: string) => `Actions for ${email}`,
     reset: "Password reset link",
@@ -36,7 +36,7 @@ const said = words(
 );
 
 export function UserMenu({ user }: { readonly user: User }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [open, setOpen] = useState<"reset" | "factor" | "operator" | "remove">();
   const close = () => setOpen(undefined);
   return (

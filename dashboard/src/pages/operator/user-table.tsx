@@ -1,14 +1,14 @@
 /** Users, one a row, with their actions. */
 import { Table } from "@mantine/core";
 import type { User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { UserMenu } from "./user-menu.tsx";
 
-const said = words(
+const said = texts(
   {
     users: "Users",
     email: "E-mail address",
@@ -45,7 +45,7 @@ interface Props {
 }
 
 export function UserTable({ users, withAccount }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <WideTable label={t.users} minWidth={withAccount ? 860 : 720} flush={!withAccount}>
       <Table.Thead>

@@ -2,7 +2,7 @@
 import { Button, Paper, Stack } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconUserPlus, IconUsers } from "@tabler/icons-react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { PagedList } from "../../parts/paged-list.tsx";
@@ -11,7 +11,7 @@ import { SearchField, useSearch } from "./search-field.tsx";
 import { useUsers } from "./use-lists.ts";
 import { UserTable } from "./user-table.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Users",
     about: "Who may sign in to the dashboard, each for one account.",
@@ -33,7 +33,7 @@ const said = words(
 );
 
 export function UsersPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { search, field } = useSearch();
   const [inviting, invite] = useDisclosure();
   const users = useUsers(search);

@@ -2,11 +2,11 @@
 import { Progress, SimpleGrid } from "@mantine/core";
 import type { GetAccountResponse } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Figure, Note } from "../../parts/figure.tsx";
 import { shareOf } from "./split.ts";
 
-const said = words(
+const said = texts(
   {
     balance: "Balance",
     held: (amount: string) => `${amount} held by running calls`,
@@ -48,7 +48,7 @@ interface Props {
 }
 
 export function AccountCards({ of: { account, requestsRemaining }, spent, span }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   if (!account) return null;
   const { balance, held, postpaid, tier, nextTier, recharged } = account;

@@ -3,10 +3,10 @@ import { Anchor, Box, Button, Group, Stack, Text, ThemeIcon } from "@mantine/cor
 import { IconCheck } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Section } from "../../parts/section.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "First steps",
     create: "Create a key",
@@ -48,7 +48,7 @@ interface Props {
 }
 
 export function FirstSteps({ hasKey, hasCredit }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Section title={t.title}>
       <Stack component="ol" gap="lg" m={0} p={0}>

@@ -7,7 +7,7 @@ import { useState } from "react";
 import { type Account, AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Page } from "../../parts/page.tsx";
 import { AccountCards } from "./account-cards.tsx";
@@ -17,7 +17,7 @@ import { split } from "./split.ts";
 import { TopTable } from "./top-table.tsx";
 import { UsageChart } from "./usage-chart.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Overview",
     usage: "Usage",
@@ -64,7 +64,7 @@ const refreshMs = 30_000;
 const often = { refetchInterval: refreshMs };
 
 export function OverviewPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [spanName, setSpanName] = useState<SpanName>("week");
   const [by, setBy] = useState<"model" | "keyId">("model");
   const [now, setNow] = useState(Date.now);

@@ -2,12 +2,12 @@
 import { Anchor, Group, Progress, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Section } from "../../parts/section.tsx";
 import type { RequestSearch } from "../../search.ts";
 import { type Split, shareOf } from "./split.ts";
 
-const said = words(
+const said = texts(
   {
     requests: "Requests",
     count: (count: string) => `${count} requests`,
@@ -37,7 +37,7 @@ interface Props {
 }
 
 export function TopTable({ title, column, of, nameOf, searchOf }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   return (
     <Section title={title}>

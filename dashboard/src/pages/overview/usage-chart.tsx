@@ -5,13 +5,13 @@
 import { Box, Group, Paper, Skeleton, Text, Title, VisuallyHidden } from "@mantine/core";
 import { lazy, Suspense } from "react";
 import { useFormat } from "../../language/format.ts";
-import { useLanguage, useWords, words } from "../../language/language.tsx";
+import { texts, useLanguage, useTexts } from "../../language/language.tsx";
 import { bucketWriter, type SpanName, spans } from "./span.ts";
 import { type Measure, type Part, type Split, total } from "./split.ts";
 
 const Bars = lazy(async () => ({ default: (await import("./bars.tsx")).Bars }));
 
-const said = words({ time: "Time", total: "Total", others: "Others" }, { time: "时间", total: "合计", others: "其他" });
+const said = texts({ time: "Time", total: "Total", others: "Others" }, { time: "时间", total: "合计", others: "其他" });
 
 /** shownParts is the number of separate series; the rest is summed as one. */
 const shownParts = 5;
@@ -27,7 +27,7 @@ interface Props {
 }
 
 export function UsageChart({ title, of, measure, span, nameOf }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const { language } = useLanguage();
   const when = bucketWriter(spans[span], language);

@@ -1,11 +1,11 @@
 /** Shows why a model call was refused, and what to do about it. */
 import { Anchor, Group, Stack } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Reason, refusalOf } from "../../refusal.ts";
 
-const said = words(
+const said = texts(
   { recharge: "Recharge the account", keys: "See the key and its limits", models: "See the models" },
   { recharge: "为账户充值", keys: "查看密钥及其限制", models: "查看模型" },
 );
@@ -27,7 +27,7 @@ interface Props {
 }
 
 export function CallFailure({ error, retry }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const offered = doors[refusalOf(error).reason] ?? [];
   return (
     <Stack gap="xs">

@@ -1,11 +1,11 @@
 /** The settings of the chat: instructions, sampling, output limit, tools. */
 import { Button, Group, NumberInput, Paper, Stack, Switch, Textarea, Title } from "@mantine/core";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import type { ChatSettings } from "./conversation.ts";
 import classes from "./playground.module.css";
 import { exampleTools, readTools } from "./tools.ts";
 
-const said = words(
+const said = texts(
   {
     settings: "Settings",
     system: "System prompt",
@@ -68,7 +68,7 @@ interface Props {
 }
 
 export function ChatSettingsForm({ values, onChange }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const change = (changed: Partial<SettingValues>) => onChange({ ...values, ...changed });
   return (
     <Paper withBorder p="md" component="section" aria-label={t.settings}>
@@ -108,7 +108,7 @@ export function ChatSettingsForm({ values, onChange }: Props) {
 }
 
 function ToolEditor({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <>
       <Textarea

@@ -2,7 +2,7 @@
 import { Box, Button, Group, Paper, Text, VisuallyHidden } from "@mantine/core";
 import { IconRefresh, IconTrash } from "@tabler/icons-react";
 import { type ReactNode, useRef, useState } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { ChatSettingsForm, settingsOf, unset } from "./chat-settings.tsx";
 import { Composer } from "./composer.tsx";
 import { openCalls, type Turn } from "./conversation.ts";
@@ -11,7 +11,7 @@ import classes from "./playground.module.css";
 import { ToolResults } from "./tool-results.tsx";
 import { useChat } from "./use-chat.ts";
 
-const said = words(
+const said = texts(
   {
     retry: "Retry",
     clear: "Clear",
@@ -34,7 +34,7 @@ interface Props {
 }
 
 export function Chat({ keyId, model }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [values, setValues] = useState(unset);
   const settings = settingsOf(values);
   const { turns, isComing, send, answerCalls, retry, stop, clear } = useChat({ keyId, model, settings });
@@ -84,7 +84,7 @@ function Small({ icon, says, on }: { readonly icon: ReactNode; readonly says: st
 
 /** Announcement reads an answer out to screen readers when it is complete, not part by part. */
 function Announcement({ turn }: { readonly turn: Turn | undefined }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <VisuallyHidden role="status" aria-live="polite">
       <Text>{turn?.by === "model" && announced(turn, t)}</Text>
@@ -94,7 +94,7 @@ function Announcement({ turn }: { readonly turn: Turn | undefined }) {
 
 function announced(
   answer: Extract<Turn, { by: "model" }>,
-  t: ReturnType<typeof useWords<(typeof said)["en"]>>,
+  t: ReturnType<typeof useTexts<(typeof said)["en"]>>,
 ): string {
   if (answer.state === "coming") return "";
   if (answer.state === "failed") return t.failed;

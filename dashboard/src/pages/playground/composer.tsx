@@ -2,9 +2,9 @@
 import { Button, Group, Textarea } from "@mantine/core";
 import { IconPlayerStopFilled, IconSend } from "@tabler/icons-react";
 import { type KeyboardEvent, type ReactNode, type RefObject, useState } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 
-const said = words(
+const said = texts(
   {
     message: "Message",
     hint: "Write a message",
@@ -34,7 +34,7 @@ interface Props {
 }
 
 export function Composer({ onSend, onStop, isComing, waits, field, children }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [text, setText] = useState("");
   const maySend = !isComing && !waits && text.trim() !== "";
   const send = () => {

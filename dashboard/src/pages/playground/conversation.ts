@@ -72,10 +72,10 @@ type Request = MessageInitShape<typeof CreateChatCompletionRequestSchema>;
 /** requestOf returns the request that continues the conversation. */
 export function requestOf(model: string, turns: readonly Turn[], settings: ChatSettings): Request {
   const { system, temperature, maxTokens, tools } = settings;
-  const told = turns.map(messageOf).filter((message) => message !== undefined);
+  const conversation = turns.map(messageOf).filter((message) => message !== undefined);
   return {
     model,
-    messages: [...(system.trim() ? [said(Role.SYSTEM, system)] : []), ...told],
+    messages: [...(system.trim() ? [said(Role.SYSTEM, system)] : []), ...conversation],
     streamOptions: { includeUsage: true },
     ...(temperature === undefined ? {} : { temperature }),
     ...(maxTokens === undefined ? {} : { maxTokens }),

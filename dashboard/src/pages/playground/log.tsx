@@ -1,13 +1,13 @@
 /** The conversation so far. It scrolls to its end unless the reader has scrolled up. */
 import { IconMessageCircle } from "@tabler/icons-react";
 import { type UIEvent, useEffect, useRef } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import type { Turn } from "./conversation.ts";
 import classes from "./playground.module.css";
 import { TurnView } from "./turn-view.tsx";
 
-const said = words(
+const said = texts(
   {
     conversation: "Conversation",
     begin: "Say something to the model",
@@ -21,7 +21,7 @@ const said = words(
 );
 
 export function Log({ turns, retry }: { readonly turns: readonly Turn[]; readonly retry: (() => void) | undefined }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const box = useRef<HTMLElement>(null);
   const isAtEnd = useRef(true);
   const top = useRef(0);

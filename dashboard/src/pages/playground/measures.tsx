@@ -2,10 +2,10 @@
 import { Anchor, Group, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { readAmount } from "../../parts/amount.ts";
 
-const said = words(
+const said = texts(
   {
     tokens: (input: string, output: string) => `${input} tokens in, ${output} out`,
     cost: (amount: string) => `Cost ${amount}`,
@@ -33,7 +33,7 @@ export interface Measured {
 }
 
 export function Measures({ of }: { readonly of: Measured }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const { inputTokens, outputTokens, firstTokenMs, firstSoundMs, requestId } = of;
   const cost = of.cost === undefined ? undefined : readAmount(of.cost);

@@ -10,14 +10,14 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { AccountService, type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { type ApiKey, KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Chat } from "./chat.tsx";
 import { Speech } from "./speech.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Playground",
     about:
@@ -50,7 +50,7 @@ const said = words(
 );
 
 export function PlaygroundPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const keys = useQuery(KeyService.method.listKeys, {});
   const catalog = useQuery(AccountService.method.listCatalog, {});
   return (
@@ -80,7 +80,7 @@ interface Props {
 }
 
 function Trial({ keys, models }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { model: sought } = useSearch({ from: "/signed-in/playground" });
   const navigate = useNavigate();
   const [keyId, setKeyId] = useState<string>();

@@ -3,14 +3,14 @@ import { Autocomplete, Button, Group, NumberInput, Paper, Select, Stack, Text, T
 import { IconPlayerStopFilled, IconVolume } from "@tabler/icons-react";
 import { useState } from "react";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { CallFailure } from "./call-failure.tsx";
 import classes from "./playground.module.css";
 import { type Format, formatNames } from "./sound.ts";
 import { SpokenView } from "./spoken-view.tsx";
 import { useSpeech } from "./use-speech.ts";
 
-const said = words(
+const said = texts(
   {
     text: "Text",
     textHint: "What to speak",
@@ -50,7 +50,7 @@ interface Props {
 }
 
 export function Speech({ keyId, model }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const { speak, bytes, stop } = useSpeech();
   const [input, setInput] = useState("");

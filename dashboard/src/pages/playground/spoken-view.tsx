@@ -2,12 +2,12 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Measures } from "./measures.tsx";
 import classes from "./playground.module.css";
 import type { Spoken } from "./use-speech.ts";
 
-const said = words(
+const said = texts(
   {
     sound: "The spoken text",
     download: (name: string) => `Download ${name}`,
@@ -21,7 +21,7 @@ const said = words(
 );
 
 export function SpokenView({ spoken: { sound, measured } }: { readonly spoken: Spoken }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const playable = useAddress(sound.playable);
   const file = useAddress(sound.file);
   const [failed, setFailed] = useState<string>();

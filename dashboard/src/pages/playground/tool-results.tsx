@@ -1,10 +1,10 @@
 /** Asks for the results of the model's tool calls, so that it can continue. */
 import { Button, Group, Stack, Textarea } from "@mantine/core";
 import { useState } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import type { Call } from "./conversation.ts";
 
-const said = words(
+const said = texts(
   {
     result: (name: string) => `Result of ${name}`,
     hint: "What the tool answers, as text or JSON",
@@ -23,7 +23,7 @@ interface Props {
 }
 
 export function ToolResults({ calls, onResults }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [texts, setTexts] = useState<readonly string[]>(calls.map(() => ""));
   return (
     <form

@@ -1,13 +1,13 @@
 /** One turn of the conversation. Texts of models and people are shown as plain text with their line breaks. */
 import { Box, Code, Loader, Stack, Text } from "@mantine/core";
 import { memo } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { CallFailure } from "./call-failure.tsx";
 import type { Answer, Call, Turn } from "./conversation.ts";
 import { Measures } from "./measures.tsx";
 import classes from "./playground.module.css";
 
-const said = words(
+const said = texts(
   {
     person: "You",
     model: "Model",
@@ -37,7 +37,7 @@ interface Props {
 }
 
 export const TurnView = memo(function TurnView({ turn, retry }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const by = turn.by === "tool" ? t.tool(turn.call.name) : t[turn.by];
   return (
     <Box component="article" className={turn.by === "model" ? undefined : classes.mine} aria-label={by}>
@@ -56,7 +56,7 @@ export const TurnView = memo(function TurnView({ turn, retry }: Props) {
 });
 
 function Said({ answer, retry }: { readonly answer: Answer; readonly retry: (() => void) | undefined }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { text, reasoning, calls, state, error } = answer;
   const isEmpty = text === "" && calls.length === 0;
   return (
@@ -96,7 +96,7 @@ function Said({ answer, retry }: { readonly answer: Answer; readonly retry: (() 
 }
 
 function Called({ call }: { readonly call: Call }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Box>
       <Text size="sm" fw={500} mb={4}>

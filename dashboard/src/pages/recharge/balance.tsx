@@ -2,10 +2,10 @@
 import { Group, Stack, Text } from "@mantine/core";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Section } from "../../parts/section.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Balance",
     held: "Held by running calls",
@@ -21,7 +21,7 @@ const said = words(
 );
 
 export function Balance({ of: { balance, held, recharged, postpaid } }: { readonly of: Account }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   return (
     <Section title={t.title}>

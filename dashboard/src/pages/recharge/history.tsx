@@ -4,14 +4,14 @@ import { Switch } from "@mantine/core";
 import { IconReceipt } from "@tabler/icons-react";
 import { useState } from "react";
 import { AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { EntryList, withoutCharges } from "../../parts/entry-list.tsx";
 import { fromTheTop, paged } from "../../parts/paged.ts";
 import { PagedList } from "../../parts/paged-list.tsx";
 import { Section } from "../../parts/section.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "History",
     charges: "Show charges",
@@ -27,7 +27,7 @@ const said = words(
 );
 
 export function History() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [charges, setCharges] = useState(false);
   const entries = useInfiniteQuery(
     AccountService.method.listLedger,

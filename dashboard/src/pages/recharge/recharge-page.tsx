@@ -2,7 +2,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { SimpleGrid, Stack } from "@mantine/core";
 import { AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Balance } from "./balance.tsx";
@@ -10,7 +10,7 @@ import { History } from "./history.tsx";
 import { Redeem } from "./redeem.tsx";
 import { Tiers } from "./tiers.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Recharge",
     about: "Calls are paid from the balance. Recharging raises the tier, which allows more calls a minute.",
@@ -19,7 +19,7 @@ const said = words(
 );
 
 export function RechargePage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const account = useQuery(AccountService.method.getAccount, {});
   return (
     <Page title={t.title} about={t.about}>

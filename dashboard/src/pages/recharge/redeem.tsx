@@ -6,11 +6,11 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Account, AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Section } from "../../parts/section.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Redeem a code",
     about: "Upper or lower case, spaces and hyphens do not matter. Each code is worth its amount once.",
@@ -42,7 +42,7 @@ interface Claimed {
 }
 
 export function Redeem({ account }: { readonly account: Account }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const client = useQueryClient();
   const [code, setCode] = useState("");

@@ -2,11 +2,11 @@
 import { Badge, Group, Table, Text } from "@mantine/core";
 import type { GetAccountResponse, Tier } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Section } from "../../parts/section.tsx";
 import { WideTable } from "../../parts/wide-table.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Tiers",
     all: "All tiers",
@@ -36,7 +36,7 @@ const said = words(
 );
 
 export function Tiers({ of: { tiers, account } }: { readonly of: GetAccountResponse }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const recharged = account?.recharged ?? 0n;
   const isCurrent = (tier: Tier) => tier.name === account?.tier?.name;

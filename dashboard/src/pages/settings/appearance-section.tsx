@@ -1,9 +1,9 @@
 /** The pages' theme and language in this browser: light, dark, or the system's choice. */
 import { Group, type MantineColorScheme, SegmentedControl, Stack, Text, useMantineColorScheme } from "@mantine/core";
-import { type Language, languages, useLanguage, useWords, words } from "../../language/language.tsx";
+import { type Language, languages, texts, useLanguage, useTexts } from "../../language/language.tsx";
 import { Section } from "../../parts/section.tsx";
 
-const said = words(
+const said = texts(
   { title: "Appearance", theme: "Theme", auto: "System", light: "Light", dark: "Dark", language: "Language" },
   { title: "外观", theme: "主题", auto: "跟随系统", light: "浅色", dark: "深色", language: "语言" },
 );
@@ -11,7 +11,7 @@ const said = words(
 const themes: readonly MantineColorScheme[] = ["auto", "light", "dark"];
 
 export function AppearanceSection() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { language, speak } = useLanguage();
   return (

@@ -3,7 +3,7 @@ import { useMutation } from "@connectrpc/connect-query";
 import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
@@ -12,7 +12,7 @@ import { Password } from "../../parts/password.tsx";
 import { Reason, refusalOf } from "../../refusal.ts";
 import { useForgetUser } from "./forget.ts";
 
-const said = words(
+const said = texts(
   {
     title: "Turn off the second factor",
     about: "Your password alone then signs you in, and your recovery codes stop working.",
@@ -35,7 +35,7 @@ interface Props {
 }
 
 export function DisableSecondFactor({ opened, onClose }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Dialog opened={opened} onClose={onClose} title={t.title}>
       <Question onClose={onClose} />
@@ -44,7 +44,7 @@ export function DisableSecondFactor({ opened, onClose }: Props) {
 }
 
 function Question({ onClose }: { readonly onClose: () => void }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const forgetUser = useForgetUser();
   const [password, setPassword] = useState("");
   const disable = useMutation(SessionService.method.disableSecondFactor, {

@@ -3,7 +3,7 @@ import { useMutation } from "@connectrpc/connect-query";
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useEffect } from "react";
 import { SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Waiting } from "../../parts/answer.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -11,7 +11,7 @@ import { ShownOnce } from "../../parts/shown-once.tsx";
 import { useForgetUser } from "./forget.ts";
 import { ScanStep } from "./scan-step.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Turn on the second factor",
     recovery: "Keep your recovery codes",
@@ -32,7 +32,7 @@ interface Props {
 }
 
 export function EnableSecondFactor({ opened, onClose }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const forgetUser = useForgetUser();
   const begin = useMutation(SessionService.method.beginSecondFactor);
   const enable = useMutation(SessionService.method.enableSecondFactor);

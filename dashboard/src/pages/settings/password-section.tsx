@@ -3,7 +3,7 @@ import { useMutation } from "@connectrpc/connect-query";
 import { Button, Group, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { notify } from "../../parts/notify.ts";
 import { Password, useNewPasswordCheck } from "../../parts/password.tsx";
@@ -12,7 +12,7 @@ import { Reason, refusalOf } from "../../refusal.ts";
 import { useUser } from "../../session.tsx";
 import { useForgetSessions } from "./forget.ts";
 
-const said = words(
+const said = texts(
   {
     title: "Password",
     about: "Changing it ends all your other sessions.",
@@ -36,7 +36,7 @@ const said = words(
 );
 
 export function PasswordSection() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const user = useUser();
   const checkPassword = useNewPasswordCheck();
   const forgetSessions = useForgetSessions();

@@ -1,12 +1,12 @@
 /** The signed-in user: e-mail address, account, rights. */
 import { SimpleGrid } from "@mantine/core";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Section } from "../../parts/section.tsx";
 import { useUser } from "../../session.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Profile",
     email: "E-mail address",
@@ -28,7 +28,7 @@ const said = words(
 );
 
 export function ProfileSection() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const user = useUser();
   return (
     <Section title={t.title}>

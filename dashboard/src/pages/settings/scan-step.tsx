@@ -1,7 +1,7 @@
 /** The QR code for the authenticator app, the secret for typing, and the field for the app's code. */
 import { Center, Code, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Copy } from "../../parts/copy.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
@@ -9,7 +9,7 @@ import { Password } from "../../parts/password.tsx";
 import { Reason, refusalOf } from "../../refusal.ts";
 import { QrPicture } from "./qr-picture.tsx";
 
-const said = words(
+const said = texts(
   {
     scan: "Scan the picture with your authenticator app.",
     picture: "QR code for the authenticator app",
@@ -45,7 +45,7 @@ interface Props {
 }
 
 export function ScanStep({ secret, uri, busy, error, onSubmit, onCancel }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [code, setCode] = useState("");
   const [password, setPassword] = useState("");
   const refusal = error == null ? undefined : refusalOf(error);

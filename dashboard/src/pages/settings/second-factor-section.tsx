@@ -2,13 +2,13 @@
 import { Button, Group, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconShieldCheck, IconShieldOff } from "@tabler/icons-react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Section } from "../../parts/section.tsx";
 import { useUser } from "../../session.tsx";
 import { DisableSecondFactor } from "./disable-second-factor.tsx";
 import { EnableSecondFactor } from "./enable-second-factor.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Second factor",
     about: "With it, signing in takes a code from an authenticator app besides the password.",
@@ -28,7 +28,7 @@ const said = words(
 );
 
 export function SecondFactorSection() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { secondFactor } = useUser();
   const [enabling, enable] = useDisclosure();
   const [disabling, disable] = useDisclosure();

@@ -1,12 +1,12 @@
 /** Sessions with their browser, address and time. */
 import { Badge, Button, Group, Text } from "@mantine/core";
 import type { Session } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { nameBrowser } from "./browser.ts";
 import classes from "./session-list.module.css";
 
-const said = words(
+const said = texts(
   {
     sessions: "Your sessions",
     began: "Began",
@@ -35,7 +35,7 @@ interface Props {
 }
 
 export function SessionList({ sessions, ending, onEnd }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const row = ({ id, userAgent, address, createdAt, lastSeenAt, current }: Session) => {
     const browser = nameBrowser(userAgent) || t.unknown;
     return (

@@ -3,7 +3,7 @@ import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -12,7 +12,7 @@ import { Section } from "../../parts/section.tsx";
 import { useForgetSessions } from "./forget.ts";
 import { SessionList } from "./session-list.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Sessions",
     about: "Where you are signed in. A session ends after 7 days without use, and after 30 days at the latest.",
@@ -30,7 +30,7 @@ const said = words(
 );
 
 export function SessionsSection() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const forget = useForgetSessions();
   const [asking, ask] = useDisclosure();
   const sessions = useQuery(SessionService.method.listSessions, {});

@@ -1,10 +1,10 @@
 /** The second step of the sign-in: the code of the authenticator app, or a recovery code instead. */
 import { Anchor, Button, Group, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Refused } from "./refused.tsx";
 
-const said = words(
+const said = texts(
   {
     code: "Code",
     codeHint: "The six digits that your authenticator app shows",
@@ -40,7 +40,7 @@ interface Props {
 const focus = (field: HTMLInputElement | null) => field?.focus();
 
 export function CodeForm({ busy, error, onSubmit, onBack }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const [recovery, setRecovery] = useState(false);
   const [code, setCode] = useState("");
   const change = () => {

@@ -1,11 +1,11 @@
 /** The form of a new user: e-mail address, account name, password. Values set by the link cannot be changed. */
 import { Button, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Password, useNewPasswordCheck } from "../../parts/password.tsx";
 import { Refused } from "./refused.tsx";
 
-const said = words(
+const said = texts(
   {
     email: "E-mail address",
     fixed: "The invitation is for this address",
@@ -44,7 +44,7 @@ interface Props {
 }
 
 export function NewUserForm({ email, accountName, action, busy, error, onSubmit }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const checkPassword = useNewPasswordCheck();
   const form = useForm({
     initialValues: { email: email ?? "", accountName: accountName ?? "", password: "" },

@@ -4,13 +4,13 @@ import { IconLinkOff } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { DescribeLinkResponse, LinkKind } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Reason, refusalOf } from "../../refusal.ts";
 import type { useLink } from "./link.ts";
 
-const said = words(
+const said = texts(
   {
     bad: "This link does not work",
     why: "It was used before, has expired, or is not complete. Ask the operator of the gateway for a new one.",
@@ -36,7 +36,7 @@ interface Props {
 }
 
 export function OpenLink({ link: { secret, description }, kind, children }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   if (!secret) return <NoLink title={t.none}>{t.open}</NoLink>;
   if (description.error && refusalOf(description.error).reason === Reason.LINK_INVALID) {
     return <NoLink title={t.bad}>{t.why}</NoLink>;
@@ -60,7 +60,7 @@ export function OpenLink({ link: { secret, description }, kind, children }: Prop
 }
 
 export function NoLink({ title, children }: { readonly title: string; readonly children: ReactNode }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   return (
     <Stack>
       <Alert color="gray" icon={<IconLinkOff aria-hidden />} title={title} role="alert">

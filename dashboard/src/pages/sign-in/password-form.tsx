@@ -1,11 +1,11 @@
 /** The first step of the sign-in. */
 import { Button, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Password } from "../../parts/password.tsx";
 import { Refused } from "./refused.tsx";
 
-const said = words(
+const said = texts(
   {
     email: "E-mail address",
     noEmail: "Enter your e-mail address",
@@ -27,7 +27,7 @@ interface Props {
 }
 
 export function PasswordForm({ busy, error, onSubmit }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const form = useForm({
     initialValues: { email: "", password: "" },
     validate: {

@@ -1,7 +1,7 @@
 /** Shows above a form why it was refused. */
 import { Alert } from "@mantine/core";
 import { IconAlertCircle } from "@tabler/icons-react";
-import { useReasonWords } from "../../parts/failure.tsx";
+import { useReasonMessage } from "../../parts/failure.tsx";
 import { Reason, refusalOf } from "../../refusal.ts";
 
 interface Props {
@@ -11,7 +11,7 @@ interface Props {
 }
 
 export function Refused({ error, wrong }: Props) {
-  const tell = useReasonWords();
+  const tell = useReasonMessage();
   if (error == null) return null;
   const refusal = refusalOf(error);
   return (

@@ -4,14 +4,14 @@ import { Anchor, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { LinkKind, SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
 import { BareFrame } from "../../frame/bare-frame.tsx";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Waiting } from "../../parts/answer.tsx";
 import { Registration, useSession } from "../../session.tsx";
 import { useLink } from "./link.ts";
 import { type NewUser, NewUserForm } from "./new-user-form.tsx";
 import { NoLink, OpenLink } from "./open-link.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Create your account",
     action: "Register",
@@ -35,7 +35,7 @@ const said = words(
 );
 
 export function RegisterPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const link = useLink();
   const { refresh, registration } = useSession();
   const navigate = useNavigate();

@@ -6,14 +6,14 @@ import { IconCheck } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { LinkKind, SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
 import { BareFrame } from "../../frame/bare-frame.tsx";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Password, useNewPasswordCheck } from "../../parts/password.tsx";
 import { useSession } from "../../session.tsx";
 import { useLink } from "./link.ts";
 import { OpenLink } from "./open-link.tsx";
 import { Refused } from "./refused.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Set a new password",
     about: "This signs you out everywhere.",
@@ -35,7 +35,7 @@ const said = words(
 );
 
 export function ResetPasswordPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const link = useLink();
   const { refresh } = useSession();
   const reset = useMutation(SessionService.method.resetPassword, {

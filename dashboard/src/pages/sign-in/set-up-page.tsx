@@ -3,14 +3,14 @@ import { useMutation } from "@connectrpc/connect-query";
 import { useNavigate } from "@tanstack/react-router";
 import { LinkKind, SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
 import { BareFrame } from "../../frame/bare-frame.tsx";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Waiting } from "../../parts/answer.tsx";
 import { useSession } from "../../session.tsx";
 import { useLink } from "./link.ts";
 import { NewUserForm } from "./new-user-form.tsx";
 import { OpenLink } from "./open-link.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Set up the gateway",
     about: "Create the first user, who operates the gateway and gets an account of their own.",
@@ -20,7 +20,7 @@ const said = words(
 );
 
 export function SetUpPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const link = useLink();
   const { refresh } = useSession();
   const navigate = useNavigate();

@@ -6,14 +6,14 @@ import { getRouteApi, Link, Navigate } from "@tanstack/react-router";
 import { memo, useState } from "react";
 import { SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
 import { BareFrame } from "../../frame/bare-frame.tsx";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Reason, refusalOf } from "../../refusal.ts";
 import { Registration, useSession } from "../../session.tsx";
 import { CodeForm } from "./code-form.tsx";
 import { readDestination } from "./destination.ts";
 import { type Credentials, PasswordForm } from "./password-form.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Sign in",
     second: "Second step",
@@ -39,7 +39,7 @@ const said = words(
 const route = getRouteApi("/sign-in");
 
 export function SignInPage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const { to } = route.useSearch();
   const { user, awaitsSetUp, registration, refresh } = useSession();
   const [known, setKnown] = useState<Credentials>();

@@ -4,12 +4,12 @@ import { IconPlayerTrackNext } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { type FailedAttempt, Outcome, type Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { OutcomeMark } from "../../parts/outcome.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 
-const said = words(
+const said = texts(
   {
     asked: "Upstreams that were asked",
     upstream: "Upstream",
@@ -33,7 +33,7 @@ const said = words(
 );
 
 export function AttemptTable({ request }: { readonly request: Request }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const { model, upstream, firstByteMs, durationMs, tried } = request;
   // If all attempts were of one model, it is shown above.
@@ -93,7 +93,7 @@ function Failed({ of }: { readonly of: FailedAttempt }) {
 }
 
 function Overtaken({ of }: { readonly of: FailedAttempt }) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   return (
     <>

@@ -7,14 +7,14 @@ import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { download } from "../../parts/download.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { notify } from "../../parts/notify.ts";
 import type { RequestSearch } from "../../search.ts";
 import { exportRequests } from "./export-requests.ts";
 
-const said = words(
+const said = texts(
   {
     export: "Export CSV",
     cancel: "Cancel export",
@@ -30,7 +30,7 @@ const said = words(
 );
 
 export function useExport(search: RequestSearch) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const transport = useTransport();
   const [rows, setRows] = useState(0);
@@ -61,7 +61,7 @@ export function useExport(search: RequestSearch) {
 type Export = ReturnType<typeof useExport>;
 
 export function ExportButton({ run, rows, cancel }: Export) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   if (run.isPending) {
     return (

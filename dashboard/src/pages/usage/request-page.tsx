@@ -9,7 +9,7 @@ import { KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { type Request, UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { PageMissing } from "../../frame/page-states.tsx";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Copy } from "../../parts/copy.tsx";
 import { Fact } from "../../parts/fact.tsx";
@@ -20,7 +20,7 @@ import { Reason, refusalOf } from "../../refusal.ts";
 import { AttemptTable } from "./attempt-table.tsx";
 import { UsageTable } from "./usage-table.tsx";
 
-const said = words(
+const said = texts(
   {
     title: "Request",
     usage: "Usage",
@@ -91,7 +91,7 @@ interface Props {
 
 /** OneRequest shows one call on a page of its own: of the account, or of any account for the operator. */
 export function OneRequest({ id, asked, back, nameOf, account }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   if (asked.error && refusalOf(asked.error).reason === Reason.RESOURCE_NOT_FOUND) return <PageMissing />;
   return (
     <>
@@ -112,15 +112,15 @@ export function OneRequest({ id, asked, back, nameOf, account }: Props) {
         }
       >
         <Answer of={asked} lines={8}>
-          {({ request }) => request && <Told request={request} nameOf={nameOf} account={account} />}
+          {({ request }) => request && <RequestFacts request={request} nameOf={nameOf} account={account} />}
         </Answer>
       </Page>
     </>
   );
 }
 
-function Told({ request, nameOf, account }: Pick<Props, "nameOf" | "account"> & { readonly request: Request }) {
-  const t = useWords(said);
+function RequestFacts({ request, nameOf, account }: Pick<Props, "nameOf" | "account"> & { readonly request: Request }) {
+  const t = useTexts(said);
   const format = useFormat();
   const meaning = useOutcomeMeaning(request);
   const { model, upstream, operation, keyId, cost, waived, createdAt, firstByteMs, durationMs } = request;

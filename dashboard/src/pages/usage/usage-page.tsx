@@ -7,7 +7,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Waiting } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -19,7 +19,7 @@ import type { RequestSearch } from "../../search.ts";
 import { ExportButton, ExportFailure, useExport } from "./export-button.tsx";
 import { useRequests, useRunning } from "./use-requests.ts";
 
-const said = words(
+const said = texts(
   {
     title: "Usage",
     about: "Every request of your account, with what it used and cost. Prompts and answers are never kept.",
@@ -45,7 +45,7 @@ const said = words(
 );
 
 export function UsagePage() {
-  const t = useWords(said);
+  const t = useTexts(said);
   const search = useSearch({ from: "/signed-in/usage" });
   const navigate = useNavigate();
   const [live, setLive] = useState(true);
@@ -107,7 +107,7 @@ function Calls({ search, live, keyNames, onClear }: CallsProps) {
 }
 
 function Nothing({ search, onClear }: Pick<CallsProps, "search" | "onClear">) {
-  const t = useWords(said);
+  const t = useTexts(said);
   if (Object.keys(search).length > 0) {
     const action = (
       <Button variant="default" onClick={onClear}>

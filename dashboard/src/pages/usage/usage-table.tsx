@@ -2,9 +2,9 @@
 import { Table, Text } from "@mantine/core";
 import type { Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 
-const said = words(
+const said = texts(
   {
     part: "Part",
     count: "Count",
@@ -49,7 +49,7 @@ interface Props {
 }
 
 export function UsageTable({ request: { usage, estimated }, label }: Props) {
-  const t = useWords(said);
+  const t = useTexts(said);
   const format = useFormat();
   const rows = [
     [t.input, t.inputIs, usage?.inputTokens],

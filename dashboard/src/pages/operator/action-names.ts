@@ -1,7 +1,7 @@
 /** The names of audit events in plain language, by RPC. */
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 
-const said = words(
+const said = texts(
   {
     "SessionService.SignIn": "Sign in",
     "SessionService.SignOut": "Sign out",
@@ -61,8 +61,8 @@ const said = words(
 /** actions are the RPCs that the audit log records. */
 export const actions = Object.keys(said.en) as readonly (keyof typeof said.en)[];
 
-/** useActWords returns the name of an RPC's action; the RPC's own name if it has none. */
-export function useActWords(): (action: string) => string {
-  const words = new Map<string, string>(Object.entries(useWords(said)));
-  return (action) => words.get(action) ?? action;
+/** useActionNames returns the name of an RPC's action; the RPC's own name if it has none. */
+export function useActionNames(): (action: string) => string {
+  const names = new Map<string, string>(Object.entries(useTexts(said)));
+  return (action) => names.get(action) ?? action;
 }

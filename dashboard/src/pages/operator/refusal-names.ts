@@ -1,7 +1,7 @@
 /** The reasons of refusals in plain language, by the names that the audit log has. */
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 
-const said = words(
+const said = texts(
   {
     SIGN_IN_FAILED: "wrong password or code",
     SECOND_FACTOR_NEEDED: "the code was missing",
@@ -38,8 +38,8 @@ const said = words(
   },
 );
 
-/** useRefusalWords returns the reason in plain language; its name if it has none. */
-export function useRefusalWords(): (refused: string) => string {
-  const words = new Map<string, string>(Object.entries(useWords(said)));
-  return (refused) => words.get(refused.toUpperCase()) ?? refused;
+/** useRefusalNames returns the reason in plain language; its name if it has none. */
+export function useRefusalNames(): (refused: string) => string {
+  const names = new Map<string, string>(Object.entries(useTexts(said)));
+  return (refused) => names.get(refused.toUpperCase()) ?? refused;
 }

@@ -2,11 +2,11 @@
 import { Alert, Button, Group, Stack, Text, Textarea } from "@mantine/core";
 import { IconAlertCircle } from "@tabler/icons-react";
 import type { CreateLinkResponse } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Copy } from "../../parts/copy.tsx";
 import { Moment } from "../../parts/moment.tsx";
 
-const said = words(
+const said = texts(
   {
     once: "Copy the link now. It is not shown again.",
     link: "Link",
@@ -23,8 +23,8 @@ interface Props {
   readonly onClose: () => void;
 }
 
-export function LinkTold({ link: { url, expiresAt }, about, onClose }: Props) {
-  const t = useWords(said);
+export function ShownLink({ link: { url, expiresAt }, about, onClose }: Props) {
+  const t = useTexts(said);
   return (
     <Stack>
       <Text size="sm">{about}</Text>

@@ -2,16 +2,16 @@
 import { Group, Stack, Table, Text } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import type { Act, Actor } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
-import { useActWords } from "./act-words.ts";
+import { useActionNames } from "./action-names.ts";
 import { readDetails } from "./read-details.ts";
-import { useRefusalWords } from "./refusal-words.ts";
+import { useRefusalNames } from "./refusal-names.ts";
 
-const said = words(
+const said = texts(
   {
     acts: "Audit log",
     when: "When",
@@ -44,8 +44,8 @@ const said = words(
   },
 );
 
-export function ActTable({ acts }: { readonly acts: readonly Act[] }) {
-  const t = useWords(said);
+export function AuditEventTable({ acts }: { readonly acts: readonly Act[] }) {
+  const t = useTexts(said);
   return (
     <WideTable label={t.acts} minWidth={980}>
       <Table.Thead>
@@ -72,9 +72,9 @@ function Row({
 }: {
   readonly act: Act;
 }) {
-  const t = useWords(said);
-  const tell = useActWords();
-  const why = useRefusalWords();
+  const t = useTexts(said);
+  const tell = useActionNames();
+  const why = useRefusalNames();
   return (
     <Table.Tr style={{ verticalAlign: "top" }}>
       <Table.Td className={text.nowrap}>
@@ -121,8 +121,8 @@ function Row({
 }
 
 function Who({ actor: { kind, id, name } }: { readonly actor: Actor }) {
-  const words = new Map<string, unknown>(Object.entries(useWords(said)));
-  const word = `${words.get(kind) ?? kind}`;
+  const names = new Map<string, unknown>(Object.entries(useTexts(said)));
+  const word = `${names.get(kind) ?? kind}`;
   return (
     <>
       <Text size="sm" truncate title={name || id}>

@@ -3,11 +3,11 @@ import { Alert, Button, Group, Stack, TextInput, Title } from "@mantine/core";
 import { IconAlertCircle } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { useWords, words } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
 import { Copy } from "../../parts/copy.tsx";
 import { UseIt } from "./use-it.tsx";
 
-const said = words(
+const said = texts(
   {
     secret: "Secret",
     copied: "secret",
@@ -35,8 +35,8 @@ interface Props {
   readonly children?: ReactNode;
 }
 
-export function SecretTold({ of, onClose, children }: Props) {
-  const t = useWords(said);
+export function ShownSecret({ of, onClose, children }: Props) {
+  const t = useTexts(said);
   const { secret } = of;
   return (
     <Stack>
