@@ -105,6 +105,6 @@ function row(user: User): string[] {
 }
 
 /** show writes to standard error: standard output is for links only. */
-function show(words: string): void {
-  console.error(words);
+function show(message: string): void {
+  console.error(message);
 }

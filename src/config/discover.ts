@@ -53,7 +53,7 @@ export async function discoverModels(config: Config, log: Logger, timeout?: numb
 
 export function createDiscovery(config: Config, options: DiscoveryOptions): Discovery {
   const { log, upstreams = config.upstreams, ask = askForModels, later = byTimer } = options;
-  const told = new Map<string, ModelList | "down">();
+  const answers = new Map<string, ModelList | "down">();
   const waiting = new Map<string, () => void>();
   let served = config.models;
   let begun = served;
@@ -65,11 +65,11 @@ export function createDiscovery(config: Config, options: DiscoveryOptions): Disc
     const answer = await ask(upstream, closing.signal);
     if (closing.signal.aborted) return;
     const { name } = upstream;
-    const before = told.get(name);
-    if (answer.kind === "list") told.set(name, answer.list);
-    else if (answer.kind === "down" && !before) told.set(name, "down");
-    else if (before === "down" && answer.kind !== "down") told.delete(name);
-    const models = servedModels(config, told);
+    const before = answers.get(name);
+    if (answer.kind === "list") answers.set(name, answer.list);
+    else if (answer.kind === "down" && !before) answers.set(name, "down");
+    else if (before === "down" && answer.kind !== "down") answers.delete(name);
+    const models = servedModels(config, answers);
     const hasChanged = JSON.stringify(models) !== JSON.stringify(served);
     if (hasChanged) served = models;
     if (answer.kind === "list" ? before === undefined || before === "down" || hasChanged : failures === 0)

@@ -30,12 +30,12 @@ export function discoveryScopeOf(
 }
 
 /** servedModels returns the served models. */
-export function servedModels(config: Config, told: UpstreamLists): readonly ModelConfig[] {
-  if (told.size === 0) return config.models;
+export function servedModels(config: Config, answers: UpstreamLists): readonly ModelConfig[] {
+  if (answers.size === 0) return config.models;
   const { models, catalogue, upstreams } = config;
   const builtIn = new Set(catalogue.map(({ id }) => id));
   const own = models.filter(({ id }) => !builtIn.has(id));
-  const lists = listsOf(config, told);
+  const lists = listsOf(config, answers);
   const placed = catalogue.map((model) => servable({ ...model, targets: targetsOf(model, lists) }, upstreams));
   const known = [...own, ...placed];
   return [...known, ...unknownModels(config, known, lists)].filter(({ targets }) => targets.length > 0);
@@ -49,11 +49,11 @@ interface Lists {
   readonly known: ReadonlyMap<string, ModelList>;
 }
 
-function listsOf(config: Config, told: UpstreamLists): Lists {
+function listsOf(config: Config, answers: UpstreamLists): Lists {
   const [all, known] = [new Map<string, ModelList>(), new Map<string, ModelList>()];
   for (const upstream of config.upstreams) {
     const { name } = upstream;
-    const list = told.get(name);
+    const list = answers.get(name);
     const which = discoveryScopeOf(upstream, config);
     if (which === "all" && list) all.set(name, list === "down" ? new Map() : list);
     // A list without any of them uses other names than the catalogue.

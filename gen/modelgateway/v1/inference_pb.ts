@@ -186,8 +186,8 @@ export const InferenceService: GenService<{
     output: typeof ModelResponseSchema;
   },
   /**
-   * Streams the answer to a conversation as the events of a response. On the public wire the same path with `"stream":
-   * true`. Source: OpenAI API reference, "Responses: streaming events".
+   * Streams the answer to a conversation as the events of a response. On the public wire the same path with
+   * `"stream": true`. Source: OpenAI API reference, "Responses: streaming events".
    *
    * @generated from rpc modelgateway.v1.InferenceService.StreamResponse
    */

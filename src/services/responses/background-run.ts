@@ -98,12 +98,12 @@ export class BackgroundRun {
     call.signal.addEventListener("abort", leave, { once: true });
     if (call.signal.aborted) leave();
     const own: Call = { ...call, signal: this.#signal, body: room, onReserved: reserved.resolve };
-    let answering: Promise<Answer<typeof ResponseStreamEventSchema>>;
+    let answer: Promise<Answer<typeof ResponseStreamEventSchema>>;
     try {
       const response = this.#textOf(this.#response);
-      answering = (async () => ask(own))();
-      answering.catch(() => {});
-      await Promise.race([reserved.promise, answering]);
+      answer = (async () => ask(own))();
+      answer.catch(() => {});
+      await Promise.race([reserved.promise, answer]);
       const now = clock();
       const row = { id: this.id, account_id: this.accountId, node, created_at: now, response };
       await store.insert({ ...row, expires_at: now + keepMs, alive_until: now + aliveMs }, maxPerAccount);
@@ -116,7 +116,7 @@ export class BackgroundRun {
     }
     this.#emit("response.created", {});
     this.#emit("response.queued", {});
-    void this.#run(answering).then(this.#finished.resolve);
+    void this.#run(answer).then(this.#finished.resolve);
     this.#deferCapture(call);
   }
 
@@ -145,9 +145,9 @@ export class BackgroundRun {
     this.#signal.abort();
   }
 
-  async #run(answering: Promise<Answer<typeof ResponseStreamEventSchema>>): Promise<void> {
+  async #run(answer: Promise<Answer<typeof ResponseStreamEventSchema>>): Promise<void> {
     try {
-      await this.#follow(await answering);
+      await this.#follow(await answer);
     } catch (error) {
       // The caller has the complete response: a later error changes nothing.
       if (this.#isComplete()) return;
@@ -163,14 +163,12 @@ export class BackgroundRun {
     for await (const batch of answer.frames) {
       for (const event of batch) {
         const { type, response } = event.json();
-        const standing = isObject(response) ? this.#withOwnId(response) : undefined;
-        if (standing && finalEvents.has(type)) await this.#storeComplete(standing);
-        else if (this.#response.status === "queued") await this.#markStarted(standing ?? this.#response);
+        const state = isObject(response) ? this.#withOwnId(response) : undefined;
+        if (state && finalEvents.has(type)) await this.#storeComplete(state);
+        else if (this.#response.status === "queued") await this.#markStarted(state ?? this.#response);
         // The event was already sent, as queued.
         if (type === "response.created") continue;
-        this.log?.add(
-          event.with({ sequence_number: this.log?.next ?? 0, ...(standing ? { response: standing } : {}) }),
-        );
+        this.log?.add(event.with({ sequence_number: this.log?.next ?? 0, ...(state ? { response: state } : {}) }));
       }
     }
     if (!this.#isComplete()) throw upstreamFailed("it broke off its answer");

@@ -27,8 +27,8 @@ export async function findResponse(
   id: string,
   { store, background, clock }: ByIdParts,
 ): Promise<ResponseAnswer> {
-  const standing = background.stateOf(accountId, id);
-  if (standing) return responseAnswer(standing);
+  const state = background.stateOf(accountId, id);
+  if (state) return responseAnswer(state);
   const [kept] = await store.find(accountId, [id], clock());
   if (!kept) throw responseNotFound(id);
   return { kind: "whole", body: Wire.ofBytes(ModelResponseSchema, Buffer.from(kept.response)) };
@@ -56,11 +56,11 @@ export async function cancelResponse(caller: Caller, id: string, parts: ByIdPart
   const { background } = parts;
   const { status } = background.stateOf(caller.accountId, id) ?? {};
   if (status === "queued" || status === "in_progress") await background.cancel(caller.accountId, id);
-  const told = await findResponse(caller, id, parts);
-  if (told.kind === "whole" && told.body.json().background !== true) {
+  const answer = await findResponse(caller, id, parts);
+  if (answer.kind === "whole" && answer.body.json().background !== true) {
     throw invalidValue("id", "only a response that is made in the background can be cancelled");
   }
-  return told;
+  return answer;
 }
 
 /** deleteResponse deletes a response. Throws a Refusal if the account has none with the id, or it still runs. */

@@ -20,10 +20,10 @@ export async function compactionOf(request: CreateRequest): Promise<CreateReques
 
 /** compactedJson keeps the user's messages unchanged. */
 export function compactedJson({ id, created_at, output, usage }: JsonObject, input: JsonValue | undefined): JsonObject {
-  const said = itemsOf(input).filter((item) => isObject(item) && item.role === "user");
-  const made = Array.isArray(output) ? output : [];
-  const told = { id: id ?? null, object: "response.compaction", created_at: created_at ?? null };
-  return { ...told, output: [...said, ...made], usage: usage ?? null };
+  const userItems = itemsOf(input).filter((item) => isObject(item) && item.role === "user");
+  const items = Array.isArray(output) ? output : [];
+  const head = { id: id ?? null, object: "response.compaction", created_at: created_at ?? null };
+  return { ...head, output: [...userItems, ...items], usage: usage ?? null };
 }
 
 function itemsOf(input: JsonValue | undefined): readonly JsonValue[] {

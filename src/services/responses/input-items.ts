@@ -125,11 +125,11 @@ class Page {
  */
 function listedItem(item: JsonObject, showsSecrets: boolean): JsonObject {
   const { type = "message", content, encrypted_content, ...rest } = item;
-  const told: JsonObject = { ...rest, type };
-  if (content !== undefined) told.content = typeof content === "string" ? [textPart(item, content)] : content;
+  const listed: JsonObject = { ...rest, type };
+  if (content !== undefined) listed.content = typeof content === "string" ? [textPart(item, content)] : content;
   if (encrypted_content !== undefined && (showsSecrets || type !== "reasoning"))
-    told.encrypted_content = encrypted_content;
-  return told;
+    listed.encrypted_content = encrypted_content;
+  return listed;
 }
 
 function textPart({ role }: JsonObject, text: string): JsonObject {

@@ -50,9 +50,9 @@ export async function resolve(
   const known = remembered?.find(previousId);
   if (known) {
     const all = [...(await readPieces(known.pieces, body)), ...items];
-    const goesOn = known.isKept ? { items, previousId } : { items: all, previousId: null };
-    const told = [...known.pieces, await textOf(items, body)];
-    return { request: await withInput(all), ...goesOn, conversation: told };
+    const continuation = known.isKept ? { items, previousId } : { items: all, previousId: null };
+    const conversation = [...known.pieces, await textOf(items, body)];
+    return { request: await withInput(all), ...continuation, conversation };
   }
   const earlier = await conversationTo(previousId, kept, body);
   const conversation = remembered ? [await textOf(earlier, body), await textOf(items, body)] : [];

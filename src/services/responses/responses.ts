@@ -3,8 +3,8 @@
  * resolved, and after it the answer is stored.
  *
  * An answer is stored when it is complete, before the caller has the end of it, so that a request that continues from
- * it finds it. A failed or broken answer is not stored. An answer larger than the limit is returned with `store:
- * false`. If storing fails, so does the call: its caller would continue from a response that does not exist.
+ * it finds it. A failed or broken answer is not stored. An answer larger than the limit is returned with
+ * `store: false`. If storing fails, so does the call: its caller would continue from a response that does not exist.
  */
 
 import type { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
@@ -46,12 +46,12 @@ export function responseMethods(
     async createResponse(call) {
       const resolved = await resolveRequest(call, parts);
       if (isBackground(call)) return responseAnswer((await beginInBackground(call, resolved, parts, false)).response);
-      const keep = createStoreResponse(call, resolved, parts);
+      const storeResponse = createStoreResponse(call, resolved, parts);
       const answer = await complete("responses", "whole", { ...call, request: resolved.request });
       if (answer.kind !== "whole") return answer;
       const json = answer.body.json();
-      const told = await keep(json);
-      const body = told === json ? answer.body : Wire.ofJson(ModelResponseSchema, told);
+      const stored = await storeResponse(json);
+      const body = stored === json ? answer.body : Wire.ofJson(ModelResponseSchema, stored);
       return { ...answer, body: answer.body.isLong ? await body.writeInSlices() : body };
     },
     async streamResponse(call) {
@@ -59,11 +59,11 @@ export function responseMethods(
       if (isBackground(call))
         return followResponse(await beginInBackground(call, resolved, parts, true), 0, call.signal);
       if (isWarmup(call)) return answerWarmup(call, resolved, parts);
-      const keep = withMemory(call, resolved, createStoreResponse(call, resolved, parts));
+      const storeResponse = withMemory(call, resolved, createStoreResponse(call, resolved, parts));
       const request = call.remembered ? resolved.request.with({ generate: undefined }) : resolved.request;
       const answer = await complete("responses", "stream", { ...call, request });
       if (answer.kind !== "stream") return answer;
-      return { ...answer, frames: storeAtEnd(answer.frames, keep) };
+      return { ...answer, frames: storeAtEnd(answer.frames, storeResponse) };
     },
     createResponseCompaction: (call) => compactConversation(call, parts),
     countResponseTokens: (call) => countInputTokens(call, parts),
@@ -137,7 +137,7 @@ export async function prepareResponse(call: Call, parts: Pick<ResponsesParts, "s
 /** storeAtEnd passes a stream on and stores the final response before it sends the last event. */
 async function* storeAtEnd(
   frames: Frames<typeof ResponseStreamEventSchema>,
-  keep: StoreResponse,
+  storeResponse: StoreResponse,
 ): Frames<typeof ResponseStreamEventSchema> {
   for await (const batch of frames) {
     const last = batch.at(-1);
@@ -146,7 +146,7 @@ async function* storeAtEnd(
       yield batch;
       continue;
     }
-    const response = await keep(last.json().response as JsonObject);
+    const response = await storeResponse(last.json().response as JsonObject);
     yield [...batch.slice(0, -1), last.with({ response })];
   }
 }
@@ -155,13 +155,17 @@ async function* storeAtEnd(
 type StoreResponse = (response: JsonObject) => Promise<JsonObject>;
 
 /** withMemory makes the connection remember the conversation and the answer, stored or not. */
-function withMemory({ remembered }: CreateCall, { conversation }: Resolved, keep: StoreResponse): StoreResponse {
-  if (!remembered) return keep;
+function withMemory(
+  { remembered }: CreateCall,
+  { conversation }: Resolved,
+  storeResponse: StoreResponse,
+): StoreResponse {
+  if (!remembered) return storeResponse;
   return async (response) => {
-    const told = await keep(response);
+    const stored = await storeResponse(response);
     const pieces = [...conversation, JSON.stringify(response.output ?? [])];
-    remembered.keep(response.id as string, { pieces, isKept: told.store !== false });
-    return told;
+    remembered.keep(response.id as string, { pieces, isKept: stored.store !== false });
+    return stored;
   };
 }
 
