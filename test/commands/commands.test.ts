@@ -201,7 +201,7 @@ describe("money", () => {
     const key = storage.keys.findWithAccount(id);
     const bounds = { credit_limit: 2_500_000, models: '["family:embedded","tts-1"]', expires_at };
     expect(key).toMatchObject({ ...bounds, is_admin: 0 });
-    // What was done stands in the audit log as the RPCs tell it, the latest first.
+    // The audit log has the same events as for the RPCs, newest first.
     const permitted = { models: ["family:embedded", "tts-1"], expires_at: "2089-12-31T15:00:00.000Z" };
     const acts = storage.auditEvents.page({ accountId: key?.account_id, limit: 4 });
     expect(acts.map(({ action, subject, details, actor_kind }) => [action, subject, details, actor_kind])).toEqual([
@@ -595,7 +595,7 @@ describe("a server that cannot start says why in one line, with exit code 1, whe
     expect(await refused({ PORT: port })).toContain(
       `cannot listen on 127.0.0.1, port ${port}: the port is taken. Stop what uses it, or set PORT to another`,
     );
-    // The one that has it goes on.
+    // The running gateway continues to serve.
     expect((await fetch(`${rootUrl}/healthz`)).status).toBe(200);
     expect((await server.stop()).code).toBe(0);
   });

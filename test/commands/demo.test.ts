@@ -1,6 +1,4 @@
-/**
- * `npm run demo`, as somebody runs it who has just cloned the repository.
- */
+/** `npm run demo`, run by somebody who has just cloned the repository. */
 import { readFileSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -31,19 +29,21 @@ afterEach(async () => {
 });
 
 const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: { demo: string } };
-/** Whether the script replaces the shell that npm starts it in. */
+/** npmRunsTheGateway is whether the script replaces the shell that npm starts it in. */
 const npmRunsTheGateway = scripts.demo.startsWith("exec ");
 
 type Demo = Record<string, string>;
 
-/** Starts the demo in a process group of its own, as a shell does, and waits until all has been shown. */
+/**
+ * startDemo starts the demo in a process group of its own, as a shell does, and waits until it has printed everything.
+ */
 async function startDemo(): Promise<Running> {
   running = new Running("npm", ["run", "demo"], env, { detached: true });
   await running.shows(/Serving until Ctrl-C\./);
   return running;
 }
 
-/** The same without npm, whose own start takes as long again: for what the demo finds and makes. */
+/** startWithoutNpm starts the same without npm, whose own start takes as long again. */
 async function startWithoutNpm(): Promise<Running> {
   running = new Running(systemNode, [bin, "demo"], env, { detached: true });
   await running.shows(/Serving until Ctrl-C\./);
@@ -106,7 +106,7 @@ test("makes an account, keys and a sign-in, shows a call, and serves until Ctrl-
   expect(pastedAnswer.choices[0].message.role).toBe("assistant");
   expect(pastedAnswer.choices[0].message.content.length).toBeGreaterThan(20);
 
-  // Its user operates the gateway: nobody else is to be made by a link.
+  // Its user operates the gateway: no set-up link is printed.
   expect(demo.stdout).toContain(`The dashboard is at ${made.root_url}/dashboard.`);
   expect(demo.stdout).not.toContain("set-up#");
 
@@ -115,7 +115,7 @@ test("makes an account, keys and a sign-in, shows a call, and serves until Ctrl-
   expect(shown).toMatch(/simulator/i);
   expect(shown.trim().split(/\s+/).length).toBeGreaterThan(10);
 
-  // It goes on serving, with both keys.
+  // It still serves, with both keys.
   expect(await chatStatus(made.root_url as string, made.api_key as string)).toBe(200);
   expect(await chatStatus(made.root_url as string, made.admin_key as string)).toBe(200);
   const ended = await interrupt(demo);
@@ -163,7 +163,7 @@ test("ends with exit code 0 where one Ctrl-C echoes until it has ended", async (
   await running.shows(/Serving until Ctrl-C\./);
   const begunAt = performance.now();
   const again = setInterval(() => {
-    // What comes half a second later is another Ctrl-C, and no echo.
+    // A signal half a second later is another Ctrl-C, not an echo.
     if (performance.now() - begunAt > 400) clearInterval(again);
     else void interrupt(running as Running);
   }, 0);

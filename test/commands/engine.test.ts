@@ -1,4 +1,4 @@
-/** How the engine is set in a gateway that serves: a real process of it, as the kernel sees it. */
+/** How V8 is configured in a gateway that serves: a real process, as the kernel sees it. */
 import { deepStrictEqual, ok } from "node:assert";
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -21,7 +21,7 @@ function threadsOf(pid: number): Thread[] {
   });
 }
 
-/** Starts a gateway, has its process looked at, and ends it. */
+/** whileServing starts a gateway, passes its process id to `look`, and stops it. */
 async function whileServing(env: Variables, look: (pid: number) => void): Promise<void> {
   const folder = await temporaryFolder();
   const gateway = new Running(process.execPath, [bin, "serve"], { PORT: "0", DATA_DIR: folder.path, ...env });

@@ -62,7 +62,7 @@ async function start(env: Variables = { OPENAI_BASE_URL: local.baseUrl }): Promi
   ({ server, rootUrl } = await startServer([], { DATA_DIR: folder.path, ...env }));
 }
 
-/** Makes an account and a key of it at the command line, and returns the secret. */
+/** keyOf creates an account with a key at the command line, and returns the secret. */
 async function keyOf(account: string): Promise<string> {
   const env = { DATA_DIR: folder.path };
   await commands.run(["accounts", "create", "--name", account], env);

@@ -693,7 +693,7 @@ describe("an upstream that is asked what it serves", () => {
     );
   }
 
-  /** Returns the configuration that comes of asking, and the lines that were logged. */
+  /** ask returns the configuration after discovery, and the log lines. */
   async function ask(config: Config, timeout?: number) {
     const lines: string[] = [];
     const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });

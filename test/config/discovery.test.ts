@@ -1,4 +1,4 @@
-/** Which models are served follows what upstreams list, for as long as the gateway runs. */
+/** The served models follow the upstreams' lists while the gateway runs. */
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
@@ -12,7 +12,7 @@ import { hear } from "../support/clients/hear.ts";
 import { temporaryFolder } from "../support/command.ts";
 import { startTestGateway } from "../support/gateway.ts";
 
-/** Time that passes when the test says so: what is to be done later, and after how long. */
+/** Waits is a timer that the test advances: it keeps the scheduled work and its delays. */
 class Waits {
   readonly waiting: { readonly work: () => void; readonly ms: number }[] = [];
   readonly later = (work: () => void, ms: number) => {
@@ -21,7 +21,7 @@ class Waits {
     return () => void this.waiting.splice(this.waiting.indexOf(wait), 1);
   };
 
-  /** Does what waits longest, and returns how long it was to wait. */
+  /** pass runs the work that was scheduled first, and returns its delay. */
   async pass(): Promise<number | undefined> {
     const next = this.waiting.shift();
     next?.work();
@@ -38,7 +38,7 @@ function listing(...ids: string[]): ListAnswer {
   return { kind: "list", list: new Map(ids.map((id) => [id, nothing])) };
 }
 
-/** Discovers by answers that are given one after another, the last again and again. */
+/** discovering starts discovery with these answers in order; the last one is repeated. */
 async function discovering(config: Config, ...answers: ListAnswer[]) {
   const lines: string[] = [];
   const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });

@@ -62,7 +62,7 @@ describe.skipIf(chromiumPath === undefined)("pages about upstreams, in Chromium"
     });
   }
 
-  /** Writes a call down, as the gateway does. */
+  /** write records a call, as the gateway does. */
   function write(more: object): string {
     const id = newId("req");
     const names = { account_id: gateway.accountId, key_id: gateway.keyId, operation: "chat", model: "busy-chat" };

@@ -41,7 +41,7 @@ async function open(page: Page, gateway: Furnished, path: string): Promise<void>
   await page.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
 }
 
-/** After a change of the window's size charts follow the page a little later: it is looked at until it fits, for a while. */
+/** Charts follow a change of the window's size a little later: polls until they fit. */
 const widths = `new Promise((resolve) => {
   const until = performance.now() + 5_000;
   const look = () => {
@@ -54,7 +54,7 @@ const widths = `new Promise((resolve) => {
 
 async function faults(page: Page): Promise<string[]> {
   const [scrollWidth = 0, innerWidth = 0] = await page.evaluate<number[]>(widths);
-  // There are no frames, which axe would open a page of its own for; and nobody asks what passes.
+  // There are no frames, for which axe would open a page of its own; and only violations are of interest.
   const { violations } = await new AxeBuilder({ page })
     .setLegacyMode()
     .options({ resultTypes: ["violations"] })
@@ -92,7 +92,7 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
     return visitor;
   }
 
-  /** Looks at the page that is open in every combination of theme and size. */
+  /** inEveryLook checks the open page in every combination of theme and size. */
   async function inEveryLook(page: Page): Promise<string[]> {
     const found: string[] = [];
     for (const colorScheme of ["light", "dark"] as const) {
@@ -138,7 +138,7 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
       await open(page, gateway, path);
       expect(await inEveryLook(page), path).toEqual([]);
     }
-    // Asking who is signed in is no fault where nobody is.
+    // Asking who is signed in while nobody is must not be an error.
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -40,7 +40,7 @@ describe.skipIf(chromiumPath === undefined)("the settings in Chromium", { timeou
     await browser?.close();
     await gateway?.close();
   });
-  // Passwords and codes may be tried so often in a quarter of an hour.
+  // The number of attempts at passwords and codes in a quarter of an hour is limited.
   beforeEach(() => {
     aheadMs += 15 * minutes;
   });
@@ -66,7 +66,7 @@ describe.skipIf(chromiumPath === undefined)("the settings in Chromium", { timeou
     await page.getByLabel(label, { exact: true }).fill(code);
     await page.getByRole("button", { name: "Sign in" }).click();
   };
-  /** What the app shows, of a step that has not been used. */
+  /** appCode returns the app's code of a time step that has not been used. */
   const appCode = () => {
     aheadMs += 30_000;
     return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: clock() });
@@ -81,7 +81,7 @@ describe.skipIf(chromiumPath === undefined)("the settings in Chromium", { timeou
     return visitor;
   }
 
-  /** The page stands as it was until it asks for something, as the list of calls does whenever it is opened. */
+  /** The page stays as it was until its next call, such as the list of calls when it is opened. */
   async function isSignedOutAtTheNextCall({ page: other, context, complaints }: Visitor): Promise<void> {
     await arrived(other, "Overview");
     await other.getByRole("link", { name: "Usage" }).click();

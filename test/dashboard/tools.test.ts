@@ -122,7 +122,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       await expect
         .poll(async () => (await callsOf(key.id)).map(({ outcome }) => outcome), { timeout: 9000 })
         .toEqual([Outcome.LEFT]);
-      // The conversation goes on from there.
+      // The conversation can continue.
       expect(await page.getByRole("textbox", { name: "Message" }).isEnabled()).toBe(true);
     });
 
@@ -170,7 +170,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
 
     /** Exports, and returns the ids in the file. */
     async function exported(): Promise<(string | undefined)[]> {
-      // So long after the one before that it may be asked for.
+      // The rate limit allows the next export after this time.
       aheadMs += 1000;
       const [download] = await Promise.all([
         page.waitForEvent("download"),

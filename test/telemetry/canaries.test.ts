@@ -72,12 +72,12 @@ afterAll(async () => {
   await upstream.close();
 });
 
-/** What fails is tried once more, at once. */
+/** inTwoPlaces makes a failed call be retried once, at once. */
 function inTwoPlaces({ targets: [first], ...model }: ModelConfig): ModelConfig {
   return { ...model, targets: first ? [first, { ...first, priority: 1 }] : [] };
 }
 
-/** Sees that nothing is left of all canaries so far. */
+/** expectNone checks that no canary so far is found anywhere. */
 async function expectNone(): Promise<void> {
   const { text } = await scrape(gateway.metricsPort);
   const left = { log: gateway.logged(), metrics: text, databasePath: gateway.databasePath };
@@ -131,7 +131,7 @@ const requests: Readonly<Record<Exclude<EndpointName, "models" | "model">, (mode
 
 type Script = (exchange: ScriptedExchange) => void;
 
-/** Quotes the request, as some do. */
+/** quoting quotes the request, as some upstreams do. */
 const quoting =
   (status: number): Script =>
   (exchange) => {

@@ -138,7 +138,7 @@ describe("an entry", () => {
       expect(await bank.refused("recordEntry", request, as)).toMatchObject({ reason: Reason.IDEMPOTENCY_CONFLICT });
     }
     expect(await standing()).toMatchObject({ balance: "5.00" });
-    // What was refused was not done, and may be tried again under the same key.
+    // The refused request recorded nothing, and may be repeated with the same key.
     await bank.refused("recordEntry", { account, kind: "refund", amount: "6" }, { idempotencyKey: "k2" });
     await record("recharge", "1");
     expect(await record("refund", "6", "k2")).toMatchObject({ account: { balance: "0.00" } });
@@ -304,7 +304,7 @@ describe("a redeem code", () => {
     expect((won[0] ?? 0) + (won[1] ?? 0)).toBe(20);
     expect(await standing()).toMatchObject({ balance: "500.00", recharged: "500.00" });
     expect((await bank.storage.reconcile()).differences).toEqual([]);
-    // Another connection of this process is too late as well.
+    // Another connection of this process also fails to claim it.
     const other = await openStorage(bank.path);
     expect(other.redeemCodes.claim({ codeHash: "none", accountId: account, entryId: "led_x", now: 0 }).kind).toBe(
       "none",
@@ -317,7 +317,7 @@ describe("a redeem code", () => {
 describe("usage", () => {
   const hour = 3_600_000;
 
-  /** Charges a call of a key, so many hours from the beginning, and returns its id. */
+  /** used charges a call of a key, so many hours after the beginning, and returns its id. */
   function used(hours: number, key_id: string, model: string, cost: number, outcome = 1): string {
     const created_at = bank.now() + hours * hour;
     const id = newId("req", created_at);

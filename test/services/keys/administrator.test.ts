@@ -34,7 +34,7 @@ let person: SignedIn;
 let time = now;
 
 beforeAll(async () => {
-  // The time goes on, so that no call is refused for its rate.
+  // The clock advances, so that no call exceeds its rate limit.
   const clock = () => (time += 1000);
   gateway = await startTestGateway({ operatorKey }, { admin: true, clock });
   person = signIn(gateway, now);
@@ -128,7 +128,7 @@ test("no message that is sent without a session has a field for the privilege", 
 describe("whatever else is sent", () => {
   const values = [true, 1, "true", "1"];
   const names = ["is_admin", "isAdmin", "administrator", "admin", "IS_ADMIN", "privilege", "rights", "extra"];
-  /** What a request might hold besides, in the hope that something makes a privilege of it. */
+  /** hopes are further members that a request might have in an attempt to gain the privilege. */
   const hopes: readonly JsonObject[] = [
     ...names.flatMap((name) => values.map((value) => ({ [name]: value }))),
     ...["key", "extra", "data", "update_mask", "fields"].map((name) => ({ [name]: { is_admin: true } })),
@@ -157,13 +157,13 @@ describe("whatever else is sent", () => {
     return new Map(gateway.storage.keys.list().map(({ id, is_admin }) => [id, is_admin]));
   }
 
-  /** Those that were are as they were, and those that were made since have no privilege. */
+  /** expectUnchanged checks that the existing keys are unchanged, and that new ones have no privilege. */
   function expectUnchanged(): void {
     const changed = [...privileges()].filter(([id, admin]) => admin !== (before.get(id) ?? 0));
     expect(changed).toEqual([]);
   }
 
-  /** A sound request, as far as it has to do with keys: of a key of its own, that it may change. */
+  /** requestOf builds a valid request, as far as keys matter: it names a key that it may change. */
   function requestOf(method: DescMethod): JsonObject {
     const { input } = method;
     const request: JsonObject = {};

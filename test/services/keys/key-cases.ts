@@ -5,12 +5,12 @@
 import type { ModelConfig } from "../../../src/config/config.ts";
 import type { JsonObject, JsonValue } from "../../../src/wire/json.ts";
 
-/** The moment at which a gateway stands that these cases are for. */
+/** caseTime is the gateway's time in these cases. */
 export const caseTime = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 const target = { upstream: "embedded", model: "m", priority: 0, weight: 1 };
 
-/** The models that it serves. */
+/** caseModels are the models that the gateway serves. */
 export const caseModels: readonly ModelConfig[] = [
   { id: "small", aliases: ["tiny", "small-latest"], family: "fam", kind: "chat", targets: [target] },
   { id: "large", aliases: [], family: "fam", kind: "chat", targets: [target] },
@@ -19,7 +19,7 @@ export const caseModels: readonly ModelConfig[] = [
 
 export type Rpc = "listKeys" | "createKey" | "updateKey" | "rotateKey" | "deleteKey";
 
-/** The last part of each RPC's path. */
+/** pathOf is the last part of each RPC's path. */
 export const pathOf: Readonly<Record<Rpc, string>> = {
   listKeys: "get-api-tokens",
   createKey: "create-api-token",
@@ -34,20 +34,20 @@ export type Body = { readonly json: JsonObject } | { readonly form: string } | "
 export interface KeyCase {
   readonly title: string;
   readonly rpc: Rpc;
-  /** `id` is a key that is there, with a credit limit of 5, restricted to `small`, and ending a day later. */
+  /** bodies are built for a key with the id, a credit limit of 5, restricted to `small`, expiring a day later. */
   readonly bodies: (id: string) => readonly Body[];
   readonly expected: Expected;
 }
 
 export type Expected =
-  /** What the key in the answer has; undefined where it must not have it. */
+  /** key is what the answer's key contains; undefined for what it must not contain. */
   | { readonly key: Readonly<Record<string, JsonValue | undefined>> }
   | { readonly status: number; readonly reason: string; readonly param?: string; readonly says?: RegExp };
 
 const json = (body: JsonObject): Body => ({ json: body });
 const form = (text: string): Body => ({ form: text });
 
-/** Requests to make a key named `k`: `forms` go behind the name. */
+/** makes are requests to create a key named `k`: `forms` follow the name. */
 function makes(
   title: string,
   given: readonly JsonObject[],
@@ -62,7 +62,7 @@ function makes(
   return { title, rpc: "createKey", bodies: () => bodies, expected };
 }
 
-/** Requests to change the key that is there. */
+/** changes are requests to change the existing key. */
 function changes(title: string, given: readonly JsonObject[], forms: readonly string[], expected: Expected): KeyCase {
   const bodies = (id: string) => [
     ...given.map((fields) => json({ id, ...fields })),

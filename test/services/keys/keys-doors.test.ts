@@ -18,9 +18,9 @@ const rpcs = Object.keys(pathOf) as Rpc[];
 
 let at: TestGateway;
 let time = caseTime;
-/** A key without privilege. */
+/** ordinary is a key without privilege. */
 let ordinary: string;
-/** The id of the key that the cases speak of. */
+/** there is the id of the cases' key. */
 let there = "";
 let client: Client<typeof KeyService>;
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => at.close());
 
-/** What an RPC allows in a second is free again. */
+/** Advances the clock, so that no call exceeds its rate limit. */
 beforeEach(() => {
   time += 1000;
 });
@@ -77,7 +77,7 @@ async function call(rpc: Rpc, json: JsonObject, secret = at.apiKey): Promise<Jso
   }
 }
 
-/** Makes the key that the cases speak of, in the place of the one before. */
+/** caseKey creates the cases' key in place of the one before. */
 function caseKey(): string {
   const { keys } = at.storage;
   keys.revoke(there, time);
@@ -86,7 +86,7 @@ function caseKey(): string {
   return there;
 }
 
-/** What is kept of the account's keys, but when they were used. */
+/** kept returns what is stored of the account's keys, except when they were used. */
 function kept(): unknown {
   return at.storage.keys.list(at.accountId).map(({ last_used_at: _, ...key }) => key);
 }
@@ -168,7 +168,7 @@ describe("over gRPC", () => {
       throw fault;
     }
   };
-  /** Whether a message can hold what it asks. */
+  /** sayable returns whether a message can express the request. */
   const sayable = ({ rpc, bodies }: KeyCase) =>
     bodies("").every((body) => typeof body === "string" || "form" in body || fits(rpc, body.json));
   for (const one of [...accepted, ...refused].filter(sayable)) {

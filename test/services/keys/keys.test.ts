@@ -57,7 +57,7 @@ beforeEach(() => {
   time = caseTime;
 });
 
-/** An account of its own, with an administrator's key. */
+/** newAdmin creates an account with an administrator key. */
 function newAdmin(): Caller {
   const accountId = newId("acc", time);
   storage.accounts.insert({ id: accountId, name: accountId, created_at: time, suspended_at: null });
@@ -76,7 +76,7 @@ function caseKey(caller: Caller) {
 
 interface Reply {
   readonly status: number;
-  /** The answer; empty where it was refused. */
+  /** json is the answer; empty if it was refused. */
   readonly json: JsonObject;
   readonly reason?: string | undefined;
   readonly param?: string | undefined;
@@ -125,7 +125,7 @@ async function listed(caller: Caller): Promise<JsonObject[]> {
 
 const keyOf = (json: JsonObject) => json.key as JsonObject;
 
-/** Sends each body of the case by an account of its own, and tells what its keys were before and after. */
+/** eachBody sends each body of the case with an account of its own, and returns its keys before and after. */
 async function eachBody(
   { rpc, bodies }: KeyCase,
   check: (reply: Reply, before: JsonValue, after: JsonValue) => void,

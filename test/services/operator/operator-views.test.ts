@@ -29,7 +29,7 @@ let time = now;
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
-  // The time goes on, so that no call is refused for its rate.
+  // The clock advances, so that no call exceeds its rate limit.
   const clock = () => (time += 10);
   gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), operatorKey }, { admin: true, clock });
 });
@@ -115,7 +115,7 @@ test("an account is told how many requests its rate leaves, whoever of it asks",
   const { apiKey, accountId } = openAccount(gateway, { admin: true, recharge: 1_000_000 });
   const remaining = async (headers: Headers) => (await ask("AccountService.GetAccount", {}, headers)).requestsRemaining;
   expect(await remaining(bearer(apiKey))).toBe(59);
-  // The pages of the dashboard do not use up what the account's programs may ask.
+  // The dashboard's pages do not use up the rate limit of the account's programs.
   const person = signIn(gateway, now, { accountId });
   await remaining(person.headers);
   expect(await remaining(person.headers)).toBe(59);
@@ -263,7 +263,7 @@ test("the limits in force are told as they are configured, and the operator key 
     ],
     ...{ unit: "JPY", maxKeysPerAccount: 5000, maxBodyBytes: String(16 * 1024 * 1024), bodyTimeoutSeconds: 60 },
     ...{ responsesKeepHours: 24, responsesMaxPerAccount: 1000, registration: "invitation", durability: "process" },
-    // What is off, or none, is not told.
+    // Settings that are off are not reported.
     ...{ operatorKey: true, attempts: 1, breakerFailures: 2 ** 32 - 1, breakerOpenSeconds: 0.001 },
     rpcRates: [
       { rpc: "KeyService.ListKeys", perSecond: 1 },
@@ -434,7 +434,7 @@ describe("the health of an upstream", () => {
   const signal = new AbortController().signal;
   const body = {} as Extract<Answer, { kind: "whole" }>["body"];
 
-  /** Has attempts end so, at moments that the test decides. */
+  /** watch makes attempts end with given outcomes, at times that the test decides. */
   function watch() {
     const clock = { at: now };
     const health = createHealth(() => clock.at);
@@ -659,7 +659,7 @@ describe("users", () => {
     const made = await told("UpdateUser", { userId: bob.userId, operator: true });
     expect(made.json.user).toMatchObject({ id: bob.userId, operator: true });
     expect((await asBob()).status).toBe(200);
-    // A second factor that was lost is taken away; one is made by its user alone.
+    // The operator removes a lost second factor; only its user can set one up.
     const factor = { secret: "A".repeat(32), step: 1, recoveryHashes: [] };
     alone.storage.users.setPendingFactor(bob.userId, factor.secret);
     alone.storage.users.enableFactor(bob.userId, factor);

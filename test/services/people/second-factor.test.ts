@@ -34,7 +34,7 @@ beforeEach(async () => {
 afterEach(() => gateway.close());
 
 interface App {
-  /** Shows the code of this moment, or of one so many milliseconds away. */
+  /** code returns the code of this moment, or of one `offMs` away. */
   code(offMs?: number): string;
   readonly recoveryCodes: readonly string[];
 }
@@ -45,7 +45,7 @@ function scan(uri: string): App["code"] {
   return (offMs = 0) => app.generate({ timestamp: clock.read() + offMs });
 }
 
-/** Scans the picture, and proves it. The code that proved it is of the step before. */
+/** enable scans the QR code and proves it with the code of the time step before. */
 async function enable(): Promise<App> {
   const { uri } = await browser.session.beginSecondFactor({});
   const code = scan(uri);

@@ -172,7 +172,7 @@ describe("a refusal", () => {
 test("however many try from however many places, the files are read meanwhile, and who comes too late is told so", async () => {
   const tried = outcomes(Array.from({ length: 180 }, (_, i) => attempt(`user-${i}@example.com`, wrong)));
   await vi.waitFor(() => expect(passwordsWaiting()).toBeGreaterThan(50), { interval: 1, timeout: 20_000 });
-  // In the threads that all passwords would take, it would come after them.
+  // In the threads that hash all passwords, it would be last.
   await readFile(import.meta.filename);
   expect(passwordsWaiting()).toBeGreaterThan(40);
   const made = await tried;

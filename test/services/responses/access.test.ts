@@ -44,7 +44,7 @@ afterAll(async () => {
 const response = responseAnswer([outputMessage("Hello there, you")]);
 const events = responseEvents(response);
 const paid = 5 * cost.input + 4 * cost.cacheRead + 5 * cost.output;
-/** The first event by which the model has put anything out. */
+/** content is the first event with output of the model. */
 const content = events.findIndex(({ type }) => type === "response.output_text.delta");
 
 async function ask({ apiKey }: Pick<Payer, "apiKey">, method: string, path: string, body?: JsonObject) {
@@ -139,7 +139,7 @@ describe("a connection that is open asks anew for each response whether", () => 
 describe("left at any moment, a call is charged once, and for what was told of it", () => {
   const moments = events.map((_, told) => told);
 
-  /** Has the upstream tell so many events, and returns what tells the rest to whoever still listens. */
+  /** upTo makes the upstream send a number of events, and returns a function that sends the rest. */
   async function upTo(told: number, isHeard: () => Promise<unknown>) {
     const exchange = await upstream.next();
     exchange.head(200, eventStream);

@@ -82,7 +82,7 @@ async function ask<T = Response>(
   return { status: response.status, body: (await response.json()) as T };
 }
 
-/** Of the fastest tier: who waits for a response asks again and again. */
+/** account has the fastest tier: waiting for a response polls often. */
 const account = (at = gateway) => openAccount(at, { recharge: 300_000_000 });
 
 const asked = { model: "gpt", input: "Hello there, say hello.", background: true, max_output_tokens: 100 };
@@ -470,7 +470,7 @@ test("those that come to nothing make room for one another, and none is longer t
 });
 
 describe("a gateway that is stopped", () => {
-  /** Closes it, and returns how the response stands when nothing runs any more. */
+  /** closed closes the gateway, and returns the response's state afterwards. */
   async function closed(own: TestGateway, payer: Payer, id: string) {
     const { storage, databasePath } = own;
     const close = storage.close;
