@@ -22,14 +22,9 @@ test("each piece is reported once, as it came", () => {
   expect(deltas.map(({ delta }) => delta)).toEqual(Array.from({ length: 1000 }, () => piece));
 });
 
-test("sixteen times as many pieces take about sixteen times as long", () => {
-  const took = (pieces: number) => {
-    const started = performance.now();
-    take(pieces);
-    return performance.now() - started;
-  };
-  const least = (pieces: number) => Math.min(...[1, 2, 3].map(() => took(pieces)));
-  least(10_000); // Compiled by now.
-  // Reading the whole input again for each piece would take many hundred times as long.
-  expect(least(160_000) / least(10_000)).toBeLessThan(150);
+test("a call of 400,000 pieces is taken in a moment", () => {
+  let taken = 0;
+  // Reading all input so far for each piece would read 800 GB: the time limit of a test bounds that.
+  take(400_000, () => taken++);
+  expect(taken).toBeGreaterThan(400_000);
 });
