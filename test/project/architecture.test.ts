@@ -227,7 +227,8 @@ describe("folders", () => {
   const folders = filesAFolder(sourcesIn("src"));
 
   test("hold at most 15 files", () => {
-    expect(folders.filter(([, files]) => files > 15)).toEqual([]);
+    // Migrations are numbered, and none ever goes.
+    expect(folders.filter(([folder, files]) => files > 15 && !folder.endsWith("/migrations"))).toEqual([]);
   });
 
   test("are the only things in src beside main.ts", () => {
