@@ -1,6 +1,7 @@
 /**
  * What is logged of a call: one line, enough to find and count it, and nothing that was said or that opens a door.
  */
+import { connect } from "node:net";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
@@ -215,6 +216,28 @@ test("a stream whose caller goes away, as 499", async () => {
   await response.body?.getReader().read();
   gone.abort();
   expect(await theLineOf(gateway, id)).toMatchObject({ status: 499, reason: "CANCELLED", ...(await keyOf(gateway)) });
+});
+
+test.each([
+  ["REST", "/v1/chat/completions", "application/json"],
+  ["Connect", "/modelgateway.v1.InferenceService/CreateChatCompletion", "application/json"],
+  ["gRPC-Web", "/modelgateway.v1.InferenceService/CreateChatCompletion", "application/grpc-web+proto"],
+])("a call whose caller goes away amid its body, over %s, as 499", async (_, path, type) => {
+  const before = gateway.logged().length;
+  const { hostname, port } = new URL(gateway.rootUrl);
+  const socket = connect(Number(port), hostname);
+  const fields = [
+    `POST ${path} HTTP/1.1`,
+    "host: x",
+    `authorization: Bearer ${gateway.apiKey}`,
+    `content-type: ${type}`,
+  ];
+  socket.write(`${[...fields, "content-length: 1000", "connection: keep-alive"].join("\r\n")}\r\n\r\n{"model":`);
+  await vi.waitFor(() => expect(gateway.counts().bodyBytes).toBeGreaterThan(0), { timeout: 5000 });
+  socket.destroy();
+  await vi.waitFor(() => expect(gateway.logged().slice(before)).toContain('"status":'), { timeout: 5000 });
+  expect(gateway.logged().slice(before)).toContain('"status":499');
+  await vi.waitFor(() => expect(gateway.counts().bodyBytes).toBe(0), { timeout: 5000 });
 });
 
 test("a call whose caller goes away before the answer, as 499", async () => {

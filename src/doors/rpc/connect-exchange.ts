@@ -9,7 +9,7 @@ import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import type { Admission, Answer, AnswerHeaders, Peer } from "../../call/call.ts";
-import { malformedBody, type Refusal } from "../../call/refusals.ts";
+import { cancelled, malformedBody, type Refusal } from "../../call/refusals.ts";
 import { Deferred, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { BodyShare } from "../body/body-budget.ts";
@@ -98,9 +98,14 @@ export class ConnectExchange implements Exchange {
       },
     };
     const plain = rpcBody(body, takePacking(request.header), reading);
-    const response = await handler({ ...request, body: plain });
+    const response = await handler({ ...request, body: plain }).catch((error: unknown) => {
+      this.#reading?.reject(error);
+      throw error;
+    });
     if (!this.#reading) return response;
-    this.#reading.reject(this.#refused ?? malformedBody(unreadableMessage));
+    // What came of the body of a client that has disconnected is no message either.
+    const unread = request.signal.aborted ? cancelled() : malformedBody(unreadableMessage);
+    this.#reading.reject(this.#refused ?? unread);
     if (!isUnreadable(this.#context?.signal.reason)) return response;
     this.#instead = new ConnectError(unreadableMessage, Code.InvalidArgument);
     return handler({ ...request, body: nothing() });
