@@ -2,8 +2,8 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that count what their process does: each has one of its own. All others share a process with those before. */
-const alone = ["test/families/translate-by-template.test.ts"];
+/** Files that count what their process does, or pass much through its memory: each has one of its own. All others share a process. */
+const alone = ["test/families/translate-by-template.test.ts", "test/providers/responses/responses-ends.test.ts"];
 
 /** Short files that take long, for they wait for browsers, processes and clocks: none is to be waited for in the end. */
 const longest = [
