@@ -1,4 +1,4 @@
-/** What every program of the bench does around its work: it has a folder for its files, and leaves nothing behind. */
+/** Runs a program of the bench: makes a folder for its files, and removes it at the end. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

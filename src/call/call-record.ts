@@ -34,7 +34,7 @@ export interface CallRecord extends Slotted {
   /** In millionths of the unit. */
   cost?: number;
   waived?: number;
-  /** Where the answer came from, if no upstream was asked. */
+  /** The store that the answer came from; unset if an upstream was asked. */
   replayed?: "cache" | "idempotency";
   /** Unset where no traces are kept. */
   trace?: CallTrace;
@@ -60,7 +60,7 @@ export interface AttemptRecord {
   /** The time until the head of the answer arrived; unset where none did. */
   firstByteMs?: number;
   endedAt?: number;
-  /** What failed on the upstream's side, in the gateway's own words. */
+  /** The upstream's fault in the gateway's own words; unset if the attempt did not fail. */
   failure?: string;
   /** Whether it was made beside another attempt that had not answered yet. */
   isHedge?: boolean;

@@ -137,7 +137,7 @@ export interface Asked<I extends DescMessage = DescMessage> extends Arrival {
 }
 
 export interface Call<I extends DescMessage = DescMessage> extends Asked<I> {
-  /** What is recorded of the call. */
+  /** The record that the stages of the call write to. */
   readonly record: CallRecord;
   /** Called when the call's hold is made, before its model is asked. */
   readonly onReserved?: (() => void) | undefined;

@@ -64,7 +64,7 @@ export class Refusal extends Error {
   readonly vendorMessage: string | undefined;
   /** The error's `code` in OpenAI's API, where reason and status do not determine it. */
   readonly openaiCode: string | undefined;
-  /** What the upstream did wrong, in short and in the gateway's own words, for its operator. */
+  /** The upstream's fault in the gateway's own words, for the operator. */
   readonly fault: string | undefined;
   /** Whether a time-out of the caller's own has passed, which says nothing about the upstream. */
   readonly isCallersBound: boolean;

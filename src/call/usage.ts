@@ -1,4 +1,4 @@
-/** What calls and attempts use of a model, and the service tier that they ask for. Providers, meters and the ledger share it. */
+/** Usage of a call or an attempt, and the service tier that it asks for. Providers, meters and the ledger share these types. */
 
 /** Usage is what an attempt used, in parts that do not overlap. */
 export interface Usage {

@@ -1,4 +1,4 @@
-/** What replaces a page while it loads, when it fails, and when its address is unknown. */
+/** Page states: the views that replace a page while it loads, when it fails, and when its address is unknown. */
 import { Button, Center, Stack } from "@mantine/core";
 import { IconMapQuestion } from "@tabler/icons-react";
 import { type ErrorComponentProps, Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-/** What the window shows until the gateway has answered who is signed in, and when it cannot be reached. */
+/** Starting is the window until the gateway has reported the signed-in user. It also shows that the gateway is unreachable. */
 import { Center, Loader, Stack } from "@mantine/core";
 import { useQueryErrorResetBoundary } from "@tanstack/react-query";
 import { texts, useTexts } from "../language/language.tsx";

@@ -558,8 +558,8 @@ export type KeyDescription = Message<"modelgateway.v1.KeyDescription"> & {
   requestsRemaining: number;
 
   /**
-   * What the key can still spend, in millionths of the unit: the lesser of its own remaining limit and what the account
-   * has available. Unset: neither limits it.
+   * The credit that the key can still spend, in millionths of the unit: the lesser of its own remaining limit and the
+   * available balance of its account. Unset: neither limits it.
    *
    * @generated from field: optional int64 credit_remaining = 5;
    */

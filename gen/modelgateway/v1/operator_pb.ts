@@ -1,4 +1,4 @@
-// What the operator of the gateway does: manages accounts, records payments, issues redeem codes.
+// OperatorService serves the operator of the gateway, who manages accounts, records payments and issues redeem codes.
 //
 // Amounts are in millionths of the unit, over Connect's JSON too: 5 units are "5000000".
 
@@ -586,7 +586,7 @@ export const ReconcileResponseSchema: GenMessage<ReconcileResponse> = /*@__PURE_
  */
 export type Difference = Message<"modelgateway.v1.Difference"> & {
   /**
-   * What was summed, such as "balance of acc_…".
+   * The name of the sum, such as "balance of acc_…".
    *
    * @generated from field: string what = 1;
    */
@@ -1038,7 +1038,7 @@ export type DescribeLimitsResponse = Message<"modelgateway.v1.DescribeLimitsResp
   responsesMaxPerAccount: number;
 
   /**
-   * Who may register: open, invitation or closed.
+   * The rule for registration: `open` lets anybody register, `invitation` those who have a link, `closed` nobody.
    *
    * @generated from field: string registration = 9;
    */
@@ -1052,7 +1052,7 @@ export type DescribeLimitsResponse = Message<"modelgateway.v1.DescribeLimitsResp
   operatorKey: boolean;
 
   /**
-   * What committed money survives: the death of the process (`process`) or a loss of power (`power`).
+   * The failure that committed money survives: the death of the process (`process`) or a loss of power (`power`).
    *
    * @generated from field: string durability = 11;
    */
@@ -1270,7 +1270,7 @@ export type Act = Message<"modelgateway.v1.Act"> & {
   action: string;
 
   /**
-   * Who did it.
+   * The person or credential that caused the event.
    *
    * @generated from field: modelgateway.v1.Actor actor = 4;
    */

@@ -53,7 +53,7 @@ export type GetSessionResponse = Message<"modelgateway.v1.GetSessionResponse"> &
   user?: User | undefined;
 
   /**
-   * Who may register.
+   * The rule for registration.
    *
    * @generated from field: modelgateway.v1.Registration registration = 2;
    */

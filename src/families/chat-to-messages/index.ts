@@ -19,7 +19,7 @@ import type { Answer, Frames } from "../../call/call.ts";
 import type { Form, Output } from "../../call/operations.ts";
 import { Wire } from "../../wire/wire.ts";
 import { Dropped } from "../dropped.ts";
-import { readAnswer } from "../read-answer.ts";
+import { readAnswer } from "../read-message.ts";
 import type { Translation } from "../translation.ts";
 import { chatCompletion } from "./answer/answer.ts";
 import type { AnswerContext } from "./answer/parts.ts";

@@ -15,7 +15,7 @@ import { upstreamFailed } from "../../../call/refusals.ts";
 import { membersOf } from "../../../providers/usage/count.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
-import { readAnswer } from "../../read-answer.ts";
+import { readAnswer } from "../../read-message.ts";
 import { translateStream } from "../../translate-stream.ts";
 import type { OpenBlock, Progress } from "./block.ts";
 import { explanationOf, finishReason } from "./finish.ts";

@@ -4,15 +4,15 @@
  * Keys that both have pass through, and so do keys unknown to both. Keys of chat that would change the question, or
  * ask for what a text cannot hold, are dropped.
  */
-import { CreateChatCompletionRequestSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import type { CreateChatCompletionRequestSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type {
   CreateCompletionRequest,
   CreateCompletionRequestSchema,
 } from "../../../../gen/modelgateway/v1/completions_pb.ts";
-import { asRefusal } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { Wire } from "../../../wire/wire.ts";
+import type { Wire } from "../../../wire/wire.ts";
+import { readChatRequest } from "../../read-message.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { onlyPrompt } from "./prompt.ts";
 
@@ -75,7 +75,7 @@ export function* chatRequest(
   // Upstreams refuse stream options without a stream.
   const { stream_options } = request.json();
   if (context.form === "stream" && stream_options) chat.stream_options = stream_options;
-  return { chat: yield* checked(chat), dropped, context: answerContextOf(message, prompt, context) };
+  return { chat: yield* readChatRequest(chat), dropped, context: answerContextOf(message, prompt, context) };
 }
 
 function typedKeys({ maxTokens, logprobs }: CreateCompletionRequest, prompt: string, context: TranslationContext) {
@@ -96,19 +96,4 @@ function answerContextOf(request: CreateCompletionRequest, prompt: string, conte
     muted: request.maxTokens === 0,
     includeUsage: request.streamOptions?.includeUsage ?? false,
   };
-}
-
-/**
- * Checks the request as chat: a key that the completion's schema does not know may be one of chat's, with a wrong
- * value.
- */
-function* checked(chat: JsonObject): CooperativeTask<ChatRequest["chat"]> {
-  const wire = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
-  yield* wire.readLongMessage();
-  try {
-    wire.message();
-  } catch (fault) {
-    throw asRefusal(fault);
-  }
-  return wire;
 }

@@ -11,7 +11,7 @@ import { Wire } from "../../../wire/wire.ts";
 import { sealedSignature } from "../../call-signature.ts";
 import { type ChatOutput, readChatOutput } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
-import { readAnswer } from "../../read-answer.ts";
+import { readAnswer } from "../../read-message.ts";
 import { readToolInput } from "../../tool-input.ts";
 import { ToolIds, type ToolNames } from "../tool-names.ts";
 import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";

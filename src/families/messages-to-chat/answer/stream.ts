@@ -21,7 +21,7 @@ import { Wire } from "../../../wire/wire.ts";
 import { sealedSignature } from "../../call-signature.ts";
 import { readChatOutput } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
-import { readAnswer } from "../../read-answer.ts";
+import { readAnswer } from "../../read-message.ts";
 import { translateByTemplate } from "../../translate-by-template.ts";
 import { translateStream } from "../../translate-stream.ts";
 import { ToolIds } from "../tool-names.ts";

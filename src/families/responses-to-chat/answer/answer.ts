@@ -12,7 +12,7 @@ import { ModelResponseSchema } from "../../../../gen/modelgateway/v1/responses_p
 import { upstreamFailed } from "../../../call/refusals.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
-import { readAnswer } from "../../read-answer.ts";
+import { readAnswer } from "../../read-message.ts";
 import { Compaction } from "../compaction.ts";
 import { Output } from "./output.ts";
 import { type AnswerContext, responseJson, usageJson } from "./response.ts";

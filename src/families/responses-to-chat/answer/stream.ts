@@ -17,7 +17,7 @@ import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
-import { readAnswer } from "../../read-answer.ts";
+import { readAnswer } from "../../read-message.ts";
 import { translateStream } from "../../translate-stream.ts";
 import type { Compaction } from "../compaction.ts";
 import { endOf, outputOf } from "./answer.ts";

@@ -5,18 +5,19 @@
  * the gateway stores itself (`store`, `metadata` except the simulator's) stays here. What chat cannot express is
  * named.
  */
-import { CreateChatCompletionRequestSchema, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { type CreateChatCompletionRequestSchema, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import {
   type CreateResponseRequest,
   CreateResponseRequestSchema,
   type ResponseTextFormat,
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
-import { asRefusal, invalidValue, missingField } from "../../../call/refusals.ts";
+import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { Wire } from "../../../wire/wire.ts";
+import type { Wire } from "../../../wire/wire.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
+import { readChatRequest } from "../../read-message.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { asksToCompact } from "../compaction.ts";
 import { conversationOf } from "./conversation.ts";
@@ -69,7 +70,7 @@ export function* chatRequestOf(
     stream_options: isStream ? { include_usage: true } : undefined,
   });
   dropUnsupported(request, dropped);
-  return yield* checked(chat);
+  return yield* readChatRequest(chat);
 }
 
 function vendorKeys({ extra }: CreateResponseRequest, dropped: Dropped): JsonObject {
@@ -129,19 +130,4 @@ function dropUnsupported(request: CreateResponseRequest, dropped: Dropped): void
   for (const [i, word] of request.include.entries()) if (!included.has(word)) dropped.add(`include[${i}]`);
   if (truncation !== "disabled") dropped.add("truncation");
   if (maxToolCalls !== undefined) dropped.add("max_tool_calls");
-}
-
-/**
- * Checks the request as chat: a key that the schema of responses does not know may be one of chat's, with a wrong
- * value.
- */
-function* checked(chat: JsonObject): CooperativeTask<Wire<typeof CreateChatCompletionRequestSchema>> {
-  const wire = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
-  yield* wire.readLongMessage();
-  try {
-    wire.message();
-  } catch (fault) {
-    throw asRefusal(fault);
-  }
-  return wire;
 }
