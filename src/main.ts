@@ -1,11 +1,10 @@
 /**
  * The command line. Exit codes: 0 all went well, 2 the command or the configuration is wrong, 1 anything else.
  */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { helpHint, StartError, UsageError } from "./commands/command.ts";
 import { usage } from "./commands/usage.ts";
 import { ConfigError } from "./config/config.ts";
+import { version } from "./package/version.ts";
 import { StorageError } from "./runtime/write-trouble.ts";
 
 type Command = (args: readonly string[]) => Promise<void>;
@@ -38,11 +37,6 @@ async function main(args: readonly string[]): Promise<void> {
   if (!load) throw new UsageError(`there is no command "${name}". ${helpHint}`);
   const command = await load();
   await command(rest);
-}
-
-function version(): string {
-  const file = join(import.meta.dirname, "../package.json");
-  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

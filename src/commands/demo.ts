@@ -16,6 +16,7 @@ import { hashKeySecret, hashPassword, newPassword, verifyPassword } from "../run
 import { issueKey } from "../services/keys/keys.ts";
 import { addUser } from "../services/people/add-user.ts";
 import type { Storage } from "../storage/storage.ts";
+import { SseReader } from "../wire/sse.ts";
 import { readOptions, rootUrl } from "./command.ts";
 import { operatorClient } from "./operator.ts";
 import { runGateway } from "./serve.ts";
@@ -157,19 +158,29 @@ Try it:
     -H "Content-Type: application/json" \\
     -d '{"model": "embedded-chat", "messages": [{"role": "user", "content": "Hello!"}]}'
 
-And with the official openai package, as it streams:
+And with "stream": true, as it streams:
 `;
 }
 
 /** showChat makes one streamed call, as any client would, and prints the answer as it arrives. */
 async function showChat({ base_url, api_key }: Demo): Promise<void> {
-  const { OpenAI } = await import("openai");
-  const client = new OpenAI({ baseURL: base_url, apiKey: api_key });
-  const stream = await client.chat.completions.create({
-    model: "embedded-chat",
-    messages: [{ role: "user", content: "What can you do for somebody who develops a client?" }],
-    stream: true,
+  const question = "What can you do for somebody who develops a client?";
+  const answer = await fetch(`${base_url}/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${api_key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "embedded-chat", messages: [{ role: "user", content: question }], stream: true }),
   });
+  if (!answer.ok || !answer.body) throw new Error(`the demo's call was refused: ${await answer.text()}`);
+  const reader = new SseReader();
   process.stdout.write("  ");
-  for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta.content ?? "");
+  for await (const bytes of answer.body) {
+    for (const { data } of reader.push(Buffer.from(bytes))) process.stdout.write(contentOf(data.toString("utf8")));
+  }
+}
+
+/** contentOf returns what a frame of a chat adds to the answer. */
+function contentOf(frame: string): string {
+  if (frame === "[DONE]") return "";
+  const { choices } = JSON.parse(frame) as { choices?: readonly { delta?: { content?: string } }[] };
+  return choices?.[0]?.delta?.content ?? "";
 }

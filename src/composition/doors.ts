@@ -1,5 +1,4 @@
 /** Puts the doors before the way of calls: REST, RPC, probes, the dashboard. */
-import { join } from "node:path";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import type { Gateway } from "../call/call.ts";
 import { createInflate } from "../doors/body/inflate.ts";
@@ -15,6 +14,7 @@ import { createAssets } from "../doors/site/assets.ts";
 import { createResponsesSockets } from "../doors/socket/responses-sockets.ts";
 import { createGuesses } from "../limits/guesses.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
+import { packageFilesBelow } from "../package/package-files.ts";
 import { createAdmit } from "../pipeline/admit/admit.ts";
 import { createAuthenticate } from "../pipeline/admit/authenticate.ts";
 import { createAuthenticateSession } from "../pipeline/admit/authenticate-session.ts";
@@ -76,7 +76,7 @@ export function createDoors(
       createGrpcDoor: accelerators.createGrpcDoor,
     }),
     ...{ readiness, addresses, newRequestId, log },
-    assets: createAssets(join(import.meta.dirname, "../../dashboard/dist")),
+    assets: createAssets(packageFilesBelow("dashboard/dist")),
     cors: createCors(config.corsOrigins),
   });
 }

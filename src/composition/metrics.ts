@@ -2,6 +2,7 @@
 import { Registry } from "prom-client";
 import type { Config } from "../config/config.ts";
 import type { ConnectionCounts } from "../doors/listener/connections.ts";
+import { version } from "../package/version.ts";
 import type { Observer } from "../pipeline/observe.ts";
 import type { Catalog } from "../targets/catalog.ts";
 import { type GaugeParts, registerGauges, type TargetGauges } from "../telemetry/gauges.ts";
@@ -9,7 +10,6 @@ import { createMetrics } from "../telemetry/metrics.ts";
 import { processMetrics } from "../telemetry/process.ts";
 import { serveMetrics } from "../telemetry/scrape.ts";
 import type { Parts, Shared } from "./parts.ts";
-import { version } from "./version.ts";
 
 export interface Metrics {
   readonly observer: Observer;

@@ -2,10 +2,10 @@
 import { setImmediate } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import type { ConnectionCounts } from "../doors/listener/connections.ts";
+import { version } from "../package/version.ts";
 import type { Observer } from "../pipeline/observe.ts";
 import { createCallLog } from "../telemetry/log.ts";
 import type { Parts, Shared } from "./parts.ts";
-import { version } from "./version.ts";
 
 export interface Seeing {
   readonly observers: readonly Observer[];

@@ -4,9 +4,9 @@
  * its file and line, and the gateway does not start.
  */
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { z } from "zod";
 import { defaultTiers, type Tier } from "../call/tiers.ts";
+import { packageText } from "../package/package-files.ts";
 import { cataloguePricesOf, currenciesSchema, inUnits } from "./currency.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
 import { type EnvironmentSettings, settingsOf, upstreamsOf } from "./environment.ts";
@@ -36,8 +36,6 @@ export class ConfigError extends Error {
   }
 }
 
-const catalogDir = join(import.meta.dirname, "../../catalog");
-
 /**
  * loadConfig loads the configuration. `givenFile` is the path of gateway.yaml; the default is GATEWAY_CONFIG. Throws a
  * ConfigError.
@@ -51,7 +49,8 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     checkReferences(at, document, found, names);
     checkProfiles(at, document, found, vendors);
   };
-  const written: FileConfig = (file ? load(file, fileSchema, environment, faults, checkMore) : undefined) ?? emptyFile;
+  const written: FileConfig =
+    (file ? load(file, fileSchema, environment, faults, { checkMore }) : undefined) ?? emptyFile;
   const unit = written.unit ?? { code: "JPY", symbol: "¥" };
   const cataloguePrices = cataloguePricesOf(written.catalogue_prices, unit.code, currencies);
   const builtIn = inDollars.map((model) => inUnits(model, cataloguePrices));
@@ -81,7 +80,8 @@ const emptyFile: FileConfig = { upstreams: [], models: [] };
 
 /** loadCatalogue reads the built-in catalogue. */
 function loadCatalogue(faults: Fault[]) {
-  const read = <S extends z.ZodType>(name: string, schema: S) => load(join(catalogDir, name), schema, {}, faults);
+  const read = <S extends z.ZodType>(name: string, schema: S) =>
+    load(`catalog/${name}`, schema, {}, faults, { read: packageText });
   return {
     vendors: read("vendors.yaml", vendorsSchema)?.vendors ?? [],
     inDollars: read("models.yaml", catalogueSchema)?.models ?? [],
@@ -189,17 +189,25 @@ function tierOf({ name, recharge, requests_per_minute, tokens_per_minute }: Tier
 /** CheckReferences finds faults that the schema cannot find. */
 type CheckReferences = (file: string, document: YamlDocument, faults: Fault[]) => void;
 
+interface LoadOptions {
+  /** read returns the text of the file. Throws where it cannot be read. */
+  readonly read?: (file: string) => string;
+  readonly checkMore?: CheckReferences;
+}
+
+const readUtf8 = (file: string) => readFileSync(file, "utf8");
+
 /** load reads and checks a file. Returns undefined if it has a fault. */
 function load<S extends z.ZodType>(
   file: string,
   schema: S,
   environment: Environment,
   faults: Fault[],
-  checkMore?: CheckReferences,
+  { read = readUtf8, checkMore }: LoadOptions = {},
 ): z.output<S> | undefined {
   let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    text = read(file);
   } catch (error) {
     faults.push({ file, message: `the file cannot be read (${(error as NodeJS.ErrnoException).code})` });
     return undefined;

@@ -8,7 +8,7 @@ import { type RequestStore, requestStore } from "./calls/requests.ts";
 import { type RetentionStore, retentionStore } from "./calls/retention.ts";
 import type { WhenFree } from "./engines/lock-retry.ts";
 import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
-import { reconcileApart } from "./engines/sqlite/reconcile-thread.ts";
+import { reconcileApart } from "./engines/sqlite/reconcile-apart.ts";
 import type { Writable } from "./engines/writable.ts";
 import { type KeyStore, keyStore } from "./keys.ts";
 import type { LedgerStore } from "./money/contract.ts";

@@ -3,23 +3,22 @@
  * thousand characters, during which no other request would be served.
  *
  * The thread is started with the first texts and kept. Where it dies, its counts are rejected, and the next texts
- * start another. It keeps the process alive only while it counts. This file is both sides: as the thread's program it
- * counts all requests in turns.
+ * start another. It keeps the process alive only while it counts.
  */
-import { isMainThread, type MessagePort, parentPort, Worker, workerData } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { cancelled } from "../call/refusals.ts";
+import { startThread } from "../package/package-files.ts";
 import type { Signal } from "../runtime/caller-abort.ts";
-import { putBehind } from "../runtime/thread-priority.ts";
-import { loadTokenizer, type TextCounter } from "./tokenizer.ts";
+import type { TextCounter } from "./tokenizer.ts";
 
 /** CountRequest asks the thread to count texts; without texts, to drop an earlier request. */
-interface CountRequest {
+export interface CountRequest {
   readonly id: number;
   readonly texts?: readonly string[];
 }
 
 /** CountReply is the result; without tokens the count failed. */
-interface CountReply {
+export interface CountReply {
   readonly id: number;
   readonly tokens?: number;
 }
@@ -29,15 +28,11 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Marks a counting thread: tests run in threads of their own. */
-const counterData = { counts: true };
-
-export function startThread(): Worker {
-  // Without this process's options, some of which threads do not accept.
-  return new Worker(new URL(import.meta.url), { name: "counter", workerData: counterData, execArgv: [] });
+export function startCounter(): Worker {
+  return startThread("counter");
 }
 
-export function createCounter(start: () => Worker = startThread): TextCounter {
+export function createCounter(start: () => Worker = startCounter): TextCounter {
   const waiting = new Map<number, Waiting>();
   let thread: Worker | undefined;
   let lastId = 0;
@@ -89,27 +84,3 @@ export function createCounter(start: () => Worker = startThread): TextCounter {
 
 /** The counter of the process. */
 export const counter = createCounter();
-
-function serve(port: MessagePort): void {
-  putBehind();
-  const counts = new Map<number, AbortController>();
-  port.on("message", ({ id, texts }: CountRequest) => {
-    if (texts) void count(id, texts);
-    else counts.get(id)?.abort();
-  });
-
-  async function count(id: number, texts: readonly string[]): Promise<void> {
-    const leaving = new AbortController();
-    counts.set(id, leaving);
-    try {
-      const tokens = await (await loadTokenizer()).countAll(texts, leaving.signal);
-      port.postMessage({ id, tokens } satisfies CountReply);
-    } catch {
-      port.postMessage({ id } satisfies CountReply);
-    } finally {
-      counts.delete(id);
-    }
-  }
-}
-
-if (!isMainThread && (workerData as Partial<typeof counterData> | null)?.counts && parentPort) serve(parentPort);

@@ -59,16 +59,16 @@ function partOf(path: string): string {
  * Its own files, `gen` and packages are open to all.
  */
 const arrows: Readonly<Record<string, readonly string[]>> = {
-  "main.ts": ["commands", "config", "runtime/write-trouble.ts"],
+  "main.ts": ["commands", "config", "package/version.ts", "runtime/write-trouble.ts"],
   commands: [
     ...["composition", "services", "pipeline/check/audit.ts", "pipeline/handle.ts", "targets"],
     ...["storage", "config", "call", "wire", "runtime"],
   ],
   composition: [
     ...["doors", "services", "pipeline", "providers", "embedded", "targets", "telemetry", "ledger", "limits", "tokens"],
-    ...["storage (types)", "config", "http1/client/index.ts", "wire/check/index.ts", "call", "runtime"],
+    ...["storage (types)", "config", "http1/client/index.ts", "wire/check/index.ts", "call", "package", "runtime"],
   ],
-  doors: ["http1/server/index.ts", "call", "wire", "runtime"],
+  doors: ["http1/server/index.ts", "call", "wire", "package", "runtime"],
   services: [...["pipeline", "families", "limits", "storage", "targets (types)", "call", "wire", "runtime"]],
   pipeline: [
     ...["families", "providers/contract.ts (types)", "providers/errors/fault.ts", "providers/usage"],
@@ -80,7 +80,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["providers/profile/sealed-signature.ts", "call", "wire", "runtime"],
   ],
   providers: ["http1/client/index.ts", "config", "call", "wire", "runtime"],
-  embedded: ["providers/contract.ts", "providers/upstream/timeouts.ts", "tokens", "call", "wire", "runtime"],
+  embedded: ["providers/contract.ts", "providers/upstream/timeouts.ts", "tokens", "call", "wire", "package", "runtime"],
   targets: ["ledger/price-of.ts", "config (types)", "call"],
   ledger: [
     ...["storage/money/contract.ts (types)", "storage/journal/contract.ts (types)", "storage/engines/lock-retry.ts"],
@@ -88,12 +88,13 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   limits: ["runtime (types)"],
   telemetry: ["pipeline/observe.ts (types)", "call", "runtime"],
-  tokens: ["call", "wire (types)", "runtime"],
-  storage: ["runtime"],
-  config: ["call/tiers.ts", "runtime"],
+  tokens: ["call", "wire (types)", "package", "runtime"],
+  storage: ["package", "runtime"],
+  config: ["call/tiers.ts", "package", "runtime"],
   http1: ["runtime"],
   call: ["wire", "runtime"],
   wire: ["runtime"],
+  package: [],
   runtime: [],
 };
 

@@ -5,17 +5,17 @@ import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { CallerAbort } from "../../src/runtime/caller-abort.ts";
-import { createCounter, startThread } from "../../src/tokens/counter.ts";
+import { createCounter, startCounter } from "../../src/tokens/counter.ts";
 import { loadTokenizer } from "../../src/tokens/tokenizer.ts";
 
 const never = new AbortController().signal;
 const words = "It rains in Oslo, and nobody has an umbrella. ";
 
 /** A counter, with the threads that it started; they end with the test. */
-function countersThreads(first: () => Worker = startThread) {
+function countersThreads(first: () => Worker = startCounter) {
   const threads: Worker[] = [];
   const counter = createCounter(() => {
-    const thread = threads.length === 0 ? first() : startThread();
+    const thread = threads.length === 0 ? first() : startCounter();
     threads.push(thread);
     return thread;
   });

@@ -5,11 +5,11 @@
  * own files, and styles with the nonce of the answer.
  */
 import { hash, randomBytes } from "node:crypto";
-import { type Dirent, readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { extname, join, relative } from "node:path";
+import { extname } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
+import type { PackageFile } from "../../package/package-files.ts";
 
 export interface Assets {
   /** Reports whether a path is the dashboard's. */
@@ -57,9 +57,9 @@ const coders = {
   gzip: (body: Buffer) => promisify(gzip)(body),
 } as const;
 
-/** Reads the files below the folder, once. A missing folder has none. */
-export function createAssets(folder: string): Assets {
-  const assets = assetsBelow(folder);
+/** Serves these files: none where the dashboard was not built. */
+export function createAssets(files: readonly PackageFile[]): Assets {
+  const assets = new Map(files.map((file) => [`${prefix}/${file.path}`, assetOf(file)]));
   const page = assets.get(`${prefix}/index.html`)?.body.toString("utf8");
   return {
     serves: (path) => path === prefix || path.startsWith(`${prefix}/`),
@@ -74,30 +74,7 @@ export function createAssets(folder: string): Assets {
   };
 }
 
-/** How often the files are listed again if one has disappeared before it was read, as during a build. */
-const maxRetries = 10;
-
-function assetsBelow(folder: string, retriesLeft = maxRetries): Map<string, Asset> {
-  try {
-    return new Map(filesBelow(folder).map((path) => [`${prefix}/${relative(folder, path)}`, assetOf(path)]));
-  } catch (error) {
-    if (retriesLeft === 0 || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    return assetsBelow(folder, retriesLeft - 1);
-  }
-}
-
-function filesBelow(folder: string): string[] {
-  let entries: Dirent[];
-  try {
-    entries = readdirSync(folder, { recursive: true, withFileTypes: true });
-  } catch {
-    return [];
-  }
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-}
-
-function assetOf(path: string): Asset {
-  const body = readFileSync(path);
+function assetOf({ path, body }: PackageFile): Asset {
   return {
     body,
     type: types.get(extname(path)) ?? "application/octet-stream",

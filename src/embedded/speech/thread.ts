@@ -5,8 +5,8 @@
  * thread is terminated. The next turn starts another thread. Between turns the thread does not keep the process
  * alive.
  */
-import { Worker } from "node:worker_threads";
-import { workerEntry } from "./assets.ts";
+import type { Worker } from "node:worker_threads";
+import { startThread } from "../../package/package-files.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import { compileFlite } from "./synthesis/flite.ts";
 
@@ -90,6 +90,5 @@ export function createThread({ spawn = spawnWorker, turnLimit = 20_000 }: Thread
 }
 
 export function spawnWorker(): Worker {
-  // Without this process's options, some of which threads do not accept.
-  return new Worker(workerEntry, { name: "speech", execArgv: [] });
+  return startThread("speech");
 }

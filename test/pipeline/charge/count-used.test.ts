@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { createCounting, guessTokens } from "../../../src/pipeline/charge/count-used.ts";
 import { CallerAbort } from "../../../src/runtime/caller-abort.ts";
-import { createCounter, startThread } from "../../../src/tokens/counter.ts";
+import { createCounter, startCounter } from "../../../src/tokens/counter.ts";
 import { loadTokenizer, type TextCounter } from "../../../src/tokens/tokenizer.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 
@@ -31,7 +31,7 @@ test("counts as the tokenizer does", async () => {
 });
 
 test("guesses, once nobody can wait any more, what is being counted and what comes then", async () => {
-  await using thread = startThread();
+  await using thread = startCounter();
   const { counting, hurry, errors } = countingBy(createCounter(() => thread));
   await counting.output("is there");
   const long = "鑫".repeat(300_000);

@@ -3,7 +3,7 @@
  *
  * The last page has the exact end, so that decoders return as many samples as went in.
  */
-import { opusBytes } from "../assets.ts";
+import { loadPackageBytes } from "../../../package/package-files.ts";
 import { type Quality, sampleRate } from "../job.ts";
 import type { Encoder } from "./encoder.ts";
 import { createOggPages, firstPage, lastPage, opusHeaders, preSkip } from "./ogg.ts";
@@ -47,7 +47,7 @@ let loaded: Promise<Opus> | undefined;
 async function loadOpus(): Promise<Opus> {
   // @ts-expect-error: the package has types for its index only, which looks for its .wasm beside itself.
   const { default: create } = await import("opusscript/build/opusscript_native_wasm.js");
-  return create({ wasmBinary: await opusBytes() });
+  return create({ wasmBinary: await loadPackageBytes("wasm/opus.wasm") });
 }
 
 export async function createOpusEncoder(quality: Quality): Promise<Encoder> {

@@ -4,16 +4,16 @@
  * Each piece is a run of the whole program, so that no state is left for the next and a fault cannot spread. Throws
  * where the program fails.
  */
-import { fliteBytes } from "../assets.ts";
+import { isExecutable, loadPackageBytes } from "../../../package/package-files.ts";
 import { createProgram } from "./program.ts";
 import type { Voice } from "./voices.ts";
 
 /** Compiles Flite: 40 ms in other threads. The module can be sent to a worker, with its machine code. */
 export async function compileFlite(): Promise<WebAssembly.Module> {
-  const bytes = await fliteBytes();
+  const bytes = await loadPackageBytes("wasm/flite.wasm");
   const compiled = await WebAssembly.compile(bytes);
   // The module has its own copy. An idle process would keep these 21 MB for long.
-  bytes.buffer.transfer(0);
+  if (!isExecutable) bytes.buffer.transfer(0);
   return compiled;
 }
 

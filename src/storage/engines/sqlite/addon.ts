@@ -1,0 +1,56 @@
+/**
+ * Loads SQLite's native addon where it is inside the executable. The system's loader takes files only: it is written into a fresh
+ * folder that no other user may write into, loaded, and removed again.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
+import type Sqlite from "better-sqlite3";
+import { isExecutable, packageBytes } from "../../../package/package-files.ts";
+
+let loaded: object | undefined;
+
+/**
+ * Returns what a database is opened with. `folder` is tried where the system's folder for temporary files takes no programs.
+ * Throws the loader's error.
+ */
+export function addonOptions(folder: string): Pick<Sqlite.Options, "nativeBinding"> {
+  if (!isExecutable) return {};
+  loaded ??= loadFrom([tmpdir(), folder]);
+  // The driver takes an addon that is loaded already; its types know paths only.
+  return { nativeBinding: loaded as unknown as string };
+}
+
+function loadFrom(folders: readonly string[]): object {
+  const errors: unknown[] = [];
+  for (const folder of folders) {
+    try {
+      return loadIn(folder);
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  throw errors[0];
+}
+
+function loadIn(folder: string): object {
+  const own = mkdtempSync(join(folder, "model-gateway-"));
+  try {
+    const file = join(own, "better_sqlite3.node");
+    writeFileSync(file, packageBytes("better_sqlite3.node"), { mode: 0o500, flag: "wx" });
+    const addon = { exports: {} };
+    process.dlopen(addon, file, constants.dlopen.RTLD_NOW);
+    return addon.exports;
+  } finally {
+    remove(own);
+  }
+}
+
+/** Windows keeps a library that is loaded: its temporary folder belongs to the user alone. */
+function remove(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true });
+  } catch (error) {
+    if (process.platform !== "win32") throw error;
+  }
+}
