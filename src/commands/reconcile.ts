@@ -3,10 +3,11 @@
  * Exit code 1 if not.
  */
 import { formatDecimal } from "../runtime/decimal.ts";
-import { readOptions, withStorage } from "./command.ts";
+import { withStorage } from "./command.ts";
+import { readOptions } from "./line/read-options.ts";
 
 export async function reconcile(args: readonly string[]): Promise<void> {
-  const { values } = readOptions("reconcile", args, {});
+  const { values } = readOptions("reconcile", args);
   await withStorage(values.config, async (storage) => {
     const { accounts, keys, entries, requests, differences } = await storage.reconcile();
     const summed = `${accounts} accounts, ${keys} keys, ${entries} ledger entries, ${requests} calls`;

@@ -13,12 +13,14 @@ import { formatDecimal } from "../runtime/decimal.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { createCatalog } from "../targets/catalog.ts";
-import { databasePath, readOptions, rootUrl, StartError } from "./command.ts";
+import { databasePath, rootUrl } from "./command.ts";
 import { setEngine } from "./engine.ts";
+import { StartError } from "./line/errors.ts";
+import { readOptions } from "./line/read-options.ts";
 import { openLog } from "./log-lines.ts";
 
 export async function serve(args: readonly string[]): Promise<void> {
-  const { values } = readOptions("serve", args, {});
+  const { values } = readOptions("serve", args);
   const config = loadConfig(values.config);
   const greet: Ready = async (gateway, storage) => {
     const root = config.publicUrls.root ?? rootUrl(gateway);

@@ -7,9 +7,11 @@ import { readFileSync } from "node:fs";
 import type { z } from "zod";
 import { defaultTiers, type Tier } from "../call/tiers.ts";
 import { packageText } from "../package/package-files.ts";
+import { ConfigError } from "./config-error.ts";
 import { cataloguePricesOf, currenciesSchema, inUnits } from "./currency.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
 import { type EnvironmentSettings, settingsOf, upstreamsOf } from "./environment.ts";
+import { processEnvironment } from "./process-environment.ts";
 import { checkProfiles } from "./profile-operations.ts";
 import { checkReferences } from "./references.ts";
 import { defaultMaxBodyBytes, type FileConfig, fileSchema, type TierConfig } from "./schema.ts";
@@ -25,22 +27,13 @@ import type { CacheConfig, Config } from "./shape.ts";
 import { asWritten, withVendor } from "./vendors.ts";
 
 export type { CacheConfig, Config, Environment, ModelConfig, PriceConfig, UpstreamConfig };
-
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-  readonly faults: readonly Fault[];
-
-  constructor(faults: readonly Fault[]) {
-    super(faults.map(({ file, line, message }) => `${file}${line ? `:${line}` : ""}: ${message}`).join("\n"));
-    this.faults = faults;
-  }
-}
+export { ConfigError };
 
 /**
  * loadConfig loads the configuration. `givenFile` is the path of gateway.yaml; the default is GATEWAY_CONFIG. Throws a
  * ConfigError.
  */
-export function loadConfig(givenFile?: string, environment: Environment = process.env): Config {
+export function loadConfig(givenFile?: string, environment: Environment = processEnvironment()): Config {
   const file = givenFile || environment.GATEWAY_CONFIG;
   const faults: Fault[] = [];
   const { vendors, inDollars, currencies } = loadCatalogue(faults);
