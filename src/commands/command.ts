@@ -64,7 +64,7 @@ export async function withStorage(
 }
 
 /** findDatabase throws a UsageError if the database does not exist: an empty new one would report that all is well. */
-function findDatabase(path: string): void {
+export function findDatabase(path: string): void {
   try {
     statSync(path);
   } catch (error) {

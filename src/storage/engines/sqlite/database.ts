@@ -4,13 +4,13 @@
  * WAL mode: readers do not wait for the writer, and a second process (the command line) may work on the same file. What is
  * committed survives the death of the process.
  */
-import { closeSync, openSync, realpathSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { type Compilable, Kysely, SqliteDialect } from "kysely";
 import { codeOf, isFault, LockedError, StorageError } from "../../../runtime/write-trouble.ts";
-import { createSegments, type Segments } from "../../journal/segments.ts";
+import { createSegments, journalFolder, type Segments } from "../../journal/segments.ts";
 import type { Tables } from "../../schema.ts";
 import type { Database, Engine, Statement, WriteBehind } from "../engine.ts";
 import { createLockRetry, maxWaitMs } from "../lock-retry.ts";
@@ -25,6 +25,17 @@ import { createVersion } from "./version.ts";
 /** Durability is what a commit survives: the death of the process, or also a loss of power. */
 export type Durability = "process" | "power";
 
+/** RawConnection is a connection to a file as it is. */
+export type RawConnection = Sqlite.Database;
+
+/** Connects to the file of a database, which must exist, and leaves its tables as they are. Throws SQLite's error. */
+export function connect(
+  path: string,
+  options: { readonly timeout?: number; readonly readonly?: boolean } = {},
+): RawConnection {
+  return new Sqlite(path, { timeout: maxWaitMs, fileMustExist: true, ...options, ...addonOptions(dirname(path)) });
+}
+
 /** Opens the file of a database, and makes it and its folder if need be, for their owner only. Throws a StorageError. */
 export async function openDatabase(
   path: string,
@@ -35,7 +46,7 @@ export async function openDatabase(
     makeFolder(dirname(path));
     // SQLite gives its own new files the mode of this one.
     closeSync(openSync(path, "a", 0o600));
-    sqlite = new Sqlite(path, { timeout: maxWaitMs, ...addonOptions(dirname(path)) });
+    sqlite = connect(path);
     await useWal(sqlite);
     sqlite.pragma(`synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
     sqlite.pragma("foreign_keys = ON");
@@ -43,8 +54,7 @@ export async function openDatabase(
     sqlite.function("lower", { deterministic: true }, (text) => (typeof text === "string" ? text.toLowerCase() : text));
     const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: sqlite }) });
     await migrate(sqlite, db);
-    // SQLite keeps what belongs to a file beside the file itself, not beside a link to it: so does the journal.
-    const segments = createSegments(`${realpathSync(path)}.notes`, durability === "power");
+    const segments = createSegments(journalFolder(path), durability === "power");
     return { db, engine: engineOf(sqlite, segments) };
   } catch (error) {
     sqlite?.close();
