@@ -32,7 +32,7 @@ export async function migrate(sqlite: Migrating, db: Kysely<Tables>): Promise<vo
 }
 
 /** Throws a StorageError where a newer version has changed the tables, which would be read wrongly. */
-async function refuseNewer(sqlite: Migrating): Promise<void> {
+export async function refuseNewer(sqlite: Pick<Migrating, "name" | "prepare">): Promise<void> {
   const unknown = await unknownMigrations(sqlite);
   if (unknown.length === 0) return;
   throw new StorageError(

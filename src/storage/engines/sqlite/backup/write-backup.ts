@@ -2,6 +2,7 @@
 import { closeSync, openSync } from "node:fs";
 import { codeOf, StorageError } from "../../../../runtime/write-trouble.ts";
 import { connect, type RawConnection } from "../database.ts";
+import { refuseNewer } from "../migrate.ts";
 import { applicationId, type BackupHeader, createTables, writeChecksum } from "./format.ts";
 import { beginSnapshot, type JournalLine } from "./snapshot.ts";
 
@@ -10,7 +11,7 @@ const pagesAtOnce = 2048;
 
 /**
  * Writes the database and its journal into `file`, which may not exist, for its owner only. The tables of the database are left as they
- * are, also where another version works on them. Throws a StorageError where what is to be copied is damaged.
+ * are, also where an older version works on them. Throws a StorageError where what is to be copied is damaged, or a newer version's.
  */
 export async function writeBackup(
   database: string,
@@ -20,6 +21,7 @@ export async function writeBackup(
   const [reader, writer] = [connect(database), connect(database)];
   try {
     refuseOthers(reader);
+    await refuseNewer(reader);
     const lines = snapshotOf(reader, writer);
     // The database's own file must not decide who may read the copy.
     closeSync(openSync(file, "wx", 0o600));
