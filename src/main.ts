@@ -4,6 +4,7 @@
  */
 import { helpHint, StartError, UsageError } from "./commands/line/errors.ts";
 import { ConfigError } from "./config/config-error.ts";
+import { diskMessage } from "./runtime/disk-remedies.ts";
 import { StorageError } from "./runtime/write-trouble.ts";
 
 type Command = (args: readonly string[]) => Promise<void>;
@@ -62,7 +63,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 /** Resolves when the command has ended. Not awaited here: a module that awaits cannot be bundled into the executable. */
 export const ended: Promise<void> = main(process.argv.slice(2)).catch((error: unknown) => {
   const wrong = error instanceof UsageError || error instanceof ConfigError;
-  const plain = wrong || error instanceof StartError || error instanceof StorageError;
-  console.error(plain ? `model-gateway: ${error.message}` : error);
+  const isPlain = wrong || error instanceof StartError || error instanceof StorageError;
+  const message = isPlain ? error.message : diskMessage(error);
+  console.error(message === undefined ? error : `model-gateway: ${message}`);
   process.exitCode = wrong ? 2 : 1;
 });

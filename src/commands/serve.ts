@@ -3,6 +3,7 @@
  *
  * While nobody operates the gateway it prints the link for its first user, to standard output only, never to the log.
  */
+import { createServer } from "node:net";
 import type { Logger } from "pino";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { type Gateway, type GatewayParts, startGateway } from "../composition/gateway.ts";
@@ -51,6 +52,7 @@ export interface RunOptions {
 export async function runGateway(config: Config, { prepare, greet }: RunOptions): Promise<void> {
   setEngine();
   const log = openLog(config.logLevel);
+  await refuseTakenPorts(config);
   const storage = await openStorage(databasePath(config), config.durability);
   const discovery = createDiscovery(config, { log });
   try {
@@ -130,10 +132,38 @@ const freeForFirst =
 const refused = "models without a price are refused to accounts that pay beforehand";
 const unpricedRemedy = "set `price` of a model, or `unpriced_models`, in gateway.yaml";
 
-async function start(parts: GatewayParts): Promise<Gateway> {
-  const { config } = parts;
+/**
+ * refuseTakenPorts listens for a moment, before anything else is done: a start beside another gateway must change nothing, least of
+ * all the tables of its database. Throws a StartError.
+ */
+async function refuseTakenPorts(config: Config): Promise<void> {
+  const { host, port, metrics } = config;
+  await saying(config, async () => {
+    await tryListening({ host, port });
+    if (metrics?.isAsked) await tryListening(metrics).catch((error) => Promise.reject(asOfMetrics(error)));
+  });
+}
+
+function asOfMetrics(error: unknown): unknown {
+  return Object.assign(error as Error, { purpose: "metrics" });
+}
+
+function tryListening({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, () => server.close(() => resolve()));
+  });
+}
+
+function start(parts: GatewayParts): Promise<Gateway> {
+  return saying(parts.config, () => startGateway(parts));
+}
+
+/** saying runs what listens, and says of its errors what to do. Throws a StartError. */
+async function saying<T>(config: Config, listen: () => Promise<T>): Promise<T> {
   try {
-    return await startGateway(parts);
+    return await listen();
   } catch (error) {
     const { code, syscall, purpose } = error as NodeJS.ErrnoException & { readonly purpose?: "metrics" };
     if (!code || (syscall !== "listen" && syscall !== "getaddrinfo")) throw error;

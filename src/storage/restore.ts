@@ -2,12 +2,13 @@
  * Restores a back-up into a data folder. All is made and proved beside the place of the database, under another name; only the last
  * steps give it its name. So a restore that fails, at whatever point, leaves the folder as it was.
  */
-import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { publish, syncFile, syncFolder } from "../runtime/durable-files.ts";
 import { codeOf, StorageError } from "../runtime/write-trouble.ts";
-import { isAlone } from "./engines/sqlite/alone.ts";
 import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
+import { isUnused } from "./engines/sqlite/database.ts";
+import { makeFolders } from "./engines/sqlite/new-file.ts";
 import type { Reconciliation } from "./money/reconcile.ts";
 import { openStorage, type Storage } from "./storage.ts";
 
@@ -40,7 +41,7 @@ export async function restore({ file, name, database, movesAside, settle }: Rest
   const header = await readBackup(file, name);
   const place = placeOf(database);
   refusePlace(place, movesAside);
-  const madeFrom = makeFolders(dirname(place));
+  const folders = makeFolders(dirname(place));
   const staging = `${place}.restoring-${process.pid}`;
   let isDone = false;
   try {
@@ -54,7 +55,7 @@ export async function restore({ file, name, database, movesAside, settle }: Rest
     return { createdAt: header.created_at, version: header.version, proof, movedTo };
   } finally {
     for (const path of [staging, ...beside.map((end) => staging + end)]) rmSync(path, { force: true, recursive: true });
-    if (!isDone) removeFolders(dirname(place), madeFrom);
+    if (!isDone) folders.remove();
   }
 }
 
@@ -79,14 +80,14 @@ function refusePlace(place: string, movesAside: boolean): void {
     throw new StorageError(
       `there is ${first} already. Restore into an empty folder (DATA_DIR), or move the database there aside by --force`,
     );
-  if (existsSync(place) && !isAloneAt(place))
+  if (existsSync(place) && !isUnusedAt(place))
     throw new StorageError(`a gateway, or another command, works on ${place}. Stop it first`);
 }
 
 /** A file that is no database has nobody who works on it. */
-function isAloneAt(place: string): boolean {
+function isUnusedAt(place: string): boolean {
   try {
-    return isAlone(place);
+    return isUnused(place);
   } catch (error) {
     if (/^SQLITE_(?:NOTADB|CORRUPT)/.test(codeOf(error))) return true;
     throw error;
@@ -132,21 +133,5 @@ function put(staging: string, place: string, movedTo: string | undefined): void 
     if (movedTo !== undefined)
       for (const part of partsAt(movedTo)) renameSync(part, place + part.slice(movedTo.length));
     throw error;
-  }
-}
-
-/** Makes a folder and those above it, and returns the first that was missing; undefined where none was. */
-function makeFolders(folder: string): string | undefined {
-  return mkdirSync(folder, { recursive: true, mode: 0o700 });
-}
-
-function removeFolders(folder: string, from: string | undefined): void {
-  if (from === undefined) return;
-  for (let at = folder; at.length >= from.length; at = dirname(at)) {
-    try {
-      rmdirSync(at);
-    } catch {
-      return; // Somebody uses it.
-    }
   }
 }

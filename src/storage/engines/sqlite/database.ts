@@ -4,11 +4,12 @@
  * WAL mode: readers do not wait for the writer, and a second process (the command line) may work on the same file. What is
  * committed survives the death of the process.
  */
-import { closeSync, openSync } from "node:fs";
+import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { type Compilable, Kysely, SqliteDialect } from "kysely";
+import { diskRemedy } from "../../../runtime/disk-remedies.ts";
 import { codeOf, isFault, LockedError, StorageError } from "../../../runtime/write-trouble.ts";
 import { createSegments, journalFolder, type Segments } from "../../journal/segments.ts";
 import type { Tables } from "../../schema.ts";
@@ -16,9 +17,10 @@ import type { Database, Engine, Statement, WriteBehind } from "../engine.ts";
 import { createLockRetry, maxWaitMs } from "../lock-retry.ts";
 import { createWritable, type WritableWatch } from "../writable.ts";
 import { addonOptions } from "./addon.ts";
+import { isAlone } from "./alone.ts";
 import { createBusyTimeout } from "./busy-timeout.ts";
-import { makeFolder } from "./folder.ts";
-import { migrate } from "./migrate.ts";
+import { isOutdated, migrate } from "./migrate.ts";
+import { type MadeFiles, makeFile } from "./new-file.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
 import { createVersion } from "./version.ts";
 
@@ -36,17 +38,24 @@ export function connect(
   return new Sqlite(path, { timeout: maxWaitMs, fileMustExist: true, ...options, ...addonOptions(dirname(path)) });
 }
 
-/** Opens the file of a database, and makes it and its folder if need be, for their owner only. Throws a StorageError. */
+/** Reports whether no process has the file of a database open, in this moment. Throws SQLite's error. */
+export function isUnused(path: string): boolean {
+  return isAlone(connect(path, { timeout: 0 }));
+}
+
+/**
+ * Opens the file of a database, and makes it and its folder if need be, for their owner only. Throws a StorageError; then nothing is
+ * left that was not there.
+ */
 export async function openDatabase(
   path: string,
   durability: Durability = "process",
 ): Promise<{ db: Database; engine: Engine }> {
+  let made: MadeFiles | undefined;
   let sqlite: Sqlite.Database | undefined;
   try {
-    makeFolder(dirname(path));
-    // SQLite gives its own new files the mode of this one.
-    closeSync(openSync(path, "a", 0o600));
-    sqlite = connect(path);
+    made = makeFile(path);
+    sqlite = await connectToUpdate(path);
     await useWal(sqlite);
     sqlite.pragma(`synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
     sqlite.pragma("foreign_keys = ON");
@@ -58,8 +67,63 @@ export async function openDatabase(
     return { db, engine: engineOf(sqlite, segments) };
   } catch (error) {
     sqlite?.close();
-    if (error instanceof StorageError) throw error;
-    throw new StorageError(`the database ${path} cannot be opened: ${(error as Error).message}`, { cause: error });
+    if (made && isUnusedNow(path)) made.remove();
+    throw openingError(path, error);
+  }
+}
+
+/**
+ * Connects to a database whose tables this version may change: where an older version made them, no other process may work on them,
+ * for that one would go on with tables that it does not know.
+ */
+async function connectToUpdate(path: string): Promise<Sqlite.Database> {
+  // Another process of this version may bring them up to date meanwhile.
+  for (const deadline = Date.now() + maxWaitMs; ; await setTimeout(50)) {
+    const upToDate = await connectWhereUpToDate(path);
+    if (upToDate) return upToDate;
+    if (isUnused(path)) return connect(path);
+    if (Date.now() > deadline)
+      throw new StorageError(`${path} is of an older version, and another process works on it. ${stopIt}`);
+  }
+}
+
+async function connectWhereUpToDate(path: string): Promise<Sqlite.Database | undefined> {
+  const sqlite = connect(path);
+  let isUpToDate = false;
+  try {
+    isUpToDate = !(await isOutdated(sqlite));
+  } finally {
+    if (!isUpToDate) sqlite.close();
+  }
+  return isUpToDate ? sqlite : undefined;
+}
+
+const stopIt = "Stop the older gateway first: its tables are brought up to date when this one starts";
+
+/** A file that cannot be opened at all is nobody's. */
+function isUnusedNow(path: string): boolean {
+  try {
+    return isUnused(path);
+  } catch {
+    return true;
+  }
+}
+
+/** Returns what an error of opening or reading a database is to its operator. */
+export function openingError(path: string, error: unknown): StorageError {
+  if (error instanceof StorageError) return error;
+  const isFull = /^SQLITE_(?:IOERR|CANTOPEN)/.test(codeOf(error)) && isDiskFull(path);
+  const remedy = diskRemedy(isFull ? { code: "ENOSPC" } : error);
+  const why = remedy === undefined ? (error as Error).message : `${remedy} (DATA_DIR)`;
+  return new StorageError(`the database ${path} cannot be opened: ${why}`, { cause: error });
+}
+
+/** SQLite reports a disk that has no room for its shared memory as one that fails. */
+function isDiskFull(path: string): boolean {
+  try {
+    return statfsSync(dirname(path)).bavail === 0;
+  } catch {
+    return false;
   }
 }
 

@@ -41,6 +41,12 @@ export async function refuseNewer(sqlite: Pick<Migrating, "name" | "prepare">): 
   );
 }
 
+/** Reports whether an older version made the tables. A new file has none. */
+export async function isOutdated(sqlite: Pick<Migrating, "prepare">): Promise<boolean> {
+  const done = doneMigrations(sqlite);
+  return done.length > 0 && Object.keys(await migrations.getMigrations()).some((name) => !done.includes(name));
+}
+
 /** Returns the migrations of a database that this version does not know. */
 export async function unknownMigrations(sqlite: Pick<Migrating, "prepare">): Promise<string[]> {
   const known = await migrations.getMigrations();

@@ -1,7 +1,7 @@
 /** Writes a back-up of a database into a file that is made anew. */
 import { closeSync, openSync } from "node:fs";
 import { codeOf, StorageError } from "../../../../runtime/write-trouble.ts";
-import { connect, type RawConnection } from "../database.ts";
+import { connect, openingError, type RawConnection } from "../database.ts";
 import { refuseNewer } from "../migrate.ts";
 import { applicationId, type BackupHeader, createTables, writeChecksum } from "./format.ts";
 import { beginSnapshot, type JournalLine } from "./snapshot.ts";
@@ -20,8 +20,7 @@ export async function writeBackup(
 ): Promise<BackupHeader> {
   const [reader, writer] = [connect(database), connect(database)];
   try {
-    refuseOthers(reader);
-    await refuseNewer(reader);
+    await refuseOthers(reader);
     const lines = snapshotOf(reader, writer);
     // The database's own file must not decide who may read the copy.
     closeSync(openSync(file, "wx", 0o600));
@@ -36,10 +35,16 @@ export async function writeBackup(
   }
 }
 
-function refuseOthers(reader: RawConnection): void {
-  const isOurs = reader.prepare("SELECT 1 FROM sqlite_master WHERE name = 'kysely_migration'").get() !== undefined;
-  if (!isOurs)
-    throw new StorageError(`${reader.name} is no database of model-gateway. Set DATA_DIR to its data folder`);
+/** Throws a StorageError where the database cannot be read, is another program's, or of a newer version. */
+async function refuseOthers(reader: RawConnection): Promise<void> {
+  try {
+    const isOurs = reader.prepare("SELECT 1 FROM sqlite_master WHERE name = 'kysely_migration'").get() !== undefined;
+    if (!isOurs)
+      throw new StorageError(`${reader.name} is no database of model-gateway. Set DATA_DIR to its data folder`);
+    await refuseNewer(reader);
+  } catch (error) {
+    throw openingError(reader.name, error);
+  }
 }
 
 function snapshotOf(reader: RawConnection, writer: RawConnection): JournalLine[] {
