@@ -4,12 +4,10 @@
  * WAL mode: readers do not wait for the writer, and a second process (the command line) may work on the same file. What is
  * committed survives the death of the process.
  */
-import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { type Compilable, Kysely, SqliteDialect } from "kysely";
-import { diskRemedy } from "../../../runtime/disk-remedies.ts";
 import { codeOf, isFault, LockedError, StorageError } from "../../../runtime/write-trouble.ts";
 import { createSegments, journalFolder, type Segments } from "../../journal/segments.ts";
 import type { Tables } from "../../schema.ts";
@@ -21,6 +19,7 @@ import { isAlone } from "./alone.ts";
 import { createBusyTimeout } from "./busy-timeout.ts";
 import { isOutdated, migrate } from "./migrate.ts";
 import { type MadeFiles, makeFile } from "./new-file.ts";
+import { openingError } from "./opening-error.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
 import { createVersion } from "./version.ts";
 
@@ -66,9 +65,10 @@ export async function openDatabase(
     const segments = createSegments(journalFolder(path), durability === "power");
     return { db, engine: engineOf(sqlite, segments) };
   } catch (error) {
+    const told = openingError(path, error);
     sqlite?.close();
     if (made && isUnusedNow(path)) made.remove();
-    throw openingError(path, error);
+    throw told;
   }
 }
 
@@ -106,24 +106,6 @@ function isUnusedNow(path: string): boolean {
     return isUnused(path);
   } catch {
     return true;
-  }
-}
-
-/** Returns what an error of opening or reading a database is to its operator. */
-export function openingError(path: string, error: unknown): StorageError {
-  if (error instanceof StorageError) return error;
-  const isFull = /^SQLITE_(?:IOERR|CANTOPEN)/.test(codeOf(error)) && isDiskFull(path);
-  const remedy = diskRemedy(isFull ? { code: "ENOSPC" } : error);
-  const why = remedy === undefined ? (error as Error).message : `${remedy} (DATA_DIR)`;
-  return new StorageError(`the database ${path} cannot be opened: ${why}`, { cause: error });
-}
-
-/** SQLite reports a disk that has no room for its shared memory as one that fails. */
-function isDiskFull(path: string): boolean {
-  try {
-    return statfsSync(dirname(path)).bavail === 0;
-  } catch {
-    return false;
   }
 }
 

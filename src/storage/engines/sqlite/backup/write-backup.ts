@@ -1,8 +1,9 @@
 /** Writes a back-up of a database into a file that is made anew. */
 import { closeSync, openSync } from "node:fs";
 import { codeOf, StorageError } from "../../../../runtime/write-trouble.ts";
-import { connect, openingError, type RawConnection } from "../database.ts";
+import { connect, type RawConnection } from "../database.ts";
 import { refuseNewer } from "../migrate.ts";
+import { openingError } from "../opening-error.ts";
 import { applicationId, type BackupHeader, createTables, writeChecksum } from "./format.ts";
 import { beginSnapshot, type JournalLine } from "./snapshot.ts";
 
