@@ -4,8 +4,7 @@
  */
 import { helpHint, StartError, UsageError } from "./commands/line/errors.ts";
 import { ConfigError } from "./config/config-error.ts";
-import { diskMessage } from "./runtime/disk-remedies.ts";
-import { StorageError } from "./runtime/write-trouble.ts";
+import { diskMessage, StorageError } from "./runtime/write-trouble.ts";
 
 type Command = (args: readonly string[]) => Promise<void>;
 

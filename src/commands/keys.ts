@@ -9,7 +9,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { KeyService, ModelPermissionsSchema } from "../../gen/modelgateway/v1/keys_pb.ts";
 import { withEmbedded } from "../composition/providers.ts";
 import type { Config } from "../config/config.ts";
-import { discoverModels } from "../config/discover.ts";
+import { discoverModels } from "../config/discovery/discover.ts";
 import { detailsDone } from "../pipeline/check/audit.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { newId } from "../runtime/ids.ts";

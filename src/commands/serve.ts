@@ -9,7 +9,7 @@ import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { type Gateway, type GatewayParts, startGateway } from "../composition/gateway.ts";
 import { withEmbedded } from "../composition/providers.ts";
 import { type Config, loadConfig } from "../config/config.ts";
-import { createDiscovery } from "../config/discover.ts";
+import { createDiscovery } from "../config/discovery/discover.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";

@@ -4,8 +4,8 @@
  */
 import { existsSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { publish } from "../runtime/durable-files.ts";
 import { StorageError } from "../runtime/write-trouble.ts";
+import { publish } from "./durable-files.ts";
 import { readBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { writeBackup } from "./engines/sqlite/backup/write-backup.ts";
 

@@ -4,8 +4,8 @@
  */
 import { existsSync, lstatSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { publish, syncFile, syncFolder } from "../runtime/durable-files.ts";
 import { codeOf, StorageError } from "../runtime/write-trouble.ts";
+import { publish, syncFile, syncFolder } from "./durable-files.ts";
 import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { isUnused } from "./engines/sqlite/database.ts";
 import { makeFolders } from "./engines/sqlite/new-file.ts";

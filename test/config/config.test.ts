@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
 import { z } from "zod";
 import { type Config, ConfigError, type Environment, loadConfig, type ModelConfig } from "../../src/config/config.ts";
-import { discoverModels } from "../../src/config/discover.ts";
+import { discoverModels } from "../../src/config/discovery/discover.ts";
 import { fileSchema } from "../../src/config/schema.ts";
 import { vendorsSchema } from "../../src/config/schema-models.ts";
 import { fitEffort } from "../../src/providers/profile/effort.ts";

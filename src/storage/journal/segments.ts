@@ -19,7 +19,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { syncFolder } from "../../runtime/durable-files.ts";
+import { syncFolder } from "../durable-files.ts";
 
 export interface Segments {
   /** Appends a line, given without its end, to the file of this process. Throws, with nothing added, where the disk is full. */

@@ -1,8 +1,7 @@
 /** What an error of opening or reading a database is to its operator: one line that says what to do. */
 import { accessSync, constants, statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { diskRemedy } from "../../../runtime/disk-remedies.ts";
-import { codeOf, StorageError } from "../../../runtime/write-trouble.ts";
+import { codeOf, diskRemedy, StorageError } from "../../../runtime/write-trouble.ts";
 
 /** Less than this is not enough for the files that SQLite keeps beside a database. */
 const leastBytes = 64 * 1024;

@@ -1,7 +1,7 @@
 /** Files that appear under their name whole, and stay after a loss of power. */
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { codeOf } from "./write-trouble.ts";
+import { codeOf } from "../runtime/write-trouble.ts";
 
 /**
  * Gives a file that is whole its name, in one step. Where `replaces` is not set and there is such a file, it throws EEXIST and changes
