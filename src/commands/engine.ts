@@ -4,23 +4,11 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
+import { flags } from "../package/engine-options.ts";
 import { putBehind } from "../runtime/thread-priority.ts";
 
-/** flags change V8's defaults. */
-export const flags = [
-  // Bodies are stored outside V8's heap. Without this flag every 64 MB of them triggers a full collection, even if
-  // they are free again; with large requests, collections took more time than everything else.
-  "--external-memory-accounted-in-global-limit",
-  // If little garbage is created, as by streams at a model's pace, the heap's limit is a few megabytes above its
-  // content. The chunks of two seconds fill that, and a full collection every two to four seconds delayed streams by
-  // milliseconds. With these flags, marking starts when old objects take up this percentage of the room below the
-  // limit.
-  "--incremental-marking-soft-trigger=80",
-  "--incremental-marking-hard-trigger=95",
-] as const;
-
 export function setEngine(): void {
-  for (const flag of flags) setFlagsFromString(flag);
+  for (const flag of flags) if (!process.execArgv.includes(flag)) setFlagsFromString(flag);
   lowerWorkerPriority();
 }
 

@@ -13,8 +13,9 @@ import { formatDecimal } from "../runtime/decimal.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { createCatalog } from "../targets/catalog.ts";
-import { databasePath, readOptions, rootUrl, StartError } from "./command.ts";
+import { databasePath, readOptions, rootUrl } from "./command.ts";
 import { setEngine } from "./engine.ts";
+import { StartError } from "./errors.ts";
 import { openLog } from "./log-lines.ts";
 
 export async function serve(args: readonly string[]): Promise<void> {

@@ -102,7 +102,10 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     metricsPort: seeing.metricsPort,
     serveModels: shared.serveModels,
     prepared: readiness.prepared,
-    warm: () => warmModels(catalog, providers, log),
+    async warm() {
+      const onBroken = (err: unknown) => log.error({ err }, "a rule of requests is broken");
+      await Promise.all([doors.warm().catch(onBroken), warmModels(catalog, providers, log)]);
+    },
     async close() {
       readiness.drain();
       checks.close();

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { getPriority, totalmem } from "node:os";
 import { describe, test } from "vitest";
-import { flags } from "../../src/commands/engine.ts";
+import { flags } from "../../src/package/engine-options.ts";
 import { bin, Running, temporaryFolder, type Variables } from "../support/command.ts";
 
 interface Thread {
