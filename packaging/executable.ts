@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
-import { executableOptions } from "../src/package/engine-options.ts";
+import { executableOptions } from "../src/commands/engine/options.ts";
 import { root } from "./bundle.ts";
 import { nodeOf, ownPlatform, type Platform, platforms } from "./platforms.ts";
 import { serverChunk, serverFolder } from "./programs.ts";
@@ -41,7 +41,7 @@ export function makeExecutable(name: string, { packageFolder, work, output }: Ex
       disableExperimentalSEAWarning: true,
       useCodeCache: false,
       execArgv: executableOptions(),
-      execArgvExtension: "env",
+      execArgvExtension: "cli",
       assets,
     },
   };

@@ -9,8 +9,8 @@ import { readAssets } from "./assets.ts";
 import { root } from "./bundle.ts";
 import type { Programs } from "./programs.ts";
 
-/** The oldest Node that runs the bundled gateway: 22 has no `crypto.argon2`. */
-export const oldestNode = 24;
+/** The oldest Node that runs the bundled gateway: 22 has no `crypto.argon2`. `bin/model-gateway.js` says so, too. */
+const oldestNode = 24;
 
 /** Writes the package into this folder, in the place of what was there. */
 export function writePackage(folder: string, programs: Programs, notices: string): void {
@@ -22,7 +22,9 @@ export function writePackage(folder: string, programs: Programs, notices: string
   for (const [path, content] of readAssets()) write(path, content);
   for (const [path, code] of programs.files) write(path, code);
   cpSync(addonsFolder(), join(folder, "addons"), { recursive: true });
-  write("bin/model-gateway.js", readFileSync(join(root, "packaging/npm-start.cjs")));
+  write("bin/model-gateway.js", readFileSync(join(root, "bin/model-gateway.js")));
+  // The starter is a module, the bundles are not.
+  write("bin/package.json", '{ "type": "module" }\n');
   write("THIRD-PARTY-NOTICES.txt", notices);
   write("README.md", readFileSync(join(root, "packaging/npm-readme.md")));
   write("package.json", `${JSON.stringify(manifest(), null, 2)}\n`);

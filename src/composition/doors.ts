@@ -26,7 +26,7 @@ import { audit } from "../pipeline/check/audit.ts";
 import { compileRules } from "../pipeline/check/validate.ts";
 import { createHandle, type ServedService } from "../pipeline/handle.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
-import { runInSlices } from "../runtime/cooperative.ts";
+import { nextSlice, runInSlices } from "../runtime/cooperative.ts";
 import { newId } from "../runtime/ids.ts";
 import type { NewAuditEvent } from "../storage/people/audit-events.ts";
 import type { SessionStore } from "../storage/people/sessions.ts";
@@ -82,7 +82,14 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
     cors: createCors(config.corsOrigins),
   });
   const inputs = descriptors.flatMap(({ methods }) => methods.map(({ input }) => input));
-  return { ...dispatch, warm: async () => runInSlices(compileRules(inputs, accelerators.quickCheck)) };
+  return {
+    ...dispatch,
+    // Not in this turn: connections that wait already come first.
+    async warm() {
+      await nextSlice();
+      await runInSlices(compileRules(inputs, accelerators.quickCheck));
+    },
+  };
 }
 
 /** Builds what every door asks: admission by the headers, and the handling of an admitted call. */

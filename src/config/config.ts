@@ -89,6 +89,7 @@ function processConfig(written: FileConfig, settings: EnvironmentSettings) {
     dataDir: settings.dataDir ?? written.data_dir ?? "./data",
     logLevel: settings.logLevel ?? written.log_level ?? "info",
     accelerators: settings.accelerators,
+    memory: written.memory,
     telemetry: settings.telemetry ?? written.telemetry,
     durability: written.durability ?? "process",
     retention: {

@@ -1,11 +1,10 @@
 /**
- * Configures V8 for serving: called by the owner of the process before anything is served. `bin/model-gateway.js` sets
- * the flags that V8 accepts only at its start.
+ * Configures V8 for serving: called by the owner of the process before anything is served.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
-import { flags } from "../package/engine-options.ts";
-import { putBehind } from "../runtime/thread-priority.ts";
+import { putBehind } from "../../runtime/thread-priority.ts";
+import { flags } from "./options.ts";
 
 export function setEngine(): void {
   for (const flag of flags) if (!process.execArgv.includes(flag)) setFlagsFromString(flag);
