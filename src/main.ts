@@ -59,8 +59,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
 });
 
-/** Resolves when the command has ended. Not awaited here: a module that awaits cannot be bundled into the executable. */
-export const ended: Promise<void> = main(process.argv.slice(2)).catch((error: unknown) => {
+/** Resolves when the command is over. Not awaited here: a module that awaits cannot be bundled into the executable. */
+export const done: Promise<void> = main(process.argv.slice(2)).catch((error: unknown) => {
   const wrong = error instanceof UsageError || error instanceof ConfigError;
   const isPlain = wrong || error instanceof StartError || error instanceof StorageError;
   const message = isPlain ? error.message : diskMessage(error);

@@ -1,6 +1,7 @@
-/** ConfigError is a configuration with faults: all of them, a line each. */
+/** The error of a configuration that is wrong. */
 import type { Fault } from "./document.ts";
 
+/** ConfigError has all faults that were found, a line each in its message. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly faults: readonly Fault[];
