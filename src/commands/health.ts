@@ -71,5 +71,7 @@ async function ask(url: URL, timeoutMs: number): Promise<{ readonly isReady: boo
 function whyOf({ code, message }: NodeJS.ErrnoException): string {
   if (code === "ECONNREFUSED") return "nothing listens there";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "there is no such host";
-  return message || String(code);
+  if (code === "EPROTO") return "it does not speak TLS there";
+  // Of a name with several addresses, none of which answers, the message is empty.
+  return message.trim().split("\n")[0] || String(code);
 }

@@ -30,7 +30,7 @@ ${cases.join("\n")}
 if [[ "\${funcstack[1]}" == "_model-gateway" ]]; then
   _model_gateway "$@"
 else
-  (( \${+functions[compdef]} )) || { autoload -Uz compinit && compinit; }
+  whence compdef >/dev/null || { autoload -Uz compinit && compinit; }
   compdef _model_gateway model-gateway
 fi`;
 }
