@@ -4,6 +4,7 @@
  */
 import {
   appendFileSync,
+  chmodSync,
   copyFileSync,
   cpSync,
   mkdirSync,
@@ -280,6 +281,14 @@ describe("a restore", () => {
       },
     );
     expect(await refusalOf(Buffer.concat([bytes, Buffer.from("x")]))).toContain("is damaged");
+  });
+
+  test("makes a database for its owner only, whoever may read the file", async () => {
+    copyFileSync(file, inFolder("b"));
+    chmodSync(inFolder("b"), 0o444);
+    const { database } = await restored(inFolder("b"));
+    expect(statSync(database).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(database, ".."))).toEqual(["gateway.db"]);
   });
 
   test("says of a file what it is instead", async () => {
