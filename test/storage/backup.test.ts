@@ -54,7 +54,7 @@ async function restored(file: string, to = "restored") {
     ...{ file, database, movesAside: false },
     settle: (storage, livedAt) => settle(storage, { livedAt, onError: (error) => errors.push(error) }),
   });
-  const sqlite = new Sqlite(database, { readonly: true });
+  const sqlite = new Sqlite(database);
   const all = (sql: string) => sqlite.prepare(sql).all();
   const [account] = all("SELECT balance, held FROM accounts");
   const calls = all("SELECT id, cost, outcome FROM requests ORDER BY id");
