@@ -77,7 +77,7 @@ export async function showsDashboard({ url, email, password }: Demo): Promise<vo
   const assets = [...page.matchAll(/(?:src|href)="(\/dashboard\/[^"]+)"/g)].map(([, path]) => path as string);
   ok(assets.length >= 2, "the page has a script and a style");
   for (const path of assets) strictEqual((await fetch(`${url}${path}`)).status, 200, path);
-  const signIn = await fetch(`${url}/modelgateway.v1.SessionService/CreateSession`, {
+  const signIn = await fetch(`${url}/modelgateway.v1.SessionService/SignIn`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ email, password }),
