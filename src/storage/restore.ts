@@ -54,7 +54,7 @@ export async function restore({ file, name, database, movesAside, settle }: Rest
     isDone = true;
     return { createdAt: header.created_at, version: header.version, proof, movedTo };
   } finally {
-    for (const path of [staging, ...beside.map((end) => staging + end)]) rmSync(path, { force: true, recursive: true });
+    for (const end of ["", ...beside, ".lock"]) rmSync(staging + end, { force: true, recursive: true });
     if (!isDone) folders.remove();
   }
 }

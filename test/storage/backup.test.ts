@@ -219,7 +219,7 @@ describe("a back-up", () => {
     await expect(backUpAt(inFolder("damaged"), inFolder("b"), 0)).rejects.toThrow(/damaged|malformed/);
     new Sqlite(inFolder("other")).exec("CREATE TABLE t (x)").close();
     await expect(backUpAt(inFolder("other"), inFolder("b"), 0)).rejects.toThrow(/is no database of model-gateway/);
-    expect(readdirSync(folder.path).sort()).toEqual(["damaged", "other"]);
+    expect(readdirSync(folder.path).sort()).toEqual(["damaged", "damaged.lock", "other"]);
   });
 });
 
