@@ -65,6 +65,14 @@ export type PathItem = Partial<Readonly<Record<HttpMethod, Operation>>> & {
   readonly "x-alias-of"?: string;
 };
 
+/** Returns an alias of a path: a pointer in a fragment, where slashes and braces are escaped (RFC 6901, RFC 3986). */
+export function aliasOf(path: string): PathItem {
+  return {
+    $ref: `#/paths/${encodeURIComponent(path.replaceAll("~", "~0").replaceAll("/", "~1"))}`,
+    "x-alias-of": path,
+  };
+}
+
 export interface Document {
   readonly openapi: "3.1.1";
   readonly info: object;

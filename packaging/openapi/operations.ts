@@ -20,15 +20,16 @@ import {
 import { answersOf, parametersOf as parameterExamplesOf, requestsOf } from "./examples/examples.ts";
 import * as headers from "./headers.ts";
 import { type JsonSchema, refTo } from "./json-schema.ts";
-import type {
-  Example,
-  MediaType,
-  Operation,
-  Parameter,
-  PathItem,
-  Reference,
-  RequestBody,
-  Response,
+import {
+  aliasOf,
+  type Example,
+  type MediaType,
+  type Operation,
+  type Parameter,
+  type PathItem,
+  type Reference,
+  type RequestBody,
+  type Response,
 } from "./openapi.ts";
 import { type Nature, natureOf, reasonsFor } from "./reasons.ts";
 import type { MemberSchema, Schemas } from "./schemas.ts";
@@ -53,7 +54,7 @@ export function pathsOf(routes: readonly Route[], parts: OperationParts): Record
       first.set(operationIdOf(route), path);
       paths[path] = { ...paths[path], [route.httpMethod.toLowerCase()]: operationOf(route, parts) };
     } else {
-      paths[path] = { $ref: `#/paths/${original.replaceAll("~", "~0").replaceAll("/", "~1")}`, "x-alias-of": original };
+      paths[path] = aliasOf(original);
     }
   }
   return paths;

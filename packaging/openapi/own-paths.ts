@@ -1,6 +1,6 @@
 /** The gateway's own paths, which no proto declares: addresses, probes, and what it serves about itself. */
 import type { JsonSchema } from "./json-schema.ts";
-import type { Operation, PathItem, Response } from "./openapi.ts";
+import { aliasOf, type Operation, type PathItem, type Response } from "./openapi.ts";
 
 const tags = ["Gateway"];
 const security: Operation["security"] = [{}];
@@ -77,7 +77,7 @@ export const ownPaths: Readonly<Record<string, PathItem>> = {
   "/healthz": get("checkLiveness", "Tells that the process runs", isAlive, {
     "200": json("The process runs.", alive, { status: "ok" }),
   }),
-  "/livez": { $ref: "#/paths/~1healthz", "x-alias-of": "/healthz" },
+  "/livez": aliasOf("/healthz"),
   "/readyz": get("checkReadiness", "Tells whether calls are taken", isReady, {
     "200": json("Calls are taken.", readiness, { status: "ok" }),
     "503": json("Calls are not taken: the gateway starts, drains, or cannot write its database.", readiness, {
@@ -90,11 +90,11 @@ export const ownPaths: Readonly<Record<string, PathItem>> = {
     `${likeLitellm} No model is asked: the dashboard shows how upstreams stand.`,
     healthAnswers,
   ),
-  "/health/readiness": { $ref: "#/paths/~1health", "x-alias-of": "/health" },
+  "/health/readiness": aliasOf("/health"),
   "/health/liveliness": get("checkLiveliness", "Tells that the process runs", likeLitellm, {
     "200": json("The process runs.", { type: "string", const: "I'm alive!" }, "I'm alive!"),
   }),
-  "/health/liveness": { $ref: "#/paths/~1health~1liveliness", "x-alias-of": "/health/liveliness" },
+  "/health/liveness": aliasOf("/health/liveliness"),
   "/openapi.json": get(
     "getOpenApi",
     "Returns this document",

@@ -110,7 +110,8 @@ function readsNull(member: Member): boolean {
 
 function membersOf(desc: DescMessage, parts: Parts): Record<string, MemberSchema> {
   const plan = planOf(desc);
-  const keepsNull = plan.extra !== undefined && !refusesUnknown(plan, parts.words);
+  // Null is kept beside the unknown keys. Where a request keeps none it is ignored, as they are.
+  const keepsNull = plan.extra === undefined ? parts.isRead(desc) : !refusesUnknown(plan, parts.words);
   const entries = plan.members.map((member) => {
     const declared = declarationOf(desc, member);
     const required = isRequired(declared);

@@ -134,7 +134,7 @@ export const bodies: Readonly<Record<string, Examples>> = {
       },
     },
   },
-  listKeys: { page: { summary: "The first keys", value: { page_size: 10 }, form: true } },
+  listKeys: { page: { summary: "The first keys", value: { page_size: 1000 }, form: true } },
   createKey: {
     limited: {
       summary: "A key with a credit limit, for one family of models",

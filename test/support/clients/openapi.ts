@@ -52,7 +52,9 @@ export function responseOf({ responses }: Operation, status: number): Response |
   return document.components.responses[response.$ref.split("/").at(-1) as string];
 }
 
-const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+const moment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+const formats = { "date-time": moment, uri: (text: string) => URL.canParse(text), binary: true } as const;
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats });
 ajv.addSchema(document as unknown as AnySchema, "document");
 const validators = new Map<string, (value: unknown) => readonly string[]>();
 
