@@ -7,7 +7,7 @@ import { compileRoutes, type Route } from "../../src/doors/rest/routes.ts";
 import { type ErrorFamily, errorSchemas } from "./errors.ts";
 import * as headers from "./headers.ts";
 import type { Image } from "./image.ts";
-import type { Document, HeaderObject, Parameter } from "./openapi.ts";
+import type { Document, HeaderObject, Info, Parameter } from "./openapi.ts";
 import { operationIdOf, pathsOf, sharedResponses, tagOf } from "./operations.ts";
 import { ownPaths } from "./own-paths.ts";
 import { createSchemas } from "./schemas.ts";
@@ -65,7 +65,7 @@ function meaningOf(image: Image, words: Words): (reason: Reason) => string {
   };
 }
 
-function infoOf(version: string): object {
+function infoOf(version: string): Info {
   return {
     title: "Model Gateway",
     version,

@@ -73,9 +73,17 @@ export function aliasOf(path: string): PathItem {
   };
 }
 
+export interface Info {
+  readonly title: string;
+  readonly version: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly license: object;
+}
+
 export interface Document {
   readonly openapi: "3.1.1";
-  readonly info: object;
+  readonly info: Info;
   readonly servers: readonly object[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, PathItem>>;
