@@ -60,6 +60,23 @@ describe.each(operations.map((operation) => [operation.operationId, operation] a
   }
 });
 
+test.each(operationsIn(document).filter(({ tags }) => tags[0] === "Gateway"))(
+  "$path, which needs no key, answers as the document says",
+  async (operation) => {
+    const response = await fetch(gateway.rootUrl + operation.path);
+    const text = await response.text();
+    const [type = "", content] = Object.entries(responseOf(operation, response.status)?.content ?? {})[0] ?? [];
+    expect([response.status, response.headers.get("content-type")?.split(";")[0]]).toEqual([200, type]);
+    expect(faultsOf(content?.schema ?? { const: "" }, type === "application/json" ? JSON.parse(text) : text)).toEqual(
+      [],
+    );
+    for (const answer of [200, 503].map((status) => responseOf(operation, status)?.content?.[type])) {
+      for (const { value } of Object.values(answer?.examples ?? {}))
+        expect(faultsOf(answer?.schema ?? {}, value)).toEqual([]);
+    }
+  },
+);
+
 /** The examples of an answer in the document. Bytes have none. */
 function answersTo(id: string, name: string, type: string): readonly unknown[] {
   if (type.startsWith("audio/")) return [type];
