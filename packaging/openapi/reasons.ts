@@ -20,7 +20,7 @@ export interface Nature {
   readonly hasRequired: boolean;
   /** Whether it needs a privilege. */
   readonly needsPrivilege: boolean;
-  /** Whether it names a resource of the account: a key. */
+  /** Whether it names a resource of the account: a key, be it the one by which a session calls a model. */
   readonly namesResource: boolean;
   /** Whether it names a kept response. */
   readonly namesResponse: boolean;
@@ -37,7 +37,7 @@ export function natureOf(method: DescMethod, httpMethod: string, required: reado
   const fields = method.input.fields.map(({ name }) => name);
   const asksModel = Object.values(operations).some(({ input }) => input.typeName === method.input.typeName);
   const isCharged = asksModel && !method.name.startsWith("Count");
-  const needsPrivilege = getOption(method, access).caller === Caller.ADMIN_KEY;
+  const { caller } = getOption(method, access);
   const names = (what: RegExp) => what.test(method.name) && fields.includes("id");
   return {
     asksModel,
@@ -46,8 +46,8 @@ export function natureOf(method: DescMethod, httpMethod: string, required: reado
     hasBody: httpMethod === "POST",
     hasMembers: fields.some((name) => name !== "extra"),
     hasRequired: required.length > 0,
-    needsPrivilege,
-    namesResource: names(/Key$/),
+    needsPrivilege: caller === Caller.ADMIN_KEY,
+    namesResource: caller === Caller.KEY || names(/Key$/),
     namesResponse: names(/Response/) || (fields.includes("previous_response_id") && fields.includes("input_items")),
     continues: fields.includes("previous_response_id"),
     namesModel: names(/Model$/),
@@ -74,7 +74,7 @@ const applies: Readonly<Partial<Record<Reason, (nature: Nature) => boolean>>> = 
   [Reason.CROSS_SITE]: always,
   [Reason.MODEL_NOT_FOUND]: ({ asksModel, namesModel }) => asksModel || namesModel,
   [Reason.NOT_STORED]: ({ namesResponse }) => namesResponse,
-  [Reason.RESOURCE_NOT_FOUND]: ({ namesResource, asksModel }) => namesResource || asksModel,
+  [Reason.RESOURCE_NOT_FOUND]: ({ namesResource }) => namesResource,
   [Reason.REQUEST_TIMEOUT]: ({ hasBody }) => hasBody,
   [Reason.IDEMPOTENCY_CONFLICT]: ({ isRepeatable }) => isRepeatable,
   [Reason.IDEMPOTENCY_RUNNING]: ({ isCharged }) => isCharged,
