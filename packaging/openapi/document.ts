@@ -4,14 +4,16 @@ import { word } from "../../gen/modelgateway/v1/wire_pb.ts";
 import type { Reason } from "../../src/call/refusals.ts";
 import { reasonWord } from "../../src/call/refusals.ts";
 import { compileRoutes, type Route } from "../../src/doors/rest/routes.ts";
-import { type ErrorFamily, errorSchemas } from "./errors.ts";
-import * as headers from "./headers.ts";
-import type { Image } from "./image.ts";
 import type { Document, HeaderObject, Info, Parameter } from "./openapi.ts";
-import { operationIdOf, pathsOf, sharedResponses, tagOf } from "./operations.ts";
+import { sharedResponses } from "./operations/answers.ts";
+import { type ErrorFamily, errorSchemas } from "./operations/errors.ts";
+import * as headers from "./operations/headers.ts";
+import { operationIdOf, tagOf } from "./operations/names.ts";
+import { pathsOf } from "./operations/operations.ts";
 import { ownPaths } from "./own-paths.ts";
-import { createSchemas } from "./schemas.ts";
-import { createWords, type Words } from "./words.ts";
+import type { Image } from "./protos/image.ts";
+import { createWords, type Words } from "./protos/words.ts";
+import { createSchemas } from "./schemas/schemas.ts";
 
 /** Makes the document of these protos. `version` is the gateway's. */
 export function documentOf(image: Image, version: string): Document {
@@ -24,11 +26,10 @@ export function documentOf(image: Image, version: string): Document {
   );
   for (const [name, schema] of Object.entries(errorSchemas())) schemas.add(name, schema);
   const reasonsByFamily = new Map<ErrorFamily, Set<Reason>>();
-  const meaning = meaningOf(image, words);
   const addReasons = (family: ErrorFamily, reasons: ReadonlySet<Reason>) => {
     reasonsByFamily.set(family, new Set([...(reasonsByFamily.get(family) ?? []), ...reasons]));
   };
-  const paths = { ...pathsOf(routes, { words, schemas, meaning, addReasons }), ...ownPaths };
+  const paths = { ...pathsOf(routes, { words, schemas, addReasons }), ...ownPaths };
   const tags = new Map(methods.map((method) => [tagOf(method), words.headline(method.input.file.name)]));
   return {
     openapi: "3.1.1",
@@ -41,7 +42,7 @@ export function documentOf(image: Image, version: string): Document {
     paths,
     components: {
       schemas: schemas.all(),
-      responses: sharedResponses(reasonsByFamily, meaning),
+      responses: sharedResponses(reasonsByFamily, meaningOf(image, words)),
       parameters: parameters(),
       headers: answerHeaders(),
       securitySchemes,
@@ -73,7 +74,7 @@ function infoOf(version: string): Info {
     description: [
       "Clients of OpenAI's and Anthropic's APIs work with the base address changed. Every chat model is called in any of the formats, whatever its upstream speaks: the gateway translates, and names in `x-gateway-dropped` what could not be.",
       "**Paths.** `/v1` may be left out, or stand twice. Slashes in a row count as one, and one at the end is ignored. Where nothing is served the answer is 404 with the code `unknown_url`, and for a wrong method 405 with `allow`. `HEAD` works where `GET` does.",
-      "**Bodies** are JSON, forms or multipart, on every path. In a form numbers and booleans are read as people write them, and lists are repeated fields; objects are JSON texts, or fields as `a[b]`. Fields that a schema does not name are passed on to an upstream of the same format; key management refuses them.",
+      "**Bodies** are JSON, forms or multipart, on every path. In a form numbers and booleans are read as people write them, and lists are repeated fields; objects are JSON texts, or fields as `a[b]`. A multipart form has no files. Fields that a schema does not name are passed on to an upstream of the same format; key management refuses them.",
       "**Streams** are server-sent events whose data the schemas describe. `x-event-stream` tells whether events have names, how a stream ends, and how it fills silence.",
       "**WebSockets.** `GET /v1/responses` with `Upgrade: websocket` serves responses over a WebSocket, which OpenAPI cannot describe.",
       "**RPC.** Every operation is an RPC, too, named in `x-rpc`: by gRPC, gRPC-Web and Connect on the same port.",

@@ -8,8 +8,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { collectionOf } from "./collection.ts";
 import { documentOf } from "./document.ts";
-import { readImage } from "./image.ts";
 import { llmsTextOf } from "./llms.ts";
+import { readImage } from "./protos/image.ts";
 
 const root = join(import.meta.dirname, "../..");
 const folder = join(process.argv[2] ?? root, "gen");

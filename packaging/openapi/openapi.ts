@@ -1,5 +1,5 @@
 /** The parts of an OpenAPI 3.1 document that the generator writes. */
-import type { JsonSchema } from "./json-schema.ts";
+import type { JsonSchema } from "./schemas/json-schema.ts";
 
 export interface Example {
   readonly summary?: string;

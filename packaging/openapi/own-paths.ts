@@ -1,6 +1,7 @@
 /** The gateway's own paths, which no proto declares: addresses, probes, and what it serves about itself. */
-import type { JsonSchema } from "./json-schema.ts";
+
 import { aliasOf, type Operation, type PathItem, type Response } from "./openapi.ts";
+import type { JsonSchema } from "./schemas/json-schema.ts";
 
 const tags = ["Gateway"];
 const security: Operation["security"] = [{}];

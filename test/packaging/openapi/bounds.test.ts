@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import { requestsOf } from "../../../packaging/openapi/examples/examples.ts";
-import type { JsonSchema } from "../../../packaging/openapi/json-schema.ts";
+import type { JsonSchema } from "../../../packaging/openapi/schemas/json-schema.ts";
 import { createValidate } from "../../../src/pipeline/check/validate.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";

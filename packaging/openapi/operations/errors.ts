@@ -3,13 +3,13 @@
  *
  * Bodies of examples are made by the gateway's own writers.
  */
-import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
-import * as refusals from "../../src/call/refusals.ts";
-import { Reason, type Refusal, reasonWord } from "../../src/call/refusals.ts";
-import { refusalAnswer } from "../../src/doors/rest/refusal-answers.ts";
+import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
+import * as refusals from "../../../src/call/refusals.ts";
+import { Reason, type Refusal, reasonWord } from "../../../src/call/refusals.ts";
+import { refusalAnswer } from "../../../src/doors/rest/refusal-answers.ts";
+import type { MediaType, Response } from "../openapi.ts";
+import { type JsonSchema, refTo } from "../schemas/json-schema.ts";
 import { everyAnswer, type Header, refusalHeaders } from "./headers.ts";
-import { type JsonSchema, refTo } from "./json-schema.ts";
-import type { MediaType, Response } from "./openapi.ts";
 
 /** ErrorFamily is a format of errors: OpenAI's, Anthropic's, either by the request's headers, or the envelope of key management. */
 export type ErrorFamily = "OpenAI" | "Anthropic" | "Either" | "Envelope";

@@ -1,8 +1,8 @@
 /** Says for which reasons an operation may be refused. */
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import { access, Caller } from "../../gen/modelgateway/v1/access_pb.ts";
-import { operations } from "../../src/call/operations.ts";
-import { Reason } from "../../src/call/refusals.ts";
+import { access, Caller } from "../../../gen/modelgateway/v1/access_pb.ts";
+import { operations } from "../../../src/call/operations.ts";
+import { Reason } from "../../../src/call/refusals.ts";
 
 /** Nature is what about an operation decides how it may be refused. */
 export interface Nature {

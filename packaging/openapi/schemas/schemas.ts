@@ -8,11 +8,11 @@
  * - An enum that is open takes any text beside its words.
  */
 import { type DescEnum, type DescField, type DescMessage, type DescOneof, getOption } from "@bufbuild/protobuf";
-import { untagged, word } from "../../gen/modelgateway/v1/wire_pb.ts";
-import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "../../src/wire/plan.ts";
+import { untagged, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
+import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "../../../src/wire/plan.ts";
+import type { Words } from "../protos/words.ts";
 import { boundsOf, enumNumbersOf, isRequired, itemBoundsOf } from "./bounds.ts";
 import { type JsonSchema, orNull, refTo } from "./json-schema.ts";
-import type { Words } from "./words.ts";
 
 export interface Schemas {
   /** Returns a reference to the schema of a message. */

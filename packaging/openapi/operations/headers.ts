@@ -1,5 +1,5 @@
 /** The headers of requests and answers. A test holds them against the tables of docs/api.md. */
-import type { JsonSchema } from "./json-schema.ts";
+import type { JsonSchema } from "../schemas/json-schema.ts";
 
 export interface Header {
   readonly description: string;

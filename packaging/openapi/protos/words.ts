@@ -3,7 +3,7 @@
  * statuses in place of RPC codes. What is told to readers of the source or to RPC callers alone is left out.
  */
 import { getOption } from "@bufbuild/protobuf";
-import { word } from "../../gen/modelgateway/v1/wire_pb.ts";
+import { word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import type { Described, Image } from "./image.ts";
 
 export interface Words {
