@@ -1,6 +1,7 @@
-/** Puts the doors before the way of calls: REST, RPC, probes, the dashboard. */
+/** Puts the doors before the way of calls: REST, RPC, probes, the dashboard, the documentation. */
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import type { Gateway } from "../call/call.ts";
+import type { Config } from "../config/config.ts";
 import { createInflate } from "../doors/body/inflate.ts";
 import { createDispatch, type Dispatch } from "../doors/dispatch.ts";
 import { createCors } from "../doors/rest/cors.ts";
@@ -10,7 +11,9 @@ import { healthService, type Readiness } from "../doors/rpc/health.ts";
 import { reflectionServices } from "../doors/rpc/reflection.ts";
 import { createRpcDoor } from "../doors/rpc/rpc.ts";
 import { createAddresses } from "../doors/site/addresses.ts";
-import { createAssets } from "../doors/site/assets.ts";
+import type { Site } from "../doors/site/assets.ts";
+import { createDashboard } from "../doors/site/dashboard.ts";
+import { createDocs } from "../doors/site/docs.ts";
 import { createResponsesSockets } from "../doors/socket/responses-sockets.ts";
 import { createGuesses } from "../limits/guesses.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
@@ -76,9 +79,14 @@ export function createDoors(
       createGrpcDoor: accelerators.createGrpcDoor,
     }),
     ...{ readiness, addresses, newRequestId, log },
-    assets: createAssets(packageFilesBelow("dashboard/dist")),
+    sites: createSites(config),
     cors: createCors(config.corsOrigins),
   });
+}
+
+function createSites({ docs }: Config): Site[] {
+  const dashboard = createDashboard(packageFilesBelow("dashboard/dist"));
+  return docs ? [dashboard, createDocs(() => packageFilesBelow("site/dist"))] : [dashboard];
 }
 
 /** Builds what every door asks: admission by the headers, and the handling of an admitted call. */
