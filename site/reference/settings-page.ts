@@ -1,4 +1,5 @@
 /** Writes docs/configuration.md, the reference of gateway.yaml. */
+import { anchorOf } from "./anchors.ts";
 import { flow } from "./example-file.ts";
 import { readSettings, type Setting, type SettingGroup } from "./settings.ts";
 
@@ -35,14 +36,6 @@ export function settingsPage(): string {
   const groups = readSettings();
   const contents = groups.map(({ title }) => `[${title}](#${anchorOf(title)})`).join(" · ");
   return `${head}${contents}\n${beginning}${groups.map(groupSection).join("")}`;
-}
-
-/** Returns the anchor of a heading, as forges make it. */
-function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
-    .replace(/\s/g, "-");
 }
 
 function groupSection({ title, settings }: SettingGroup): string {

@@ -30,6 +30,7 @@ const notPasted: Readonly<Record<string, string>> = {
   "npm ci\nnpm run demo": "test/commands/demo.test.ts",
   "npm ci && npm run demo": "test/commands/demo.test.ts",
   "OPENAI_BASE_URL=": "test/commands/zero-configuration.test.ts",
+  "npx model-gateway serve --config gateway.yaml\n": "test/commands/commands.test.ts",
 };
 
 /** What is checked of blocks besides that they succeed, by a text that they have. Each text must stand in some block. */
@@ -54,7 +55,7 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
   'from "@anthropic-ai/sdk"': (output) => expect(output).toMatch(simulator),
   'from "@langchain/anthropic"': (output) => expect(output).toMatch(simulator),
   'from "@ai-sdk/anthropic"': (output) => expect(output).toMatch(simulator),
-  createGrpcTransport: (output) => expect(output).toMatch(simulator),
+  "client.createChatCompletion(\n": (output) => expect(output).toMatch(simulator),
   "InferenceService/StreamChatCompletion": (output) => expect(output).toContain("FINISH_REASON_STOP"),
   "create-api-token": async (output, { again, gateway }) => {
     const made = JSON.parse(output);
@@ -91,7 +92,7 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
     expect(variables.KEY_ID).not.toBe("");
   },
   "npx model-gateway accounts create --name mine": (output) => expect(output).toMatch(/^acc_\w+\n\{.*embedded-chat/),
-  "npx model-gateway recharge": (output) => expect(output).toContain("acme"),
+  "npx model-gateway recharge --account acme": (output) => expect(output).toContain("acme"),
   "npx model-gateway users invite": async (_, { gateway }) => {
     const { accounts, users } = gateway.storage;
     const account = accounts.find("acme");
@@ -104,7 +105,16 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
       created_at: now,
     });
   },
-  "127.0.0.1:9464/metrics": (output) => expect(output).toContain("model_gateway_requests_total"),
+  "--list-methods": (output) => {
+    expect(output).toContain("modelgateway.v1.InferenceService/CreateChatCompletion");
+    expect(output).toMatch(simulator);
+  },
+  "grep -i '^x-gateway-'": (output) => expect(output).toMatch(/^x-gateway-cost: 0\.\d+\r?$/m),
+  "detail?.reason === Reason.MODEL_NOT_FOUND": (output) => expect(output).toMatch(/^there is no such model req_\w+\n$/),
+  "client.createChatCompletion(request": (output) => expect(output).toMatch(/embedded simulator[\s\S]* \d+n?\n$/),
+  "client.streamChatCompletion(request": (output) => expect(output).toMatch(simulator),
+  "keys create --account newcomers": (output) => expect(output).toMatch(/^acc_\w+\nled_\w+\n$/),
+  "127.0.0.1:9464/metrics": (output) => expect(output).toMatch(/^model_gateway_(?:rpc_)?requests_total\{/m),
   simulate_status: (output) => {
     expect(output).toContain("HTTP/1.1 429");
     expect(output).toContain('"error"');

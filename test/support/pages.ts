@@ -11,7 +11,7 @@ export const root = join(import.meta.dirname, "../..");
 /** Paths below the project, the README first. */
 export const pages: readonly string[] = [
   ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md"],
-  ...readdirSync(join(root, "docs"))
+  ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .sort()
     .map((name) => `docs/${name}`),

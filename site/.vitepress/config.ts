@@ -1,0 +1,57 @@
+/** How the site is built from the pages that `build.ts` stages. */
+import { defineConfig } from "vitepress";
+import { codeStyles } from "../code-styles.ts";
+import { anchorOf } from "../reference/anchors.ts";
+import { sidebarFor } from "../sidebar-links.ts";
+
+export default defineConfig({
+  title: "model-gateway",
+  titleTemplate: ":title | model-gateway",
+  description: "A gateway in front of generative models: OpenAI's and Anthropic's APIs and typed gRPC from one port.",
+  lang: "en",
+  srcDir: "pages",
+  cacheDir: "../node_modules/.cache/vitepress",
+  cleanUrls: true,
+  vite: { logLevel: "warn" },
+  head: [["meta", { name: "color-scheme", content: "light dark" }]],
+  transformHead: ({ siteData }) => [["link", { rel: "icon", href: `${siteData.base}icon.svg`, type: "image/svg+xml" }]],
+  markdown: {
+    anchor: { slugify: anchorOf },
+    toc: { slugify: anchorOf },
+    theme: { light: "github-light-high-contrast", dark: "github-dark" },
+    codeTransformers: [codeStyles],
+    config: (markdown) => markdown.core.ruler.push("aligned_cells", alignedCells),
+  },
+  themeConfig: {
+    logo: { src: "/icon.svg", alt: "" },
+    nav: [
+      { text: "Quick start", link: "/quick-start/caller" },
+      { text: "API", link: "/api" },
+      { text: "Configuration", link: "/configuration" },
+    ],
+    sidebar: sidebarFor(),
+    outline: { level: [2, 3] },
+    search: {
+      provider: "local",
+      options: { detailedView: true, miniSearch: { searchOptions: { fuzzy: 0.1, prefix: true, boost: { title: 4 } } } },
+    },
+    docFooter: { prev: "Before", next: "Next" },
+  },
+});
+
+interface Token {
+  readonly type: string;
+  attrGet(name: string): string | null;
+  attrSet(name: string, value: string): void;
+  attrs: [string, string][] | null;
+}
+
+/** Replaces the styles of aligned cells by classes: the content security policy lets no style in that stands in the page. */
+function alignedCells({ tokens }: { readonly tokens: readonly Token[] }): void {
+  for (const token of tokens) {
+    const side = /^text-align:\s*(\w+)$/.exec(token.attrGet("style") ?? "")?.[1];
+    if (side === undefined) continue;
+    token.attrs = (token.attrs ?? []).filter(([name]) => name !== "style");
+    token.attrSet("class", `aligned-${side}`);
+  }
+}
