@@ -10,7 +10,7 @@ import { hash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
-import { codeRules } from "./code-styles.ts";
+import { codeRulesPath } from "./code-styles.ts";
 import { checkLinks } from "./links.ts";
 import { stage } from "./stage.ts";
 
@@ -48,9 +48,9 @@ export async function buildSite({ base, out }: BuildOptions): Promise<void> {
 
 /** Writes the colours of code into a file that every page loads, and takes out what the content security policy refuses. */
 function finish(built: string, base: string): void {
-  const rules = codeRules();
+  const rules = readFileSync(join(built, codeRulesPath), "utf8");
   const name = `assets/code.${hash("sha256", rules, "hex").slice(0, 8)}.css`;
-  writeFileSync(join(built, name), rules);
+  renameSync(join(built, codeRulesPath), join(built, name));
   for (const path of filesBelow(built).filter((one) => one.endsWith(".html"))) {
     const html = readFileSync(join(built, path), "utf8");
     // What is left of styles in pages are variables that the theme sets again once it runs.

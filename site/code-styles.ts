@@ -3,6 +3,8 @@
  * The same pair of colours has the same class on every page.
  */
 import { hash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { ShikiTransformer } from "shiki";
 
 const rules = new Map<string, string>();
@@ -23,7 +25,11 @@ function restyle(properties: Record<string, unknown>): void {
   properties.class = typeof before === "string" && before !== "" ? `${before} ${name}` : name;
 }
 
-/** Returns the rules of all colours that were given out so far. */
-export function codeRules(): string {
-  return [...rules].map(([name, style]) => `.${name}{${style}}`).join("\n");
+/** codeRulesPath is where the rules are in the built site. */
+export const codeRulesPath = "code.css";
+
+/** Writes the rules of all colours of a built site into it. It ends the build: each page is drawn by then. */
+export function writeCodeRules(built: string): void {
+  const sorted = [...rules].sort(([a], [b]) => (a < b ? -1 : 1));
+  writeFileSync(join(built, codeRulesPath), sorted.map(([name, style]) => `.${name}{${style}}`).join("\n"));
 }

@@ -1,6 +1,6 @@
 /** How the site is built from the pages that `build.ts` stages. */
 import { defineConfig } from "vitepress";
-import { codeStyles } from "../code-styles.ts";
+import { codeStyles, writeCodeRules } from "../code-styles.ts";
 import { anchorOf } from "../reference/anchors.ts";
 import { sidebarFor } from "../sidebar-links.ts";
 
@@ -12,6 +12,8 @@ export default defineConfig({
   srcDir: "pages",
   cacheDir: "../node_modules/.cache/vitepress",
   cleanUrls: true,
+  // Switching between light and dark else writes a style into the page, which the content security policy refuses.
+  appearance: { disableTransition: false },
   vite: { logLevel: "warn" },
   head: [["meta", { name: "color-scheme", content: "light dark" }]],
   transformHead: ({ siteData }) => [["link", { rel: "icon", href: `${siteData.base}icon.svg`, type: "image/svg+xml" }]],
@@ -22,6 +24,7 @@ export default defineConfig({
     codeTransformers: [codeStyles],
     config: (markdown) => markdown.core.ruler.push("aligned_cells", alignedCells),
   },
+  buildEnd: ({ outDir }) => writeCodeRules(outDir),
   themeConfig: {
     logo: { src: "/icon.svg", alt: "" },
     nav: [
