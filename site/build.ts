@@ -12,7 +12,9 @@ import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { codeRulesPath } from "./code-styles.ts";
 import { checkLinks } from "./links.ts";
-import { stage } from "./stage.ts";
+import { referencePages } from "./reference/api/pages.ts";
+import { sidebarFile, sidebarFor } from "./sidebar-links.ts";
+import { sourcesIn, stage } from "./stage.ts";
 
 const folder = import.meta.dirname;
 const root = join(folder, "..");
@@ -28,11 +30,7 @@ export async function buildSite({ base, out }: BuildOptions): Promise<void> {
   process.env.NODE_ENV = "production";
   // Loaded here, so that the rest of this file can be used where the development dependencies were left out.
   const { build } = await import("vitepress");
-  stage({
-    root,
-    folder: join(folder, "pages"),
-    made: new Map([["index.md", readFileSync(join(folder, "index.md"), "utf8")]]),
-  });
+  stageAll();
   mkdirSync(dirname(out), { recursive: true });
   const fresh = mkdtempSync(`${out}-`);
   try {
@@ -44,6 +42,17 @@ export async function buildSite({ base, out }: BuildOptions): Promise<void> {
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }
+}
+
+/** Puts all pages into a folder of their own, the front page and the reference of the API among them. */
+function stageAll(): void {
+  const reference = referencePages(JSON.parse(readFileSync(join(root, "gen/openapi.json"), "utf8")));
+  const made = new Map([
+    ["index.md", readFileSync(join(folder, "index.md"), "utf8")],
+    [sidebarFile, JSON.stringify(sidebarFor(sourcesIn(root), reference))],
+    ...reference.map(({ address, text }) => [`${address.slice(1)}.md`, text] as const),
+  ]);
+  stage({ root, folder: join(folder, "pages"), made, files: ["gen/openapi.json"] });
 }
 
 /** Writes the colours of code into a file that every page loads, and takes out what the content security policy refuses. */

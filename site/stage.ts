@@ -7,6 +7,9 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { dirname, join, posix } from "node:path";
 import { addressOf, sections } from "./sidebar.ts";
 
+/** Where pages of the project lead back to the list of all pages; the site has that beside every page. */
+const toAllPages = /\s*All pages: \[documentation\]\([^)]*README\.md#documentation\)\./;
+
 /** Files of these kinds are copied where a page links to them. */
 const isData = /\.(?:json|ya?ml)$/;
 
@@ -17,12 +20,14 @@ export interface Stage {
   readonly folder: string;
   /** Pages that are made, by their paths below the folder, with their texts. */
   readonly made: ReadonlyMap<string, string>;
+  /** Files of data that these pages link to, by their paths below the project. */
+  readonly files: readonly string[];
 }
 
 /** Empties the folder and fills it. */
-export function stage({ root, folder, made }: Stage): void {
+export function stage({ root, folder, made, files }: Stage): void {
   rmSync(folder, { recursive: true, force: true });
-  const data = new Set<string>();
+  const data = new Set(files);
   for (const source of sourcesIn(root)) {
     write(`${addressOf(source)?.slice(1)}.md`, sitePage(readFileSync(join(root, source), "utf8"), source));
   }
@@ -31,7 +36,7 @@ export function stage({ root, folder, made }: Stage): void {
   copy("site/public/icon.svg", "public/icon.svg");
 
   function sitePage(text: string, source: string): string {
-    return outsideCode(text, (prose) => withLinks(prose, (link) => linkOnSite(link, source)));
+    return outsideCode(text.replace(toAllPages, ""), (prose) => withLinks(prose, (link) => linkOnSite(link, source)));
   }
 
   function linkOnSite(link: string, source: string): string | undefined {

@@ -1,8 +1,10 @@
 /** How the site is built from the pages that `build.ts` stages. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { defineConfig } from "vitepress";
 import { codeStyles, writeCodeRules } from "../code-styles.ts";
 import { anchorOf } from "../reference/anchors.ts";
-import { sidebarFor } from "../sidebar-links.ts";
+import { sidebarFile } from "../sidebar-links.ts";
 
 export default defineConfig({
   title: "model-gateway",
@@ -30,9 +32,10 @@ export default defineConfig({
     nav: [
       { text: "Quick start", link: "/quick-start/caller" },
       { text: "API", link: "/api" },
+      { text: "Reference", link: "/reference" },
       { text: "Configuration", link: "/configuration" },
     ],
-    sidebar: sidebarFor(),
+    sidebar: JSON.parse(readFileSync(join(import.meta.dirname, "../pages", sidebarFile), "utf8")),
     outline: { level: [2, 3] },
     search: {
       provider: "local",
