@@ -68,8 +68,8 @@ function tagPage(tag: Tag, schemas: Schemas): string {
     .filter((name) => !own.has(`#/components/schemas/${name}`) || isReferredTo(name, schemas))
     .map((name) => typeSection(name, schemas))
     .filter((text) => text !== "");
-  const typesText = types.length === 0 ? "" : `\n## Types\n\n${types.join("\n")}`;
-  return `# ${tag.name}\n\n${escaped(tag.description)}. [All endpoints](/reference#all-endpoints).\n\n${operations}${typesText}`;
+  const head = `---\noutline: 2\n---\n\n# ${tag.name}\n\n${escaped(tag.description)}. [All endpoints](/reference#all-endpoints).`;
+  return [head, operations, ...types].join("\n\n");
 }
 
 /** Reports whether another schema refers to one: then it has a section, although its members are shown with its operation. */
@@ -92,7 +92,7 @@ function typeSection(name: string, schemas: Schemas): string {
   if (!isShown) return "";
   const choices = schema.properties ? "" : `Either ${typeText(schema, schemas)}.`;
   const parts = [
-    `### ${name} {#${anchorFor(name)}}`,
+    `## ${name} {#${anchorFor(name)}}`,
     escaped(schema.description ?? ""),
     choices,
     membersTable(schema, schemas),
@@ -115,6 +115,11 @@ function operationSection(operation: Operation, schemas: Schemas): string {
     answersText(operation, schemas),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+/** Returns a heading within an operation. Its anchor has the operation's name, for others have such headings, too. */
+function heading(id: string, text: string): string {
+  return `### ${text} {#${`${id} ${text}`.toLowerCase().replaceAll(" ", "-")}}`;
 }
 
 function credentialText({ security, isForAdministrators }: Operation): string {
@@ -144,33 +149,31 @@ function block(language: string, code: string): string {
   return `\`\`\`${language}\n${code}\n\`\`\``;
 }
 
-function parametersText({ parameters }: Operation, schemas: Schemas): string {
+function parametersText({ id, parameters }: Operation, schemas: Schemas): string {
   const rows = parameters.map(({ name, in: place, required, description = "", schema = {} }) => [
     ...[`\`${name}\``, place, typeText(schema, schemas)],
     `${required && place !== "path" ? "**required.** " : ""}${escaped(description)}`,
   ]);
-  return rows.length === 0
-    ? ""
-    : `### Parameters\n\n${table(["name", "in", "type", "meaning"], rows)}`.replace("###", "####");
+  return rows.length === 0 ? "" : `${heading(id, "Parameters")}\n\n${table(["name", "in", "type", "meaning"], rows)}`;
 }
 
-function requestText({ request }: Operation, schemas: Schemas): string {
+function requestText({ id, request }: Operation, schemas: Schemas): string {
   const [media] = Object.values(request);
   if (!media?.schema) return "";
   const schema = schemas[media.schema.$ref?.split("/").at(-1) ?? ""] ?? media.schema;
   const kinds = Object.keys(request).map((kind) => `\`${kind}\``);
-  return `#### Request\n\n${escaped(schema.description ?? "")} As ${kinds.join(", ")}.\n\n${membersTable(schema, schemas)}`;
+  return `${heading(id, "Request")}\n\n${escaped(schema.description ?? "")} As ${kinds.join(", ")}.\n\n${membersTable(schema, schemas)}`;
 }
 
-function answersText({ answers }: Operation, schemas: Schemas): string {
+function answersText({ id, answers }: Operation, schemas: Schemas): string {
   const good = Object.entries(answers).filter(([status]) => status.startsWith("2"));
   const bad = Object.entries(answers).filter(([status]) => !status.startsWith("2"));
-  const parts = good.flatMap(([status, answer]) => goodAnswer(status, answer, schemas));
+  const parts = good.flatMap(([status, answer]) => goodAnswer(id, status, answer, schemas));
   const rows = bad.map(([status, { description = "" }]) => [
     status === "default" ? "other" : status,
     escaped(reasonsIn(description)),
   ]);
-  const refusals = rows.length === 0 ? [] : [`#### Refusals\n\n${table(["status", "why"], rows)}`];
+  const refusals = rows.length === 0 ? [] : [`${heading(id, "Refusals")}\n\n${table(["status", "why"], rows)}`];
   return [...parts, ...refusals].join("\n\n");
 }
 
@@ -179,10 +182,15 @@ function reasonsIn(description: string): string {
   return description.replace(/^- /gm, "").replace(/\n/g, " ");
 }
 
-function goodAnswer(status: string, { description = "", content = {} }: Answer, schemas: Schemas): string[] {
+function goodAnswer(
+  id: string,
+  status: string,
+  { description = "", content = {} }: Answer,
+  schemas: Schemas,
+): string[] {
   const kinds = Object.entries(content);
   const rows = kinds.map(([kind, { schema = {} }]) => [`\`${kind}\``, kindText(schema, schemas)]);
-  const parts = [`#### Answer ${status}\n\n${escaped(description)}`];
+  const parts = [`${heading(id, `Answer ${status}`)}\n\n${escaped(description)}`];
   if (rows.length > 0) parts.push(table(["content type", "body"], rows));
   return [...parts, ...kinds.flatMap(([kind, media]) => answerExamples(kind, media))];
 }
