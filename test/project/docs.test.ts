@@ -6,7 +6,7 @@
  * another. TypeScript runs in the project's own folder, Python where there is one (and the package that the block imports). YAML
  * must be a valid configuration, JSON must be read.
  */
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -19,6 +19,7 @@ import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type Block, blocks, pages, root } from "../support/pages.ts";
+import { runsInPython } from "../support/python.ts";
 
 const run = promisify(execFile);
 const operatorKey = "operator-key-of-the-docs-test-0123456789";
@@ -187,7 +188,7 @@ describe.each(pages.filter((page) => of(page, "sh", "ts", "python").some(isPaste
   };
 
   for (const block of of(page, "sh", "ts", "python").filter(isPasted)) {
-    test.skipIf(block.language === "python" && !runsInPython(block))(nameOf(block), async () => {
+    test.skipIf(block.language === "python" && !runsInPython(block.code))(nameOf(block), async () => {
       const output = await paste(block);
       if (!block.code.includes("simulate_")) expect(output).not.toMatch(/"error": ?\{/);
       const pasted = { gateway, folder, again: () => paste(block), paste: pasteShell };
@@ -218,17 +219,6 @@ async function folderLikeAClone(gateway: TestGateway, adminKey: string): Promise
     await chmod(join(folder, "bin", name), 0o755);
   }
   return folder;
-}
-
-/** Whether there is a Python with what the block imports. */
-function runsInPython({ code }: Block): boolean {
-  const modules = [...code.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => `import ${name}`);
-  try {
-    execFileSync("python3", ["-c", modules.join("\n")], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 test("the demo's keys are read where the demo writes them", async () => {
