@@ -12,12 +12,13 @@ import { reflectionServices } from "../doors/rpc/reflection.ts";
 import { createRpcDoor } from "../doors/rpc/rpc.ts";
 import { createAddresses } from "../doors/site/addresses.ts";
 import type { Site } from "../doors/site/assets.ts";
+import { contractFiles, createContract } from "../doors/site/contract.ts";
 import { createDashboard } from "../doors/site/dashboard.ts";
 import { createDocs } from "../doors/site/docs.ts";
 import { createResponsesSockets } from "../doors/socket/responses-sockets.ts";
 import { createGuesses } from "../limits/guesses.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
-import { packageFilesBelow } from "../package/package-files.ts";
+import { type PackageFile, packageBytes, packageFilesBelow } from "../package/package-files.ts";
 import { createAdmit } from "../pipeline/admit/admit.ts";
 import { createAuthenticate } from "../pipeline/admit/authenticate.ts";
 import { createAuthenticateSession } from "../pipeline/admit/authenticate-session.ts";
@@ -85,8 +86,12 @@ export function createDoors(
 }
 
 function createSites({ docs }: Config): Site[] {
-  const dashboard = createDashboard(packageFilesBelow("dashboard/dist"));
-  return docs ? [dashboard, createDocs(() => packageFilesBelow("site/dist"))] : [dashboard];
+  const always = [createDashboard(packageFilesBelow("dashboard/dist")), createContract(loadContract)];
+  return docs ? [...always, createDocs(() => packageFilesBelow("site/dist"))] : always;
+}
+
+function loadContract(): PackageFile[] {
+  return Object.entries(contractFiles).map(([path, file]) => ({ path, body: packageBytes(file) }));
 }
 
 /** Builds what every door asks: admission by the headers, and the handling of an admitted call. */

@@ -19,6 +19,7 @@ import type { Readiness } from "./rpc/health.ts";
 import type { RpcDoor } from "./rpc/rpc.ts";
 import type { Addresses } from "./site/addresses.ts";
 import type { Site } from "./site/assets.ts";
+import { createProbes } from "./site/probes.ts";
 import type { Upgrades } from "./socket/responses-sockets.ts";
 import { asksForResponsesSocket } from "./socket/websocket.ts";
 
@@ -99,6 +100,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
 /** Returns what answers requests that are not for a REST route. */
 function createAnswerOther({ routes, rpc, readiness, addresses, sites }: DispatchOptions) {
+  const probes = createProbes(readiness);
   return ({ req, res, id, sentPath, path, match }: OtherRequest): MaybePromise<void> => {
     const httpMethod = req.method ?? "";
     const outlet = { res, id, family: Family.OPENAI };
@@ -112,11 +114,8 @@ function createAnswerOther({ routes, rpc, readiness, addresses, sites }: Dispatc
     if (path === "/") return answerJson(req, outlet, 200, addresses.describe(req));
     const site = sites.find((one) => one.serves(sentPath));
     if (site) return answerSite(req, outlet, site, sentPath);
-    if (path === "/healthz") return answerJson(req, outlet, 200, { status: "ok" });
-    if (path === "/readyz") {
-      const status = readiness.status();
-      return answerJson(req, outlet, status.status === "ok" ? 200 : 503, status);
-    }
+    const probe = probes.answer(path);
+    if (probe) return answerJson(req, outlet, probe.status, probe.json);
     if (match.kind === "method") return refuseNear(methodNotAllowed(httpMethod, match.allowed));
     refuseNear(unknownPath(httpMethod, sentPath));
   };
@@ -140,7 +139,7 @@ async function answerSite(req: IncomingMessage, outlet: NodeOutlet, site: Site, 
 }
 
 /** Answers GET and HEAD without a key. */
-function answerJson(req: IncomingMessage, outlet: NodeOutlet, status: number, json: object): void {
+function answerJson(req: IncomingMessage, outlet: NodeOutlet, status: number, json: unknown): void {
   const { res } = outlet;
   if (req.method !== "GET" && req.method !== "HEAD") {
     refuse(req, outlet, methodNotAllowed(req.method ?? "", ["GET", "HEAD"]));
