@@ -8,7 +8,7 @@
  */
 import { hash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { codeRulesPath } from "./code-styles.ts";
 import { checkLinks } from "./links.ts";
@@ -88,7 +88,19 @@ function filesBelow(top: string): string[] {
   return entries.filter((one) => one.isFile()).map((one) => relative(top, join(one.parentPath, one.name)));
 }
 
+/** Reports whether the tools are there: they are not where the development dependencies were left out. */
+function canBuild(): boolean {
+  try {
+    import.meta.resolve("vitepress");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 if (import.meta.main) {
   const { values } = parseArgs({ options: { base: { type: "string" }, out: { type: "string" } } });
-  await buildSite({ base: values.base ?? "/docs/", out: values.out ?? join(folder, "dist") });
+  const options = { base: values.base ?? "/docs/", out: resolve(values.out ?? join(folder, "dist")) };
+  if (canBuild()) await buildSite(options);
+  else console.warn("model-gateway: vitepress is not installed, so the documentation is not built");
 }

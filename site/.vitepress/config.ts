@@ -39,7 +39,12 @@ export default defineConfig({
     outline: { level: [2, 3] },
     search: {
       provider: "local",
-      options: { detailedView: true, miniSearch: { searchOptions: { fuzzy: 0.1, prefix: true, boost: { title: 4 } } } },
+      options: {
+        detailedView: true,
+        miniSearch: { searchOptions: { fuzzy: 0.1, prefix: true, boost: { title: 4 } } },
+        // Examples are found by the words around them: in the index they would only be long.
+        _render: (text, env, markdown) => markdown.renderAsync(text.replace(/^```[\s\S]*?^```$/gm, ""), env),
+      },
     },
     docFooter: { prev: "Before", next: "Next" },
   },
