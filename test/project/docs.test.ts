@@ -6,7 +6,7 @@
  * another. TypeScript runs in the project's own folder, Python where there is one (and the package that the block imports). YAML
  * must be a valid configuration, JSON must be read.
  */
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -19,6 +19,7 @@ import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type Block, blocks, pages, root } from "../support/pages.ts";
+import { runsInPython } from "../support/python.ts";
 
 const run = promisify(execFile);
 const operatorKey = "operator-key-of-the-docs-test-0123456789";
@@ -30,6 +31,7 @@ const notPasted: Readonly<Record<string, string>> = {
   "npm ci\nnpm run demo": "test/commands/demo.test.ts",
   "npm ci && npm run demo": "test/commands/demo.test.ts",
   "OPENAI_BASE_URL=": "test/commands/zero-configuration.test.ts",
+  "npx model-gateway serve --config gateway.yaml\n": "test/commands/commands.test.ts",
 };
 
 /** What is checked of blocks besides that they succeed, by a text that they have. Each text must stand in some block. */
@@ -54,7 +56,7 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
   'from "@anthropic-ai/sdk"': (output) => expect(output).toMatch(simulator),
   'from "@langchain/anthropic"': (output) => expect(output).toMatch(simulator),
   'from "@ai-sdk/anthropic"': (output) => expect(output).toMatch(simulator),
-  createGrpcTransport: (output) => expect(output).toMatch(simulator),
+  "client.createChatCompletion(\n": (output) => expect(output).toMatch(simulator),
   "InferenceService/StreamChatCompletion": (output) => expect(output).toContain("FINISH_REASON_STOP"),
   "create-api-token": async (output, { again, gateway }) => {
     const made = JSON.parse(output);
@@ -91,7 +93,7 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
     expect(variables.KEY_ID).not.toBe("");
   },
   "npx model-gateway accounts create --name mine": (output) => expect(output).toMatch(/^acc_\w+\n\{.*embedded-chat/),
-  "npx model-gateway recharge": (output) => expect(output).toContain("acme"),
+  "npx model-gateway recharge --account acme": (output) => expect(output).toContain("acme"),
   "npx model-gateway users invite": async (_, { gateway }) => {
     const { accounts, users } = gateway.storage;
     const account = accounts.find("acme");
@@ -104,7 +106,16 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
       created_at: now,
     });
   },
-  "127.0.0.1:9464/metrics": (output) => expect(output).toContain("model_gateway_requests_total"),
+  "--list-methods": (output) => {
+    expect(output).toContain("modelgateway.v1.InferenceService/CreateChatCompletion");
+    expect(output).toMatch(simulator);
+  },
+  "grep -i '^x-gateway-'": (output) => expect(output).toMatch(/^x-gateway-cost: 0\.\d+\r?$/m),
+  "detail?.reason === Reason.MODEL_NOT_FOUND": (output) => expect(output).toMatch(/^there is no such model req_\w+\n$/),
+  "client.createChatCompletion(request": (output) => expect(output).toMatch(/embedded simulator[\s\S]* \d+n?\n$/),
+  "client.streamChatCompletion(request": (output) => expect(output).toMatch(simulator),
+  "keys create --account newcomers": (output) => expect(output).toMatch(/^acc_\w+\nled_\w+\n$/),
+  "127.0.0.1:9464/metrics": (output) => expect(output).toMatch(/^model_gateway_(?:rpc_)?requests_total\{/m),
   simulate_status: (output) => {
     expect(output).toContain("HTTP/1.1 429");
     expect(output).toContain('"error"');
@@ -177,7 +188,7 @@ describe.each(pages.filter((page) => of(page, "sh", "ts", "python").some(isPaste
   };
 
   for (const block of of(page, "sh", "ts", "python").filter(isPasted)) {
-    test.skipIf(block.language === "python" && !runsInPython(block))(nameOf(block), async () => {
+    test.skipIf(block.language === "python" && !runsInPython(block.code))(nameOf(block), async () => {
       const output = await paste(block);
       if (!block.code.includes("simulate_")) expect(output).not.toMatch(/"error": ?\{/);
       const pasted = { gateway, folder, again: () => paste(block), paste: pasteShell };
@@ -208,17 +219,6 @@ async function folderLikeAClone(gateway: TestGateway, adminKey: string): Promise
     await chmod(join(folder, "bin", name), 0o755);
   }
   return folder;
-}
-
-/** Whether there is a Python with what the block imports. */
-function runsInPython({ code }: Block): boolean {
-  const modules = [...code.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => `import ${name}`);
-  try {
-    execFileSync("python3", ["-c", modules.join("\n")], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 test("the demo's keys are read where the demo writes them", async () => {
@@ -253,8 +253,8 @@ describe("what is only read", () => {
       const folder = await mkdtemp(join(tmpdir(), "docs-test-"));
       const file = join(folder, "gateway.yaml");
       await writeFile(file, block.code);
-      const config = loadConfig(file, { UPSTREAM_KEY: "sk-upstream", OPERATOR_KEY: operatorKey });
-      expect(config.upstreams.length).toBeGreaterThan(0);
+      const config = loadConfig(file, { UPSTREAM_KEY: "sk-upstream", OPERATOR_KEY: operatorKey, OTLP_TOKEN: "token" });
+      if (block.page !== "docs/configuration.md") expect(config.upstreams.length).toBeGreaterThan(0);
       await rm(folder, { recursive: true });
     },
   );
