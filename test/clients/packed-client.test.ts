@@ -2,11 +2,13 @@
  * The package `@model-gateway/client`, packed and installed into an empty folder, does for a team what its README says: in this
  * Node, in the oldest that it supports, and in a browser; by Connect and by gRPC.
  */
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import type { Browser } from "playwright-core";
@@ -161,6 +163,17 @@ describe("the package", () => {
 
   test("has a README of at most 6,000 bytes", () => {
     expect(statSync(join(root, "clients/typescript/README.md")).size).toBeLessThanOrEqual(6_000);
+  });
+
+  test("does what its README shows", async () => {
+    const readme = textOf("clients/typescript/README.md");
+    const code = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block]) => block).join("");
+    expect(code).toContain("refusalOf");
+    const here = code.replaceAll("https://gateway.example", gateway.rootUrl).replaceAll("some-chat", "embedded-chat");
+    const options = { cwd: packed.folder, env: { ...process.env, GATEWAY_API_KEY: gateway.apiKey } };
+    const args = ["--input-type=module-typescript", "-e", here];
+    const { stdout } = await promisify(execFile)(process.execPath, args, options);
+    expect(stdout.match(/embedded simulator/g)).toHaveLength(2);
   });
 
   test("loads into a page what the README says, and of the services only those that are used", async () => {
