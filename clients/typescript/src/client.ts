@@ -84,7 +84,18 @@ function headersOf({ headers, idempotencyKey }: CallOptions): HeadersInit | unde
   return all;
 }
 
-function valuesOf({ attempts, contextValues }: CallOptions): ContextValues | undefined {
+/** Leaves the caller's own values as they are: they may be those of other calls, too. */
+function valuesOf({ attempts, contextValues = createContextValues() }: CallOptions): ContextValues {
   if (attempts === undefined) return contextValues;
-  return (contextValues ?? createContextValues()).set(attemptsKey, attempts);
+  return {
+    get: (key) => (key.id === attemptsKey.id ? (attempts as never) : contextValues.get(key)),
+    set(key, value) {
+      contextValues.set(key, value);
+      return this;
+    },
+    delete(key) {
+      contextValues.delete(key);
+      return this;
+    },
+  };
 }

@@ -75,8 +75,9 @@ function isBroken(error: unknown): boolean {
   return error instanceof ConnectError && brokenCodes.includes(error.code);
 }
 
-/** Reports whether there was no connection to send anything by. Browsers do not tell. */
+/** Reports whether the gateway has seen nothing of the call: there was no connection, or it was about to end. Browsers do not tell. */
 function wasUnsent(error: unknown): boolean {
+  if (isBroken(error) && String(error).includes("REFUSED_STREAM")) return true;
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
     if ("code" in cause && unsent.includes(String(cause.code))) return true;
   }

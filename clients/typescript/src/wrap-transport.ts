@@ -36,8 +36,8 @@ export function wrapTransport(base: Transport, options: GatewayOptions): Transpo
       );
     },
     async stream(method, signal, timeoutMs, header, input, contextValues) {
-      const leaving = linkedAbort(signal);
       const headers = headersOf(options, method, header);
+      const leaving = linkedAbort(signal);
       const call: Call = { method, signal: leaving.signal, timeoutMs, headers, contextValues };
       try {
         const requests = await requestsOf(method, input);
@@ -81,20 +81,21 @@ function randomKey(): string {
 
 async function inAttempts<T>(options: GatewayOptions, call: Call, make: Attempt<T>): Promise<T> {
   const timeoutMs = call.timeoutMs ?? options.timeoutMs ?? 600_000;
-  const endsAt = timeoutMs > 0 ? Date.now() + timeoutMs : Number.POSITIVE_INFINITY;
+  const endsAt = timeoutMs > 0 ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY;
   const attempts = call.contextValues?.get(attemptsKey) ?? options.retries?.attempts;
   const retries = { ...options.retries, attempts };
   let last: unknown;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await make(boundUntil(endsAt), await withCredential(call.headers, options.apiKey));
+      const headers = await within(endsAt, call.signal, withCredential(call.headers, options.apiKey));
+      return await make(leftUntil(endsAt), headers);
     } catch (error) {
       const isLate = error instanceof ConnectError && error.code === Code.DeadlineExceeded;
       // The reader of a deadline's error learns for what the time was spent.
       if (isLate && last !== undefined) error.cause = last;
       if (call.signal?.aborted) throw error;
       const pauseMs = pauseAfter({ error, attempt, isRepeatable: isRepeatable(call.method, call.headers) }, retries);
-      if (pauseMs === undefined || Date.now() + pauseMs >= endsAt) throw error;
+      if (pauseMs === undefined || performance.now() + pauseMs >= endsAt) throw error;
       last = error;
       await pause(pauseMs, call.signal);
     }
@@ -102,9 +103,9 @@ async function inAttempts<T>(options: GatewayOptions, call: Call, make: Attempt<
 }
 
 /** Returns the milliseconds until a time, at least 1, as transports send them; undefined where there is no such time. */
-function boundUntil(endsAt: number): number | undefined {
+function leftUntil(endsAt: number): number | undefined {
   if (endsAt === Number.POSITIVE_INFINITY) return undefined;
-  return Math.min(maxTimerMs, Math.max(1, Math.ceil(endsAt - Date.now())));
+  return Math.min(maxTimerMs, Math.max(1, Math.ceil(endsAt - performance.now())));
 }
 
 async function withCredential(headers: Headers, apiKey: ApiKey | undefined): Promise<Headers> {
@@ -117,18 +118,37 @@ async function withCredential(headers: Headers, apiKey: ApiKey | undefined): Pro
 /** Resolves after a time. Rejects with the signal's reason as soon as that fires. */
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const leave = () => {
+    const cancel = () => {
       clearTimeout(timer);
       reject(ConnectError.from(signal?.reason, Code.Canceled));
     };
-    const timer = setTimeout(
-      () => {
-        signal?.removeEventListener("abort", leave);
-        resolve();
-      },
-      Math.min(maxTimerMs, ms),
+    const end = () => {
+      signal?.removeEventListener("abort", cancel);
+      resolve();
+    };
+    const timer = setTimeout(end, Math.min(maxTimerMs, ms));
+    signal?.addEventListener("abort", cancel, { once: true });
+  });
+}
+
+/** Waits for work that knows no deadline and no signal. Rejects with a ConnectError as soon as either ends the call. */
+function within<T>(endsAt: number, signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  const late = new ConnectError("the operation timed out", Code.DeadlineExceeded);
+  return new Promise<T>((resolve, reject) => {
+    const cancel = () => end(() => reject(ConnectError.from(signal?.reason, Code.Canceled)));
+    const leftMs = leftUntil(endsAt);
+    const timer = leftMs === undefined ? undefined : setTimeout(() => end(() => reject(late)), leftMs);
+    const end = (settle: () => void) => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", cancel);
+      settle();
+    };
+    work.then(
+      (result) => end(() => resolve(result)),
+      (error) => end(() => reject(error)),
     );
-    signal?.addEventListener("abort", leave, { once: true });
+    if (signal?.aborted) cancel();
+    else signal?.addEventListener("abort", cancel, { once: true });
   });
 }
 

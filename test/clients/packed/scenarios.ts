@@ -227,6 +227,29 @@ export const scenarios = {
     return { isRefusal: typeof error === "object" && "reason" in error, charged, free: attempts() - charged };
   },
 
+  /** The server refuses streams of HTTP/2 unseen. */
+  async unseen(connect, target) {
+    const { client, attempts } = counting(connect, target);
+    const error = await caught(client.createChatCompletion(asking("hi")));
+    return { error, attempts: attempts() };
+  },
+
+  /** The key does not come, or comes too late, or the upstream asks to wait: the call ends by its deadline and its signal. */
+  async waiting(connect, target) {
+    const never = () => new Promise<string>(() => {});
+    const { client } = counting(connect, target, { apiKey: never });
+    const { client: patient } = counting(connect, target);
+    const begun = Date.now();
+    const withoutKey = [
+      await caught(client.listModels({}, { timeoutMs: 100 })),
+      await caught(client.listModels({}, { signal: AbortSignal.timeout(100) })),
+      (await textOf(client.streamChatCompletion(asking("hi"), { timeoutMs: 100 }))).error ?? null,
+    ];
+    const signal = AbortSignal.timeout(500);
+    const whilePausing = await caught(patient.createChatCompletion(asking("hi", "odd-chat"), { signal }));
+    return [...withoutKey, whilePausing, Date.now() - begun < 10_000];
+  },
+
   async misconfigured(connect, { baseUrl }) {
     const messages: string[] = [];
     for (const options of [{ baseUrl: `${baseUrl}/v1/` }, { baseUrl, apiKey: "" }]) {
