@@ -11,6 +11,7 @@ import tempfile
 import grpc_tools
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from grpc_tools import protoc
+from stub_types import stub_types
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = [ROOT / "proto", ROOT / "third_party/googleapis", ROOT / "third_party/protovalidate"]
@@ -25,16 +26,28 @@ def generate(into: pathlib.Path) -> list[str]:
         names = sorted(str(path.relative_to(SOURCES[0])) for path in SOURCES[0].rglob("*.proto"))
         paths = [f"-I{path}" for path in [*SOURCES, WELL_KNOWN]]
         run([*paths, "--include_imports", f"--descriptor_set_out={read}", *names])
-        written.write_bytes(placed(FileDescriptorSet.FromString(read.read_bytes())).SerializeToString())
+        files = placed(FileDescriptorSet.FromString(read.read_bytes()))
+        written.write_bytes(files.SerializeToString())
         into.mkdir(parents=True, exist_ok=True)
         outputs = [f"--{kind}_out={into}" for kind in ["python", "pyi", "grpc_python"]]
         run([f"--descriptor_set_in={written}", *outputs, *map(place_of, names)])
     package = into / "model_gateway/v1"
     (package / "__init__.py").write_text('"""The messages (`*_pb2`) and stubs (`*_pb2_grpc`) of the gateway."""\n')
-    for stubs in package.glob("*_pb2_grpc.py"):
-        if "Stub" not in stubs.read_text():
-            stubs.unlink()
+    type_stubs(package, files)
     return [f"grpcio>={grpc_version(package)}", f"grpcio-status>={grpc_version(package)}", protobuf_of(package)]
+
+
+def type_stubs(package: pathlib.Path, files: FileDescriptorSet) -> None:
+    """Gives stubs their types, and takes away the modules that have no service."""
+    written = {f"{pathlib.PurePosixPath(name).stem}_pb2_grpc": texts for name, texts in stub_types(files).items()}
+    for module in package.glob("*_pb2_grpc.py"):
+        if module.stem not in written:
+            module.unlink()
+            continue
+        types, aliases = written[module.stem]
+        module.with_suffix(".pyi").write_text(types)
+        with module.open("a") as code:
+            code.write(aliases)
 
 
 def run(arguments: list[str]) -> None:

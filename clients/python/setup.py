@@ -19,6 +19,6 @@ shutil.copy(ROOT / "LICENSE", "LICENSE")
 setup(
     packages=["model_gateway", "model_gateway.v1"],
     package_dir={"model_gateway": "src/model_gateway", "model_gateway.v1": str(generated / "model_gateway/v1")},
-    package_data={"model_gateway": ["py.typed"], "model_gateway.v1": ["*.pyi"]},
+    package_data={"model_gateway": ["py.typed", "*.pyi"], "model_gateway.v1": ["*.pyi"]},
     install_requires=needs,
 )

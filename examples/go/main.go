@@ -61,7 +61,7 @@ func chat(ctx context.Context, client modelgatewayv1connect.InferenceServiceClie
 		return err
 	}
 	content := answer.GetChoices()[0].GetMessage().GetContent()
-	fmt.Printf("answer: %s (cost %s)\n", content, call.ResponseHeader().Get("X-Gateway-Cost"))
+	fmt.Printf("answer: %s, at a cost of %s\n", content, call.ResponseHeader().Get("X-Gateway-Cost"))
 	return nil
 }
 

@@ -3,11 +3,15 @@
 import os
 import sys
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 import grpc
 import model_gateway
 from model_gateway import Reason
 from model_gateway.v1 import chat_pb2, inference_pb2_grpc, models_pb2
+
+Answer = TypeVar("Answer")
 
 address = os.environ.get("GATEWAY_URL", "http://127.0.0.1:8080")
 model = os.environ.get("GATEWAY_MODEL", "embedded-chat")
@@ -21,7 +25,7 @@ def main() -> None:
 
         answer, call = inference.CreateChatCompletion.with_call(asking("say: hello from Python"), timeout=30)
         cost = dict(call.initial_metadata()).get("x-gateway-cost")
-        print(f"answer: {answer.choices[0].message.content} (cost {cost})")
+        print(f"answer: {answer.choices[0].message.content},", "at a cost of", cost)
 
         print("stream: ", end="")
         for chunk in inference.StreamChatCompletion(asking("say: one two three")):
@@ -39,12 +43,12 @@ def main() -> None:
             print(f"refused: {refusal.name} of {refusal.param}: {refusal.message}")
 
 
-def asking(text: str, **settings: float) -> chat_pb2.CreateChatCompletionRequest:
+def asking(text: str, temperature: float | None = None) -> chat_pb2.CreateChatCompletionRequest:
     message = chat_pb2.ChatMessage(role=chat_pb2.ROLE_USER, text=text)
-    return chat_pb2.CreateChatCompletionRequest(model=model, messages=[message], **settings)
+    return chat_pb2.CreateChatCompletionRequest(model=model, messages=[message], temperature=temperature)
 
 
-def patiently(call, attempts: int = 3):
+def patiently(call: Callable[[], Answer], attempts: int = 3) -> Answer:
     """Makes a call again where the gateway says when: then nothing was charged."""
     for _ in range(attempts - 1):
         try:

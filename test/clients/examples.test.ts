@@ -3,7 +3,7 @@
  * is skipped where the machine lacks its language.
  */
 import { execFile, execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -50,13 +50,13 @@ const printed = (language: string) =>
   new RegExp(
     [
       "^models: (?=.*embedded-chat).*",
-      `answer: hello from ${language} \\(cost 0\\.0000\\d+\\)`,
+      `answer: hello from ${language}, at a cost of 0\\.0000\\d+`,
       "stream: one two three",
       "refused: INVALID_VALUE of temperature: .*'temperature'.*\n$",
     ].join("\n"),
   );
 
-const hasPython = succeeds("python3", ["-c", "import grpc_status, grpc_tools, setuptools, wheel"]);
+const hasPython = succeeds("python3", ["-c", "import grpc_status, grpc_tools, mypy, setuptools, wheel"]);
 
 describe.skipIf(!hasPython)("Python", { timeout: 300_000 }, () => {
   let env: NodeJS.ProcessEnv;
@@ -98,6 +98,32 @@ describe.skipIf(!hasPython)("Python", { timeout: 300_000 }, () => {
     const files = readdirSync(join(folder, "site/model_gateway"), { recursive: true, encoding: "utf8" });
     expect(files).toEqual(expect.arrayContaining(["py.typed", "v1/chat_pb2.pyi", "v1/operator_pb2_grpc.py"]));
     expect(files.filter((path) => /buf|google/.test(path))).toEqual([]);
+  });
+
+  test("types messages and calls, at once and by asyncio", async () => {
+    const mypy = async (file: string) => {
+      const options = { env: { ...env, MYPYPATH: join(folder, "site") }, cwd: folder };
+      return run("python3", ["-m", "mypy", "--strict", "--ignore-missing-imports", file], options).then(
+        () => "",
+        ({ stdout }) => stdout as string,
+      );
+    };
+    expect(await mypy(join(root, "examples/python/chat.py"))).toBe("");
+    const wrong = `
+from typing import Any
+from model_gateway.v1 import chat_pb2, inference_pb2_grpc, keys_pb2_grpc, models_pb2
+
+async def call(inference: inference_pb2_grpc.InferenceServiceAsyncStub) -> str:
+    return (await inference.ListModels(models_pb2.ListModelsRequest())).data[0].created
+
+def call_wrongly(keys: keys_pb2_grpc.KeyServiceStub) -> None:
+    keys.ListKeys(models_pb2.ListModelsRequest())
+`;
+    writeFileSync(join(folder, "wrong.py"), wrong);
+    expect((await mypy("wrong.py")).match(/error: .*/g)).toEqual([
+      expect.stringContaining('got "int", expected "str"'),
+      expect.stringContaining('expected "ListKeysRequest"'),
+    ]);
   });
 
   test("runs the example", async () => {

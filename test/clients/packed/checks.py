@@ -67,7 +67,7 @@ def left():
 
 async def asynchronous():
     async with model_gateway.connect_async(address, key, timeout=0.3) as channel:
-        inference = inference_pb2_grpc.InferenceServiceStub(channel)
+        inference = inference_pb2_grpc.InferenceServiceAsyncStub(channel)
         streamed = ""
         async for chunk in inference.StreamChatCompletion(asking("say: one two three"), timeout=30):
             streamed += "".join(choice.delta.content for choice in chunk.choices)

@@ -41,7 +41,8 @@ def connect_async(
     target, is_secure = _target_of(address)
     _check_key(api_key)
     arguments = _options_with(options)
-    interceptors = [_AsyncUnaryCaller(api_key, timeout), _AsyncStreamCaller(api_key, timeout)]
+    keeping = (api_key, timeout)
+    interceptors: list[grpc.aio.ClientInterceptor] = [_AsyncUnaryCaller(*keeping), _AsyncStreamCaller(*keeping)]
     if is_secure:
         credentials = grpc.ssl_channel_credentials()
         return grpc.aio.secure_channel(target, credentials, arguments, interceptors=interceptors)

@@ -3,7 +3,6 @@
 import dataclasses
 
 import grpc
-from google.protobuf.any_pb2 import Any
 from google.rpc.status_pb2 import Status
 
 from .v1.errors_pb2 import ErrorDetail, Reason
@@ -68,7 +67,7 @@ def _detail_in(status: str | bytes | None) -> ErrorDetail | None:
         return None
     for packed in Status.FromString(status).details:
         detail = ErrorDetail()
-        if isinstance(packed, Any) and packed.Unpack(detail):
+        if packed.Unpack(detail):
             return detail
     return None
 
