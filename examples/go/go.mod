@@ -8,6 +8,6 @@ tool (
 )
 
 require (
-	connectrpc.com/connect v1.21.1 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
+	connectrpc.com/connect v1.21.1
+	google.golang.org/protobuf v1.36.12
 )
