@@ -186,10 +186,10 @@ describe.skipIf(!hasGo)("Go", { timeout: 600_000 }, () => {
       cpSync(join(root, part), join(folder, "clone", part), { recursive: true, filter });
     }
     const source = join(folder, "clone/examples/go");
-    await run("buf", ["generate"], { env: environment(), cwd: source });
-    program = join(folder, "chat");
-    // Without their paths the packages are compiled once, wherever the copy is.
+    // Without their paths, packages are compiled once for the plugins and the program, wherever the copy is.
     const options = { env: { ...environment(), GOFLAGS: "-trimpath" }, cwd: source };
+    await run("buf", ["generate"], options);
+    program = join(folder, "chat");
     await run("go", ["build", "-o", program, "."], options);
     await run("go", ["vet", "."], options);
   }, 600_000);
