@@ -47,9 +47,9 @@ export interface Variable {
  * does not count.
  */
 export function variableOf(environment: Environment, name: string): Variable {
-  const valueOf = (key: string) => (Object.hasOwn(environment, key) ? environment[key] : undefined);
-  const value = valueOf(name);
-  const path = value ? undefined : valueOf(`${name}_FILE`);
+  const own = (key: string) => (Object.hasOwn(environment, key) ? environment[key] : undefined);
+  const value = own(name);
+  const path = value ? undefined : own(`${name}_FILE`);
   if (!path) return { value };
   try {
     return { value: readFileSync(path, "utf8").replace(/\r?\n$/, "") };
