@@ -1,9 +1,9 @@
 /**
  * The command line. Exit codes: 0 all went well, 2 the command or the configuration is wrong, 1 anything else.
  */
-import { helpHint, StartError, UsageError } from "./commands/command.ts";
+import { helpHint, StartError, UsageError } from "./commands/errors.ts";
 import { usage } from "./commands/usage.ts";
-import { ConfigError } from "./config/config.ts";
+import { ConfigError } from "./config/config-error.ts";
 import { version } from "./package/version.ts";
 import { StorageError } from "./runtime/write-trouble.ts";
 
@@ -44,11 +44,10 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
 });
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
+/** Resolves when the command is over. Not awaited here: a module that awaits cannot be bundled into the executable. */
+export const done: Promise<void> = main(process.argv.slice(2)).catch((error: unknown) => {
   const wrong = error instanceof UsageError || error instanceof ConfigError;
   const plain = wrong || error instanceof StartError || error instanceof StorageError;
   console.error(plain ? `model-gateway: ${error.message}` : error);
   process.exitCode = wrong ? 2 : 1;
-}
+});

@@ -3,7 +3,8 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type Account, EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
-import { helpHint, readAmount, readName, readOptions, table, UsageError } from "./command.ts";
+import { readAmount, readName, readOptions, table } from "./command.ts";
+import { helpHint, UsageError } from "./errors.ts";
 import { type CallOperator, withOperator } from "./operator.ts";
 
 const { createAccount, listAccounts, recordEntry, updateAccount } = OperatorService.method;

@@ -5,7 +5,8 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { OperatorService, type RedeemCode } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
-import { helpHint, readAmount, readFuture, readOptions, table, UsageError } from "./command.ts";
+import { readAmount, readFuture, readOptions, table } from "./command.ts";
+import { helpHint, UsageError } from "./errors.ts";
 import { type CallOperator, withOperator } from "./operator.ts";
 
 const { createRedeemCodes, listRedeemCodes, revokeRedeemCodes } = OperatorService.method;

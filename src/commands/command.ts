@@ -9,16 +9,7 @@ import { parseDecimal } from "../runtime/decimal.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { readTimestamp } from "../wire/timestamp.ts";
 import { commandLineMessage } from "./command-line-message.ts";
-
-/** UsageError is a mistake in the command line. It is reported in one line, without a stack. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
-
-/** StartError is a condition of the machine that the person can correct. It is reported in one line, too. */
-export class StartError extends Error {
-  override readonly name = "StartError";
-}
+import { helpHint, UsageError } from "./errors.ts";
 
 const common = { config: { type: "string" } } as const;
 
@@ -41,8 +32,6 @@ export function readOptions<T extends NonNullable<ParseArgsConfig["options"]>>(
     throw new UsageError(`--config needs the path of a file. ${helpHint}`);
   return { values, positionals };
 }
-
-export const helpHint = "`model-gateway help` shows how to use it.";
 
 function parse<T extends NonNullable<ParseArgsConfig["options"]>>(
   command: string,

@@ -42,6 +42,7 @@ export async function demo(args: readonly string[]): Promise<void> {
   const config = quiet(priced({ ...loadConfig(values.config), embeddedModels: true }));
   let made: Demo;
   await runGateway(config, {
+    warmsModels: true,
     async prepare(gateway, storage) {
       made = await prepareDemo(config, gateway, storage);
     },

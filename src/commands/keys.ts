@@ -19,7 +19,8 @@ import type { ApiKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createCatalog } from "../targets/catalog.ts";
 import { Wire } from "../wire/wire.ts";
-import { helpHint, readAmount, readFuture, readName, readOptions, table, UsageError, withStorage } from "./command.ts";
+import { readAmount, readFuture, readName, readOptions, table, withStorage } from "./command.ts";
+import { helpHint, UsageError } from "./errors.ts";
 import { openLog } from "./log-lines.ts";
 
 const { createKey: creating, updateKey: updating, deleteKey: deleting } = KeyService.method;

@@ -5,7 +5,7 @@
  */
 import type { Logger } from "pino";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
-import { type Gateway, type GatewayParts, startGateway } from "../composition/gateway.ts";
+import { type Counts, type Gateway, type GatewayParts, startGateway } from "../composition/gateway.ts";
 import { withEmbedded } from "../composition/providers.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { createDiscovery } from "../config/discover.ts";
@@ -13,8 +13,11 @@ import { formatDecimal } from "../runtime/decimal.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { createCatalog } from "../targets/catalog.ts";
-import { databasePath, readOptions, rootUrl, StartError } from "./command.ts";
-import { setEngine } from "./engine.ts";
+import { databasePath, readOptions, rootUrl } from "./command.ts";
+import { collectWhenIdle } from "./engine/collect-when-idle.ts";
+import { setEngine } from "./engine/engine.ts";
+import { restartFor } from "./engine/restart.ts";
+import { StartError } from "./errors.ts";
 import { openLog } from "./log-lines.ts";
 
 export async function serve(args: readonly string[]): Promise<void> {
@@ -41,14 +44,19 @@ type Ready = (gateway: Gateway, storage: Storage) => Promise<void>;
 export interface RunOptions {
   /** prepare does work of the start while calls are accepted. Until it resolves the gateway is not ready. */
   readonly prepare?: Ready;
+  /** warmsModels loads the embedded models at once, so that their first call is as quick as the next. */
+  readonly warmsModels?: boolean;
   /** greet prints messages for the person who started it. */
   readonly greet: Ready;
 }
 
 /** runGateway starts the gateway and serves until a signal stops it. Throws a StartError. */
-export async function runGateway(config: Config, { prepare, greet }: RunOptions): Promise<void> {
+export async function runGateway(config: Config, { prepare, greet, warmsModels }: RunOptions): Promise<void> {
+  const hasMemory = restartFor(config.memory);
   setEngine();
   const log = openLog(config.logLevel);
+  if (config.memory && !hasMemory)
+    log.warn({ memory: config.memory }, "another size of V8's young generation is set already");
   const storage = await openStorage(databasePath(config), config.durability);
   const discovery = createDiscovery(config, { log });
   try {
@@ -62,14 +70,17 @@ export async function runGateway(config: Config, { prepare, greet }: RunOptions)
       tellPrices(models);
     });
     const asked = stopSignal();
+    let endCollecting = () => {};
     // Calls are accepted meanwhile.
-    void gateway.warm();
+    void gateway.warm(warmsModels);
     try {
       await prepare?.(gateway, storage);
       gateway.prepared();
       await greet(gateway, storage);
+      endCollecting = collectWhenIdle({ isIdle: () => isIdle(gateway.counts()) });
       await asked;
     } finally {
+      endCollecting();
       const waiting = setTimeout(() => log.warn({ at_most_ms: config.drainMs }, stillRunning), quickMs);
       await gateway.close();
       clearTimeout(waiting);
@@ -81,6 +92,11 @@ export async function runGateway(config: Config, { prepare, greet }: RunOptions)
   // Node removes signal handlers before a process with nothing left to do is gone; a repeated signal would then kill
   // it.
   process.once("beforeExit", () => process.exit());
+}
+
+/** isIdle reports whether no call is under way. */
+function isIdle({ upstreamRunning, upstreamQueued, drains, background, holds }: Counts): boolean {
+  return upstreamRunning + upstreamQueued + drains + background + holds === 0;
 }
 
 /** quickMs is how long stopping may take before a message is logged. */

@@ -8,7 +8,8 @@ import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import type { Config } from "../config/config.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import type { Storage } from "../storage/storage.ts";
-import { helpHint, readOptions, rootUrl, table, UsageError, withStorage } from "./command.ts";
+import { readOptions, rootUrl, table, withStorage } from "./command.ts";
+import { helpHint, UsageError } from "./errors.ts";
 import { type CallOperator, operatorClient, withOperator } from "./operator.ts";
 
 const { createLink, listUsers, updateUser } = OperatorService.method;
