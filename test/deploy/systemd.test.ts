@@ -37,6 +37,16 @@ describe.skipIf(!has("systemd-analyze"))("systemd-analyze", () => {
   });
 });
 
+describe.skipIf(!has("systemd-sysusers"))("systemd-sysusers", () => {
+  test("makes the user that the unit runs as", () => {
+    const { code, stdout, stderr } = run("systemd-sysusers", ["--dry-run", path.replace(".service", ".conf")]);
+    expect(code).toBe(0);
+    // Of a file that it cannot read, or a line that is wrong, it says so and goes on.
+    expect(stdout + stderr).not.toMatch(/ignoring|conf:\d+/);
+    expect(stdout + stderr).toContain(`Creating user '${settingOf("User")}'`);
+  });
+});
+
 test("the unit waits longer than the gateway may take to stop", () => {
   const { drainMs } = loadConfig(undefined, {});
   expect(Number(settingOf("TimeoutStopSec")) * 1000).toBeGreaterThanOrEqual(drainMs + 10_000 + 5_000);

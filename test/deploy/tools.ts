@@ -13,7 +13,7 @@ const folders = [installed, ...(process.env.PATH ?? "").split(":")];
 export type Tool = "actionlint" | "compose-spec" | "hadolint" | "helm" | "kubectl" | "kubernetes-validate";
 
 /** Returns whether all of them are there. */
-export function has(...names: readonly (Tool | "systemd-analyze")[]): boolean {
+export function has(...names: readonly (Tool | "systemd-analyze" | "systemd-sysusers")[]): boolean {
   return names.every((name) => folders.some((folder) => existsSync(join(folder, name))));
 }
 
