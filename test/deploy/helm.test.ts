@@ -153,6 +153,9 @@ describe.skipIf(!has("helm"))("helm", () => {
       ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
     });
     expect(pod.automountServiceAccountToken).toBe(false);
+    const users = { runAsUser: null, runAsGroup: null, fsGroup: null };
+    const given = rendered({ podSecurityContext: users }).get("StatefulSet").spec.template.spec.securityContext;
+    expect(Object.keys(given).sort()).toEqual(["fsGroupChangePolicy", "runAsNonRoot", "seccompProfile"]);
     expect(gateway.envFrom).toEqual([{ secretRef: { name: "test-model-gateway" } }]);
     const { secrets } = everything;
     expect(JSON.stringify(objects.get("StatefulSet"))).not.toContain(secrets.values.OPERATOR_KEY);

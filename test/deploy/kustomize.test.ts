@@ -46,6 +46,7 @@ describe.skipIf(!has("kubectl"))("kustomize", () => {
 
   test("builds the overlay, whose pod has its configuration and secrets, under names that change with them", () => {
     const objects = build("overlays/example");
+    expect(podOf(objects).containers[0].image).toBe(`registry.example.com/model-gateway:${packageJson.version}`);
     const named = (kind: string) => objects.find((one) => one.kind === kind).metadata.name;
     const [gateway] = podOf(objects).containers;
     expect(named("ConfigMap")).toMatch(/^model-gateway-\w{10}$/);
