@@ -2,7 +2,8 @@
  * The Helm chart: what it renders is valid for Kubernetes and says what the gateway needs, and values that cannot work are refused
  * before anything is installed.
  */
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse, parseAllDocuments, stringify } from "yaml";
@@ -45,6 +46,7 @@ const everything = {
   httpRoute: { enabled: true, parentRefs: [{ name: "public" }], hostnames: ["gateway.example.com"] },
   networkPolicy: { enabled: true, from: [{ namespaceSelector: {} }], metricsFrom: [{ podSelector: {} }] },
   podDisruptionBudget: { enabled: true },
+  backup: { enabled: true, keep: 2 },
   imagePullSecrets: [{ name: "registry" }],
   priorityClassName: "high",
   nodeSelector: { disk: "ssd" },
@@ -187,6 +189,33 @@ describe.skipIf(!has("helm"))("helm", () => {
     expect(checksum(everything)).not.toBe(checksum({ ...everything, config: { drain_seconds: 1 } }));
   });
 
+  test("backs up beside the gateway, and keeps as many files as were asked for", async () => {
+    const { spec } = rendered(everything).get("CronJob").spec.jobTemplate.spec.template;
+    const [affine] = spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution;
+    const gateway = rendered(everything).get("StatefulSet").spec.template;
+    expect(gateway.metadata.labels).toMatchObject(affine.labelSelector.matchLabels);
+    expect(gateway.spec.volumes).toContainEqual(spec.volumes[0]);
+    const [{ command, args }] = spec.containers;
+    const at = await mkdtemp(join(folder.path, "backup-"));
+    // What runs in the pod, with a gateway that writes what it is told.
+    const bin = join(at, "bin");
+    mkdirSync(bin);
+    writeFileSync(join(bin, "model-gateway"), '#!/bin/sh\n[ "$1" = backup ] && echo data > "$2"\n', { mode: 0o755 });
+    mkdirSync(join(at, "backup"));
+    for (const name of ["gateway-20200101T000000Z.db", "gateway-20200102T000000Z.db", "other"]) {
+      writeFileSync(join(at, "backup", name), "old");
+    }
+    const script = args[0].replaceAll("/backup", join(at, "backup"));
+    const ran = run(command[0], [command[1], script], { env: { PATH: `${bin}:${process.env.PATH}` } });
+    expect(ran).toEqual({ code: 0, stdout: "", stderr: "" });
+    const left = readdirSync(join(at, "backup")).sort();
+    expect(left).toEqual([
+      "gateway-20200102T000000Z.db",
+      expect.stringMatching(/^gateway-2\d{7}T\d{6}Z\.db$/),
+      "other",
+    ]);
+  });
+
   test("makes no configuration, secret, claim or account where there is one already", () => {
     const objects = rendered({
       secrets: { existingSecret: "keys" },
@@ -220,6 +249,11 @@ describe.skipIf(!has("helm"))("helm", () => {
       { metrics: { enabled: false, serviceMonitor: { enabled: true } } },
       /metrics\.serviceMonitor/,
     ],
+    [
+      "a back-up of nothing",
+      { persistence: { enabled: false }, backup: { enabled: true } },
+      /backup\.enabled: there is/,
+    ],
     ["an empty secret", { secrets: { values: { KEY: "" } } }, /'\/secrets\/values\/KEY': minLength: got 0, want 1/],
   ])("refuses %s", (_, values, why) => {
     expect(refusal(values)).toMatch(why);
@@ -245,7 +279,7 @@ describe.skipIf(!has("helm", "kubernetes-validate"))("kubernetes-validate", () =
       const foreign = ["HTTPRoute", "PrometheusRule", "ServiceMonitor"];
       for (const [text, kinds] of [
         [template({}).stdout, 6],
-        [withAutoscaler(), 16],
+        [withAutoscaler(), 18],
       ] as const) {
         const file = join(folder.path, "rendered.yaml");
         const objects = parseAllDocuments(text).flatMap((document) => (document.contents ? [document.toJS()] : []));

@@ -31,7 +31,7 @@ export interface RunOptions {
 
 /** Runs a program to its end. */
 export function run(name: string, args: readonly string[], { env, ...options }: RunOptions = {}): Ran {
-  const whole = { ...process.env, ...env, PATH: folders.join(":") };
+  const whole = { ...process.env, PATH: folders.join(":"), ...env };
   const { status, stdout, stderr, error } = spawnSync(name, args, { encoding: "utf8", env: whole, ...options });
   if (error) throw error;
   return { code: status, stdout, stderr };

@@ -99,6 +99,9 @@ labels: {{- include "model-gateway.labels" . | nindent 2 }}
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
 {{- fail "httpRoute.parentRefs: name the Gateway that the route belongs to, or set httpRoute.enabled to false." -}}
 {{- end -}}
+{{- if and .Values.backup.enabled (not .Values.persistence.enabled) -}}
+{{- fail "backup.enabled: there is nothing to back up. Set persistence.enabled to true." -}}
+{{- end -}}
 {{- if not .Values.metrics.enabled -}}
 {{- range list "serviceMonitor" "prometheusRule" "dashboard" -}}
 {{- if (get $.Values.metrics .).enabled -}}
