@@ -105,7 +105,11 @@ async function tellServed(secret: string): Promise<void> {
   tell("a chat is answered", answer.status === 200 && (await answer.text()).includes("choices"), `${answer.status}`);
   const page = await fetch(`${address}/dashboard`);
   tell("the dashboard is there", page.status === 200 && (await page.text()).includes("<script"), `${page.status}`);
-  const speech = await post("/v1/audio/speech", secret, { model: "tts-1", input: "Hello, how are you?", voice: "nova" });
+  const speech = await post("/v1/audio/speech", secret, {
+    model: "tts-1",
+    input: "Hello, how are you?",
+    voice: "nova",
+  });
   const sound = await speech.arrayBuffer();
   tell("speech is spoken", speech.status === 200 && sound.byteLength > 1000, `${sound.byteLength} bytes`);
   const metrics = await (await fetch(`http://127.0.0.1:${ports.METRICS_PORT}/metrics`)).text();

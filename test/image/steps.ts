@@ -137,9 +137,11 @@ function makeBase(image: string, at: string, folder: string): void {
   mkdirSync(at, { recursive: true });
   execFileSync("tar", ["--extract", "--file", archive, "--directory", at, "--numeric-owner"]);
   if (!image.startsWith("node:")) return;
-  const npm = join(execFileSync("npm", ["root", "--global"], { encoding: "utf8" }).trim(), "npm");
+  const { npm_execpath: npm } = process.env;
+  if (npm === undefined)
+    throw new Error("which npm the image is to have is not known: run this by `npm run test:image`");
   cpSync(process.execPath, join(at, "usr/local/bin/node"));
-  cpSync(npm, join(at, "usr/local/lib/node_modules/npm"), { recursive: true });
+  cpSync(join(dirname(npm), ".."), join(at, "usr/local/lib/node_modules/npm"), { recursive: true });
   symlinkSync("../lib/node_modules/npm/bin/npm-cli.js", join(at, "usr/local/bin/npm"));
 }
 
