@@ -11,6 +11,7 @@ import { ConfigError } from "./config-error.ts";
 import { cataloguePricesOf, currenciesSchema, inUnits } from "./currency.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
 import { type EnvironmentSettings, settingsOf, upstreamsOf } from "./environment.ts";
+import { processEnvironment } from "./process-environment.ts";
 import { checkProfiles } from "./profile-operations.ts";
 import { checkReferences } from "./references.ts";
 import { defaultMaxBodyBytes, type FileConfig, fileSchema, type TierConfig } from "./schema.ts";
@@ -31,7 +32,7 @@ export type { CacheConfig, Config, Environment, ModelConfig, PriceConfig, Upstre
  * loadConfig loads the configuration. `givenFile` is the path of gateway.yaml; the default is GATEWAY_CONFIG. Throws a
  * ConfigError.
  */
-export function loadConfig(givenFile?: string, environment: Environment = process.env): Config {
+export function loadConfig(givenFile?: string, environment: Environment = processEnvironment()): Config {
   const file = givenFile || environment.GATEWAY_CONFIG;
   const faults: Fault[] = [];
   const { vendors, inDollars, currencies } = loadCatalogue(faults);

@@ -13,7 +13,7 @@ import { parseDocument } from "yaml";
 import { z } from "zod";
 import { type Config, type Environment, loadConfig, type ModelConfig } from "../../src/config/config.ts";
 import { ConfigError } from "../../src/config/config-error.ts";
-import { discoverModels } from "../../src/config/discover.ts";
+import { discoverModels } from "../../src/config/discovery/discover.ts";
 import { fileSchema } from "../../src/config/schema.ts";
 import { vendorsSchema } from "../../src/config/schema-models.ts";
 import { fitEffort } from "../../src/providers/profile/effort.ts";
