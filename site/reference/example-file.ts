@@ -10,8 +10,8 @@ const head = `# yaml-language-server: $schema=gen/gateway.schema.json
 # Made from src/config/schema*.ts by \`npm run generate\`.
 #
 # Start with it by \`model-gateway serve --config gateway.yaml\`, or GATEWAY_CONFIG=gateway.yaml. \`\${NAME}\` in a text is replaced by
-# that environment variable, so that no secret has to be in the file. The file is checked at the start; all faults are reported at once,
-# each with its line. docs/configuration.md has the same to read, docs/operating.md has more.
+# that environment variable, or by what is in the file that NAME_FILE points to, so that no secret has to be here. The file is checked at
+# the start; all faults are reported at once, each with its line. docs/configuration.md has the same to read, docs/operating.md has more.
 `;
 
 /** These stand for other keys of the example, or do not fit it. */

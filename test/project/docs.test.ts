@@ -33,6 +33,17 @@ const notPasted: Readonly<Record<string, string>> = {
   "npm ci && npm run demo": "test/commands/demo.test.ts",
   "OPENAI_BASE_URL=": "test/commands/zero-configuration.test.ts",
   "npx model-gateway serve --config gateway.yaml\n": "test/commands/commands.test.ts",
+  "sha256sum --check": "tools/newcomer.sh",
+  "npm ci\nnpm run build": "npm run test:image",
+  "npx model-gateway demo   ": "tools/newcomer.sh",
+  "docker build": "npm run test:image",
+  "docker run": "npm run test:image",
+  "OPENAI_API_KEY=sk-your-key docker compose": "test/deploy/compose.test.ts",
+  "docker compose": "test/deploy/compose.test.ts",
+  "GRAFANA_PASSWORD=": "test/deploy/compose.test.ts",
+  "helm install": "test/deploy/helm.test.ts",
+  "kubectl create": "test/deploy/kustomize.test.ts",
+  "sudo install": "test/deploy/systemd.test.ts",
 };
 
 /** What is checked of blocks besides that they succeed, by a text that they have. Each text must stand in some block. */
