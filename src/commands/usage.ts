@@ -30,6 +30,8 @@ export const usage = `usage: model-gateway [COMMAND] [--config FILE]
   codes revoke BATCH_ID                        revoke the unclaimed codes of a batch
   reconcile                                    check all sums of money; exit code 1 if one is wrong,
                                                or a charge is in the journal only
+  import litellm CONFIG [--out FILE]           make a gateway.yaml of a LiteLLM proxy's config.yaml
+    [--strict]                                 exit code 1 if anything is not as it was
   help, version                                print this help, or the version
 
 The configuration is the file of --config or GATEWAY_CONFIG; gateway.example.yaml has every key. Without one the

@@ -1,0 +1,39 @@
+/**
+ * `model-gateway import litellm CONFIG`: makes a gateway.yaml of the configuration of a LiteLLM proxy. The file goes to standard
+ * output or to `--out`; what was left out or changed goes to standard error, and into the file's comments.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { importLiteLlm } from "../config/import/litellm.ts";
+import { noteText } from "../config/import/notes.ts";
+import { helpHint, readOptions, UsageError } from "./command.ts";
+
+export async function importFrom([from, ...args]: readonly string[]): Promise<void> {
+  if (from !== "litellm") throw new UsageError(`import needs what to read: litellm. ${helpHint}`);
+  const options = { out: { type: "string" }, strict: { type: "boolean" } } as const;
+  const { values, positionals } = readOptions("import litellm", args, options, ["CONFIG"]);
+  const file = positionals[0] as string;
+  const { text, notes, variables, models, upstreams } = importLiteLlm(file, (path) => readFileSync(path, "utf8"));
+  const { out } = values;
+  if (out === undefined) process.stdout.write(text);
+  else writeNew(out, text);
+  for (const note of notes) console.error(noteText(note));
+  console.error(
+    `Wrote ${count(models, "model")} at ${count(upstreams, "upstream")}${out === undefined ? "" : ` to ${out}`}.`,
+  );
+  if (variables.length > 0) console.error(`The gateway reads from its environment: ${variables.join(", ")}.`);
+  if (values.strict && notes.length > 0) process.exitCode = 1;
+}
+
+const count = (number: number, thing: string) => `${number} ${thing}${number === 1 ? "" : "s"}`;
+
+/** writeNew writes a file that does not exist yet. */
+function writeNew(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { flag: "wx" });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      code === "EEXIST" ? "it exists already. Choose another name, or remove it" : `it cannot be written (${code})`;
+    throw new UsageError(`--out ${path}: ${why}`);
+  }
+}

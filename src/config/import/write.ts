@@ -1,0 +1,68 @@
+/** Writes gateway.yaml, with what the import has left out and changed above it. */
+import { Document, isMap, isSeq, type Node } from "yaml";
+import type { ModelDraft } from "./models.ts";
+import { type Note, noteText } from "./notes.ts";
+import type { SettingsDraft } from "./settings.ts";
+import type { UpstreamDraft } from "./upstreams.ts";
+
+export interface FileDraft {
+  readonly settings: SettingsDraft;
+  readonly upstreams: readonly UpstreamDraft[];
+  readonly models: readonly ModelDraft[];
+}
+
+/** lineWidth is where lines of the file are broken, as those of gateway.example.yaml are. */
+const lineWidth = 132;
+
+/** writeGatewayYaml returns the text of the file. */
+export function writeGatewayYaml(
+  source: string,
+  { settings, upstreams, models }: FileDraft,
+  notes: readonly Note[],
+): string {
+  const unit = { code: "USD", symbol: "$" };
+  const document = new Document({ unit, ...settings, upstreams, models }, { aliasDuplicateObjects: false });
+  document.commentBefore = headOf(source, notes);
+  if (isMap(document.contents)) {
+    for (const { value } of document.contents.items) flattenLeaves(value as Node, 1);
+  }
+  return document.toString({ lineWidth, flowCollectionPadding: true });
+}
+
+/** flattenLeaves writes maps and lists of plain values in one line, as people do. */
+function flattenLeaves(node: Node | null, depth: number): void {
+  if (isMap(node)) {
+    const isLeaf = node.items.every(({ value }) => !isMap(value) && !isSeq(value));
+    // An upstream or a model without anything within it keeps a line for each key.
+    node.flow = isLeaf && depth !== 2;
+    for (const { value } of node.items) flattenLeaves(value as Node, depth + 1);
+  }
+  if (isSeq(node)) {
+    node.flow = node.items.every((item) => !isMap(item) && !isSeq(item));
+    for (const item of node.items) flattenLeaves(item as Node, depth + 1);
+  }
+}
+
+function headOf(source: string, notes: readonly Note[]): string {
+  const head = [
+    ` Made of ${source} by \`model-gateway import litellm\`. gateway.example.yaml has every key that there is.`,
+    " Prices are in US dollars for a million tokens. Models without costs of their own have those of the gateway's catalogue.",
+  ];
+  if (notes.length === 0) return head.join("\n");
+  const listed = notes.flatMap((note) => wrapped(noteText(note)));
+  return [...head, "", " What is not as it was, by the lines of the source:", ...listed].join("\n");
+}
+
+/** wrapped breaks a note into lines of comment. */
+function wrapped(text: string): string[] {
+  const lines: string[] = [];
+  let line = " -";
+  for (const word of text.split(" ")) {
+    if (line.length + word.length + 2 > lineWidth) {
+      lines.push(line);
+      line = "  ";
+    }
+    line += ` ${word}`;
+  }
+  return [...lines, line];
+}
