@@ -9,7 +9,7 @@ import { modelsOf } from "./models.ts";
 import { createNotes, type Note } from "./notes.ts";
 import { noteParams } from "./params.ts";
 import { addAliases, addFallbacks, settingOf } from "./routing.ts";
-import { settingsOf } from "./settings.ts";
+import { noteVariables, settingsOf } from "./settings.ts";
 import { memberOf, type ReadText, readSource } from "./source.ts";
 import { createUpstreams } from "./upstreams.ts";
 import { writeGatewayYaml } from "./write.ts";
@@ -39,12 +39,14 @@ export function importLiteLlm(file: string, readText: ReadText): Imported {
   addAliases(root, models, notes);
   addFallbacks(root, models, notes);
   const settings = settingsOf(root, models, notes);
+  const draft = { settings, upstreams: upstreams.all, models };
+  const variables = variablesIn(JSON.stringify(draft));
+  noteVariables(root, variables, notes);
   const noted = notes.all();
-  const text = writeGatewayYaml(basename(file), { settings, upstreams: upstreams.all, models }, noted);
-  const variables = [
-    ...new Set([...withoutComments(text).matchAll(/\$\{(\w+)\}/g)].map(([, name = ""]) => name)),
-  ].sort();
+  const text = writeGatewayYaml(basename(file), draft, noted);
   return { text, notes: noted, variables, models: models.length, upstreams: upstreams.all.length };
 }
 
-const withoutComments = (text: string) => text.replace(/^\s*#.*$/gm, "");
+function variablesIn(text: string): string[] {
+  return [...new Set([...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = ""]) => name))].sort();
+}

@@ -45,12 +45,12 @@ function compareFirst({ places: [a] }: Note, { places: [b] }: Note): number {
   return a.line - b.line;
 }
 
-/** noteText returns a note in one line: `config.yaml:3, 12: left out: …`. */
-export function noteText({ kind, message, places }: Note): string {
+/** noteText returns a note in one line: `config.yaml:3, 12: left out: …`. `nameOf` shortens the file's path. */
+export function noteText({ kind, message, places }: Note, nameOf = (file: string) => file): string {
   let text = "";
   let file = "";
   for (const place of places) {
-    text += `${text === "" ? "" : ", "}${place.file === file ? "" : `${place.file}:`}${place.line}`;
+    text += `${text === "" ? "" : ", "}${place.file === file ? "" : `${nameOf(place.file)}:`}${place.line}`;
     file = place.file;
   }
   return `${text}: ${kind}: ${message}`;

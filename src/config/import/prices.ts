@@ -45,7 +45,8 @@ function costOfName(name: string): Cost | undefined {
 }
 
 /** isCost returns whether a parameter is a cost, convertible or not. */
-export const isCost = (name: string) => /(?:^|_)costs?_per_|_token_cost(?:_|$)/.test(name);
+export const isCost = (name: string) =>
+  !name.startsWith("search_") && /(?:^|_)costs?_per_|_token_cost(?:_|$)/.test(name);
 
 const places = 6;
 

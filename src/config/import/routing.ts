@@ -13,7 +13,9 @@ export function settingOf(root: Source, key: string): Source | undefined {
 export function addAliases(root: Source, models: readonly ModelDraft[], notes: Notes): void {
   const taken = new Set(models.map(({ id }) => id));
   for (const key of ["model_group_alias", "model_alias_map"]) {
-    for (const [alias, value] of settingOf(root, key)?.members ?? []) {
+    const written = settingOf(root, key);
+    if (written && !written.members) notes.leftOut(written, `${key}: expected a map of aliases to models`);
+    for (const [alias, value] of written?.members ?? []) {
       const name = textOf(value) ?? textOf(memberOf(value, "model"));
       const model = models.find(({ id }) => id === name);
       if (!model || taken.has(alias) || !modelNameSchema.safeParse(alias).success) {
@@ -31,6 +33,9 @@ export function addAliases(root: Source, models: readonly ModelDraft[], notes: N
 /** addFallbacks adds the targets of a model's fallbacks behind its own. */
 export function addFallbacks(root: Source, models: readonly ModelDraft[], notes: Notes): void {
   const own = new Map(models.map(({ id, targets }) => [id, [...targets]]));
+  const written = settingOf(root, "fallbacks");
+  if (written && !written.items)
+    notes.leftOut(written, "fallbacks: expected a list of maps, of a model to its fallbacks");
   for (const { of, names, place } of fallbacksOf(root)) {
     for (const model of models.filter(({ id, aliases = [] }) => of === "*" || id === of || aliases.includes(of))) {
       for (const name of names) addFallback({ model, name, models, own, place, isForAll: of === "*" }, notes);
@@ -94,6 +99,6 @@ function addFallback({ model, name, models, own, place, isForAll }: Fallback, no
   const isSame = JSON.stringify(other.price) === JSON.stringify(model.price);
   const price = isSame
     ? ""
-    : ', and is charged at the price of the first. Callers who name both in "models" pay for the one that answers';
+    : `, and is charged at the price of "${model.id}". Callers who name both in "models" pay for the one that answers`;
   notes.changed(place, `the fallback of "${model.id}" to "${other.id}" is a target of it${price}`);
 }

@@ -25,14 +25,18 @@ export function variableIn(text: string): string | undefined {
 /** referenceOf returns the text that stands for a variable in gateway.yaml. */
 export const referenceOf = (variable: string) => `\${${variable}}`;
 
-/** plainText carries a text over that is not secret; undefined where it is none, or its variable has a name that cannot be used. */
+/** plainText carries a text over that is not secret; undefined where it is none. */
 export function plainText(source: Source | undefined, notes: Notes): string | undefined {
   const text = textOf(source);
   const variable = text === undefined ? undefined : variableIn(text);
   if (!source || variable === undefined) return text;
   if (/^\w+$/.test(variable)) return referenceOf(variable);
-  notes.leftOut(source, "the variable's name has other signs than letters, digits and `_`. Give it another name");
-  return undefined;
+  const usable = variableOf(variable);
+  notes.toDo(
+    source,
+    `a variable's name has letters, digits and _ only. Put this one into the environment as ${usable}`,
+  );
+  return referenceOf(usable);
 }
 
 /**

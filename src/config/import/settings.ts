@@ -32,11 +32,19 @@ export function settingsOf(root: Source, models: readonly ModelDraft[], notes: N
   for (const section of ["router_settings", "litellm_settings", "general_settings"]) {
     for (const [key, value] of memberOf(root, section)?.members ?? []) noteRest(section, key, value, notes);
   }
-  for (const [key, value] of root.members ?? []) noteRest("", key, value, notes);
-  for (const [name, value] of memberOf(root, "environment_variables")?.members ?? []) {
-    notes.toDo(value, `LiteLLM set ${name} for itself. Set it in the environment of the gateway, if it is used below`);
+  for (const [key, value] of root.members ?? []) {
+    // LiteLLM heeds no other keys at the top: they hold anchors.
+    if (instead.has(key)) noteRest("", key, value, notes);
   }
   return settings;
+}
+
+/** noteVariables notes the variables that LiteLLM sets for itself and that the gateway needs. */
+export function noteVariables(root: Source, needed: readonly string[], notes: Notes): void {
+  for (const [name, value] of memberOf(root, "environment_variables")?.members ?? []) {
+    if (needed.includes(name))
+      notes.toDo(value, `LiteLLM set ${name} for itself. Set it in the environment of the gateway`);
+  }
 }
 
 /** noteRest notes a setting that nothing here has read. */

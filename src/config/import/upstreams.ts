@@ -66,6 +66,8 @@ export function createUpstreams(defaults: Defaults, notes: Notes): Upstreams {
       const secrets = ["api_key", "organization", "extra_headers", "headers"].map((key) =>
         content(memberOf(params, key)),
       );
+      if (secrets[0] === undefined && provider.key && !provider.keyIsOptional)
+        secrets[0] = `os.environ/${provider.key}`;
       const same = JSON.stringify([providerName, address, bounds, secrets, bounds.queue && deployment.model]);
       const before = known.get(same);
       if (before) return before;

@@ -1,5 +1,6 @@
 /** Writes gateway.yaml, with what the import has left out and changed above it. */
-import { Document, isMap, isSeq, type Node } from "yaml";
+import { basename } from "node:path";
+import { Document, isMap, isSeq, type Node, visit } from "yaml";
 import type { ModelDraft } from "./models.ts";
 import { type Note, noteText } from "./notes.ts";
 import type { SettingsDraft } from "./settings.ts";
@@ -26,6 +27,12 @@ export function writeGatewayYaml(
   if (isMap(document.contents)) {
     for (const { value } of document.contents.items) flattenLeaves(value as Node, 1);
   }
+  visit(document, {
+    Scalar(key, node) {
+      // A reference to the environment is quoted, as everywhere.
+      if (key !== "key" && typeof node.value === "string" && node.value.includes("$")) node.type = "QUOTE_DOUBLE";
+    },
+  });
   return document.toString({ lineWidth, flowCollectionPadding: true });
 }
 
@@ -49,7 +56,7 @@ function headOf(source: string, notes: readonly Note[]): string {
     " Prices are in US dollars for a million tokens. Models without costs of their own have those of the gateway's catalogue.",
   ];
   if (notes.length === 0) return head.join("\n");
-  const listed = notes.flatMap((note) => wrapped(noteText(note)));
+  const listed = notes.flatMap((note) => wrapped(noteText(note, basename)));
   return [...head, "", " What is not as it was, by the lines of the source:", ...listed].join("\n");
 }
 
