@@ -3,7 +3,7 @@
  * output or to `--out`; what was left out or changed goes to standard error, and into the file's comments.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import { importLiteLlm } from "../config/import/litellm.ts";
+import { importLiteLlm } from "../config/import/litellm/import-litellm.ts";
 import { noteText } from "../config/import/notes.ts";
 import { helpHint, readOptions, UsageError } from "./command.ts";
 

@@ -1,7 +1,7 @@
 /** Finds what the built-in catalogue knows of a model: its kind, its limits, and its price in US dollars as it is written there. */
 import { parse } from "yaml";
 import { packageText } from "../../package/package-files.ts";
-import type { PriceDraft } from "./prices.ts";
+import type { PriceDraft } from "./draft.ts";
 
 /** KnownModel is an entry of catalog/models.yaml. */
 export interface KnownModel {

@@ -1,16 +1,8 @@
 /** Writes gateway.yaml, with what the import has left out and changed above it. */
 import { basename } from "node:path";
 import { Document, isMap, isSeq, type Node, visit } from "yaml";
-import type { ModelDraft } from "./models.ts";
+import type { FileDraft } from "./draft.ts";
 import { type Note, noteText } from "./notes.ts";
-import type { SettingsDraft } from "./settings.ts";
-import type { UpstreamDraft } from "./upstreams.ts";
-
-export interface FileDraft {
-  readonly settings: SettingsDraft;
-  readonly upstreams: readonly UpstreamDraft[];
-  readonly models: readonly ModelDraft[];
-}
 
 /** lineWidth is where lines of the file are broken, as those of gateway.example.yaml are. */
 const lineWidth = 132;

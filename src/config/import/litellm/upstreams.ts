@@ -1,31 +1,11 @@
 /** Makes upstreams of LiteLLM's deployments: those that are asked at the same address, with the same key, in the same way share one. */
-import { urlSchema } from "../values.ts";
+import { urlSchema } from "../../values.ts";
+import type { TimeoutsDraft, UpstreamDraft } from "../draft.ts";
+import type { Notes } from "../notes.ts";
+import { memberOf, numberOf, type Source, textOf } from "../source.ts";
 import { type Address, addressOf } from "./addresses.ts";
 import type { Deployment } from "./deployments.ts";
-import type { Notes } from "./notes.ts";
 import { isSecretName, plainText, referenceOf, secretText, variableOf } from "./secrets.ts";
-import { memberOf, numberOf, type Source, textOf } from "./source.ts";
-
-/** UpstreamDraft is an upstream as gateway.yaml has it. */
-export interface UpstreamDraft {
-  name: string;
-  kind: string;
-  base_url: string;
-  vendor?: string;
-  api_key?: string;
-  credential?: string;
-  headers?: Record<string, string>;
-  query?: Readonly<Record<string, string>>;
-  discover?: boolean;
-  timeouts?: Timeouts;
-  queue?: { readonly max_concurrent: number };
-  profile?: { models: { match: string[]; refuses: string[] }[] };
-}
-
-interface Timeouts {
-  readonly first_byte_seconds?: number;
-  readonly idle_seconds?: number;
-}
 
 /** Defaults are the settings of all deployments that have none of their own. */
 export interface Defaults {
@@ -131,7 +111,7 @@ function headersOf(name: string, { params }: Deployment, notes: Notes): Record<s
 function boundsOf({ params, place }: Deployment, defaults: Defaults, notes: Notes) {
   const timeout = secondsOf(memberOf(params, "timeout") ?? defaults.timeout, notes);
   const stream = secondsOf(memberOf(params, "stream_timeout") ?? defaults.streamTimeout, notes) ?? timeout;
-  const timeouts: Timeouts = {
+  const timeouts: TimeoutsDraft = {
     ...(timeout !== undefined && { first_byte_seconds: timeout }),
     ...(stream !== undefined && { idle_seconds: stream }),
   };

@@ -1,34 +1,13 @@
 /** Makes models of LiteLLM's deployments: those of a name are the targets of one model. */
-import { modelIdSchema, modelNameSchema, nameSchema } from "../values.ts";
-import type { Catalogue, KnownModel } from "./catalogue.ts";
+import { modelIdSchema, modelNameSchema, nameSchema } from "../../values.ts";
+import type { Catalogue, KnownModel } from "../catalogue.ts";
+import type { ModelDraft, PriceDraft, TargetDraft } from "../draft.ts";
+import type { Notes } from "../notes.ts";
+import { memberOf, numberOf, type Source, textOf } from "../source.ts";
 import type { Deployment } from "./deployments.ts";
-import type { Notes } from "./notes.ts";
-import { hasCosts, type PriceDraft, priceOf } from "./prices.ts";
+import { hasCosts, priceOf } from "./prices.ts";
 import { type Mode, modeNames, modes } from "./providers.ts";
-import { memberOf, numberOf, type Source, textOf } from "./source.ts";
 import { dropParams, type Upstreams } from "./upstreams.ts";
-
-/** ModelDraft is a model as gateway.yaml has it. */
-export interface ModelDraft {
-  id: string;
-  aliases?: string[];
-  family: string;
-  kind: string;
-  completions?: string;
-  context_window?: number;
-  max_output_tokens?: number;
-  dimensions?: number;
-  reasoning?: boolean;
-  price?: PriceDraft;
-  targets: TargetDraft[];
-}
-
-export interface TargetDraft {
-  readonly upstream: string;
-  readonly model: string;
-  readonly priority?: number;
-  readonly weight?: number;
-}
 
 export interface ModelOptions {
   readonly upstreams: Upstreams;

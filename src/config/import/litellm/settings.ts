@@ -1,24 +1,10 @@
 /** Carries LiteLLM's settings over: `router_settings`, `litellm_settings`, `general_settings`, and the rest of the file. */
-import type { ModelDraft } from "./models.ts";
-import type { Notes } from "./notes.ts";
+import type { ModelDraft, SettingsDraft } from "../draft.ts";
+import type { Notes } from "../notes.ts";
+import { isOff, isOn, memberOf, numberOf, type Source, textOf } from "../source.ts";
 import { settingOf } from "./routing.ts";
 import { plainText, secretText, variableIn } from "./secrets.ts";
 import { instead, sameHere } from "./settings-elsewhere.ts";
-import { isOff, isOn, memberOf, numberOf, type Source, textOf } from "./source.ts";
-
-/** SettingsDraft is the rest of gateway.yaml. */
-export interface SettingsDraft {
-  log_level?: string;
-  max_body_bytes?: number;
-  operator_key?: string;
-  retries?: { readonly attempts: number };
-  breaker?: { readonly failures?: number; readonly open_seconds?: number };
-  cache?: { readonly max_bytes: number; readonly seconds: number };
-  metrics?: { readonly enabled: boolean };
-  telemetry?: { readonly endpoint: string; readonly headers?: Readonly<Record<string, string>> };
-  retention?: { readonly requests_days: number };
-  default_models?: { completion?: string; embedding?: string };
-}
 
 /** settingsOf returns the settings, and notes those that have no counterpart. */
 export function settingsOf(root: Source, models: readonly ModelDraft[], notes: Notes): SettingsDraft {

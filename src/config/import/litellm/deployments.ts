@@ -1,8 +1,8 @@
 /** Reads LiteLLM's `model_list`: each deployment with its provider, its credential joined in. */
-import type { Notes } from "./notes.ts";
+import type { Notes } from "../notes.ts";
+import { memberOf, type Source, textOf } from "../source.ts";
 import { bareNames, type Provider, providers } from "./providers.ts";
 import { variableIn } from "./secrets.ts";
-import { memberOf, type Source, textOf } from "./source.ts";
 
 /** Deployment is one way in which a model is served. */
 export interface Deployment {

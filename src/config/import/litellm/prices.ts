@@ -1,12 +1,7 @@
 /** Converts LiteLLM's costs, US dollars a token, to prices, units per million: by digits, never by fractions. */
-import type { Notes } from "./notes.ts";
-import { memberOf, type Source } from "./source.ts";
-
-/** PriceDraft is a price as gateway.yaml has it: decimal strings, bands and cards. */
-export interface PriceDraft {
-  [column: string]: string | PriceDraft | BandDraft[] | undefined;
-}
-export type BandDraft = { above: number } & { [column: string]: string | number };
+import type { BandDraft, PriceDraft } from "../draft.ts";
+import type { Notes } from "../notes.ts";
+import { memberOf, type Source } from "../source.ts";
 
 /** columns are the columns of a price by the cost's name, without what says the tier or the length of the prompt. */
 const columns: ReadonlyMap<string, string> = new Map(

@@ -3,16 +3,16 @@
  * source; no secret is carried over but as a reference to the environment.
  */
 import { basename } from "node:path";
-import { readCatalogue } from "./catalogue.ts";
+import { readCatalogue } from "../catalogue.ts";
+import { createNotes, type Note } from "../notes.ts";
+import { memberOf, type ReadText, readSource } from "../source.ts";
+import { writeGatewayYaml } from "../write.ts";
 import { readDeployments } from "./deployments.ts";
 import { modelsOf } from "./models.ts";
-import { createNotes, type Note } from "./notes.ts";
 import { noteParams } from "./params.ts";
 import { addAliases, addFallbacks, settingOf } from "./routing.ts";
 import { noteVariables, settingsOf } from "./settings.ts";
-import { memberOf, type ReadText, readSource } from "./source.ts";
 import { createUpstreams } from "./upstreams.ts";
-import { writeGatewayYaml } from "./write.ts";
 
 export interface Imported {
   /** text is the gateway.yaml. */

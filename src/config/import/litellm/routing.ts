@@ -1,8 +1,8 @@
 /** Carries LiteLLM's fallbacks and aliases over to models: fallbacks are targets of a later priority. */
-import { modelNameSchema } from "../values.ts";
-import type { ModelDraft, TargetDraft } from "./models.ts";
-import type { Notes } from "./notes.ts";
-import { memberOf, type Source, textOf } from "./source.ts";
+import { modelNameSchema } from "../../values.ts";
+import type { ModelDraft, TargetDraft } from "../draft.ts";
+import type { Notes } from "../notes.ts";
+import { memberOf, type Source, textOf } from "../source.ts";
 
 /** settingOf returns a setting of the router, which may stand in either section. */
 export function settingOf(root: Source, key: string): Source | undefined {

@@ -2,8 +2,8 @@
  * Carries texts over that may be secret. `os.environ/NAME` becomes `${NAME}`; a secret that is written out becomes a variable of the
  * environment, which the person has to set, and its value is never written anywhere.
  */
-import type { Notes } from "./notes.ts";
-import { type Source, textOf } from "./source.ts";
+import type { Notes } from "../notes.ts";
+import { type Source, textOf } from "../source.ts";
 
 /** fromEnvironment matches a text that LiteLLM reads from the environment. */
 const fromEnvironment = /^os\.environ\/(.+)$/;

@@ -1,8 +1,9 @@
 /** Notes the parameters of a deployment that nothing carries over. */
+
+import type { Notes } from "../notes.ts";
+import { isOff } from "../source.ts";
 import type { Deployment } from "./deployments.ts";
-import type { Notes } from "./notes.ts";
 import { isCost } from "./prices.ts";
-import { isOff } from "./source.ts";
 
 /** read are the parameters that are carried over, or that mean what the gateway does anyway. */
 const read: ReadonlySet<string> = new Set([
