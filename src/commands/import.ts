@@ -8,7 +8,14 @@ import { noteText } from "../config/import/notes.ts";
 import { helpHint, readOptions, UsageError } from "./command.ts";
 
 export async function importFrom([from, ...args]: readonly string[]): Promise<void> {
-  if (from !== "litellm") throw new UsageError(`import needs what to read: litellm. ${helpHint}`);
+  if (from === "litellm") return importConfig(args);
+  if (from !== "litellm-keys") throw new UsageError(`import needs one of: litellm, litellm-keys. ${helpHint}`);
+  // Only this needs the database, and all that goes with it.
+  const { importKeys } = await import("./import-keys.ts");
+  await importKeys(args);
+}
+
+function importConfig(args: readonly string[]): void {
   const options = { out: { type: "string" }, strict: { type: "boolean" } } as const;
   const { values, positionals } = readOptions("import litellm", args, options, ["CONFIG"]);
   const file = positionals[0] as string;

@@ -32,6 +32,8 @@ export const usage = `usage: model-gateway [COMMAND] [--config FILE]
                                                or a charge is in the journal only
   import litellm CONFIG [--out FILE]           make a gateway.yaml of a LiteLLM proxy's config.yaml
     [--strict]                                 exit code 1 if anything is not as it was
+  import litellm-keys FILE --account ACCOUNT   take its virtual keys over: their secrets go on working
+    [--team TEAM_ID] [--strict]                those of a team only
   help, version                                print this help, or the version
 
 The configuration is the file of --config or GATEWAY_CONFIG; gateway.example.yaml has every key. Without one the

@@ -54,8 +54,8 @@ interface Decimal {
 /** perMillion returns a cost for each as a price for a million: "1.5e-06" is "1.50". Undefined where the text is no number. */
 export const perMillion = (text: string): Decimal | undefined => timesTenTo(6, text);
 
-/** timesTenTo moves the point of a decimal number, which may have an exponent. */
-function timesTenTo(power: number, text: string): Decimal | undefined {
+/** timesTenTo moves the point of a decimal number, which may have an exponent, by so many places. Undefined for any other text. */
+export function timesTenTo(power: number, text: string): Decimal | undefined {
   const [, whole = "", fraction = "", exponent = "0"] =
     /^\+?(\d*)\.?(\d*)(?:e([+-]?\d{1,3}))?$/i.exec(text.replaceAll("_", "")) ?? [];
   if (whole + fraction === "") return undefined;
