@@ -34,6 +34,8 @@ export const usage = `usage: model-gateway [COMMAND] [--config FILE]
     [--strict]                                 exit code 1 if anything is not as it was
   import litellm-keys FILE --account ACCOUNT   take its virtual keys over: their secrets go on working
     [--team TEAM_ID] [--strict]                those of a team only
+  import new-api CHANNELS [--prices FILE]      make a gateway.yaml of new-api's lists of channels and prices
+    [--out FILE] [--strict]
   help, version                                print this help, or the version
 
 The configuration is the file of --config or GATEWAY_CONFIG; gateway.example.yaml has every key. Without one the

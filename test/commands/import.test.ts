@@ -139,8 +139,8 @@ describe("import litellm", () => {
   });
 
   test.each([
-    [[], "import needs one of: litellm, litellm-keys"],
-    [["nginx", "x"], "import needs one of: litellm, litellm-keys"],
+    [[], "import needs one of: litellm, litellm-keys, new-api"],
+    [["nginx", "x"], "import needs one of: litellm, litellm-keys, new-api"],
     [["litellm"], "import litellm needs CONFIG"],
     [["litellm", "a", "b"], "import litellm has an argument too many"],
     [["litellm", "gone.yaml"], "gone.yaml: the file cannot be read (ENOENT). Check its path"],

@@ -28,6 +28,7 @@ export interface UpstreamDraft {
   base_url: string;
   vendor?: string;
   api_key?: string;
+  api_keys?: string[];
   credential?: string;
   headers?: Record<string, string>;
   query?: Readonly<Record<string, string>>;

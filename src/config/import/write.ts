@@ -7,15 +7,22 @@ import { type Note, noteText } from "./notes.ts";
 /** lineWidth is where lines of the file are broken, as those of gateway.example.yaml are. */
 const lineWidth = 132;
 
+/** Origin is what the file is made of. */
+export interface Origin {
+  readonly source: string;
+  /** command is the command that makes it. */
+  readonly command: string;
+}
+
 /** writeGatewayYaml returns the text of the file. */
 export function writeGatewayYaml(
-  source: string,
+  origin: Origin,
   { settings, upstreams, models }: FileDraft,
   notes: readonly Note[],
 ): string {
   const unit = { code: "USD", symbol: "$" };
   const document = new Document({ unit, ...settings, upstreams, models }, { aliasDuplicateObjects: false });
-  document.commentBefore = headOf(source, notes);
+  document.commentBefore = headOf(origin, notes);
   if (isMap(document.contents)) {
     for (const { value } of document.contents.items) flattenLeaves(value as Node, 1);
   }
@@ -42,9 +49,9 @@ function flattenLeaves(node: Node | null, depth: number): void {
   }
 }
 
-function headOf(source: string, notes: readonly Note[]): string {
+function headOf({ source, command }: Origin, notes: readonly Note[]): string {
   const head = [
-    ` Made of ${source} by \`model-gateway import litellm\`. gateway.example.yaml has every key that there is.`,
+    ` Made of ${source} by \`model-gateway ${command}\`. gateway.example.yaml has every key that there is.`,
     " Prices are in US dollars for a million tokens. Models without costs of their own have those of the gateway's catalogue.",
   ];
   if (notes.length === 0) return head.join("\n");
@@ -64,4 +71,9 @@ function wrapped(text: string): string[] {
     line += ` ${word}`;
   }
   return [...lines, line];
+}
+
+/** variablesIn returns the names of the environment's variables that a draft refers to. */
+export function variablesIn(draft: FileDraft): string[] {
+  return [...new Set([...JSON.stringify(draft).matchAll(/\$\{(\w+)\}/g)].map(([, name = ""]) => name))].sort();
 }

@@ -4,25 +4,16 @@
  */
 import { basename } from "node:path";
 import { readCatalogue } from "../catalogue.ts";
-import { createNotes, type Note } from "../notes.ts";
+import type { Imported } from "../imported.ts";
+import { createNotes } from "../notes.ts";
 import { memberOf, type ReadText, readSource } from "../source.ts";
-import { writeGatewayYaml } from "../write.ts";
+import { variablesIn, writeGatewayYaml } from "../write.ts";
 import { readDeployments } from "./deployments.ts";
 import { modelsOf } from "./models.ts";
 import { noteParams } from "./params.ts";
 import { addAliases, addFallbacks, settingOf } from "./routing.ts";
 import { noteVariables, settingsOf } from "./settings.ts";
 import { createUpstreams } from "./upstreams.ts";
-
-export interface Imported {
-  /** text is the gateway.yaml. */
-  readonly text: string;
-  readonly notes: readonly Note[];
-  /** variables are the names of the environment's variables that it needs. */
-  readonly variables: readonly string[];
-  readonly models: number;
-  readonly upstreams: number;
-}
 
 /** importLiteLlm reads the file and what it includes. Throws a ConfigError where it cannot be read. */
 export function importLiteLlm(file: string, readText: ReadText): Imported {
@@ -40,13 +31,9 @@ export function importLiteLlm(file: string, readText: ReadText): Imported {
   addFallbacks(root, models, notes);
   const settings = settingsOf(root, models, notes);
   const draft = { settings, upstreams: upstreams.all, models };
-  const variables = variablesIn(JSON.stringify(draft));
+  const variables = variablesIn(draft);
   noteVariables(root, variables, notes);
   const noted = notes.all();
-  const text = writeGatewayYaml(basename(file), draft, noted);
+  const text = writeGatewayYaml({ source: basename(file), command: "import litellm" }, draft, noted);
   return { text, notes: noted, variables, models: models.length, upstreams: upstreams.all.length };
-}
-
-function variablesIn(text: string): string[] {
-  return [...new Set([...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = ""]) => name))].sort();
 }

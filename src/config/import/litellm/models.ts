@@ -2,11 +2,11 @@
 import { modelIdSchema, modelNameSchema, nameSchema } from "../../values.ts";
 import type { Catalogue, KnownModel } from "../catalogue.ts";
 import type { ModelDraft, PriceDraft, TargetDraft } from "../draft.ts";
+import { type Mode, modeByName, modes } from "../modes.ts";
 import type { Notes } from "../notes.ts";
 import { memberOf, numberOf, type Source, textOf } from "../source.ts";
 import type { Deployment } from "./deployments.ts";
 import { hasCosts, priceOf } from "./prices.ts";
-import { type Mode, modeNames, modes } from "./providers.ts";
 import { dropParams, type Upstreams } from "./upstreams.ts";
 
 export interface ModelOptions {
@@ -96,9 +96,7 @@ function modeOf({ info, model }: Deployment, known: KnownModel | undefined): Mod
     return modes.get(written) ?? { refused };
   }
   if (known) return { kind: known.kind };
-  const bare = model.slice(model.lastIndexOf("/") + 1);
-  const [, mode = "chat"] = modeNames.find(([name]) => name.test(bare)) ?? [];
-  return modes.get(mode) ?? { kind: "chat" };
+  return modeByName(model);
 }
 
 /** familyOf returns the name that permissions of keys use: the only access group, the catalogue's family, or the provider. */
