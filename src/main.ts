@@ -21,7 +21,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     refund: async () => (await import("./commands/money.ts")).refund,
     grant: async () => (await import("./commands/money.ts")).grant,
     codes: async () => (await import("./commands/codes.ts")).codes,
-    import: async () => (await import("./commands/import.ts")).importFrom,
+    import: async () => (await import("./commands/import/import.ts")).importFrom,
     reconcile: async () => (await import("./commands/reconcile.ts")).reconcile,
   }),
 );

@@ -3,18 +3,18 @@
  * they are, and are never seen: both store the same hash. It may be repeated: keys that are here already are left alone.
  */
 import { readFileSync } from "node:fs";
-import { KeyService } from "../../gen/modelgateway/v1/keys_pb.ts";
-import { withEmbedded } from "../composition/providers.ts";
-import type { Config } from "../config/config.ts";
-import { discoverModels } from "../config/discover.ts";
-import { type KeyDraft, readLiteLlmKeys } from "../config/import/litellm/keys.ts";
-import { type Notes, noteText } from "../config/import/notes.ts";
-import { newId } from "../runtime/ids.ts";
-import type { Storage } from "../storage/storage.ts";
-import { type Catalog, createCatalog } from "../targets/catalog.ts";
-import { readName, readOptions, UsageError, withStorage } from "./command.ts";
-import { accountIdOf, writeAuditEvent } from "./keys.ts";
-import { openLog } from "./log-lines.ts";
+import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
+import { withEmbedded } from "../../composition/providers.ts";
+import type { Config } from "../../config/config.ts";
+import { discoverModels } from "../../config/discover.ts";
+import { type KeyDraft, readLiteLlmKeys } from "../../config/import/litellm/keys.ts";
+import { type Notes, noteText } from "../../config/import/notes.ts";
+import { newId } from "../../runtime/ids.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { type Catalog, createCatalog } from "../../targets/catalog.ts";
+import { readName, readOptions, UsageError, withStorage } from "../command.ts";
+import { accountIdOf, writeAuditEvent } from "../keys.ts";
+import { openLog } from "../log-lines.ts";
 
 export async function importKeys(args: readonly string[]): Promise<void> {
   const options = { account: { type: "string" }, team: { type: "string" }, strict: { type: "boolean" } } as const;

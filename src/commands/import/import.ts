@@ -3,11 +3,11 @@
  * file goes to standard output or to `--out`; what was left out or changed goes to standard error, and into the file's comments.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import type { Imported } from "../config/import/imported.ts";
-import { importLiteLlm } from "../config/import/litellm/import-litellm.ts";
-import { importNewApi } from "../config/import/new-api/import-new-api.ts";
-import { noteText } from "../config/import/notes.ts";
-import { helpHint, readOptions, UsageError } from "./command.ts";
+import type { Imported } from "../../config/import/imported.ts";
+import { importLiteLlm } from "../../config/import/litellm/import-litellm.ts";
+import { importNewApi } from "../../config/import/new-api/import-new-api.ts";
+import { noteText } from "../../config/import/notes.ts";
+import { helpHint, readOptions, UsageError } from "../command.ts";
 
 export async function importFrom([from, ...args]: readonly string[]): Promise<void> {
   if (from === "litellm") return importConfig(args);
