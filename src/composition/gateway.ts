@@ -55,10 +55,10 @@ export interface Gateway {
   /** Says that it is ready, where it was started as one that is not yet. */
   prepared(): void;
   /**
-   * Loads what the first calls of the models served would wait for, while calls are taken. Resolves when nothing is left
-   * to load; never rejects.
+   * Compiles what the first calls would wait for, while calls are taken. `withModels` loads the embedded models, too, which
+   * takes memory that they do without until somebody calls them. Resolves when nothing is left to load; never rejects.
    */
-  warm(): Promise<void>;
+  warm(withModels?: boolean): Promise<void>;
   /** Stops accepting, finishes what runs, at most for the configured time, and lets go of everything but storage. */
   close(): Promise<void>;
 }
@@ -102,7 +102,10 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     metricsPort: seeing.metricsPort,
     serveModels: shared.serveModels,
     prepared: readiness.prepared,
-    warm: () => warmModels(catalog, providers, log),
+    async warm(withModels = false) {
+      await doors.warm().catch((err: unknown) => log.error({ err }, "a rule of requests is broken"));
+      if (withModels) await warmModels(catalog, providers, log);
+    },
     async close() {
       readiness.drain();
       checks.close();

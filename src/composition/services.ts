@@ -94,9 +94,8 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   const cacheState = createCacheState(caching);
   return {
     complete: withCache(complete, caching),
-    // Rules are compiled when somebody asks: the way of calls has its own.
     explain: createExplain({
-      validate: createValidate([]),
+      validate: createValidate(),
       candidatesFor: leadsOf,
       targets,
       available,

@@ -6,19 +6,20 @@ import { readFileSync } from "node:fs";
 import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import { withEmbedded } from "../../composition/providers.ts";
 import type { Config } from "../../config/config.ts";
-import { discoverModels } from "../../config/discover.ts";
+import { discoverModels } from "../../config/discovery/discover.ts";
 import { type KeyDraft, readLiteLlmKeys } from "../../config/import/litellm/keys.ts";
 import { type Notes, noteText } from "../../config/import/notes.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { type Catalog, createCatalog } from "../../targets/catalog.ts";
-import { readName, readOptions, UsageError, withStorage } from "../command.ts";
+import { readName, withStorage } from "../command.ts";
 import { accountIdOf, writeAuditEvent } from "../keys.ts";
+import { UsageError } from "../line/errors.ts";
+import { readOptions } from "../line/read-options.ts";
 import { openLog } from "../log-lines.ts";
 
 export async function importKeys(args: readonly string[]): Promise<void> {
-  const options = { account: { type: "string" }, team: { type: "string" }, strict: { type: "boolean" } } as const;
-  const { values, positionals } = readOptions("import litellm-keys", args, options, ["FILE"]);
+  const { values, positionals } = readOptions("import litellm-keys", args);
   const account = readName("--account", values.account);
   const now = Date.now();
   const readText = (path: string) => readFileSync(path, "utf8");

@@ -7,28 +7,27 @@ import type { Imported } from "../../config/import/imported.ts";
 import { importLiteLlm } from "../../config/import/litellm/import-litellm.ts";
 import { importNewApi } from "../../config/import/new-api/import-new-api.ts";
 import { noteText } from "../../config/import/notes.ts";
-import { helpHint, readOptions, UsageError } from "../command.ts";
+import { UsageError, wrongAction } from "../line/errors.ts";
+import { readOptions } from "../line/read-options.ts";
 
 export async function importFrom([from, ...args]: readonly string[]): Promise<void> {
   if (from === "litellm") return importConfig(args);
   if (from === "new-api") return importChannels(args);
-  if (from !== "litellm-keys") throw new UsageError(`import needs one of: litellm, litellm-keys, new-api. ${helpHint}`);
+  if (from !== "litellm-keys") throw wrongAction("import");
   // Only this needs the database, and all that goes with it.
   const { importKeys } = await import("./import-keys.ts");
   await importKeys(args);
 }
 
-const common = { out: { type: "string" }, strict: { type: "boolean" } } as const;
 const readText = (path: string) => readFileSync(path, "utf8");
 
 function importConfig(args: readonly string[]): void {
-  const { values, positionals } = readOptions("import litellm", args, common, ["CONFIG"]);
+  const { values, positionals } = readOptions("import litellm", args);
   report(importLiteLlm(positionals[0] as string, readText), values);
 }
 
 function importChannels(args: readonly string[]): void {
-  const options = { ...common, prices: { type: "string" } } as const;
-  const { values, positionals } = readOptions("import new-api", args, options, ["CHANNELS"]);
+  const { values, positionals } = readOptions("import new-api", args);
   report(importNewApi(positionals[0] as string, values.prices, readText), values);
 }
 

@@ -4,7 +4,7 @@
  */
 import { dirname, join } from "node:path";
 import { Alias, type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type Scalar } from "yaml";
-import { ConfigError } from "../config.ts";
+import { ConfigError } from "../config-error.ts";
 
 /** Place is where a value is written. `line` counts from 1. */
 export interface Place {

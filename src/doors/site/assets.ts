@@ -50,7 +50,7 @@ const prefix = "/dashboard";
 const noncePlace = "%NONCE%";
 
 /** The page of a dashboard that was not built. */
-const unbuilt = "The dashboard is not built. `npm run build` in the project's folder builds it.\n";
+const unbuilt = "The dashboard is not built. `npm run build:dashboard` in the project's folder builds it.\n";
 
 const coders = {
   br: (body: Buffer) => promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
