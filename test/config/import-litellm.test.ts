@@ -281,6 +281,19 @@ describe("costs", () => {
     ]);
   });
 
+  test("of the input alone leave the output its known price, or nothing, which is told", async () => {
+    const imported = await readWritten(`model_list:
+  - { model_name: known, litellm_params: { model: openai/gpt-4o, input_cost_per_token: 2e-6 } }
+  - { model_name: own, litellm_params: { model: openai/house, input_cost_per_token: 2e-6 } }
+`);
+    const config = await load(imported);
+    expect(modelIn(config, "known")?.price).toEqual({ input: 2_000_000, output: 10_000_000 });
+    expect(modelIn(config, "own")?.price).toEqual({ input: 2_000_000, output: 0 });
+    expect(notesOf(imported)).toEqual([
+      expect.stringMatching(/^config\.yaml:3: to do: there is no output_cost_per_token/),
+    ]);
+  });
+
   test.each([
     ["0.0000015", "1.50", true],
     ["1.5e-06", "1.50", true],
