@@ -282,6 +282,19 @@ describe("costs", () => {
     ]);
   });
 
+  test("of the input alone leave the output its known price, or nothing, which is told", async () => {
+    const imported = await readWritten(`model_list:
+  - { model_name: known, litellm_params: { model: openai/gpt-4o, input_cost_per_token: 2e-6 } }
+  - { model_name: own, litellm_params: { model: openai/house, input_cost_per_token: 2e-6 } }
+`);
+    const config = await load(imported);
+    expect(modelIn(config, "known")?.price).toEqual({ input: 2_000_000, output: 10_000_000 });
+    expect(modelIn(config, "own")?.price).toEqual({ input: 2_000_000, output: 0 });
+    expect(notesOf(imported)).toEqual([
+      expect.stringMatching(/^config\.yaml:3: to do: there is no output_cost_per_token/),
+    ]);
+  });
+
   test.each([
     ["0.0000015", "1.50", true],
     ["1.5e-06", "1.50", true],
@@ -384,6 +397,27 @@ describe("settings", () => {
     expect(config.retries.attempts).toBe(10);
     expect(config.cache).toBeUndefined();
     expect(config.breaker.failures).toBe(1_000_000_000);
+  });
+
+  test("keep versions that YAML takes for dates, and names that would break the line in one", async () => {
+    const imported = await readWritten(`model_list:
+  - model_name: a
+    litellm_params: { model: azure/a, api_base: https://front.example, api_version: 2024-06-01, api_key: os.environ/K }
+  - model_name: "two\\nlines"
+    litellm_params: { model: acme/unknown }
+`);
+    const config = await load(imported);
+    expect(config.upstreams).toMatchObject([{ query: { "api-version": "2024-06-01" } }]);
+    expect(notesOf(imported)).toContainEqual(
+      expect.stringMatching(/^config\.yaml:4: left out: "two lines": its provider/),
+    );
+    for (const note of notesOf(imported)) expect(note).not.toContain("\n");
+  });
+
+  test("tell how an address in the environment has to end, where something is put behind it", () => {
+    expect(notesOf(read("azure-regions.yaml"))).toContainEqual(
+      "azure-regions.yaml:30: to do: AZURE_API_BASE is an address without a slash at its end: /openai/v1 is put behind it here",
+    );
   });
 
   test("of included files are joined, and noted by the file that they are in", async () => {

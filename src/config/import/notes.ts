@@ -21,7 +21,9 @@ export interface Notes {
 
 export function createNotes(): Notes {
   const notes = new Map<string, Note & { readonly places: Place[] }>();
-  const add = (kind: Note["kind"]) => (place: Place, message: string) => {
+  const add = (kind: Note["kind"]) => (place: Place, said: string) => {
+    // Names of the file stay within the line.
+    const message = said.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
     const key = `${kind} ${message}`;
     const before = notes.get(key);
     if (!before) notes.set(key, { kind, message, places: [place] });

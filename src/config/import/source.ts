@@ -100,8 +100,11 @@ function contentOf(node: Node, convert: (node: unknown) => Source): Omit<Source,
 }
 
 function scalarOf({ value, source }: Scalar): Omit<Source, keyof Place> {
+  const text = source ?? String(value ?? "");
+  // A version such as 2024-10-21 is a date by the rules of YAML 1.1.
+  if (value instanceof Date) return { scalar: text, text };
   const isSimple = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
-  return { scalar: isSimple ? value : null, text: source ?? String(value ?? "") };
+  return { scalar: isSimple ? value : null, text };
 }
 
 /** memberOf returns the value at a path; undefined where there is none, or null. */

@@ -87,8 +87,21 @@ export function priceOf(
   const isOwn = costs.has("input_cost_per_token") || costs.has("input_cost_per_character");
   const price: PriceDraft = isOwn ? {} : structuredClone(known ?? {});
   for (const [name, value] of costs) addCost(price, name, value, notes);
-  for (const card of [price, ...[...cards.values()].map((name) => price[name])] as (PriceDraft | undefined)[]) {
-    if (card) completeCard(card, isChat);
+  if (isOwn && isChat && price.output === undefined) {
+    // LiteLLM merges costs of the file into those that it knows.
+    price.output = known?.output;
+    const place = costs.get("input_cost_per_token");
+    if (price.output === undefined && place) {
+      notes.toDo(
+        place,
+        "there is no output_cost_per_token, so that output costs nothing. Give it a price, if it has one",
+      );
+    }
+  }
+  completeCard(price, price, isChat);
+  for (const name of cards.values()) {
+    const card = price[name] as PriceDraft | undefined;
+    if (card && !completeCard(card, price, isChat)) delete price[name];
   }
   const [search] = sources.flatMap((source) => memberOf(source, "search_context_cost_per_query") ?? []);
   const dearest = search && dearestSearch(search);
@@ -141,15 +154,24 @@ function bandOf(card: PriceDraft, above: number): BandDraft {
   return band;
 }
 
-/** completeCard adds what a band or a card lacks: it does not fall back on the other rates. */
-function completeCard(card: PriceDraft, isChat: boolean): void {
-  if (isChat && card.input !== undefined) card.output ??= "0";
-  for (const band of (card.long as BandDraft[] | undefined) ?? []) {
+/**
+ * completeCard adds what a card, and its bands, lack: neither falls back on other rates by itself. Returns whether it has an input
+ * then, without which it is no card; bands without one are removed.
+ */
+function completeCard(card: PriceDraft, ordinary: PriceDraft, isChat: boolean): boolean {
+  const { input, output } = ordinary;
+  card.input ??= input;
+  if (isChat && card.input !== undefined) card.output ??= output ?? "0";
+  const bands = (card.long as BandDraft[] | undefined) ?? [];
+  for (const band of bands) {
     for (const column of ["input", "output", "cache_read", "cache_write", "cache_write_hour"]) {
       const rate = card[column];
       if (typeof rate === "string") band[column] ??= rate;
     }
   }
+  for (const column of ["input", "output"]) if (card[column] === undefined) delete card[column];
+  if (bands.some((band) => band.input === undefined)) delete card.long;
+  return card.input !== undefined;
 }
 
 /** dearestSearch returns the highest cost of a search, whatever the size of its context. */

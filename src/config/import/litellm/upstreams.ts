@@ -40,6 +40,10 @@ export function createUpstreams(defaults: Defaults, notes: Notes): Upstreams {
         notes.leftOut(place, `"${name}": ${fault}`);
         return undefined;
       }
+      const [, variable, suffix] = /^\$\{(\w+)\}(\/.+)$/.exec(address.base_url) ?? [];
+      if (variable !== undefined) {
+        notes.toDo(place, `${variable} is an address without a slash at its end: ${suffix} is put behind it here`);
+      }
       if (address.changed) notes.changed(place, address.changed);
       const bounds = boundsOf(deployment, defaults, notes);
       // Its key is compared as it is written, and goes no further than this.

@@ -19,15 +19,22 @@ export interface Channel {
 }
 
 const enabled = 1;
+/** mostKeys bounds the keys of a channel. */
+const mostKeys = 1000;
 
 export function readChannels(items: readonly Source[], notes: Notes): Channel[] {
-  return items.flatMap((item) => channelOf(item, notes) ?? []);
+  const ids = items.map((item) => textOf(memberOf(item, "id")) ?? "");
+  return items.flatMap((item, i) => {
+    const id = ids[i] as string;
+    const isUsable = /^\d{1,18}$/.test(id) && ids.indexOf(id) === i;
+    return channelOf(item, isUsable ? id : `x${i + 1}`, notes) ?? [];
+  });
 }
 
-function channelOf(item: Source, notes: Notes): Channel | undefined {
+/** channelOf reads a channel. `id` is unique among all of them. */
+function channelOf(item: Source, id: string, notes: Notes): Channel | undefined {
   const text = (key: string) => textOf(memberOf(item, key));
   const number = (key: string) => numberOf(memberOf(item, key));
-  const id = text("id") ?? "";
   const shown = `channel ${id}${text("name") ? `, "${text("name")}"` : ""}`;
   const type = channelTypes.get(number("type") ?? 0);
   const status = number("status") ?? enabled;
@@ -71,7 +78,8 @@ function upstreamOf(item: Source, name: string, type: ChannelType, base_url: str
   // A server elsewhere that speaks OpenAI's API need not be OpenAI's.
   const isElsewhere = type.vendor === "openai" && usual !== undefined && !base_url.startsWith(usual);
   const variable = `${name.toUpperCase().replace(/\W+/g, "_")}_KEY`;
-  const count = numberOf(memberOf(item, "channel_info", "multi_key_size")) ?? 0;
+  const size = Math.trunc(numberOf(memberOf(item, "channel_info", "multi_key_size")) ?? 0);
+  const count = Math.min(mostKeys, Math.max(0, size));
   const several = Array.from({ length: count }, (_, i) => `\${${variable}_${i + 1}}`);
   const organization = textOf(memberOf(item, "openai_organization"));
   if (!type.keyIsOptional)
