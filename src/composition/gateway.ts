@@ -7,7 +7,6 @@ import { type ConnectionCounts, nothingOpen } from "../doors/listener/connection
 import { type Listener, listen } from "../doors/listener/listen.ts";
 import { refusalAnswer } from "../doors/rest/refusal-answers.ts";
 import { createReadiness } from "../doors/rpc/health.ts";
-import { readClock } from "../runtime/clock.ts";
 import type { Catalog } from "../targets/catalog.ts";
 import { createDoors } from "./doors.ts";
 import { startChecks } from "./health-checks.ts";
@@ -16,8 +15,8 @@ import { createShared, type Parts, type Shared } from "./parts.ts";
 import { createRetention } from "./retention.ts";
 import { logTrouble } from "./trouble-log.ts";
 
-/** What the gateway is given; the clock and the chance are the machine's where nobody says otherwise. A clock that is given is the exact one, too. */
-export type GatewayParts = Omit<Parts, "clock" | "exactClock" | "random"> &
+/** What the gateway is given. The clock and the chance are the machine's unless they are given. */
+export type GatewayParts = Omit<Parts, "clock" | "random"> &
   Partial<Pick<Parts, "clock" | "random">> & {
     /** Whether it takes calls, but is not ready until `prepared` is called: something of its start is still to be made. */
     readonly isPreparing?: boolean;
@@ -65,8 +64,7 @@ export interface Gateway {
 
 /** Starts the gateway. Throws where the port is taken or a route is broken. */
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
-  const exactClock = given.clock ?? Date.now;
-  const parts: Parts = { clock: readClock, exactClock, random: Math.random, ...given };
+  const parts: Parts = { clock: Date.now, random: Math.random, ...given };
   const { config, storage, log, clock } = parts;
   const shared = createShared(parts);
   const { accelerators, catalog, providers, ledger, drains, background, hurry, onError } = shared;

@@ -7,6 +7,7 @@ import { chmodSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { type Commands, modelGateway, startCommands, startServer, temporaryFolder } from "../support/command.ts";
 import { contentsOf } from "../support/contents.ts";
 
@@ -73,53 +74,64 @@ test("a port that another gateway serves at, which is found before the data fold
   }
 });
 
-describe("data of an older version, while another process works on them", () => {
+describe("data of an older version, while an older gateway works on them", () => {
   let env: { DATA_DIR: string };
   let database: string;
+  let older: Storage;
 
-  /** Takes the last step back that changed the tables. */
+  /** Opens the database, and takes the last step back that changed its tables. */
   beforeEach(async () => {
     const path = join(folder.path, "older");
     rmSync(path, { recursive: true, force: true });
     env = await dataIn(path);
     database = join(env.DATA_DIR, "gateway.db");
+    older = await openStorage(database);
     const sqlite = new Sqlite(database);
-    sqlite.exec(`DELETE FROM kysely_migration WHERE name = '0012-background-responses';
-      ${(
-        sqlite.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'background%'").all() as {
-          name: string;
-        }[]
-      )
-        .map(({ name }) => `DROP TABLE ${name};`)
-        .join("")}`);
+    sqlite.exec("DELETE FROM kysely_migration WHERE name = '0012-background-responses'");
+    const made = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'background%'";
+    for (const { name } of sqlite.prepare<[], { name: string }>(made).all()) sqlite.exec(`DROP TABLE ${name}`);
     sqlite.close();
+    return () => older.close();
   });
 
-  const migrationsOf = (sqlite: Sqlite.Database) =>
-    sqlite.prepare("SELECT count(*) FROM kysely_migration").pluck().get() as number;
+  function migrations(): number {
+    const sqlite = new Sqlite(database, { readonly: true });
+    const count = sqlite.prepare("SELECT count(*) FROM kysely_migration").pluck().get() as number;
+    sqlite.close();
+    return count;
+  }
 
   test("are not changed, and it is said to stop that first", async () => {
-    const older = new Sqlite(database);
-    const before = migrationsOf(older);
+    const before = migrations();
     for (const args of [["serve"], ["accounts", "list"]]) {
-      expect(await refusal(args, env)).toContain(
-        `${database} is of an older version, and another process works on it. Stop the older`,
-      );
+      const words = `${database} is of an older version, and another process works on it. Stop the older gateway first`;
+      expect(await refusal(args, env)).toContain(words);
     }
-    expect(migrationsOf(older)).toBe(before);
-    older.close();
+    expect(migrations()).toBe(before);
+    await older.close();
     expect(await commands.run(["accounts", "list"], env)).toMatchObject({ code: 0 });
+    expect(migrations()).toBe(before + 1);
   });
 
   test("are brought up to date once that has stopped, by one of several that start at once", async () => {
-    const older = new Sqlite(database);
-    const before = migrationsOf(older);
+    const before = migrations();
     const lists = Promise.all([1, 2, 3].map(() => modelGateway(["accounts", "list"], env)));
-    setTimeout(() => older.close(), 1500);
+    setTimeout(() => void older.close(), 1500);
     for (const { code, stderr } of await lists) expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const after = new Sqlite(database, { readonly: true });
-    expect(migrationsOf(after)).toBe(before + 1);
-    after.close();
+    expect(migrations()).toBe(before + 1);
+  });
+
+  test("are backed up by the newer version all the same, and by a program that only reads them not hindered", async () => {
+    const file = join(folder.path, "older-backup");
+    rmSync(file, { force: true });
+    expect(await commands.run(["backup", file], env)).toMatchObject({ code: 0 });
+    const to = { DATA_DIR: join(folder.path, "older-restored") };
+    rmSync(to.DATA_DIR, { recursive: true, force: true });
+    expect(await commands.run(["restore", file], to)).toMatchObject({ code: 0 });
+    await older.close();
+    const reader = new Sqlite(database);
+    expect(await commands.run(["accounts", "list"], env)).toMatchObject({ code: 0 });
+    reader.close();
   });
 });
 

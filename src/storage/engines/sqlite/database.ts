@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { type Compilable, Kysely, SqliteDialect } from "kysely";
-import { codeOf, isFault, LockedError, StorageError } from "../../../runtime/write-trouble.ts";
+import { codeOf, isFault, LockedError } from "../../../runtime/write-trouble.ts";
 import { createSegments, journalFolder, type Segments } from "../../journal/segments.ts";
 import type { Tables } from "../../schema.ts";
 import type { Database, Engine, Statement, WriteBehind } from "../engine.ts";
@@ -20,6 +20,7 @@ import { createBusyTimeout } from "./busy-timeout.ts";
 import { isOutdated, migrate } from "./migrate.ts";
 import { type MadeFiles, makeFile } from "./new-file.ts";
 import { openingError } from "./opening-error.ts";
+import { lockFile, showPresence } from "./presence.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
 import { createVersion } from "./version.ts";
 
@@ -50,55 +51,33 @@ export async function openDatabase(
   path: string,
   durability: Durability = "process",
 ): Promise<{ db: Database; engine: Engine }> {
+  const open: Sqlite.Database[] = [];
   let made: MadeFiles | undefined;
-  let sqlite: Sqlite.Database | undefined;
   try {
     made = makeFile(path);
-    sqlite = await connectToUpdate(path);
+    const sqlite = connect(path);
+    const lock = connect(lockFile(path), { timeout: 0 });
+    open.push(sqlite, lock);
     await useWal(sqlite);
     sqlite.pragma(`synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
     sqlite.pragma("foreign_keys = ON");
     // SQLite's own knows the letters of ASCII only.
     sqlite.function("lower", { deterministic: true }, (text) => (typeof text === "string" ? text.toLowerCase() : text));
-    const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: sqlite }) });
-    await migrate(sqlite, db);
+    const prepare = (sql: string) => sqlite.prepare(sql);
+    const close = () => {
+      for (const one of open) one.close();
+    };
+    const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: { prepare, close } }) });
+    await showPresence({ path, lock, isOutdated: () => isOutdated(sqlite), update: () => migrate(sqlite, db) });
     const segments = createSegments(journalFolder(path), durability === "power");
     return { db, engine: engineOf(sqlite, segments) };
   } catch (error) {
     const told = openingError(path, error);
-    sqlite?.close();
+    for (const one of open) one.close();
     if (made && isUnusedNow(path)) made.remove();
     throw told;
   }
 }
-
-/**
- * Connects to a database whose tables this version may change: where an older version made them, no other process may work on them,
- * for that one would go on with tables that it does not know.
- */
-async function connectToUpdate(path: string): Promise<Sqlite.Database> {
-  // Another process of this version may bring them up to date meanwhile.
-  for (const deadline = Date.now() + maxWaitMs; ; await setTimeout(50)) {
-    const upToDate = await connectWhereUpToDate(path);
-    if (upToDate) return upToDate;
-    if (isUnused(path)) return connect(path);
-    if (Date.now() > deadline)
-      throw new StorageError(`${path} is of an older version, and another process works on it. ${stopIt}`);
-  }
-}
-
-async function connectWhereUpToDate(path: string): Promise<Sqlite.Database | undefined> {
-  const sqlite = connect(path);
-  let isUpToDate = false;
-  try {
-    isUpToDate = !(await isOutdated(sqlite));
-  } finally {
-    if (!isUpToDate) sqlite.close();
-  }
-  return isUpToDate ? sqlite : undefined;
-}
-
-const stopIt = "Stop the older gateway first: its tables are brought up to date when this one starts";
 
 /** A file that cannot be opened at all is nobody's. */
 function isUnusedNow(path: string): boolean {

@@ -2,6 +2,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, rmdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { codeOf } from "../../../runtime/write-trouble.ts";
+import { lockFile } from "./presence.ts";
 
 /** MadeFiles is what was made of a database that was not there before. */
 export interface MadeFiles {
@@ -9,10 +10,10 @@ export interface MadeFiles {
   remove(): void;
 }
 
-/** Makes the file where it is missing, and its folders, for their owner only. */
+/** Makes the file and that of its lock where they are missing, and their folders, for their owner only. */
 export function makeFile(path: string): MadeFiles {
   // SQLite leaves its own files behind where a disk has no room for all of them.
-  const missing = [path, `${path}-wal`, `${path}-shm`].filter((file) => !existsSync(file));
+  const missing = [path, lockFile(path), `${path}-wal`, `${path}-shm`].filter((file) => !existsSync(file));
   const folders = makeFolders(dirname(path));
   const remove = () => {
     for (const file of missing) rmSync(file, { force: true });
@@ -20,7 +21,7 @@ export function makeFile(path: string): MadeFiles {
   };
   try {
     // SQLite gives its own new files the mode of this one.
-    closeSync(openSync(path, "a", 0o600));
+    for (const file of [path, lockFile(path)]) closeSync(openSync(file, "a", 0o600));
   } catch (error) {
     remove();
     throw error;
