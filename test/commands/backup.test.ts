@@ -2,7 +2,7 @@
  * `model-gateway backup` and `restore`, as an operator runs them: beside a gateway that serves, after one that was killed, and with
  * mistakes.
  */
-import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -14,6 +14,7 @@ import {
   bin,
   type Commands,
   modelGateway,
+  Running,
   run,
   startCommands,
   startServer,
@@ -21,6 +22,7 @@ import {
   temporaryFolder,
 } from "../support/command.ts";
 import { contentsOf } from "../support/contents.ts";
+import { eventually } from "../support/eventually.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let commands: Commands;
@@ -145,6 +147,36 @@ test("by standard output and input, from one machine to another", async () => {
     stdout: "",
     stderr: expect.stringContaining("standard input is no back-up"),
   });
+});
+
+test("a signal ends a back-up and a restore, and nothing is left of them", async () => {
+  const path = join(folder.path, "interrupted");
+  const env = { DATA_DIR: join(path, "data") };
+  await commands.run(["accounts", "create", "--name", "a"], env);
+  const sqlite = new Sqlite(join(env.DATA_DIR, "gateway.db"));
+  // So large that it is not written before the signal comes.
+  sqlite.exec("CREATE TABLE large (bytes)");
+  for (let i = 0; i < 60; i++) sqlite.exec("INSERT INTO large VALUES (randomblob(1000000))");
+  sqlite.close();
+  const before = readdirSync(path, { recursive: true }).sort();
+  const interrupt = async (args: readonly string[], begun: RegExp, variables: { DATA_DIR: string }) => {
+    const running = new Running(process.execPath, [bin, ...args], variables);
+    await eventually(() => {
+      if (!readdirSync(path, { recursive: true, encoding: "utf8" }).some((name) => begun.test(name)))
+        throw new Error("not begun");
+    });
+    const { code, stderr } = await running.stop("SIGINT");
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: "model-gateway: it was stopped by SIGINT, and nothing was changed\n",
+    });
+  };
+  await interrupt(["backup", join(path, "b")], /^b\.partial-\d+$/, env);
+  expect(readdirSync(path, { recursive: true }).sort()).toEqual(before);
+  const file = join(folder.path, "interrupted-file");
+  expect(await commands.run(["backup", file], env)).toMatchObject({ code: 0 });
+  await interrupt(["restore", file], /gateway\.db\.restoring-\d+$/, { DATA_DIR: join(path, "new") });
+  expect(readdirSync(path, { recursive: true }).sort()).toEqual(before);
 });
 
 describe("a mistake changes nothing, and says in one line what to do:", () => {

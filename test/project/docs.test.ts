@@ -7,6 +7,7 @@
  * one (and the package that the block imports). Go is that of the example that runs. YAML must be a valid configuration, JSON must be read.
  */
 import { execFile } from "node:child_process";
+import { statSync } from "node:fs";
 import { chmod, cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -118,6 +119,14 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
     expect(variables.KEY_ID).not.toBe("");
   },
   "npx model-gateway accounts create --name mine": (output) => expect(output).toMatch(/^acc_\w+\n\{.*embedded-chat/),
+  "backup gateway-backup.db": (_, { folder }) =>
+    expect(statSync(join(folder, "gateway-backup.db")).size).toBeGreaterThan(0),
+  "restore gateway-backup.db": (output) => expect(output).toMatch(/^The sums hold: 1 accounts, 2 keys/),
+  "find backups": async (_, { folder }) => expect(await readdir(join(folder, "backups"))).toHaveLength(1),
+  "completion bash": async (_, { folder }) =>
+    expect(await readFile(join(folder, "model-gateway.bash"), "utf8")).toContain(
+      "complete -F _model_gateway model-gateway",
+    ),
   "npx model-gateway recharge --account acme": (output) => expect(output).toContain("acme"),
   "npx model-gateway users invite": async (_, { gateway }) => {
     const { accounts, users } = gateway.storage;
@@ -274,8 +283,8 @@ test("Go is that of the example, which test/clients/examples.test.ts runs", asyn
 });
 
 describe("what is only read", () => {
-  // What agents read is theirs: it must be YAML.
-  const isAgents = ({ page }: Block) => page === "docs/clients.md";
+  // What agents, Kubernetes and Litestream read is theirs: it must be YAML.
+  const isOthers = ({ page }: Block) => page === "docs/clients.md" || page === "docs/backup.md";
 
   test.each(blocks.filter(({ language }) => language === "json").map((block) => [nameOf(block), block] as const))(
     "%s is JSON",
@@ -287,7 +296,7 @@ describe("what is only read", () => {
   test.each(blocks.filter(({ language }) => language === "yaml").map((block) => [nameOf(block), block] as const))(
     "%s is a valid configuration",
     async (_, block) => {
-      if (isAgents(block)) return void expect(typeof parse(block.code)).toBe("object");
+      if (isOthers(block)) return void expect(typeof parse(block.code)).toBe("object");
       if (block.code.startsWith("vendors:"))
         return void expect(() => vendorsSchema.parse(parse(block.code))).not.toThrow();
       const folder = await mkdtemp(join(tmpdir(), "docs-test-"));

@@ -4,6 +4,7 @@
  */
 import {
   appendFileSync,
+  chmodSync,
   copyFileSync,
   cpSync,
   mkdirSync,
@@ -53,7 +54,7 @@ async function restored(file: string, to = "restored") {
     ...{ file, database, movesAside: false },
     settle: (storage, livedAt) => settle(storage, { livedAt, onError: (error) => errors.push(error) }),
   });
-  const sqlite = new Sqlite(database, { readonly: true });
+  const sqlite = new Sqlite(database);
   const all = (sql: string) => sqlite.prepare(sql).all();
   const [account] = all("SELECT balance, held FROM accounts");
   const calls = all("SELECT id, cost, outcome FROM requests ORDER BY id");
@@ -280,6 +281,14 @@ describe("a restore", () => {
       },
     );
     expect(await refusalOf(Buffer.concat([bytes, Buffer.from("x")]))).toContain("is damaged");
+  });
+
+  test("makes a database for its owner only, whoever may read the file", async () => {
+    copyFileSync(file, inFolder("b"));
+    chmodSync(inFolder("b"), 0o444);
+    const { database } = await restored(inFolder("b"));
+    expect(statSync(database).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(database, ".."))).toEqual(["gateway.db"]);
   });
 
   test("says of a file what it is instead", async () => {
