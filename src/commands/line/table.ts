@@ -49,6 +49,12 @@ const movement = {
   "idempotency-key": { type: "string", value: "KEY", summary: "repeating it within a day records nothing again" },
 } as const;
 
+const strict = { type: "boolean", summary: "exit code 1 if anything is not as it was" } as const;
+const imported = {
+  out: { type: "string", value: "FILE", summary: "where to write it; never over another file", completes: "file" },
+  strict,
+} as const;
+
 export const shells = ["bash", "zsh", "fish", "powershell"] as const;
 /** The topics of help beside commands. */
 export const topics = ["configuration", "exit-codes"] as const;
@@ -60,6 +66,7 @@ export const groups: ReadonlyMap<string, string> = new Map(
     keys: "create, list, disable, enable and revoke API keys",
     users: "list and invite users of the dashboard; passwords, operators",
     codes: "create, list and revoke redeem codes",
+    import: "take over what another gateway has",
   }),
 );
 
@@ -154,6 +161,34 @@ and lets calls finish for drain_seconds. A second signal ends it at once.`,
     summary: "revoke the unclaimed codes of a batch",
     arguments: [{ name: "BATCH_ID" }],
     options: config,
+  },
+  "import litellm": {
+    summary: "make a gateway.yaml of a LiteLLM proxy's config.yaml",
+    details: `The file goes to standard output. What was left out or changed goes to standard error and into the file's comments, with
+the line of the source. No secret is written: each becomes a reference to the environment.`,
+    arguments: [{ name: "CONFIG", completes: "file" }],
+    options: imported,
+  },
+  "import litellm-keys": {
+    summary: "take the virtual keys of a LiteLLM proxy over",
+    details: `FILE is the answer of GET /key/list?return_full_object=true. The secrets go on working as they are, and are not in it.
+Keys that are here already are left alone.`,
+    arguments: [{ name: "FILE", completes: "file" }],
+    options: {
+      ...config,
+      account: { ...account, summary: "whose keys they become; needed" },
+      team: { type: "string", value: "TEAM_ID", summary: "those of a team only" },
+      strict,
+    },
+  },
+  "import new-api": {
+    summary: "make a gateway.yaml of new-api's channels",
+    details: `CHANNELS is the answer of GET /api/channel/, the file of --prices that of GET /api/pricing.`,
+    arguments: [{ name: "CHANNELS", completes: "file" }],
+    options: {
+      ...imported,
+      prices: { type: "string", value: "FILE", summary: "the prices of its models", completes: "file" },
+    },
   },
   reconcile: {
     summary: "prove all sums of money; exit code 1 where one is wrong",
