@@ -61,7 +61,7 @@ describe.skipIf(chromiumPath === undefined)("the documentation in Chromium", () 
       const found: string[] = [];
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme });
-        await page.waitForFunction(`document.documentElement.classList.contains("dark") === ${colorScheme === "dark"}`);
+        await page.locator(colorScheme === "dark" ? "html.dark" : "html:not(.dark)").waitFor();
         for (const viewport of [desktop, phone]) {
           await page.setViewportSize(viewport);
           found.push(...(await faults(page)).map((fault) => `${colorScheme}, ${viewport.width} wide: ${fault}`));
