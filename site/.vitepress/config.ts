@@ -46,6 +46,12 @@ export default defineConfig({
         _render: (text, env, markdown) => markdown.renderAsync(text.replace(/^```[\s\S]*?^```$/gm, ""), env),
       },
     },
+    notFound: {
+      title: "There is no such page",
+      quote: "The search has every page, and the front page leads to all of them.",
+      linkText: "To the front page",
+      linkLabel: "To the front page",
+    },
     docFooter: { prev: "Before", next: "Next" },
   },
 });
