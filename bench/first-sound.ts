@@ -1,7 +1,7 @@
 /**
  * `npm run bench:first-sound`: measures how soon speech is heard. Starts a fresh gateway several times. A second after
- * it listens, asks for speech for the first time, then a few times more. Prints the time to the first byte of audio,
- * and the memory before and after.
+ * it listens, asks for speech for the first time, which starts its thread, then a few times more. Prints the time to the
+ * first byte of audio, and the memory before and after.
  *
  * Other load counts: run something beside it to see its effect.
  */

@@ -1,40 +1,39 @@
 #!/usr/bin/env node
 /**
- * Starts the command line with the Node that the project pins, for the system's own may be too old to run TypeScript, and with what
- * the engine has to be told before it starts. Where the system can do it, this process becomes that one.
+ * Starts the command line, from source or bundled, with what the engine has to be told before it starts. Source needs the Node that
+ * the project pins, for the system's own may be too old to run TypeScript. Where the system can do it, this process becomes that one.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { constants, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 
-const needed = 26;
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const source = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const bundled = fileURLToPath(new URL("../dist/server/main.js", import.meta.url));
+const isSource = existsSync(source);
+const needed = isSource ? 26 : 24;
 const pinned = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.url));
 /** What was compiled once need not be again: a quarter of the start. Where the folder cannot be written, all goes on without. */
 const compiled = fileURLToPath(new URL("../node_modules/.cache/compiled", import.meta.url));
 const env = { NODE_COMPILE_CACHE: compiled, ...process.env };
-/**
- * How many megabytes are filled before what is young is looked through. What a thousand calls hold that wait for their upstreams
- * outlives the engine's own measure, a third of this: it was copied twice, grew old, and all of the heap was looked through for it.
- * Whoever has set it, or has little memory, keeps what they have.
- */
-const youngMegabytes = 96;
+/** The sizes in megabytes of V8's young generation, and the memory from which on the large one is taken: src/commands/engine/options.ts. */
+const youngMegabytes = { small: 8, large: 96 };
 const roomyBytes = 4 * 2 ** 30;
 
 const isNewEnough = Number(process.versions.node.split(".")[0]) >= needed;
-const node = isNewEnough ? process.execPath : existsSync(pinned) ? pinned : undefined;
-if (node) start(node, [...process.execArgv, ...engineOptions(), main, ...process.argv.slice(2)]);
+const node = isNewEnough ? process.execPath : isSource && existsSync(pinned) ? pinned : undefined;
+if (node) start(node, [...process.execArgv, ...engineOptions(), isSource ? source : bundled, ...process.argv.slice(2)]);
 else {
-  console.error(`model-gateway needs Node ${needed} or newer; this is ${process.version}. \`npm ci\` installs it.`);
+  const remedy = isSource ? "`npm ci` installs it" : "https://nodejs.org has it";
+  console.error(`model-gateway needs Node ${needed} or newer; this is ${process.version}. ${remedy}.`);
   process.exitCode = 1;
 }
 
 function engineOptions() {
   const isSet = [...process.execArgv, process.env.NODE_OPTIONS ?? ""].some((text) => text.includes("semi-space-size"));
-  const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-  if (isSet || memory < roomyBytes) return [];
-  return ["min", "max"].map((bound) => `--${bound}-semi-space-size=${youngMegabytes}`);
+  if (isSet) return [];
+  const memory = Math.min(totalmem(), process.constrainedMemory?.() || Number.POSITIVE_INFINITY);
+  return [`--max-semi-space-size=${memory >= roomyBytes ? youngMegabytes.large : youngMegabytes.small}`];
 }
 
 function start(file, args) {
@@ -42,7 +41,7 @@ function start(file, args) {
   const child = spawn(file, args, { stdio: "inherit", env });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("error", (error) => {
-    console.error(`model-gateway: ${file} cannot be run (${error.code}). \`npm ci\` installs it anew.`);
+    console.error(`model-gateway: ${file} cannot be run (${error.code}).`);
     process.exitCode = 1;
   });
   // At once: Node takes down the handlers before a process that has nothing left to do is gone, and a late echo of a signal

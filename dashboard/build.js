@@ -1,5 +1,5 @@
 /**
- * Builds the dashboard into dashboard/dist: when the project is installed, and by `npm run build`. Where the development
+ * Builds the dashboard into dashboard/dist: when the project is installed, and by `npm run build:dashboard`. Where the development
  * dependencies were left out there is nothing to build it with: then one that was built before is served.
  *
  * It is built beside and then put in place file by file, so that a gateway that starts meanwhile finds a whole one.

@@ -1,11 +1,10 @@
 /**
- * The command line. Exit codes: 0 all went well, 2 the command or the configuration is wrong, 1 anything else.
+ * The command line. Exit codes: 0 all went well, 2 the command or the configuration is wrong, 1 anything else. `model-gateway help
+ * exit-codes` tells them apart.
  */
-import { helpHint, StartError, UsageError } from "./commands/command.ts";
-import { usage } from "./commands/usage.ts";
-import { ConfigError } from "./config/config.ts";
-import { version } from "./package/version.ts";
-import { StorageError } from "./runtime/write-trouble.ts";
+import { helpHint, StartError, UsageError } from "./commands/line/errors.ts";
+import { ConfigError } from "./config/config-error.ts";
+import { diskMessage, StorageError } from "./runtime/write-trouble.ts";
 
 type Command = (args: readonly string[]) => Promise<void>;
 
@@ -21,22 +20,38 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     refund: async () => (await import("./commands/money.ts")).refund,
     grant: async () => (await import("./commands/money.ts")).grant,
     codes: async () => (await import("./commands/codes.ts")).codes,
-    reconcile: async () => (await import("./commands/reconcile.ts")).reconcile,
+    reconcile: async () => (await import("./commands/data/reconcile.ts")).reconcile,
+    backup: async () => (await import("./commands/data/backup.ts")).backup,
+    restore: async () => (await import("./commands/data/restore.ts")).restore,
+    health: async () => (await import("./commands/health.ts")).health,
+    completion: async () => (await import("./commands/line/completion/completion.ts")).completion,
+    help: async () => printHelp,
+    version: async () => printVersion,
   }),
 );
 
 async function main(args: readonly string[]): Promise<void> {
   const [first = "serve"] = args;
-  const asked = (...words: string[]) =>
-    words.includes(first) || args.some((arg) => words.includes(arg) && arg.startsWith("-"));
-  if (asked("help", "--help", "-h")) return console.log(usage);
-  if (asked("version", "--version", "-v")) return console.log(version());
+  const asked = (...options: string[]) => args.some((arg) => options.includes(arg));
+  if (asked("--help", "-h")) {
+    const { help, helpAsked } = await import("./commands/line/help.ts");
+    return console.log(help(helpAsked(args)));
+  }
+  if (asked("--version", "-v")) return printVersion();
   // Options without a command are those of `serve`.
   const [name, rest] = first.startsWith("-") ? ["serve", args] : [first, args.slice(1)];
   const load = commands.get(name);
-  if (!load) throw new UsageError(`there is no command "${name}". ${helpHint}`);
+  if (!load) throw new UsageError(`there is no command "${name}". ${helpHint()}`);
   const command = await load();
   await command(rest);
+}
+
+async function printHelp(words: readonly string[]): Promise<void> {
+  console.log((await import("./commands/line/help.ts")).help(words));
+}
+
+async function printVersion(): Promise<void> {
+  console.log((await import("./package/version.ts")).version());
 }
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -44,11 +59,11 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
 });
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
+/** Resolves when the command is over. Not awaited here: a module that awaits cannot be bundled into the executable. */
+export const done: Promise<void> = main(process.argv.slice(2)).catch((error: unknown) => {
   const wrong = error instanceof UsageError || error instanceof ConfigError;
-  const plain = wrong || error instanceof StartError || error instanceof StorageError;
-  console.error(plain ? `model-gateway: ${error.message}` : error);
+  const isPlain = wrong || error instanceof StartError || error instanceof StorageError;
+  const message = isPlain ? error.message : diskMessage(error);
+  console.error(message === undefined ? error : `model-gateway: ${message}`);
   process.exitCode = wrong ? 2 : 1;
-}
+});

@@ -3,7 +3,9 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type Account, EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
-import { helpHint, readAmount, readName, readOptions, table, UsageError } from "./command.ts";
+import { readAmount, readName, table } from "./command.ts";
+import { wrongAction } from "./line/errors.ts";
+import { readOptions } from "./line/read-options.ts";
 import { type CallOperator, withOperator } from "./operator.ts";
 
 const { createAccount, listAccounts, recordEntry, updateAccount } = OperatorService.method;
@@ -11,8 +13,7 @@ const { createAccount, listAccounts, recordEntry, updateAccount } = OperatorServ
 export async function accounts([action, ...args]: readonly string[]): Promise<void> {
   switch (action) {
     case "create": {
-      const options = { name: { type: "string" }, postpaid: { type: "boolean" }, grant: { type: "string" } } as const;
-      const { values } = readOptions("accounts create", args, options);
+      const { values } = readOptions("accounts create", args);
       const name = readName("--name", values.name);
       const grant = values.grant === undefined ? undefined : BigInt(readAmount("--grant", values.grant));
       const make = async (ask: CallOperator) => {
@@ -24,12 +25,12 @@ export async function accounts([action, ...args]: readonly string[]): Promise<vo
       return withOperator(values.config, make, "nothing");
     }
     case "list": {
-      const { values } = readOptions("accounts list", args, {});
+      const { values } = readOptions("accounts list", args);
       return withOperator(values.config, list);
     }
     case "suspend":
     case "reinstate": {
-      const { values, positionals } = readOptions(`accounts ${action}`, args, {}, ["ACCOUNT"]);
+      const { values, positionals } = readOptions(`accounts ${action}`, args);
       const suspended = action === "suspend";
       return withOperator(values.config, async (ask) => {
         const { account } = await ask(updateAccount, { account: positionals[0] as string, suspended });
@@ -40,7 +41,7 @@ export async function accounts([action, ...args]: readonly string[]): Promise<vo
       });
     }
   }
-  throw new UsageError(`accounts needs one of: create, list, suspend, reinstate. ${helpHint}`);
+  throw wrongAction("accounts");
 }
 
 async function list(ask: CallOperator): Promise<void> {

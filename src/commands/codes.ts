@@ -5,7 +5,9 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { OperatorService, type RedeemCode } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
-import { helpHint, readAmount, readFuture, readOptions, table, UsageError } from "./command.ts";
+import { readAmount, readFuture, table } from "./command.ts";
+import { UsageError, wrongAction } from "./line/errors.ts";
+import { readOptions } from "./line/read-options.ts";
 import { type CallOperator, withOperator } from "./operator.ts";
 
 const { createRedeemCodes, listRedeemCodes, revokeRedeemCodes } = OperatorService.method;
@@ -15,11 +17,11 @@ export async function codes([action, ...args]: readonly string[]): Promise<void>
     case "create":
       return createCodes(args);
     case "list": {
-      const { values } = readOptions("codes list", args, { batch: { type: "string" } });
+      const { values } = readOptions("codes list", args);
       return withOperator(values.config, (ask) => listCodes(ask, values.batch));
     }
     case "revoke": {
-      const { values, positionals } = readOptions("codes revoke", args, {}, ["BATCH_ID"]);
+      const { values, positionals } = readOptions("codes revoke", args);
       const batchId = positionals[0] as string;
       // The argument may be a code in the wrong place: it is not repeated.
       if (!batchId.startsWith("bat_"))
@@ -30,16 +32,11 @@ export async function codes([action, ...args]: readonly string[]): Promise<void>
       });
     }
   }
-  throw new UsageError(`codes needs one of: create, list, revoke. ${helpHint}`);
+  throw wrongAction("codes");
 }
 
 async function createCodes(args: readonly string[]): Promise<void> {
-  const { values } = readOptions("codes create", args, {
-    amount: { type: "string" },
-    count: { type: "string" },
-    expires: { type: "string" },
-    note: { type: "string" },
-  });
+  const { values } = readOptions("codes create", args);
   const amount = BigInt(readAmount("--amount", values.amount));
   const { count = "1", expires, note } = values;
   if (!/^\d{1,9}$/.test(count)) throw new UsageError("--count: expected a whole number from 1 to 1000");

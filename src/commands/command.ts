@@ -1,7 +1,6 @@
-/** What all commands share: reading options and the configuration, opening the storage, reporting mistakes. */
+/** What commands on the database share: reading values and the configuration, opening the storage, tables. */
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type ParseArgsConfig, parseArgs } from "node:util";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Refusal } from "../call/refusals.ts";
 import { type Config, loadConfig } from "../config/config.ts";
@@ -9,58 +8,12 @@ import { parseDecimal } from "../runtime/decimal.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { readTimestamp } from "../wire/timestamp.ts";
 import { commandLineMessage } from "./command-line-message.ts";
-
-/** UsageError is a mistake in the command line. It is reported in one line, without a stack. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
-
-/** StartError is a condition of the machine that the person can correct. It is reported in one line, too. */
-export class StartError extends Error {
-  override readonly name = "StartError";
-}
-
-const common = { config: { type: "string" } } as const;
-
-/**
- * readOptions parses a command's options and its arguments by name. Every command has `--config`. Throws a UsageError.
- */
-export function readOptions<T extends NonNullable<ParseArgsConfig["options"]>>(
-  command: string,
-  args: readonly string[],
-  options: T,
-  argumentNames: readonly string[] = [],
-) {
-  const { values, positionals } = parse(command, args, options);
-  const missing = argumentNames.find((_, i) => !positionals[i]);
-  if (missing) throw new UsageError(`${command} needs ${missing}. ${helpHint}`);
-  const surplus = positionals[argumentNames.length];
-  // The value is not shown: it may be a pasted secret.
-  if (surplus !== undefined) throw new UsageError(`${command} has an argument too many. ${helpHint}`);
-  if ((values as { config?: string }).config === "")
-    throw new UsageError(`--config needs the path of a file. ${helpHint}`);
-  return { values, positionals };
-}
-
-export const helpHint = "`model-gateway help` shows how to use it.";
-
-function parse<T extends NonNullable<ParseArgsConfig["options"]>>(
-  command: string,
-  args: readonly string[],
-  options: T,
-) {
-  try {
-    return parseArgs({ args: [...args], options: { ...common, ...options }, allowPositionals: true });
-  } catch (error) {
-    const [what] = (error as Error).message.split(/\. |\n/, 1);
-    throw new UsageError(`${command}: ${what?.replace(/\.$/, "")}. ${helpHint}`);
-  }
-}
+import { helpHint, UsageError } from "./line/errors.ts";
 
 /** readName trims the text. Throws a UsageError if it is not a valid name. */
 export function readName(option: string, text: string | undefined): string {
   const name = text?.trim() ?? "";
-  if (name === "") throw new UsageError(`${option} is needed. ${helpHint}`);
+  if (name === "") throw new UsageError(`${option} is needed. ${helpHint()}`);
   if (name.length > 200 || /\p{Cc}/u.test(name)) {
     throw new UsageError(`${option}: expected at most 200 characters, and no line breaks or other control characters`);
   }
@@ -72,7 +25,7 @@ const maxUnits = 1_000_000_000;
 
 /** readAmount returns an amount, more than 0, in millionths of the unit. Throws a UsageError. */
 export function readAmount(option: string, text: string | undefined): number {
-  if (text === undefined) throw new UsageError(`${option} is needed. ${helpHint}`);
+  if (text === undefined) throw new UsageError(`${option} is needed. ${helpHint()}`);
   const read = parseDecimal(text);
   if ("fault" in read) throw new UsageError(`${option}: expected ${read.fault}`);
   if (read.value > 0 && read.value <= maxUnits * 1_000_000) return read.value;
@@ -111,7 +64,7 @@ export async function withStorage(
 }
 
 /** findDatabase throws a UsageError if the database does not exist: an empty new one would report that all is well. */
-function findDatabase(path: string): void {
+export function findDatabase(path: string): void {
   try {
     statSync(path);
   } catch (error) {

@@ -17,7 +17,8 @@ import { issueKey } from "../services/keys/keys.ts";
 import { addUser } from "../services/people/add-user.ts";
 import type { Storage } from "../storage/storage.ts";
 import { SseReader } from "../wire/sse.ts";
-import { readOptions, rootUrl } from "./command.ts";
+import { rootUrl } from "./command.ts";
+import { readOptions } from "./line/read-options.ts";
 import { operatorClient } from "./operator.ts";
 import { runGateway } from "./serve.ts";
 
@@ -37,11 +38,12 @@ const accountName = "demo";
 const email = "demo@example.com";
 
 export async function demo(args: readonly string[]): Promise<void> {
-  const { values } = readOptions("demo", args, {});
+  const { values } = readOptions("demo", args);
   // The demo needs no upstream, whatever else the file configures.
   const config = quiet(priced({ ...loadConfig(values.config), embeddedModels: true }));
   let made: Demo;
   await runGateway(config, {
+    warmsModels: true,
     async prepare(gateway, storage) {
       made = await prepareDemo(config, gateway, storage);
     },

@@ -9,7 +9,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { KeyService, ModelPermissionsSchema } from "../../gen/modelgateway/v1/keys_pb.ts";
 import { withEmbedded } from "../composition/providers.ts";
 import type { Config } from "../config/config.ts";
-import { discoverModels } from "../config/discover.ts";
+import { discoverModels } from "../config/discovery/discover.ts";
 import { detailsDone } from "../pipeline/check/audit.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { newId } from "../runtime/ids.ts";
@@ -19,7 +19,9 @@ import type { ApiKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createCatalog } from "../targets/catalog.ts";
 import { Wire } from "../wire/wire.ts";
-import { helpHint, readAmount, readFuture, readName, readOptions, table, UsageError, withStorage } from "./command.ts";
+import { readAmount, readFuture, readName, table, withStorage } from "./command.ts";
+import { UsageError, wrongAction } from "./line/errors.ts";
+import { readOptions } from "./line/read-options.ts";
 import { openLog } from "./log-lines.ts";
 
 const { createKey: creating, updateKey: updating, deleteKey: deleting } = KeyService.method;
@@ -29,14 +31,14 @@ export async function keys([action, ...args]: readonly string[]): Promise<void> 
     case "create":
       return createKey(args);
     case "list": {
-      const { values } = readOptions("keys list", args, { account: { type: "string" } });
+      const { values } = readOptions("keys list", args);
       const account = values.account === undefined ? undefined : readName("--account", values.account);
       return withStorage(values.config, async (storage) => listKeys(storage, account));
     }
     case "disable":
     case "enable":
     case "revoke": {
-      const { values, positionals } = readOptions(`keys ${action}`, args, {}, ["KEY_ID"]);
+      const { values, positionals } = readOptions(`keys ${action}`, args);
       const id = positionals[0] as string;
       // The argument may be a secret in the wrong place: it is not repeated.
       if (!id.startsWith("key_"))
@@ -46,17 +48,11 @@ export async function keys([action, ...args]: readonly string[]): Promise<void> 
       );
     }
   }
-  throw new UsageError(`keys needs one of: create, list, disable, enable, revoke. ${helpHint}`);
+  throw wrongAction("keys");
 }
 
 async function createKey(args: readonly string[]): Promise<void> {
-  const { values } = readOptions("keys create", args, {
-    account: { type: "string" },
-    name: { type: "string" },
-    "credit-limit": { type: "string" },
-    model: { type: "string", multiple: true },
-    expires: { type: "string" },
-  });
+  const { values } = readOptions("keys create", args);
   const account = readName("--account", values.account);
   const name = readName("--name", values.name);
   const { "credit-limit": limit, model: models, expires } = values;

@@ -6,22 +6,16 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
-import { readAmount, readName, readOptions } from "./command.ts";
+import { readAmount, readName } from "./command.ts";
+import { readOptions } from "./line/read-options.ts";
 import { withOperator } from "./operator.ts";
 
 export const recharge = (args: readonly string[]) => move("recharge", EntryKind.RECHARGE, args);
 export const refund = (args: readonly string[]) => move("refund", EntryKind.REFUND, args);
 export const grant = (args: readonly string[]) => move("grant", EntryKind.GRANT, args);
 
-const options = {
-  account: { type: "string" },
-  amount: { type: "string" },
-  note: { type: "string" },
-  "idempotency-key": { type: "string" },
-} as const;
-
-async function move(command: string, kind: EntryKind, args: readonly string[]): Promise<void> {
-  const { values } = readOptions(command, args, options);
+async function move(command: "recharge" | "refund" | "grant", kind: EntryKind, args: readonly string[]): Promise<void> {
+  const { values } = readOptions(command, args);
   const account = readName("--account", values.account);
   const amount = readAmount("--amount", values.amount);
   const { config, note, "idempotency-key": key } = values;

@@ -3,22 +3,27 @@
  *
  * While nobody operates the gateway it prints the link for its first user, to standard output only, never to the log.
  */
+import { createServer } from "node:net";
 import type { Logger } from "pino";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
-import { type Gateway, type GatewayParts, startGateway } from "../composition/gateway.ts";
+import { type Counts, type Gateway, type GatewayParts, startGateway } from "../composition/gateway.ts";
 import { withEmbedded } from "../composition/providers.ts";
 import { type Config, loadConfig } from "../config/config.ts";
-import { createDiscovery } from "../config/discover.ts";
+import { createDiscovery } from "../config/discovery/discover.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { createCatalog } from "../targets/catalog.ts";
-import { databasePath, readOptions, rootUrl, StartError } from "./command.ts";
-import { setEngine } from "./engine.ts";
+import { databasePath, rootUrl } from "./command.ts";
+import { collectWhenIdle } from "./engine/collect-when-idle.ts";
+import { setEngine } from "./engine/engine.ts";
+import { restartFor } from "./engine/restart.ts";
+import { StartError } from "./line/errors.ts";
+import { readOptions } from "./line/read-options.ts";
 import { openLog } from "./log-lines.ts";
 
 export async function serve(args: readonly string[]): Promise<void> {
-  const { values } = readOptions("serve", args, {});
+  const { values } = readOptions("serve", args);
   const config = loadConfig(values.config);
   const greet: Ready = async (gateway, storage) => {
     const root = config.publicUrls.root ?? rootUrl(gateway);
@@ -41,14 +46,20 @@ type Ready = (gateway: Gateway, storage: Storage) => Promise<void>;
 export interface RunOptions {
   /** prepare does work of the start while calls are accepted. Until it resolves the gateway is not ready. */
   readonly prepare?: Ready;
+  /** warmsModels loads the embedded models at once, so that their first call is as quick as the next. */
+  readonly warmsModels?: boolean;
   /** greet prints messages for the person who started it. */
   readonly greet: Ready;
 }
 
 /** runGateway starts the gateway and serves until a signal stops it. Throws a StartError. */
-export async function runGateway(config: Config, { prepare, greet }: RunOptions): Promise<void> {
+export async function runGateway(config: Config, { prepare, greet, warmsModels }: RunOptions): Promise<void> {
+  const hasMemory = restartFor(config.memory);
   setEngine();
   const log = openLog(config.logLevel);
+  if (config.memory && !hasMemory)
+    log.warn({ memory: config.memory }, "another size of V8's young generation is set already");
+  await refuseTakenPorts(config);
   const storage = await openStorage(databasePath(config), config.durability);
   const discovery = createDiscovery(config, { log });
   try {
@@ -62,14 +73,17 @@ export async function runGateway(config: Config, { prepare, greet }: RunOptions)
       tellPrices(models);
     });
     const asked = stopSignal();
+    let endCollecting = () => {};
     // Calls are accepted meanwhile.
-    void gateway.warm();
+    void gateway.warm(warmsModels);
     try {
       await prepare?.(gateway, storage);
       gateway.prepared();
       await greet(gateway, storage);
+      endCollecting = collectWhenIdle({ isIdle: () => isIdle(gateway.counts()) });
       await asked;
     } finally {
+      endCollecting();
       const waiting = setTimeout(() => log.warn({ at_most_ms: config.drainMs }, stillRunning), quickMs);
       await gateway.close();
       clearTimeout(waiting);
@@ -81,6 +95,11 @@ export async function runGateway(config: Config, { prepare, greet }: RunOptions)
   // Node removes signal handlers before a process with nothing left to do is gone; a repeated signal would then kill
   // it.
   process.once("beforeExit", () => process.exit());
+}
+
+/** isIdle reports whether no call is under way. */
+function isIdle({ upstreamRunning, upstreamQueued, drains, background, holds }: Counts): boolean {
+  return upstreamRunning + upstreamQueued + drains + background + holds === 0;
 }
 
 /** quickMs is how long stopping may take before a message is logged. */
@@ -128,10 +147,38 @@ const freeForFirst =
 const refused = "models without a price are refused to accounts that pay beforehand";
 const unpricedRemedy = "set `price` of a model, or `unpriced_models`, in gateway.yaml";
 
-async function start(parts: GatewayParts): Promise<Gateway> {
-  const { config } = parts;
+/**
+ * refuseTakenPorts listens for a moment, before anything else is done: a start beside another gateway must change nothing, least of
+ * all the tables of its database. Throws a StartError.
+ */
+async function refuseTakenPorts(config: Config): Promise<void> {
+  const { host, port, metrics } = config;
+  await saying(config, async () => {
+    await tryListening({ host, port });
+    if (metrics?.isAsked) await tryListening(metrics).catch((error) => Promise.reject(asOfMetrics(error)));
+  });
+}
+
+function asOfMetrics(error: unknown): unknown {
+  return Object.assign(error as Error, { purpose: "metrics" });
+}
+
+function tryListening({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, () => server.close(() => resolve()));
+  });
+}
+
+function start(parts: GatewayParts): Promise<Gateway> {
+  return saying(parts.config, () => startGateway(parts));
+}
+
+/** saying runs what listens, and says of its errors what to do. Throws a StartError. */
+async function saying<T>(config: Config, listen: () => Promise<T>): Promise<T> {
   try {
-    return await startGateway(parts);
+    return await listen();
   } catch (error) {
     const { code, syscall, purpose } = error as NodeJS.ErrnoException & { readonly purpose?: "metrics" };
     if (!code || (syscall !== "listen" && syscall !== "getaddrinfo")) throw error;

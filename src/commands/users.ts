@@ -8,7 +8,9 @@ import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import type { Config } from "../config/config.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import type { Storage } from "../storage/storage.ts";
-import { helpHint, readOptions, rootUrl, table, UsageError, withStorage } from "./command.ts";
+import { rootUrl, table, withStorage } from "./command.ts";
+import { UsageError, wrongAction } from "./line/errors.ts";
+import { readOptions } from "./line/read-options.ts";
 import { type CallOperator, operatorClient, withOperator } from "./operator.ts";
 
 const { createLink, listUsers, updateUser } = OperatorService.method;
@@ -16,11 +18,11 @@ const { createLink, listUsers, updateUser } = OperatorService.method;
 export async function users([action, ...args]: readonly string[]): Promise<void> {
   switch (action) {
     case "list": {
-      const { values } = readOptions("users list", args, {});
+      const { values } = readOptions("users list", args);
       return withOperator(values.config, list);
     }
     case "invite": {
-      const { values } = readOptions("users invite", args, { account: { type: "string" }, email: { type: "string" } });
+      const { values } = readOptions("users invite", args);
       const { account, email } = values;
       const init = { ...(account === undefined ? {} : { account }), ...(email === undefined ? {} : { email }) };
       const invite = async (ask: CallOperator, config: Config) => {
@@ -33,7 +35,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
       return withOperator(values.config, invite, "nothing");
     }
     case "reset-password": {
-      const { values, positionals } = readOptions("users reset-password", args, {}, ["ADDRESS"]);
+      const { values, positionals } = readOptions("users reset-password", args);
       return withStorage(values.config, async (storage, config) => {
         const { id, email } = userOf(storage, positionals[0] as string);
         const { url } = await operatorClient(storage, config)(createLink, { userId: id });
@@ -42,7 +44,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
       });
     }
     case "no-second-factor": {
-      const { values, positionals } = readOptions("users no-second-factor", args, {}, ["ADDRESS"]);
+      const { values, positionals } = readOptions("users no-second-factor", args);
       return withStorage(values.config, async (storage, config) => {
         const { id, email } = userOf(storage, positionals[0] as string);
         await operatorClient(storage, config)(updateUser, { userId: id, secondFactor: false });
@@ -51,7 +53,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
     }
     case "operator":
     case "no-operator": {
-      const { values, positionals } = readOptions(`users ${action}`, args, {}, ["ADDRESS"]);
+      const { values, positionals } = readOptions(`users ${action}`, args);
       const operator = action === "operator";
       return withStorage(values.config, async (storage, config) => {
         const { id, email } = userOf(storage, positionals[0] as string);
@@ -60,12 +62,11 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
       });
     }
     case "set-up": {
-      const { values } = readOptions("users set-up", args, {});
+      const { values } = readOptions("users set-up", args);
       return withStorage(values.config, setUp);
     }
   }
-  const actions = "list, invite, reset-password, no-second-factor, operator, no-operator, set-up";
-  throw new UsageError(`users needs one of: ${actions}. ${helpHint}`);
+  throw wrongAction("users");
 }
 
 async function setUp(storage: Storage, config: Config): Promise<void> {

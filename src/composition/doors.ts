@@ -25,8 +25,10 @@ import { createFreeUnpriced } from "../pipeline/admit/free-unpriced.ts";
 import { createGuessed, reportTo, withGuesses } from "../pipeline/admit/guesses.ts";
 import { createKnownKeys } from "../pipeline/admit/known-keys.ts";
 import { audit } from "../pipeline/check/audit.ts";
+import { compileRules } from "../pipeline/check/validate.ts";
 import { createHandle, type ServedService } from "../pipeline/handle.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
+import { nextSlice, runInSlices } from "../runtime/cooperative.ts";
 import { newId } from "../runtime/ids.ts";
 import type { NewAuditEvent } from "../storage/people/audit-events.ts";
 import type { SessionStore } from "../storage/people/sessions.ts";
@@ -36,12 +38,12 @@ import { createServices } from "./services.ts";
 /** Of how many addresses, and neighbourhoods, failed credentials are counted. */
 const mostGuessing = 100_000;
 
-export function createDoors(
-  parts: Parts,
-  shared: Shared,
-  observers: readonly Observer[],
-  readiness: Readiness,
-): Dispatch {
+export interface Doors extends Dispatch {
+  /** Compiles the rules of all requests, while calls are taken. Rejects where a rule is broken. */
+  warm(): Promise<void>;
+}
+
+export function createDoors(parts: Parts, shared: Shared, observers: readonly Observer[], readiness: Readiness): Doors {
   const { config, log, clock } = parts;
   const { accelerators, bodies } = shared;
   const services = createServices(parts, shared);
@@ -64,7 +66,7 @@ export function createDoors(
     pingMs: config.keepAliveMs,
     isDraining: readiness.isDraining,
   };
-  return createDispatch({
+  const dispatch = createDispatch({
     upgrades: config.responsesSocket.enabled ? createResponsesSockets(sockets) : undefined,
     routes: compileRoutes(descriptors),
     rest: createRestDoor({ gateway, body, bodies, inflate, keepAliveMs: config.keepAliveMs, peerOf }),
@@ -81,6 +83,15 @@ export function createDoors(
     sites: createSites(),
     cors: createCors(config.corsOrigins),
   });
+  const inputs = descriptors.flatMap(({ methods }) => methods.map(({ input }) => input));
+  return {
+    ...dispatch,
+    // Not in this turn: connections that wait already come first.
+    async warm() {
+      await nextSlice();
+      await runInSlices(compileRules(inputs, accelerators.quickCheck));
+    },
+  };
 }
 
 function createSites(): Site[] {

@@ -7,7 +7,6 @@ import { type ConnectionCounts, nothingOpen } from "../doors/listener/connection
 import { type Listener, listen } from "../doors/listener/listen.ts";
 import { refusalAnswer } from "../doors/rest/refusal-answers.ts";
 import { createReadiness } from "../doors/rpc/health.ts";
-import { readClock } from "../runtime/clock.ts";
 import type { Catalog } from "../targets/catalog.ts";
 import { createDoors } from "./doors.ts";
 import { startChecks } from "./health-checks.ts";
@@ -16,8 +15,8 @@ import { createShared, type Parts, type Shared } from "./parts.ts";
 import { createRetention } from "./retention.ts";
 import { logTrouble } from "./trouble-log.ts";
 
-/** What the gateway is given; the clock and the chance are the machine's where nobody says otherwise. A clock that is given is the exact one, too. */
-export type GatewayParts = Omit<Parts, "clock" | "exactClock" | "random"> &
+/** What the gateway is given. The clock and the chance are the machine's unless they are given. */
+export type GatewayParts = Omit<Parts, "clock" | "random"> &
   Partial<Pick<Parts, "clock" | "random">> & {
     /** Whether it takes calls, but is not ready until `prepared` is called: something of its start is still to be made. */
     readonly isPreparing?: boolean;
@@ -55,18 +54,17 @@ export interface Gateway {
   /** Says that it is ready, where it was started as one that is not yet. */
   prepared(): void;
   /**
-   * Loads what the first calls of the models served would wait for, while calls are taken. Resolves when nothing is left
-   * to load; never rejects.
+   * Compiles what the first calls would wait for, while calls are taken. `withModels` loads the embedded models, too, which
+   * takes memory that they do without until somebody calls them. Resolves when nothing is left to load; never rejects.
    */
-  warm(): Promise<void>;
+  warm(withModels?: boolean): Promise<void>;
   /** Stops accepting, finishes what runs, at most for the configured time, and lets go of everything but storage. */
   close(): Promise<void>;
 }
 
 /** Starts the gateway. Throws where the port is taken or a route is broken. */
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
-  const exactClock = given.clock ?? Date.now;
-  const parts: Parts = { clock: readClock, exactClock, random: Math.random, ...given };
+  const parts: Parts = { clock: Date.now, random: Math.random, ...given };
   const { config, storage, log, clock } = parts;
   const shared = createShared(parts);
   const { accelerators, catalog, providers, ledger, drains, background, hurry, onError } = shared;
@@ -102,7 +100,10 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     metricsPort: seeing.metricsPort,
     serveModels: shared.serveModels,
     prepared: readiness.prepared,
-    warm: () => warmModels(catalog, providers, log),
+    async warm(withModels = false) {
+      await doors.warm().catch((err: unknown) => log.error({ err }, "a rule of requests is broken"));
+      if (withModels) await warmModels(catalog, providers, log);
+    },
     async close() {
       readiness.drain();
       checks.close();

@@ -27,10 +27,8 @@ export interface Parts {
   readonly config: Config;
   readonly storage: Storage;
   readonly log: Logger;
-  /** Milliseconds since 1970, the same for all that follows at once from one read of a connection. */
+  /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Milliseconds since 1970 at this very moment: for what a process loses by standing still. */
-  readonly exactClock: () => number;
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
 }
@@ -65,7 +63,7 @@ export interface Shared {
   readonly onError: (error: unknown) => void;
 }
 
-export function createShared({ config, storage, log, clock, exactClock }: Parts): Shared {
+export function createShared({ config, storage, log, clock }: Parts): Shared {
   const onError = (error: unknown) => log.error({ err: error }, "usage could not be written");
   const onUncounted = (error: unknown) =>
     log.error({ err: error }, "what a call used could not be counted, and is guessed");
@@ -89,7 +87,7 @@ export function createShared({ config, storage, log, clock, exactClock }: Parts)
     health,
     queues,
     targets: createTargets({ ...config.breaker, retryShare: config.retries.share, clock, onResting: restLog(log) }),
-    ledger: accelerators.createLedger({ store: storage.ledger, clock: exactClock, onError }),
+    ledger: accelerators.createLedger({ store: storage.ledger, clock, onError }),
     counting: createCounting({ counter, hurry, onError: onUncounted }),
     drains: createDrains(config.disconnectDrainMs),
     background: new Background({

@@ -31,7 +31,7 @@ import { usageService } from "../services/usage/usage.ts";
 import type { Parts, Shared } from "./parts.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {
-  const { config, storage, clock, exactClock } = parts;
+  const { config, storage, clock } = parts;
   const { catalog, limit } = shared;
   const { complete, explain } = createModelCalls(parts, shared);
   const responses = { store: storage.responses, background: shared.background, clock, limits: config.responses };
@@ -46,7 +46,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { queued } = shared.queues;
   const explaining = { explain, accountRate, queued };
   const inference = inferenceService({ catalog, complete, defaultModels, responses, explain: explaining });
-  const replaying = { store: storage.replays, node: newId("nod", clock()), clock: exactClock };
+  const replaying = { store: storage.replays, node: newId("nod", clock()), clock };
   return [
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
     serve(
@@ -94,9 +94,8 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   const cacheState = createCacheState(caching);
   return {
     complete: withCache(complete, caching),
-    // Rules are compiled when somebody asks: the way of calls has its own.
     explain: createExplain({
-      validate: createValidate([]),
+      validate: createValidate(),
       candidatesFor: leadsOf,
       targets,
       available,

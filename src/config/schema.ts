@@ -56,6 +56,7 @@ const settingsSchema = z.strictObject({
   port: z.number().int().min(0).max(65535).optional(),
   data_dir: z.string().min(1).optional(),
   log_level: z.enum(logLevels).optional(),
+  memory: z.enum(["small", "large"]).optional(),
   max_body_bytes: z
     .number()
     .int()

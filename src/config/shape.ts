@@ -25,6 +25,8 @@ export interface Config {
   readonly dataDir: string;
   readonly logLevel: string;
   readonly accelerators: ReadonlySet<AcceleratorName>;
+  /** memory is how much the gateway may take to be fast; undefined: what suits the machine. */
+  readonly memory: "small" | "large" | undefined;
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs: number;
   /** bodiesInFlight is the most memory for request bodies at a time, in total and for each account. */

@@ -3,7 +3,6 @@
  * read of its own Node allocates 64 kB each time, of which a call or a chunk of a stream fills little.
  */
 import type { OnReadOpts, Socket } from "node:net";
-import { inOneMoment } from "../runtime/clock.ts";
 import { readIntoMemory } from "./node-internals.ts";
 
 /** The most that one read brings, in bytes. */
@@ -17,9 +16,8 @@ const acceptedMemory = Buffer.allocUnsafeSlow(maxReadBytes);
 
 /** Returns the `onread` option for a connection that is to be made. `onData` owns the buffers it is called with. */
 export function sharedOnRead(onData: (bytes: Buffer) => void): OnReadOpts {
-  const take = inOneMoment((length) => onData(copyOf(madeMemory, length)));
   const callback = (length: number) => {
-    take(length);
+    onData(copyOf(madeMemory, length));
     return true;
   };
   return { buffer: madeMemory, callback };
@@ -37,7 +35,7 @@ export function readIntoSharedMemory(
   return readIntoMemory(
     socket,
     acceptedMemory,
-    inOneMoment((length) => onRead(acceptedMemory, length)),
+    (length) => onRead(acceptedMemory, length),
     (length) => copyOf(acceptedMemory, length),
   );
 }

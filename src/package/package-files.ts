@@ -15,7 +15,7 @@ import { Worker, type WorkerOptions } from "node:worker_threads";
 export const isExecutable = sea.isSea();
 
 /** Whether the modules are this project's source, and not bundled. */
-const isSource = import.meta.filename.endsWith(".ts");
+export const isSource = import.meta.filename.endsWith(".ts");
 
 /** The root: from `src/package` of the project, or from the package's `dist/server`, which lies as deep. */
 const root = join(import.meta.dirname, "../..");
@@ -41,12 +41,12 @@ export interface PackageFile {
 
 /** Returns a file. The bytes may lie in read-only memory. Throws where there is none. */
 export function packageBytes(path: string): Buffer<ArrayBuffer> {
-  return isExecutable ? Buffer.from(sea.getRawAsset(path) as ArrayBuffer) : readFileSync(placeOf(path));
+  return isExecutable ? Buffer.from(sea.getRawAsset(path) as ArrayBuffer) : readFileSync(packagePath(path));
 }
 
 /** Returns a large file, without blocking other work. The bytes may lie in read-only memory. Rejects where there is none. */
 export async function loadPackageBytes(path: string): Promise<Buffer<ArrayBuffer>> {
-  return isExecutable ? packageBytes(path) : readFile(placeOf(path));
+  return isExecutable ? packageBytes(path) : readFile(packagePath(path));
 }
 
 /** Returns a file of text in UTF-8. Throws where there is none. */
@@ -62,12 +62,13 @@ export function packageFilesBelow(folder: string): PackageFile[] {
 /** Starts a thread. `options` are those of `Worker`; the process's own options are not passed on, for threads do not take some. */
 export function startThread(name: keyof typeof threads, options: WorkerOptions = {}): Worker {
   const given: WorkerOptions = { name, execArgv: [], ...options };
-  if (isExecutable) return new Worker(packageText(`threads/${name}.js`), { ...given, eval: true });
+  if (isExecutable) return new Worker(packageText(`dist/threads/${name}.js`), { ...given, eval: true });
   const program = isSource ? `src/${threads[name]}` : `dist/threads/${name}.js`;
   return new Worker(pathToFileURL(join(root, program)), given);
 }
 
-function placeOf(path: string): string {
+/** Returns where a file lies. Nothing inside the executable has a place. */
+export function packagePath(path: string): string {
   const lender = isSource ? borrowed.get(path) : undefined;
   return lender === undefined ? join(root, path) : createRequire(import.meta.url).resolve(lender);
 }

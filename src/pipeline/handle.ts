@@ -30,10 +30,7 @@ export function createHandle(
   const methods = only ?? [...handlers.keys()];
   // A message that the wire cannot carry stops the start, and not the first call that needs it.
   for (const { input, output } of methods) for (const desc of [input, output]) planOf(desc);
-  const validate = createValidate(
-    methods.map(({ input }) => input),
-    quickCheck,
-  );
+  const validate = createValidate(quickCheck);
   return withMeant((call) => {
     const { method, request } = call;
     const handler = handlers.get(method);

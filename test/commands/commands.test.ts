@@ -3,13 +3,14 @@
  */
 
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../bench/free-port.ts";
+import { actionsOf, firstWords, groups, specs } from "../../src/commands/line/table.ts";
 import { hashKeySecret } from "../../src/runtime/secrets.ts";
 import { openStorage } from "../../src/storage/storage.ts";
 import {
@@ -399,6 +400,10 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
       "no account 'nobody'",
     ],
     "an invitation to what is no address": [["users", "invite", "--email", "nobody"], ": --email: "],
+    "an option of a group alone": [
+      ["keys", "--account", "a"],
+      "keys needs one of: create, list, disable, enable, revoke",
+    ],
     "an unknown option": [["keys", "list", "--acount", "x"], "Unknown option '--acount'"],
     "an option of another command": [["accounts", "list", "--name", "x"], "Unknown option '--name'"],
     "an option without its value": [["keys", "list", "--account"], "argument missing"],
@@ -499,17 +504,59 @@ describe("where there is no database", () => {
 });
 
 describe("help and version", () => {
-  for (const args of [["help"], ["--help"], ["-h"], ["keys", "--help"], ["serve", "-h"]]) {
-    test(`are written for ${args.join(" ")}, with every command`, async () => {
+  test("fit a screen, with every command in a line of its own", async () => {
+    for (const args of [["help"], ["--help"], ["-h"]]) {
       const { code, stdout, stderr } = await commands.run(args, env);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-      const words = ["serve", "demo", "accounts create", "accounts list", "keys create", "keys list", "keys revoke"];
-      words.push("recharge", "refund", "grant", "codes create", "codes list", "codes revoke", "reconcile");
-      words.push("users list", "users invite", "users reset-password", "users operator|no-operator", "users set-up");
-      for (const word of [...words, "--config", "GATEWAY_CONFIG", "DATA_DIR", "Links lead to HOST and PORT"])
-        expect(stdout).toContain(word);
+      const lines = stdout.trimEnd().split("\n");
+      expect(lines.length).toBeLessThanOrEqual(24);
+      for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80);
+      for (const [word, summary] of firstWords()) {
+        expect(lines.filter((line) => line.startsWith(`  ${word} `) && line.endsWith(`  ${summary}`))).toHaveLength(1);
+      }
+    }
+  });
+
+  test("are written for every command and group, in three ways", async () => {
+    for (const [name, { options, summary }] of specs) {
+      const words = name.split(" ");
+      const { code, stdout, stderr } = await commands.run(["help", ...words], env);
+      expect({ code, stderr }, name).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toMatch(new RegExp(`^usage: model-gateway ${name}`));
+      expect(stdout.toLowerCase()).toContain(summary.toLowerCase());
+      for (const option of Object.keys(options)) expect(stdout).toMatch(new RegExp(`^  --${option}\\b`, "m"));
+      for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(120);
+      if (name === "help") continue;
+      for (const option of ["--help", "-h"]) {
+        expect(await commands.run([...words, option], env)).toMatchObject({ code: 0, stdout });
+      }
+    }
+    for (const group of groups.keys()) {
+      const { stdout } = await commands.run([group, "--help"], env);
+      for (const action of actionsOf(group)) expect(stdout).toMatch(new RegExp(`^  ${action}\\b`, "m"));
+    }
+  });
+
+  test("are written for what is no command, and refused for what is nothing", async () => {
+    const { stdout } = await commands.run(["help", "configuration"], env);
+    for (const word of ["--config", "GATEWAY_CONFIG", "DATA_DIR", "Links lead to HOST and PORT"])
+      expect(stdout).toContain(word);
+    const codes = (await commands.run(["help", "exit-codes"], env)).stdout;
+    expect(codes.match(/^\d/gm)).toEqual(["0", "1", "2"]);
+    expect(await commands.run(["help", "sevre"], env)).toMatchObject({
+      ...{
+        code: 2,
+        stdout: "",
+        stderr: 'model-gateway: there is no command "sevre". `model-gateway help` shows how to use it.\n',
+      },
     });
-  }
+  });
+
+  test("name the commands that there are, and no others", async () => {
+    const main = readFileSync(join(root, "src/main.ts"), "utf8");
+    const served = [...main.matchAll(/^ {4}(\w+): async \(\) =>/gm)].map(([, name]) => name);
+    expect([...firstWords().keys()].sort()).toEqual(served.sort());
+  });
 
   for (const word of ["version", "--version", "-v"]) {
     test(`are written for ${word}`, async () => {

@@ -1,10 +1,12 @@
 /** How V8 is configured in a gateway that serves: a real process, as the kernel sees it. */
 import { deepStrictEqual, ok } from "node:assert";
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { getPriority, totalmem } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "vitest";
-import { flags } from "../../src/commands/engine.ts";
+import { collectWhenIdle } from "../../src/commands/engine/collect-when-idle.ts";
+import { flags, semiSpace } from "../../src/commands/engine/options.ts";
 import { bin, Running, temporaryFolder, type Variables } from "../support/command.ts";
 
 interface Thread {
@@ -36,8 +38,7 @@ async function whileServing(env: Variables, look: (pid: number) => void): Promis
 
 test("what it is told it understands: another version may not", () => {
   const known = execFileSync(process.execPath, ["--v8-options"], { encoding: "utf8" });
-  const young = ["--min-semi-space-size", "--max-semi-space-size"];
-  for (const flag of [...flags, ...young]) ok(known.includes(`  ${flag.replace(/=.*/, "")} (`), flag);
+  for (const flag of [...flags, semiSpace]) ok(known.includes(`  ${flag.replace(/=.*/, "")} (`), flag);
 });
 
 describe.skipIf(process.platform !== "linux")("on Linux", () => {
@@ -53,11 +54,7 @@ describe.skipIf(process.platform !== "linux")("on Linux", () => {
 
   const isRoomy = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) >= 4 * 2 ** 30;
   test.skipIf(!isRoomy).each([
-    [
-      "more room for what is young, where there is memory",
-      {},
-      ["--min-semi-space-size=96", "--max-semi-space-size=96"],
-    ],
+    ["more room for what is young, where there is memory", {}, ["--max-semi-space-size=96"]],
     ["none where an operator has said how much", { NODE_OPTIONS: "--max-semi-space-size=16" }, []],
   ])("it begins with %s", async (_, env, expected) => {
     await whileServing(env, (pid) => {
@@ -67,5 +64,74 @@ describe.skipIf(process.platform !== "linux")("on Linux", () => {
         expected,
       );
     });
+  });
+
+  test("it begins anew with little room where the configuration says so", async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder.path, "gateway.yaml");
+    writeFileSync(file, "memory: small\nembedded_models: true\n");
+    await whileServing({ GATEWAY_CONFIG: file }, (pid) => {
+      const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      deepStrictEqual(
+        words.filter((word) => word.startsWith("--")),
+        ["--max-semi-space-size=8"],
+      );
+    });
+    await folder.remove();
+  });
+});
+
+describe("memory is given back", () => {
+  const megabytes = (count: number) => count * 2 ** 20;
+
+  test("once nobody calls, and again only after more was taken", async () => {
+    const resident = [100, 100, 110, 150, 100].map(megabytes);
+    let collections = 0;
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const end = collectWhenIdle({
+      isIdle: () => true,
+      residentBytes: () => resident.shift() ?? megabytes(100),
+      collect: () => (++collections === 1 ? first : second).resolve(),
+      everyMs: 1,
+    });
+    await first.promise;
+    await second.promise;
+    end();
+    // 100 before and after the first, 110 is no reason, 150 is; then 100 for ever.
+    deepStrictEqual([collections, resident], [2, []]);
+  });
+
+  test("not while a call is under way", async () => {
+    let looks = 0;
+    const looked = Promise.withResolvers<void>();
+    const end = collectWhenIdle({
+      isIdle: () => {
+        if (++looks === 20) looked.resolve();
+        return looks % 3 === 0;
+      },
+      collect: () => looked.reject(new Error("collected")),
+      everyMs: 1,
+    });
+    await looked.promise;
+    end();
+  });
+
+  test("by V8 itself, in a process that serves", async () => {
+    const script = `
+      import { collectWhenIdle } from ${JSON.stringify(join(import.meta.dirname, "../../src/commands/engine/collect-when-idle.ts"))};
+      let kept = Array.from({ length: 2e6 }, (_, i) => ({ i }));
+      const before = process.memoryUsage.rss();
+      setTimeout(() => {}, 60_000);
+      kept = undefined;
+      const end = collectWhenIdle({ isIdle: () => true, everyMs: 50, residentBytes: () => {
+        const rss = process.memoryUsage.rss();
+        if (rss < before / 2) { console.log("given back"); process.exit(); }
+        return rss;
+      } });`;
+    const printed = execFileSync(process.execPath, ["--input-type=module", "-e", script], {
+      encoding: "utf8",
+      timeout: 30_000,
+    });
+    deepStrictEqual(printed, "given back\n");
   });
 });

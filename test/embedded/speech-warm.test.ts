@@ -1,5 +1,7 @@
-/** A gateway that serves the embedded speech models prepares them by itself, beside its other work. */
+/** A demo prepares the embedded speech models by itself, beside its other work; a thread without work ends. */
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -8,7 +10,7 @@ import { Reason } from "../../src/call/refusals.ts";
 import { createEmbeddedProvider } from "../../src/embedded/index.ts";
 import { createSpeech, type Speech } from "../../src/embedded/speech/index.ts";
 import { Wire } from "../../src/wire/wire.ts";
-import { modelGateway, type Running, startServer, temporaryFolder } from "../support/command.ts";
+import { bin, Running, temporaryFolder } from "../support/command.ts";
 import { recordingMeter, unbounded } from "../support/meter.ts";
 
 /** The threads that this process started during the test. */
@@ -96,7 +98,22 @@ describe("the embedded models", () => {
   });
 });
 
-describe("a gateway started fresh", () => {
+describe("a thread without turns", () => {
+  test("ends after a while, and another serves the next request with the same audio", async () => {
+    const speech = createSpeech({ idleMs: 1 });
+    try {
+      const audio = await speak(speech);
+      const [thread] = threads;
+      if (thread && thread.threadId !== -1) await once(thread, "exit");
+      expect(audio.equals(await speak(speech))).toBe(true);
+      expect(threads.length).toBe(2);
+    } finally {
+      await speech.close();
+    }
+  });
+});
+
+describe("a demo started fresh", () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;
   let env: { readonly DATA_DIR: string; readonly LOG_LEVEL: string };
   beforeEach(async () => {
@@ -104,6 +121,8 @@ describe("a gateway started fresh", () => {
     env = { DATA_DIR: folder.path, LOG_LEVEL: "debug" };
   });
   afterEach(() => folder.remove());
+
+  const startDemo = () => new Running(process.execPath, [bin, "demo"], { PORT: "0", ...env });
 
   /** Resolves when the log says that the embedded models are ready. */
   async function ready({ child, stderr: already, ended }: Running): Promise<void> {
@@ -116,13 +135,13 @@ describe("a gateway started fresh", () => {
   }
 
   test("takes calls at once, prepares speech by itself, and sends the first audio before the last is spoken", async () => {
-    await modelGateway(["accounts", "create", "--name", "speech"], env);
-    const key = (await modelGateway(["keys", "create", "--account", "speech", "--name", "k"], env)).stdout.trim();
-    const { server, rootUrl } = await startServer([], env);
+    const server = startDemo();
     try {
       const made = ready(server);
+      const [, rootUrl = ""] = await server.shows(/serves at (\S+)\. Keys/);
       expect((await fetch(`${rootUrl}/readyz`)).status).toBe(200);
       await made;
+      const { api_key: key } = JSON.parse(readFileSync(join(folder.path, "demo.json"), "utf8"));
       const leave = new AbortController();
       const response = await fetch(`${rootUrl}/v1/audio/speech`, {
         method: "POST",
@@ -142,7 +161,8 @@ describe("a gateway started fresh", () => {
   });
 
   test("ends when told to while it prepares speech", async () => {
-    const { server } = await startServer([], env);
+    const server = startDemo();
+    await server.shows(/serves at/);
     expect(await server.stop()).toMatchObject({ code: 0 });
   });
 });

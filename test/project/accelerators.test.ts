@@ -5,7 +5,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ConfigError, loadConfig } from "../../src/config/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { ConfigError } from "../../src/config/config-error.ts";
 import { type AcceleratorName, acceleratorNames } from "../../src/config/shape.ts";
 import { doors } from "../support/clients/doors.ts";
 import { root } from "../support/command.ts";

@@ -62,7 +62,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["commands", "config", "package/version.ts", "runtime/write-trouble.ts"],
   commands: [
     ...["composition", "services", "pipeline/check/audit.ts", "pipeline/handle.ts", "targets"],
-    ...["storage", "config", "call", "wire", "runtime"],
+    ...["storage", "config", "call", "wire", "package", "runtime"],
   ],
   composition: [
     ...["doors", "services", "pipeline", "providers", "embedded", "targets", "telemetry", "ledger", "limits", "tokens"],
@@ -198,7 +198,7 @@ test("the environment is read in one file", () => {
   const readers = sources.filter(({ text }) =>
     /\bprocess\s*(?:\.\s*env\b|\[)|\benv\b[^;]*from\s+"node:process"/.test(text),
   );
-  expect(readers.map(({ path }) => path)).toEqual(["config/config.ts"]);
+  expect(readers.map(({ path }) => path)).toEqual(["config/process-environment.ts"]);
 });
 
 test("no file or folder is named for what nobody could say", () => {

@@ -28,7 +28,7 @@ async function run({ args, env }: Asked): Promise<Ended> {
   process.argv.splice(2, Number.POSITIVE_INFINITY, ...args);
   for (const name of Object.keys(process.env)) delete process.env[name];
   for (const [name, value] of Object.entries(env)) if (value !== undefined) process.env[name] = value;
-  await import(`../../src/main.ts?${++count}`);
+  await (await import(`../../src/main.ts?${++count}`)).done;
   const code = Number(process.exitCode);
   process.exitCode = 0;
   return { code, signal: null, ...written };

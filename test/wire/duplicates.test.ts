@@ -161,7 +161,7 @@ function writtenTwice(value: JsonValue, { holder, key }: Member, chance: () => n
 }
 
 describe("other ambiguous input", () => {
-  const validate = createValidate([chat]);
+  const validate = createValidate();
   const said = '"messages":[{"role":"user","content":"a"}]';
   const refusalOf = (body: string | Buffer): Refusal | undefined => {
     try {

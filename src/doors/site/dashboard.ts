@@ -14,7 +14,7 @@ const pagePath = "index.html";
 /** The place of the nonce in the page. */
 const noncePlace = "%NONCE%";
 
-const unbuilt = "The dashboard is not built. `npm run build` in the project's folder builds it.\n";
+const unbuilt = "The dashboard is not built. `npm run build:dashboard` in the project's folder builds it.\n";
 
 /** Serves these files: none where the dashboard was not built. */
 export function createDashboard(files: readonly PackageFile[]): Site {

@@ -1,7 +1,7 @@
 /**
  * The thread of the speech worker: started with the first turn, then kept.
  *
- * It runs one turn at a time. A turn rejects where the thread dies in it, and where it takes too long: then the
+ * It runs one turn at a time, and ends where it had none for a while: it takes 100 MB. A turn rejects where the thread dies in it, and where it takes too long: then the
  * thread is terminated. The next turn starts another thread. Between turns the thread does not keep the process
  * alive.
  */
@@ -15,6 +15,8 @@ export interface ThreadOptions {
   readonly spawn?: () => Worker;
   /** The longest turn, in milliseconds. */
   readonly turnLimit?: number;
+  /** How long the thread is kept without a turn, in milliseconds. */
+  readonly idleMs?: number;
 }
 
 export interface Thread {
@@ -29,10 +31,23 @@ export class TurnTimeout extends Error {
 }
 
 /** `onLost` is called for every thread that died or was terminated, with all its jobs. */
-export function createThread({ spawn = spawnWorker, turnLimit = 20_000 }: ThreadOptions, onLost: () => void): Thread {
+export function createThread(
+  { spawn = spawnWorker, turnLimit = 20_000, idleMs = 300_000 }: ThreadOptions,
+  onLost: () => void,
+): Thread {
   /** Compiled once: the machine code made so far serves every thread. */
   let flite: Promise<WebAssembly.Module> | undefined;
   let worker: Worker | undefined;
+  let idle: NodeJS.Timeout | undefined;
+
+  /** Ends the thread, and frees the machine code. A job that rests that long begins anew, as where the thread dies. */
+  function release(): void {
+    const resting = worker;
+    flite = undefined;
+    if (!resting) return;
+    forget(resting);
+    void resting.terminate();
+  }
 
   /** Starts a thread. Flite is compiled meanwhile. */
   async function start(): Promise<Worker> {
@@ -59,6 +74,7 @@ export function createThread({ spawn = spawnWorker, turnLimit = 20_000 }: Thread
   }
 
   async function turn(message: ToWorker): Promise<FromWorker> {
+    clearTimeout(idle);
     const running = worker ?? (await start());
     running.ref();
     const { promise, resolve, reject } = Promise.withResolvers<FromWorker>();
@@ -77,10 +93,13 @@ export function createThread({ spawn = spawnWorker, turnLimit = 20_000 }: Thread
       running.off("message", resolve).off("error", reject).off("exit", onExit);
       // A terminated thread keeps the process alive until it has ended: somebody waits for that.
       if (worker === running) running.unref();
+      clearTimeout(idle);
+      idle = setTimeout(release, idleMs).unref();
     }
   }
 
   async function close(): Promise<void> {
+    clearTimeout(idle);
     const running = worker;
     worker = undefined;
     await running?.terminate();

@@ -54,17 +54,19 @@ function* unsure(): CooperativeTask<boolean> {
 let compiled: Validator | undefined;
 
 /**
- * Compiles the rules of these messages now, because the first use of a rule takes milliseconds. Requests of which `quickCheck` is
- * sure are not parsed into messages; without a quick check all are.
+ * Requests of which `quickCheck` is sure are not parsed into messages; without a quick check all are. Rules are compiled at their
+ * first use, which takes milliseconds: `compileRules` does it beforehand.
  */
-export function createValidate(messages: readonly DescMessage[], quickCheck?: QuickCheck): Validate {
-  compiled ??= createValidator({ failFast: true });
-  const validator = compiled;
-  const decide = (request: Wire) => {
-    const result = validator.validate(request.desc, request.message());
-    if (result.kind === "error") throw internal(result.error);
-    if (result.kind === "invalid") throw refusalOf(result.violations[0] as Violation, request);
+export function createValidate(quickCheck?: QuickCheck): Validate {
+  return (request, isUnsure) => {
+    if (quickCheck && !isUnsure && !request.isMessageOnly() && quickCheck.isSure(request.desc, request.outline()))
+      return;
+    decide(request);
   };
+}
+
+/** Compiles the rules of these messages, one at a time. Throws where a rule is broken. */
+export function* compileRules(messages: readonly DescMessage[], quickCheck?: QuickCheck): CooperativeTask<void> {
   for (const desc of messages) {
     quickCheck?.prepare(desc);
     try {
@@ -73,12 +75,15 @@ export function createValidate(messages: readonly DescMessage[], quickCheck?: Qu
       // An empty request may be refused: this is only to compile the rules.
       if (!(error instanceof Refusal) || error.reason === Reason.INTERNAL) throw error;
     }
+    yield;
   }
-  return (request, isUnsure) => {
-    if (quickCheck && !isUnsure && !request.isMessageOnly() && quickCheck.isSure(request.desc, request.outline()))
-      return;
-    decide(request);
-  };
+}
+
+function decide(request: Wire): void {
+  compiled ??= createValidator({ failFast: true });
+  const result = compiled.validate(request.desc, request.message());
+  if (result.kind === "error") throw internal(result.error);
+  if (result.kind === "invalid") throw refusalOf(result.violations[0] as Violation, request);
 }
 
 function refusalOf({ field, ruleId, message }: Violation, request: Wire): Refusal {

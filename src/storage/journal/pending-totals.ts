@@ -12,7 +12,6 @@ import type { Connection } from "../engines/engine.ts";
 import type { PendingMerge, PendingOfKey } from "../money/contract.ts";
 import type { LedgerStatements } from "../money/ledger-statements.ts";
 import { countedColumns, hourValues, type Total } from "../money/totals.ts";
-import { createBulkInsert, placeholders } from "./bulk-insert.ts";
 import { createPendingTotalsCache } from "./pending-totals-cache.ts";
 
 export interface PendingTotals extends PendingMerge {
@@ -64,56 +63,26 @@ export function createPendingTotals(books: Connection, statements: LedgerStateme
   };
 }
 
-/** A row, with its place in its batch. */
-interface PlacedRow {
-  readonly row: Total;
-  readonly place: number;
-  readonly part: number;
-}
-
 type Value = string | number;
 
 const addCounts = compileAppend<Total, Value>(countedColumns);
 
 /** Returns what inserts the rows of a batch, sorted by their partitions. */
 function createInsertRows(books: Connection): (batch: number, rows: readonly Total[]) => void {
-  const own = ["part", "place", "account_id", "key_id", ...countedColumns];
-  const columns = `batch, hour, model, ${own.join(", ")}`;
-  const insertOne = books.prepare<Value[]>(
-    `INSERT INTO due_sums (${columns}) VALUES ${placeholders(3 + own.length, 1)}`,
-  );
-  // No row of a batch is there already, so none fails. For a statement that can be undone alone, the engine would keep each
-  // page as it was before (`insert-calls.ts`).
-  const insertMany = books.prepare<Value[]>(
-    `INSERT OR FAIL INTO due_sums (${columns})
-     SELECT kind.*, own.* FROM (SELECT ?, ?, ?) kind CROSS JOIN (VALUES ${placeholders(own.length)}) own`,
+  const columns = ["batch", "hour", "model", "part", "place", "account_id", "key_id", ...countedColumns];
+  const insert = books.prepare<Value[]>(
+    `INSERT INTO due_sums (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
   );
   return (batch, rows) => {
     const placed = rows.map((row, place) => ({ row, place, part: partOf(row.key_id) }));
     placed.sort((one, other) => one.part - other.part);
-    const inserts = createBulkInsert<PlacedRow>({
-      isAlike,
-      writeMany: (alike) => insertMany.run(...valuesOf(batch, alike)),
-      writeOne: (one) => insertOne.run(...valuesOf(batch, [one])),
-    });
-    placed.forEach(inserts.add);
-    inserts.end();
+    for (const { row, place, part } of placed) {
+      const { hour, model, account_id, key_id } = row;
+      const values: Value[] = [batch, hour, model, part, place, account_id, key_id];
+      addCounts(values, row);
+      insert.run(...values);
+    }
   };
-}
-
-/** Reports whether both are of the same hour and model. Account and key are mostly others. */
-function isAlike({ row: one }: PlacedRow, { row: other }: PlacedRow): boolean {
-  return one.hour === other.hour && one.model === other.model;
-}
-
-function valuesOf(batch: number, alike: readonly PlacedRow[]): Value[] {
-  const { hour, model } = (alike[0] as PlacedRow).row;
-  const values: Value[] = [batch, hour, model];
-  for (const { row, place, part } of alike) {
-    values.push(part, place, row.account_id, row.key_id);
-    addCounts(values, row);
-  }
-  return values;
 }
 
 function pendingReads(books: Connection) {

@@ -6,12 +6,12 @@ import {
   appendFileSync,
   closeSync,
   fdatasyncSync,
-  fsyncSync,
   ftruncateSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
   utimesSync,
@@ -19,6 +19,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import { syncFolder } from "../durable-files.ts";
 
 export interface Segments {
   /** Appends a line, given without its end, to the file of this process. Throws, with nothing added, where the disk is full. */
@@ -35,6 +36,9 @@ export interface Segments {
   nodesRejected(): string[];
   /** Returns the processes that have files. */
   nodes(): string[];
+  /** Returns the names of a process's files. */
+  fileOf(node: string): string;
+  rejectedFileOf(node: string): string;
   /**
    * Shows that the process of this file lives. Where others have removed the file, since the process slept for so long that it
    * looked dead, the next line begins another.
@@ -66,12 +70,22 @@ const abandonedMs = 24 * 3_600_000;
 /** More than a file system stores in the entry of a folder, which takes no block of its own. */
 const probeBytes = 4096;
 
+/**
+ * Returns the folder of the journal of a database. SQLite keeps what belongs to a file beside the file itself, not beside a link to it:
+ * so does the journal.
+ */
+export function journalFolder(database: string): string {
+  return `${realpathSync(database)}.notes`;
+}
+
 /** `isSynced` has every record survive a loss of power, too. */
 export function createSegments(folder: string, isSynced: boolean): Segments {
   return {
     ...ownSegments(folder, isSynced),
     ...segmentReads(folder),
     ...rejectedFiles(folder),
+    fileOf,
+    rejectedFileOf,
     probe: () => probe(folder),
   };
 }
@@ -139,7 +153,7 @@ function segmentReads(folder: string): Pick<Segments, "lines" | "nodes" | "isAba
 }
 
 function rejectedFiles(folder: string): Pick<Segments, "reject" | "rejected" | "nodesRejected"> {
-  const pathOfRejected = (node: string) => join(folder, `${node}${rejectedSuffix}`);
+  const pathOfRejected = (node: string) => join(folder, rejectedFileOf(node));
   const textsOf = (node: string) => linesIn(pathOfRejected(node)).map(({ text }) => text);
   return {
     reject(node, lines) {
@@ -165,7 +179,15 @@ function probe(folder: string): void {
 }
 
 function pathOf(folder: string, node: string): string {
-  return join(folder, `${node}${suffix}`);
+  return join(folder, fileOf(node));
+}
+
+function fileOf(node: string): string {
+  return `${node}${suffix}`;
+}
+
+function rejectedFileOf(node: string): string {
+  return `${node}${rejectedSuffix}`;
 }
 
 function nodesBy(suffix: string, folder: string): string[] {
@@ -198,15 +220,5 @@ function ifThere<T>(read: () => T, otherwise: T): T {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return otherwise;
     throw error;
-  }
-}
-
-/** Syncs a folder: the name of a new file is stored there. */
-function syncFolder(folder: string): void {
-  const fd = openSync(folder, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }

@@ -2,7 +2,6 @@
 import { type CallRow, columnNames, defaultOf, summedColumns } from "../columns.ts";
 import { compileValues } from "../compile-row.ts";
 import type { Connection } from "../engines/engine.ts";
-import { placeholders } from "../journal/bulk-insert.ts";
 import { hourColumns } from "./totals.ts";
 
 /** What may be held of an account before a call, and by one, at most: the sum of both is still exact. */
@@ -82,14 +81,19 @@ function callStatements(books: Connection) {
   return {
     /** Changes nothing where the call has a row. */
     insertRequest: books.prepare<readonly Value[]>(
-      `INSERT INTO requests (${columnNames.join(", ")}) VALUES ${placeholders(columnNames.length, 1)}
+      `INSERT INTO requests (${columnNames.join(", ")}) VALUES ${placeholders(columnNames.length)}
        ON CONFLICT (id) DO NOTHING`,
     ),
     /** Deletes the row of a call that was recorded as lost. Changes nothing for any other. */
     deleteLost: books.prepare<[id: string]>(`DELETE FROM requests WHERE id = ? AND outcome = ${lost}`),
     addToHour: books.prepare<readonly (string | number)[]>(
-      `INSERT INTO usage_hours (${hourColumns.join(", ")}) VALUES ${placeholders(hourColumns.length, 1)}
+      `INSERT INTO usage_hours (${hourColumns.join(", ")}) VALUES ${placeholders(hourColumns.length)}
        ON CONFLICT (account_id, hour, key_id, model) DO UPDATE SET ${sums.join(", ")}`,
     ),
   };
+}
+
+/** Returns the placeholders of a row of so many values: `(?, ?)`. */
+function placeholders(values: number): string {
+  return `(${Array(values).fill("?").join(", ")})`;
 }

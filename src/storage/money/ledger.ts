@@ -29,7 +29,7 @@ export function ledgerStore(engine: Engine): LedgerStore {
   const pendingTotals = createPendingTotals(books, statements);
   const holds = createHolds(books, statements);
   const capture = createCapture(books, statements, holds.available);
-  const insertCalls = createInsertCalls({ books, statements, isFault });
+  const insertCalls = createInsertCalls(statements);
   const renewHolds = books.prepare<[expiresAt: number, node: string]>("UPDATE holds SET expires_at = ? WHERE node = ?");
   const touchKey = books.prepare<[now: number, keyId: string]>("UPDATE api_keys SET last_used_at = ? WHERE id = ?");
   return {

@@ -21,7 +21,7 @@ import { createValidate } from "../../../src/pipeline/check/validate.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 
 const schemas = [chat, completion, embeddings, speech];
-const validate = createValidate([...schemas, newKey]);
+const validate = createValidate();
 
 function form(desc: DescMessage, text: string): JsonObject {
   return readForm(desc, Buffer.from(text));

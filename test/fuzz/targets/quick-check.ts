@@ -146,7 +146,7 @@ function readOutlined(bytes: Buffer): JsonValue {
 // The checks.
 
 const validator = createValidator();
-const validate = createValidate([]);
+const validate = createValidate();
 
 /** What becomes of a request: what it says, or why it is refused. */
 type Verdict = { readonly says: Uint8Array; readonly json: JsonValue } | { readonly refused: string };

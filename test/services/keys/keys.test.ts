@@ -26,7 +26,7 @@ import { accepted, type Body, caseModels, caseTime, type KeyCase, type Rpc, refu
 const maxKeys = 5000;
 const dayMs = 86_400_000;
 const [free] = defaultTiers;
-const validate = createValidate(KeyService.methods.map(({ input }) => input));
+const validate = createValidate();
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let storage: Storage;

@@ -61,7 +61,7 @@ export async function openBank(): Promise<Bank> {
   async function answerOf(name: string, json: JsonObject, as: { account?: string; idempotencyKey?: string }) {
     const method = (services as Readonly<Record<string, DescMethod>>)[name] as DescMethod;
     const request = Wire.ofJson(method.input, json) as Wire<DescMessage>;
-    createValidate([method.input])(request);
+    createValidate()(request);
     const header = (key: string) => (key === "idempotency-key" ? as.idempotencyKey : undefined);
     const call = {
       id: "req_test",

@@ -1,12 +1,12 @@
 /**
- * Loads SQLite's native addon where it is inside the executable. The system's loader takes files only: it is written into a fresh
- * folder that no other user may write into, loaded, and removed again.
+ * Loads SQLite's native addon where the gateway is bundled: from the package's folder, or from inside the executable. The system's
+ * loader takes files only: from inside, it is written into a fresh folder that no other user may write into, loaded, and removed.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import type Sqlite from "better-sqlite3";
-import { isExecutable, packageBytes } from "../../../package/package-files.ts";
+import { isExecutable, isSource, packageBytes, packagePath } from "../../../package/package-files.ts";
 
 let loaded: object | undefined;
 
@@ -15,10 +15,25 @@ let loaded: object | undefined;
  * Throws the loader's error.
  */
 export function addonOptions(folder: string): Pick<Sqlite.Options, "nativeBinding"> {
-  if (!isExecutable) return {};
+  if (isSource) return {};
+  if (!isExecutable) return { nativeBinding: packagePath(addonPath()) };
   loaded ??= loadFrom([tmpdir(), folder]);
   // The driver takes an addon that is loaded already; its types know paths only.
   return { nativeBinding: loaded as unknown as string };
+}
+
+/** Returns the addon's path in the package: it is named by platform, as `linux-x64`, `linuxmusl-arm64`, `win32-x64`. */
+function addonPath(): string {
+  return `addons/${process.platform}${isMusl() ? "musl" : ""}-${process.arch}.node`;
+}
+
+/** Reports whether this process runs over musl, as in Alpine Linux, in the place of glibc. */
+function isMusl(): boolean {
+  try {
+    return process.platform === "linux" && readFileSync("/proc/self/maps", "latin1").includes("/ld-musl-");
+  } catch {
+    return false;
+  }
 }
 
 function loadFrom(folders: readonly string[]): object {
@@ -37,7 +52,7 @@ function loadIn(folder: string): object {
   const own = mkdtempSync(join(folder, "model-gateway-"));
   try {
     const file = join(own, "better_sqlite3.node");
-    writeFileSync(file, packageBytes("better_sqlite3.node"), { mode: 0o500, flag: "wx" });
+    writeFileSync(file, packageBytes(addonPath()), { mode: 0o500, flag: "wx" });
     const addon = { exports: {} };
     process.dlopen(addon, file, constants.dlopen.RTLD_NOW);
     return addon.exports;

@@ -4,52 +4,87 @@
  * WAL mode: readers do not wait for the writer, and a second process (the command line) may work on the same file. What is
  * committed survives the death of the process.
  */
-import { closeSync, openSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { type Compilable, Kysely, SqliteDialect } from "kysely";
-import { codeOf, isFault, LockedError, StorageError } from "../../../runtime/write-trouble.ts";
-import { createSegments, type Segments } from "../../journal/segments.ts";
+import { codeOf, isFault, LockedError } from "../../../runtime/write-trouble.ts";
+import { createSegments, journalFolder, type Segments } from "../../journal/segments.ts";
 import type { Tables } from "../../schema.ts";
 import type { Database, Engine, Statement, WriteBehind } from "../engine.ts";
 import { createLockRetry, maxWaitMs } from "../lock-retry.ts";
 import { createWritable, type WritableWatch } from "../writable.ts";
 import { addonOptions } from "./addon.ts";
+import { isAlone } from "./alone.ts";
 import { createBusyTimeout } from "./busy-timeout.ts";
-import { makeFolder } from "./folder.ts";
-import { migrate } from "./migrate.ts";
+import { isOutdated, migrate } from "./migrate.ts";
+import { type MadeFiles, makeFile } from "./new-file.ts";
+import { openingError } from "./opening-error.ts";
+import { lockFile, showPresence } from "./presence.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
 import { createVersion } from "./version.ts";
 
 /** Durability is what a commit survives: the death of the process, or also a loss of power. */
 export type Durability = "process" | "power";
 
-/** Opens the file of a database, and makes it and its folder if need be, for their owner only. Throws a StorageError. */
+/** RawConnection is a connection to a file as it is. */
+export type RawConnection = Sqlite.Database;
+
+/** Connects to the file of a database, which must exist, and leaves its tables as they are. Throws SQLite's error. */
+export function connect(
+  path: string,
+  options: { readonly timeout?: number; readonly readonly?: boolean } = {},
+): RawConnection {
+  return new Sqlite(path, { timeout: maxWaitMs, fileMustExist: true, ...options, ...addonOptions(dirname(path)) });
+}
+
+/** Reports whether no process has the file of a database open, in this moment. Throws SQLite's error. */
+export function isUnused(path: string): boolean {
+  return isAlone(connect(path, { timeout: 0 }));
+}
+
+/**
+ * Opens the file of a database, and makes it and its folder if need be, for their owner only. Throws a StorageError; then nothing is
+ * left that was not there.
+ */
 export async function openDatabase(
   path: string,
   durability: Durability = "process",
 ): Promise<{ db: Database; engine: Engine }> {
-  let sqlite: Sqlite.Database | undefined;
+  const open: Sqlite.Database[] = [];
+  let made: MadeFiles | undefined;
   try {
-    makeFolder(dirname(path));
-    // SQLite gives its own new files the mode of this one.
-    closeSync(openSync(path, "a", 0o600));
-    sqlite = new Sqlite(path, { timeout: maxWaitMs, ...addonOptions(dirname(path)) });
+    made = makeFile(path);
+    const sqlite = connect(path);
+    const lock = connect(lockFile(path), { timeout: 0 });
+    open.push(sqlite, lock);
     await useWal(sqlite);
     sqlite.pragma(`synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
     sqlite.pragma("foreign_keys = ON");
     // SQLite's own knows the letters of ASCII only.
     sqlite.function("lower", { deterministic: true }, (text) => (typeof text === "string" ? text.toLowerCase() : text));
-    const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: sqlite }) });
-    await migrate(sqlite, db);
-    // SQLite keeps what belongs to a file beside the file itself, not beside a link to it: so does the journal.
-    const segments = createSegments(`${realpathSync(path)}.notes`, durability === "power");
+    const prepare = (sql: string) => sqlite.prepare(sql);
+    const close = () => {
+      for (const one of open) one.close();
+    };
+    const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: { prepare, close } }) });
+    await showPresence({ path, lock, isOutdated: () => isOutdated(sqlite), update: () => migrate(sqlite, db) });
+    const segments = createSegments(journalFolder(path), durability === "power");
     return { db, engine: engineOf(sqlite, segments) };
   } catch (error) {
-    sqlite?.close();
-    if (error instanceof StorageError) throw error;
-    throw new StorageError(`the database ${path} cannot be opened: ${(error as Error).message}`, { cause: error });
+    const told = openingError(path, error);
+    for (const one of open) one.close();
+    if (made && isUnusedNow(path)) made.remove();
+    throw told;
+  }
+}
+
+/** A file that cannot be opened at all is nobody's. */
+function isUnusedNow(path: string): boolean {
+  try {
+    return isUnused(path);
+  } catch {
+    return true;
   }
 }
 

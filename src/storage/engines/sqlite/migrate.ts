@@ -21,7 +21,7 @@ export async function migrate(sqlite: Migrating, db: Kysely<Tables>): Promise<vo
   const migrator = new Migrator({ db, provider: migrations, disableTransactions: true });
   sqlite.exec("BEGIN IMMEDIATE");
   try {
-    refuseNewer(sqlite, Object.keys(await migrations.getMigrations()));
+    await refuseNewer(sqlite);
     const { error } = await migrator.migrateToLatest();
     if (error) throw error;
     sqlite.exec("COMMIT");
@@ -32,14 +32,30 @@ export async function migrate(sqlite: Migrating, db: Kysely<Tables>): Promise<vo
 }
 
 /** Throws a StorageError where a newer version has changed the tables, which would be read wrongly. */
-function refuseNewer(sqlite: Migrating, known: readonly string[]): void {
-  const isNew = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = 'kysely_migration'").get() === undefined;
-  if (isNew) return;
-  const done = sqlite.prepare("SELECT name FROM kysely_migration").all() as { readonly name: string }[];
-  const unknown = done.map(({ name }) => name).filter((name) => !known.includes(name));
+export async function refuseNewer(sqlite: Pick<Migrating, "name" | "prepare">): Promise<void> {
+  const unknown = await unknownMigrations(sqlite);
   if (unknown.length === 0) return;
   throw new StorageError(
     `the database ${sqlite.name} was written by a newer model-gateway (it has ${unknown.join(", ")}); ` +
       "use that version, or another data folder",
   );
+}
+
+/** Reports whether an older version made the tables. A new file has none. */
+export async function isOutdated(sqlite: Pick<Migrating, "prepare">): Promise<boolean> {
+  const done = doneMigrations(sqlite);
+  return done.length > 0 && Object.keys(await migrations.getMigrations()).some((name) => !done.includes(name));
+}
+
+/** Returns the migrations of a database that this version does not know. */
+export async function unknownMigrations(sqlite: Pick<Migrating, "prepare">): Promise<string[]> {
+  const known = await migrations.getMigrations();
+  return doneMigrations(sqlite).filter((name) => !Object.hasOwn(known, name));
+}
+
+/** Returns the migrations that a database has had, none where it is new. */
+function doneMigrations(sqlite: Pick<Migrating, "prepare">): string[] {
+  const isNew = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = 'kysely_migration'").get() === undefined;
+  if (isNew) return [];
+  return (sqlite.prepare("SELECT name FROM kysely_migration").all() as { name: string }[]).map(({ name }) => name);
 }

@@ -7,8 +7,10 @@ import { reconcileJournal } from "../../money/reconcile-journal.ts";
 import { openDatabase } from "./database.ts";
 import type { ReconcileTask } from "./reconcile-apart.ts";
 
-if (!parentPort) throw new Error("the proof runs in a thread only");
-parentPort.postMessage(await prove((workerData as ReconcileTask).reconcile));
+const port = parentPort;
+if (!port) throw new Error("the proof runs in a thread only");
+// What it rejects with ends the thread, and reaches the one who started it.
+void prove((workerData as ReconcileTask).reconcile).then((proof) => port.postMessage(proof));
 
 async function prove(path: string): Promise<Reconciliation> {
   const { db, engine } = await openDatabase(path);

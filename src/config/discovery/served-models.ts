@@ -8,7 +8,7 @@
  * Any other upstream of a vendor keeps those of its vendor's models that it lists, once it has listed any of them.
  * Models that gateway.yaml itself assigns to an upstream stay, listed or not.
  */
-import { type Config, type ModelConfig, servable, targetAt, type UpstreamConfig } from "./config.ts";
+import { type Config, type ModelConfig, servable, targetAt, type UpstreamConfig } from "../config.ts";
 import type { ModelList } from "./model-list.ts";
 
 /** family is the family of a model of which only the name is known. */

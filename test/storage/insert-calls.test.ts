@@ -1,7 +1,5 @@
-/** Calls that are written many by one statement: each is written as it says, once, whatever is known of the others. */
+/** Calls that are written many in one transaction: each is written as it says, once, whatever is known of the others. */
 import { expect, test } from "vitest";
-import { createInsertCalls } from "../../src/storage/journal/insert-calls.ts";
-import { ledgerStatements } from "../../src/storage/money/ledger-statements.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import { endedCall, ledgersOfTests, type TestLedger } from "../support/money/ledger.ts";
@@ -59,19 +57,6 @@ test("each is written as it says, of whatever kind it is", async () => {
   expectCharged(t, costs(entries));
 });
 
-test("those that are alike are not written one by one", async () => {
-  const t = await open({ balance: ample });
-  const run = () => {
-    throw new Error("one by one");
-  };
-  const statements = { ...ledgerStatements(t.engine.books), insertRequest: { run, get: run, all: run } };
-  const { isFault, books } = t.engine;
-  const insertCalls = createInsertCalls({ books, statements, isFault });
-  const calls = all(t).slice(0, 96);
-  insertCalls(calls.map(({ call }) => ({ call, isKnown: false })));
-  expect(rows(t)).toEqual(calls.map(({ call }) => ({ ...call, waived: 0 })));
-});
-
 test("one that is known already, or comes twice, is charged once, and the others all the same", async () => {
   const t = await open({ balance: ample });
   apply(t, [ended(t, 40)]);
@@ -109,15 +94,6 @@ test("one that cannot even be bound fails all as well, whatever was written befo
   expect(() => apply(t, entries)).toThrow("parameter");
   expect(rows(t)).toEqual([]);
   expectCharged(t, 0);
-});
-
-test.each([0, 7, 15])("of sixteen at once the one at %i may be known, and the others are written", async (known) => {
-  const t = await open({ balance: ample });
-  apply(t, [ended(t, known)]);
-  const sixteen = all(t).slice(0, 16);
-  apply(t, sixteen);
-  expect(rows(t)).toEqual(sixteen.map(({ call }) => ({ ...call, waived: 0 })));
-  expectCharged(t, costs(sixteen));
 });
 
 test("a disk that is full fails all at once: none is tried alone", async () => {

@@ -7,7 +7,7 @@
  */
 import { setTimeout as passed } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Config, ModelConfig, UpstreamConfig } from "./config.ts";
+import type { Config, ModelConfig, UpstreamConfig } from "../config.ts";
 import { askForModels, type ListAnswer, type ModelList } from "./model-list.ts";
 import { discoveryScopeOf, servedModels } from "./served-models.ts";
 

@@ -1,0 +1,40 @@
+/** What is packed beside the programs: pages, catalogue, protos, WebAssembly, licences. */
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { contractFiles } from "../src/doors/site/contract.ts";
+import { borrowed } from "../src/package/package-files.ts";
+import { root } from "./bundle.ts";
+
+/** Assets are the files to be packed, by the paths under which the gateway reads them. */
+export type Assets = ReadonlyMap<string, Buffer>;
+
+/** Folders that are packed whole. `dashboard/dist` must have been built. */
+const folders = ["dashboard/dist", "proto", "licenses"];
+const files = ["package.json", "LICENSE", ...Object.values(contractFiles)];
+const catalogue = ["models", "vendors", "currencies"];
+
+const { resolve } = createRequire(import.meta.url);
+
+/** Reads all of them. Throws where a folder is missing or empty. */
+export function readAssets(): Assets {
+  const own = [...files, ...folders.flatMap(filesBelow)];
+  return new Map([
+    ...own.map((path) => [path, readFileSync(join(root, path))] as const),
+    ...catalogue.map((name) => [`catalog/${name}.json`, catalogueOf(name)] as const),
+    ...[...borrowed].map(([path, lender]) => [path, readFileSync(resolve(lender))] as const),
+  ]);
+}
+
+function filesBelow(folder: string): string[] {
+  const paths = readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
+  if (paths.length === 0) throw new Error(`${folder} is empty: build it first`);
+  return paths;
+}
+
+function catalogueOf(name: string): Buffer {
+  return Buffer.from(JSON.stringify(parse(readFileSync(join(root, `catalog/${name}.yaml`), "utf8"))));
+}

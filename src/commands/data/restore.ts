@@ -1,0 +1,52 @@
+/**
+ * `model-gateway restore FILE`: makes the database of the data folder of a back-up, proves its sums, and says what there is now. Exit
+ * code 1 where a sum does not hold: the data are restored then, as they were backed up.
+ */
+import { createWriteStream, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { settle } from "../../composition/settle.ts";
+import { loadConfig } from "../../config/config.ts";
+import { restore as restoreData } from "../../storage/restore.ts";
+import { databasePath } from "../command.ts";
+import { onDisk } from "../../runtime/write-trouble.ts";
+import { UsageError } from "../line/errors.ts";
+import { readOptions } from "../line/read-options.ts";
+import { printProof } from "./reconcile.ts";
+
+export async function restore(args: readonly string[]): Promise<void> {
+  const { values, positionals } = readOptions("restore", args);
+  const [file = ""] = positionals;
+  const database = databasePath(loadConfig(values.config));
+  const init = {
+    ...{ database, movesAside: values.force ?? false },
+    settle: (storage: Parameters<typeof settle>[0], livedAt: number) => settle(storage, { livedAt, onError: tell }),
+  };
+  const done = await onDisk(() =>
+    file === "-"
+      ? fromStandardInput((spooled) => restoreData({ ...init, file: spooled, name: "standard input" }))
+      : restoreData({ ...init, file: resolve(file) }),
+  );
+  if (done.movedTo !== undefined) console.error(`The database that was there is ${done.movedTo} now.`);
+  const when = new Date(done.createdAt).toISOString();
+  console.error(`Restored ${resolve(database)} as it was at ${when}, by model-gateway ${done.version}.`);
+  printProof(done.proof);
+}
+
+/** The whole of it is checked before any of it is used. */
+async function fromStandardInput<T>(use: (file: string) => Promise<T>): Promise<T> {
+  if (process.stdin.isTTY) throw new UsageError("restore - reads the file from standard input: send it there");
+  const folder = mkdtempSync(join(tmpdir(), "model-gateway-"));
+  try {
+    const file = join(folder, "backup");
+    await pipeline(process.stdin, createWriteStream(file, { mode: 0o600 }));
+    return await use(file);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function tell(error: unknown): void {
+  console.error(`model-gateway: ${error instanceof Error ? error.message : String(error)}`);
+}

@@ -1,0 +1,63 @@
+/**
+ * Gives memory back once nobody calls: V8 keeps what it took for the start, or for a busy hour, until it is asked for.
+ *
+ * It is a pause of a tenth of a second. So it comes only after seconds without work, and again only after work that took memory.
+ */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+export interface IdleOptions {
+  /** Reports whether no call is under way. */
+  readonly isIdle: () => boolean;
+  /** Collects all that is garbage. */
+  readonly collect?: () => void;
+  /** Returns the resident memory, in bytes. */
+  readonly residentBytes?: () => number;
+  /** How often it is looked, in milliseconds. */
+  readonly everyMs?: number;
+}
+
+/** How many looks in a row must find no work. */
+const quietLooks = 3;
+/** A share of time below which an event loop has no work. */
+const idleShare = 0.02;
+/** How much more memory than after the last collection makes another worth its pause. */
+const worthBytes = 32 * 2 ** 20;
+
+/** Looks until the returned function is called. */
+export function collectWhenIdle({
+  isIdle,
+  collect = collectAll,
+  residentBytes = () => process.memoryUsage.rss(),
+  everyMs = 1000,
+}: IdleOptions): () => void {
+  let seen = performance.eventLoopUtilization();
+  let quiet = 0;
+  let left = 0;
+  const timer = setInterval(() => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, seen);
+    seen = now;
+    quiet = isIdle() && utilization < idleShare ? quiet + 1 : 0;
+    if (quiet < quietLooks || residentBytes() < left + worthBytes) return;
+    collect();
+    left = residentBytes();
+    quiet = 0;
+  }, everyMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+interface Collection {
+  readonly type: "major";
+  readonly flavor: "last-resort";
+}
+
+let gc: ((collection: Collection) => void) | undefined;
+
+/** V8 shrinks what it keeps for young objects only in a collection of the last resort. */
+function collectAll(): void {
+  setFlagsFromString("--expose-gc");
+  gc ??= runInNewContext("gc") as typeof gc;
+  gc?.({ type: "major", flavor: "last-resort" });
+}

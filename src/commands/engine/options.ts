@@ -1,0 +1,46 @@
+/** The options of V8 that the gateway runs with. Some hold only from the start of the process: `restart.ts` sees to these. */
+import { totalmem } from "node:os";
+
+/** flags may be set while the process runs. */
+export const flags = [
+  // Bodies are stored outside V8's heap. Without this flag every 64 MB of them triggers a full collection, even if
+  // they are free again; with large requests, collections took more time than everything else.
+  "--external-memory-accounted-in-global-limit",
+  // If little garbage is created, as by streams at a model's pace, the heap's limit is a few megabytes above its
+  // content. The chunks of two seconds fill that, and a full collection every two to four seconds delayed streams by
+  // milliseconds. With these flags, marking starts when old objects take up this percentage of the room below the
+  // limit.
+  "--incremental-marking-soft-trigger=80",
+  "--incremental-marking-hard-trigger=95",
+] as const;
+
+/** Memory is how much the gateway may take to be fast. */
+export type Memory = "small" | "large";
+
+/**
+ * youngMegabytes is how much is filled before V8 looks through its young objects. What a thousand calls hold that wait for their
+ * upstreams outlives V8's own measure, a third of the large one: it was copied twice, grew old, and the whole heap was looked
+ * through for it.
+ */
+export const youngMegabytes: Readonly<Record<Memory, number>> = { small: 8, large: 96 };
+
+/** semiSpace is the option's name. */
+export const semiSpace = "--max-semi-space-size";
+
+export function youngOption(memory: Memory): string {
+  return `${semiSpace}=${youngMegabytes[memory]}`;
+}
+
+/** roomyBytes is the memory from which on the gateway takes the large measure by itself. */
+const roomyBytes = 4 * 2 ** 30;
+
+/** Returns what suits the memory of this machine, or of its container. */
+export function memoryHere(): Memory {
+  const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  return bytes >= roomyBytes ? "large" : "small";
+}
+
+/** Returns the options inside the executable. */
+export function executableOptions(): readonly string[] {
+  return ["--no-warnings", ...flags, youngOption("large")];
+}

@@ -1,0 +1,46 @@
+/** Reads the options and arguments of a command, as the table of commands has them. */
+import { parseArgs } from "node:util";
+import { helpHint, UsageError } from "./errors.ts";
+import type { CommandName, CommandSpec, commandTable } from "./table.ts";
+import { specs } from "./table.ts";
+
+type OptionsOf<C extends CommandName> = (typeof commandTable)[C]["options"];
+type ValueOf<O> = O extends { type: "boolean" } ? boolean : O extends { multiple: true } ? string[] : string;
+
+/** OptionValues are the options that were given, by their names. */
+export type OptionValues<C extends CommandName> = {
+  readonly [O in keyof OptionsOf<C>]?: ValueOf<OptionsOf<C>[O]> | undefined;
+};
+
+export interface ReadOptions<C extends CommandName> {
+  readonly values: OptionValues<C>;
+  /** As many as the command has arguments; those that may be left out are missing at the end. */
+  readonly positionals: readonly string[];
+}
+
+/** readOptions reads what follows a command's name. Throws a UsageError. */
+export function readOptions<C extends CommandName>(command: C, args: readonly string[]): ReadOptions<C> {
+  const spec = specs.get(command) as CommandSpec;
+  const { values, positionals } = parse(command, args, spec);
+  const named = spec.arguments ?? [];
+  const missing = named.find(({ isOptional }, i) => !isOptional && !positionals[i]);
+  if (missing) throw new UsageError(`${command} needs ${missing.name}. ${helpHint(command)}`);
+  // The value is not shown: it may be a pasted secret.
+  if (positionals.length > named.length)
+    throw new UsageError(`${command} has an argument too many. ${helpHint(command)}`);
+  const empty = Object.entries(spec.options).find(([name, { value }]) => value === "FILE" && values[name] === "");
+  if (empty) throw new UsageError(`--${empty[0]} needs the path of a file. ${helpHint(command)}`);
+  return { values: values as OptionValues<C>, positionals };
+}
+
+function parse(command: string, args: readonly string[], { options }: CommandSpec) {
+  const given = Object.fromEntries(
+    Object.entries(options).map(([name, { type, multiple = false }]) => [name, { type, multiple }]),
+  );
+  try {
+    return parseArgs({ args: [...args], options: given, allowPositionals: true });
+  } catch (error) {
+    const [what] = (error as Error).message.split(/\. |\n/, 1);
+    throw new UsageError(`${command}: ${what?.replace(/\.$/, "")}. ${helpHint(command)}`);
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * The table of commands: their arguments and options, said once. Parsing (`read-options.ts`), help (`help.ts`) and the completion of
+ * shells (`completion.ts`) follow from it. It imports nothing, so that help costs no start of anything else.
+ */
+
+/** What a shell offers for a value: files, folders, or one of these words. Nothing where it is unset. */
+export type Completes = "file" | "folder" | readonly string[];
+
+export interface OptionSpec {
+  readonly type: "string" | "boolean";
+  readonly multiple?: true;
+  /** The word for its value in help. */
+  readonly value?: string;
+  readonly summary: string;
+  readonly completes?: Completes;
+}
+
+export interface ArgumentSpec {
+  /** The word for it in help and in messages. */
+  readonly name: string;
+  readonly isOptional?: true;
+  readonly completes?: Completes;
+}
+
+export interface CommandSpec {
+  /** One line that fits beside the name. */
+  readonly summary: string;
+  /** More lines for its own help. */
+  readonly details?: string;
+  readonly arguments?: readonly ArgumentSpec[];
+  readonly options: Readonly<Record<string, OptionSpec>>;
+}
+
+const config = {
+  config: { type: "string", value: "FILE", summary: "the configuration file", completes: "file" },
+} as const;
+const account = { type: "string", value: "ACCOUNT", summary: "the account's id or name" } as const;
+const amount = { type: "string", value: "AMOUNT", summary: "in units, as 12.50; needed" } as const;
+const expires = { type: "string", value: "TIME", summary: "when it expires, as 2030-01-31T12:00:00Z" } as const;
+const note = { type: "string", value: "TEXT", summary: "a note, at most 500 characters" } as const;
+const accountArgument = [{ name: "ACCOUNT" }] as const;
+const keyArgument = [{ name: "KEY_ID" }] as const;
+const addressArgument = [{ name: "ADDRESS" }] as const;
+const movement = {
+  ...config,
+  account: { ...account, summary: "the account's id or name; needed" },
+  amount,
+  note,
+  "idempotency-key": { type: "string", value: "KEY", summary: "repeating it within a day records nothing again" },
+} as const;
+
+export const shells = ["bash", "zsh", "fish", "powershell"] as const;
+/** The topics of help beside commands. */
+export const topics = ["configuration", "exit-codes"] as const;
+
+/** What stands before the commands that share a first word. */
+export const groups: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    accounts: "create, list, suspend and reinstate accounts",
+    keys: "create, list, disable, enable and revoke API keys",
+    users: "list and invite users of the dashboard; passwords, operators",
+    codes: "create, list and revoke redeem codes",
+  }),
+);
+
+export const commandTable = {
+  serve: {
+    summary: "run the gateway until Ctrl-C; the default",
+    details: `Serves until SIGTERM, SIGINT or SIGHUP: then it accepts no more connections, and lets calls finish for
+drain_seconds. A second signal ends it at once.`,
+    options: config,
+  },
+  demo: { summary: "the same, with an account, keys and a first call to play with", options: config },
+  "accounts create": {
+    summary: "create an account; prints its id",
+    options: {
+      ...config,
+      name: { type: "string", value: "NAME", summary: "its name; needed" },
+      postpaid: { type: "boolean", summary: "it pays afterwards" },
+      grant: { type: "string", value: "AMOUNT", summary: "with initial credit" },
+    },
+  },
+  "accounts list": { summary: "list accounts with tier and balance", options: config },
+  "accounts suspend": {
+    summary: "refuse its calls, and sign its users out",
+    arguments: accountArgument,
+    options: config,
+  },
+  "accounts reinstate": { summary: "undo that", arguments: accountArgument, options: config },
+  "keys create": {
+    summary: "create an API key; prints its secret, only once",
+    options: {
+      ...config,
+      account: { ...account, summary: "the account's id or name; needed" },
+      name: { type: "string", value: "NAME", summary: "its name; needed" },
+      "credit-limit": { type: "string", value: "AMOUNT", summary: "the most that it may spend in its life" },
+      model: {
+        type: "string",
+        multiple: true,
+        value: "MODEL",
+        summary: "a model, or family:NAME, that it may use; repeatable, default all",
+      },
+      expires,
+    },
+  },
+  "keys list": { summary: "list keys, including revoked ones", options: { ...config, account } },
+  "keys disable": { summary: "disable a key, until it is enabled", arguments: keyArgument, options: config },
+  "keys enable": { summary: "enable it again", arguments: keyArgument, options: config },
+  "keys revoke": { summary: "revoke a key for good", arguments: keyArgument, options: config },
+  "users list": { summary: "list the users of the dashboard", options: config },
+  "users invite": {
+    summary: "create a link to register; prints it, only once",
+    options: {
+      ...config,
+      account: { ...account, summary: "register for this account; default: one of their own" },
+      email: { type: "string", value: "ADDRESS", summary: "for this address only" },
+    },
+  },
+  "users reset-password": {
+    summary: "create a link to set a new password; prints it, only once",
+    arguments: addressArgument,
+    options: config,
+  },
+  "users no-second-factor": {
+    summary: "remove a user's lost second factor",
+    arguments: addressArgument,
+    options: config,
+  },
+  "users operator": { summary: "let a user operate the gateway", arguments: addressArgument, options: config },
+  "users no-operator": { summary: "undo that", arguments: addressArgument, options: config },
+  "users set-up": {
+    summary: "create a new link for the first user",
+    details: "It replaces the one that `serve` has printed.",
+    options: config,
+  },
+  recharge: { summary: "record a payment; counts towards the tier", options: movement },
+  refund: { summary: "record a refund of what was recharged and is left", options: movement },
+  grant: { summary: "grant credit; does not count towards the tier", options: movement },
+  "codes create": {
+    summary: "create redeem codes; prints them, only once",
+    options: {
+      ...config,
+      amount,
+      count: { type: "string", value: "N", summary: "how many, at most 1000; default 1" },
+      expires,
+      note,
+    },
+  },
+  "codes list": {
+    summary: "list codes, including claimed ones",
+    options: { ...config, batch: { type: "string", value: "BATCH_ID", summary: "those of one batch" } },
+  },
+  "codes revoke": {
+    summary: "revoke the unclaimed codes of a batch",
+    arguments: [{ name: "BATCH_ID" }],
+    options: config,
+  },
+  reconcile: {
+    summary: "prove all sums of money; exit code 1 where one is wrong",
+    details: "Also reports charges that are in the journal only, and lines of it that cannot be read.",
+    options: config,
+  },
+  backup: {
+    summary: "write one consistent file of all data, also while serving",
+    details: `FILE is a database of SQLite with everything in it, the journal too; \`-\` is standard output. It is written beside
+FILE and renamed when it is whole, for its owner only. The configuration file is not in it.`,
+    arguments: [{ name: "FILE", completes: "file" }],
+    options: { ...config, force: { type: "boolean", summary: "replace FILE where it exists" } },
+  },
+  restore: {
+    summary: "make a data folder of such a file",
+    details: `FILE is what \`backup\` wrote; \`-\` is standard input. A file that is damaged, or of a newer version, is refused, and so
+is a folder that has a database. Afterwards all sums are proved; exit code 1 where one is wrong.`,
+    arguments: [{ name: "FILE", completes: "file" }],
+    options: {
+      ...config,
+      force: { type: "boolean", summary: "move the database that is there aside, and keep it" },
+    },
+  },
+  health: {
+    summary: "ask whether the gateway at HOST and PORT is ready",
+    details: `Prints one line. Exit code 0 where it is ready, 1 where it is not. Reads no configuration: HOST and PORT of the
+environment are those of \`serve\`, 127.0.0.1 and 8080 unless they are set.`,
+    options: {
+      url: { type: "string", value: "URL", summary: "another address, as https://gateway.example.com" },
+      timeout: { type: "string", value: "SECONDS", summary: "how long to wait for the answer; default 5" },
+    },
+  },
+  completion: {
+    summary: "print the completion script of a shell",
+    details: `bash:        source <(model-gateway completion bash)
+zsh:         source <(model-gateway completion zsh)
+fish:        model-gateway completion fish | source
+PowerShell:  model-gateway completion powershell | Out-String | Invoke-Expression
+
+The start file of the shell is the place for that line.`,
+    arguments: [{ name: "SHELL", completes: shells }],
+    options: {},
+  },
+  help: {
+    summary: "explain a command, or a topic: configuration, exit-codes",
+    arguments: [{ name: "COMMAND", isOptional: true }],
+    options: {},
+  },
+  version: { summary: "print the version", options: {} },
+} as const satisfies Readonly<Record<string, CommandSpec>>;
+
+/** CommandName is the whole name of a command, as `keys create`. */
+export type CommandName = keyof typeof commandTable;
+
+/** specs is the table with its literal types forgotten, for those that walk over it. */
+export const specs: ReadonlyMap<string, CommandSpec> = new Map(Object.entries(commandTable));
+
+/** Returns the second words of a group, in the order of the table; none for what is no group. */
+export function actionsOf(group: string): string[] {
+  return [...specs.keys()].flatMap((name) => (name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : []));
+}
+
+/** Returns the first words of all commands, each with its summary, in the order of the table. */
+export function firstWords(): ReadonlyMap<string, string> {
+  const words = new Map<string, string>();
+  for (const [name, { summary }] of specs) {
+    const [first = ""] = name.split(" ");
+    words.set(first, groups.get(first) ?? summary);
+  }
+  return words;
+}

@@ -1,0 +1,11 @@
+/** The environment of this process: the only file that reads it. */
+import type { Environment } from "./document.ts";
+
+export function processEnvironment(): Environment {
+  return process.env;
+}
+
+/** listeningAddress returns HOST and PORT; undefined where they are unset or empty. */
+export function listeningAddress(environment: Environment = process.env) {
+  return { host: environment.HOST || undefined, port: environment.PORT || undefined };
+}

@@ -1,0 +1,66 @@
+/**
+ * Back-up and restore of all data: the database, and the journal beside it, in one file. Neither needs the gateway to stand still for a
+ * back-up, nor trusts a file before a restore.
+ */
+import { existsSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { StorageError } from "../runtime/write-trouble.ts";
+import { publish } from "./durable-files.ts";
+import { readBackup } from "./engines/sqlite/backup/read-backup.ts";
+import { writeBackup } from "./engines/sqlite/backup/write-backup.ts";
+
+export interface BackupInit {
+  /** The path of the database, which must exist. */
+  readonly database: string;
+  readonly file: string;
+  /** Replaces the file where it exists; else that is refused. */
+  readonly replaces: boolean;
+  /** The version of the gateway, for whoever restores it. */
+  readonly version: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Backup is what a back-up says of itself. */
+export interface Backup {
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  /** The version of the gateway that wrote it. */
+  readonly version: string;
+  /** How many lines of the journal it has: charges that were not in the tables yet. */
+  readonly journalLines: number;
+  /** The size of its file. */
+  readonly bytes: number;
+}
+
+/**
+ * Writes a back-up while any number of processes work on the database. It has every charge that was told to a caller before, once. The
+ * file appears under its name when it is whole and checked. Throws a StorageError, with nothing left, where that is not possible.
+ */
+export async function backUp({ database, file, replaces, version, now }: BackupInit): Promise<Backup> {
+  const partial = `${file}.partial-${process.pid}`;
+  refuseFile(file, replaces);
+  try {
+    await writeBackup(database, partial, { createdAt: now, version });
+    const written = await describeBackup(partial);
+    publish(partial, file, replaces);
+    return written;
+  } finally {
+    for (const path of [partial, `${partial}-journal`, `${partial}-wal`, `${partial}-shm`])
+      rmSync(path, { force: true });
+  }
+}
+
+function refuseFile(file: string, replaces: boolean): void {
+  const there = statSync(file, { throwIfNoEntry: false });
+  if (there && !there.isFile()) throw new StorageError(`${file} is no file. Name a file for the back-up`);
+  if (there && !replaces) throw new StorageError(`${file} exists. Name another file, or replace it by --force`);
+  if (!existsSync(dirname(file)))
+    throw new StorageError(`there is no folder ${dirname(file)}. Make it, or name another`);
+}
+
+/** Checks a back-up, every byte of it, and returns what it is. Throws a StorageError where it is damaged or too new. */
+export async function describeBackup(file: string): Promise<Backup> {
+  const { created_at: createdAt, version, journal_lines: journalLines } = await readBackup(file);
+  return { createdAt, version, journalLines, bytes: statSync(file).size };
+}

@@ -1,0 +1,62 @@
+/** Reads what a back-up says of itself, and makes a database of one. */
+import { constants, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { StorageError } from "../../../../runtime/write-trouble.ts";
+import { journalFolder } from "../../../journal/segments.ts";
+import { connect, type RawConnection } from "../database.ts";
+import { unknownMigrations } from "../migrate.ts";
+import { type BackupHeader, dropTables, faultOfBytes, type HeadFault } from "./format.ts";
+import type { JournalLine } from "./snapshot.ts";
+
+const faults: Readonly<Record<HeadFault, string>> = {
+  foreign: "is no back-up: it is no database of SQLite",
+  "no back-up":
+    "is no back-up: `model-gateway backup` writes one. The file of a database is restored by copying it, with its journal",
+  newer: "was written by a newer model-gateway; use that version",
+  cut: "is cut: its end is missing. Use another copy of it",
+  damaged: "is damaged: it has changed since it was written. Use another copy of it",
+};
+
+/** Returns the header of a back-up that is whole. `name` stands for it in messages. Throws a StorageError where it is not, or a newer version wrote it. */
+export async function readBackup(file: string, name = file): Promise<BackupHeader> {
+  const fault = faultOfBytes(file);
+  if (fault !== undefined) throw new StorageError(`${name} ${faults[fault]}`);
+  const backup = connect(file, { readonly: true });
+  try {
+    const header = backup
+      .prepare("SELECT created_at, version, journal_lines, user_version FROM backup_header")
+      .get() as BackupHeader;
+    const unknown = await unknownMigrations(backup);
+    if (unknown.length > 0)
+      throw new StorageError(
+        `${name} was written by model-gateway ${header.version}, which is newer; use that version`,
+      );
+    return header;
+  } finally {
+    backup.close();
+  }
+}
+
+/** Makes the file of a database of a back-up that `readBackup` has read, with its journal beside it. Neither may exist. */
+export function unpackBackup(file: string, database: string, { user_version }: BackupHeader): void {
+  copyFileSync(file, database, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  const copy = connect(database);
+  try {
+    writeJournal(copy, journalFolder(database));
+    copy.transaction(() => copy.exec(dropTables))();
+    copy.pragma("application_id = 0");
+    copy.pragma(`user_version = ${Number(user_version)}`);
+  } finally {
+    copy.close();
+  }
+}
+
+function writeJournal(copy: RawConnection, folder: string): void {
+  const lines = copy.prepare("SELECT file, line, text FROM backup_journal ORDER BY file, line").all() as JournalLine[];
+  if (lines.length > 0) mkdirSync(folder, { mode: 0o700 });
+  for (const [name, own] of Map.groupBy(lines, ({ file }) => file)) {
+    if (name !== basename(name))
+      throw new StorageError(`the back-up has a file of the journal outside of its folder: ${name}`);
+    writeFileSync(join(folder, name), own.map(({ text }) => `\n${text}`).join(""), { mode: 0o600, flag: "wx" });
+  }
+}

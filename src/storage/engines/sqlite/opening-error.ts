@@ -1,0 +1,30 @@
+/** What an error of opening or reading a database is to its operator: one line that says what to do. */
+import { accessSync, constants, statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { codeOf, diskRemedy, StorageError } from "../../../runtime/write-trouble.ts";
+
+/** Less than this is not enough for the files that SQLite keeps beside a database. */
+const leastBytes = 64 * 1024;
+
+export function openingError(path: string, error: unknown): StorageError {
+  if (error instanceof StorageError) return error;
+  const cause = causeOf(path, error);
+  const remedy = codeOf(cause) === "ENOENT" ? noFolder : diskRemedy(cause);
+  const why = remedy === undefined ? (error as Error).message : `${remedy} (DATA_DIR)`;
+  return new StorageError(`the database ${path} cannot be opened: ${why}`, { cause: error });
+}
+
+const noFolder = "its folder cannot be made. Choose another place";
+
+/** Returns the system's error behind one of SQLite's own, which has one code for a file that it cannot make, for whatever reason. */
+function causeOf(path: string, error: unknown): unknown {
+  if (!/^SQLITE_(?:IOERR|CANTOPEN)/.test(codeOf(error))) return error;
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path));
+    if (bavail * bsize < leastBytes) return { code: "ENOSPC" };
+    accessSync(dirname(path), constants.W_OK);
+    return error;
+  } catch (cause) {
+    return cause;
+  }
+}

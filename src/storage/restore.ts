@@ -1,0 +1,137 @@
+/**
+ * Restores a back-up into a data folder. All is made and proved beside the place of the database, under another name; only the last
+ * steps give it its name. So a restore that fails, at whatever point, leaves the folder as it was.
+ */
+import { existsSync, lstatSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { codeOf, StorageError } from "../runtime/write-trouble.ts";
+import { publish, syncFile, syncFolder } from "./durable-files.ts";
+import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
+import { isUnused } from "./engines/sqlite/database.ts";
+import { makeFolders } from "./engines/sqlite/new-file.ts";
+import type { Reconciliation } from "./money/reconcile.ts";
+import { openStorage, type Storage } from "./storage.ts";
+
+export interface RestoreInit {
+  /** The back-up, which must not change meanwhile. */
+  readonly file: string;
+  /** Stands for the file in messages. */
+  readonly name?: string;
+  /** The path of the database that is to be made. */
+  readonly database: string;
+  /** Moves the database that is there aside; else that is refused. */
+  readonly movesAside: boolean;
+  /** Posts the journal that came with the back-up, and ends what its processes held. `createdAt` is the back-up's moment. */
+  readonly settle: (storage: Storage, createdAt: number) => Promise<void>;
+}
+
+export interface Restored {
+  readonly createdAt: number;
+  readonly version: string;
+  readonly proof: Reconciliation;
+  /** Where the database went that was there before; undefined for none. */
+  readonly movedTo: string | undefined;
+}
+
+/** What SQLite and the journal keep beside a database. */
+const beside = ["-wal", "-shm", "-journal", ".notes"] as const;
+
+/** Throws a StorageError, and changes nothing, where the file or the folder is not fit for it. */
+export async function restore({ file, name, database, movesAside, settle }: RestoreInit): Promise<Restored> {
+  const header = await readBackup(file, name);
+  const place = placeOf(database);
+  refusePlace(place, movesAside);
+  const folders = makeFolders(dirname(place));
+  const staging = `${place}.restoring-${process.pid}`;
+  let isDone = false;
+  try {
+    unpackBackup(file, staging, header);
+    const proof = await proveIn(staging, (storage) => settle(storage, header.created_at));
+    // Somebody may have come meanwhile.
+    refusePlace(place, movesAside);
+    const movedTo = moveAside(place);
+    put(staging, place, movedTo);
+    isDone = true;
+    return { createdAt: header.created_at, version: header.version, proof, movedTo };
+  } finally {
+    for (const end of ["", ...beside, ".lock"]) rmSync(staging + end, { force: true, recursive: true });
+    if (!isDone) folders.remove();
+  }
+}
+
+/** Returns the file that a database's path stands for: where it is a link, what it leads to. */
+function placeOf(database: string): string {
+  const isLink = lstatSync(database, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  return isLink && existsSync(database) ? realpathSync(database) : resolve(database);
+}
+
+/** Returns the files and folders of a database that are there. An empty folder of a journal is nothing. */
+function partsAt(place: string): string[] {
+  return [place, ...beside.map((end) => place + end)].filter((path) => {
+    const there = lstatSync(path, { throwIfNoEntry: false });
+    return there !== undefined && !(there.isDirectory() && readdirSync(path).length === 0);
+  });
+}
+
+function refusePlace(place: string, movesAside: boolean): void {
+  const [first] = partsAt(place);
+  if (first === undefined) return;
+  if (!movesAside)
+    throw new StorageError(
+      `there is ${first} already. Restore into an empty folder (DATA_DIR), or move the database there aside by --force`,
+    );
+  if (existsSync(place) && !isUnusedAt(place))
+    throw new StorageError(`a gateway, or another command, works on ${place}. Stop it first`);
+}
+
+/** A file that is no database has nobody who works on it. */
+function isUnusedAt(place: string): boolean {
+  try {
+    return isUnused(place);
+  } catch (error) {
+    if (/^SQLITE_(?:NOTADB|CORRUPT)/.test(codeOf(error))) return true;
+    throw error;
+  }
+}
+
+/** Makes a database of the unpacked back-up: brings its tables up to date, settles it, and proves its sums. */
+async function proveIn(staging: string, settle: (storage: Storage) => Promise<void>): Promise<Reconciliation> {
+  const storage = await openStorage(staging, "power");
+  try {
+    await settle(storage);
+    return await storage.reconcile();
+  } finally {
+    await storage.close();
+  }
+}
+
+/** Moves what is there of a database aside, all of it, and returns the new path of the database; undefined where nothing is there. */
+function moveAside(place: string): string | undefined {
+  const parts = partsAt(place);
+  if (parts.length === 0) return undefined;
+  const stamp = new Date()
+    .toISOString()
+    .replaceAll(":", "-")
+    .replace(/\.\d+Z$/, "Z");
+  const to = `${place}.replaced-${stamp}`;
+  if (existsSync(to)) throw new StorageError(`there is ${to} already. Try again`);
+  for (const part of parts) renameSync(part, to + part.slice(place.length));
+  return to;
+}
+
+/** Gives the finished database its name. Where that fails, what was moved aside comes back. */
+function put(staging: string, place: string, movedTo: string | undefined): void {
+  try {
+    // An empty folder may be left by a gateway that has stopped.
+    rmSync(`${place}.notes`, { force: true, recursive: true });
+    if (existsSync(`${staging}.notes`)) renameSync(`${staging}.notes`, `${place}.notes`);
+    syncFile(staging);
+    publish(staging, place, false);
+    syncFolder(dirname(place));
+  } catch (error) {
+    rmSync(`${place}.notes`, { force: true, recursive: true });
+    if (movedTo !== undefined)
+      for (const part of partsAt(movedTo)) renameSync(part, place + part.slice(movedTo.length));
+    throw error;
+  }
+}

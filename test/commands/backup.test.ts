@@ -1,0 +1,207 @@
+/**
+ * `model-gateway backup` and `restore`, as an operator runs them: beside a gateway that serves, after one that was killed, and with
+ * mistakes.
+ */
+import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
+import { type ClientCall, startLoad } from "../crash/load.ts";
+import { setStage } from "../crash/stage.ts";
+import { costOfCall } from "../crash/upstream.ts";
+import {
+  bin,
+  type Commands,
+  modelGateway,
+  run,
+  startCommands,
+  startServer,
+  systemNode,
+  temporaryFolder,
+} from "../support/command.ts";
+import { contentsOf } from "../support/contents.ts";
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let commands: Commands;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  commands = startCommands();
+});
+
+afterAll(async () => {
+  await commands.close();
+  await folder.remove();
+});
+
+const holds = expect.stringMatching(/^The sums hold: \d+ accounts, \d+ keys, \d+ ledger entries, \d+ calls\.\n$/);
+
+interface Charge {
+  readonly id: string;
+  readonly input: number;
+  readonly cost: number;
+  readonly outcome: Outcome;
+}
+
+describe("while a gateway serves", () => {
+  /** Restores a file into a folder of its own by the command, and returns the calls that are charged there, by their ids. */
+  async function chargesIn(file: string): Promise<ReadonlyMap<string, Charge>> {
+    const DATA_DIR = `${file}-restored`;
+    const done = await commands.run(["restore", file], { DATA_DIR });
+    expect(done).toMatchObject({ code: 0, stdout: holds, stderr: expect.stringMatching(/^Restored .*\n$/) });
+    // Nothing is left for a gateway to settle, and no sum is wrong: a proof of its own says so again.
+    expect(await commands.run(["reconcile"], { DATA_DIR })).toMatchObject({ code: 0, stdout: done.stdout });
+    const sqlite = new Sqlite(join(DATA_DIR, "gateway.db"), { readonly: true });
+    const rows = sqlite.prepare("SELECT id, input, cost, outcome FROM requests").all() as Charge[];
+    expect(sqlite.prepare("SELECT count(*) FROM holds").pluck().get()).toBe(0);
+    expect(sqlite.prepare("SELECT sum(held) FROM accounts").pluck().get()).toBe(0);
+    sqlite.close();
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  test("every call that was answered before the back-up began is charged in it, once, and no sum is wrong", async () => {
+    const stage = await setStage();
+    const clients = 24;
+    const backups: { readonly file: string; readonly before: readonly ClientCall[] }[] = [];
+    let number = 1000;
+    try {
+      const { gateway, rootUrl } = await stage.start();
+      const load = startLoad({ rootUrl, apiKeys: stage.apiKeys, clients, nextNumber: () => number++ });
+      const back = async (name: string) => {
+        const before = load.calls.filter(({ end }) => end === "whole");
+        const file = join(folder.path, name);
+        const done = await commands.run(["backup", file, "--config", stage.config], {
+          DATA_DIR: dirname(stage.config),
+        });
+        expect(done).toMatchObject({ code: 0, stdout: "", stderr: expect.stringMatching(/^Backed up .*\n$/) });
+        backups.push({ file, before });
+      };
+      await load.answers(clients);
+      for (const name of ["first", "second", "third"]) {
+        await back(name);
+        await load.answers(load.calls.length + clients);
+      }
+      await gateway.stop("SIGKILL");
+      await load.ended;
+      // Of what a gateway left behind, with nobody to post it.
+      await back("killed");
+      for (const { file, before } of backups) {
+        const charges = await chargesIn(file);
+        const missing = before.filter(({ id = "" }) => charges.get(id)?.outcome !== Outcome.ANSWERED);
+        expect(missing).toEqual([]);
+        expect(before.length).toBeGreaterThanOrEqual(clients);
+        for (const { number: asked, id = "" } of before) {
+          expect(charges.get(id)).toMatchObject({ input: asked, cost: costOfCall(asked) });
+        }
+        // Nothing is charged that no client asked for.
+        const asked = new Set(load.calls.map(({ id }) => id));
+        const others = [...charges].filter(([id, { cost }]) => cost > 0 && !asked.has(id));
+        expect(others.length).toBeLessThanOrEqual(clients);
+      }
+    } finally {
+      await stage.close();
+    }
+  }, 120_000);
+
+  test("nothing is restored over its data, and it goes on", async () => {
+    const env = { DATA_DIR: join(folder.path, "served") };
+    await commands.run(["accounts", "create", "--name", "a"], env);
+    const file = join(folder.path, "of-served");
+    expect(await commands.run(["backup", file], env)).toMatchObject({ code: 0 });
+    const { server, rootUrl } = await startServer([], env);
+    try {
+      const refused = await commands.run(["restore", file, "--force"], env);
+      expect(refused).toMatchObject({
+        ...{ code: 1, stdout: "" },
+        stderr: `model-gateway: a gateway, or another command, works on ${env.DATA_DIR}/gateway.db. Stop it first\n`,
+      });
+      expect((await fetch(`${rootUrl}/readyz`)).status).toBe(200);
+      expect((await server.stop()).code).toBe(0);
+    } finally {
+      await server.stop();
+    }
+    const done = await commands.run(["restore", file, "--force"], env);
+    expect(done).toMatchObject({ code: 0, stdout: holds });
+    const [, moved = ""] = /^The database that was there is (\S+) now\.\n/.exec(done.stderr) ?? [];
+    expect(statSync(moved).isFile()).toBe(true);
+  });
+});
+
+test("by standard output and input, from one machine to another", async () => {
+  const env = { DATA_DIR: join(folder.path, "piped") };
+  await commands.run(["accounts", "create", "--name", "piped"], env);
+  const to = { DATA_DIR: join(folder.path, "piped-to") };
+  const command = `"$0" "$1" backup - | DATA_DIR="$2" "$0" "$1" restore -`;
+  const done = await run("sh", ["-c", command, systemNode, bin, to.DATA_DIR], env);
+  expect(done).toMatchObject({ code: 0, stdout: "The sums hold: 1 accounts, 0 keys, 0 ledger entries, 0 calls.\n" });
+  expect(done.stderr).toMatch(/^Backed up .*\nRestored .*\n$/);
+  expect((await commands.run(["accounts", "list"], to)).stdout).toMatch(/ piped\n$/);
+  const broken = await run("sh", ["-c", `echo text | "$0" "$1" restore -`, systemNode, bin], {
+    DATA_DIR: `${to.DATA_DIR}2`,
+  });
+  expect(broken).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining("standard input is no back-up"),
+  });
+});
+
+describe("a mistake changes nothing, and says in one line what to do:", () => {
+  const whole = () => join(folder.path, "mistakes/whole");
+  const here = () => ({ DATA_DIR: join(folder.path, "mistakes/data") });
+  const nowhere = () => ({ DATA_DIR: join(folder.path, "mistakes/nowhere") });
+
+  beforeAll(async () => {
+    await commands.run(["accounts", "create", "--name", "a"], here());
+    await commands.run(["backup", whole()], here());
+    const bytes = readFileSync(whole());
+    writeFileSync(join(folder.path, "mistakes/cut"), bytes.subarray(0, bytes.length - 5000));
+    bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] as number) ^ 1;
+    writeFileSync(join(folder.path, "mistakes/damaged"), bytes);
+    mkdirSync(join(folder.path, "mistakes/folder"));
+  });
+
+  const at = (name: string) => join(folder.path, "mistakes", name);
+  type Mistake = readonly [args: () => string[], env: () => { DATA_DIR: string }, code: 1 | 2, words: string];
+  const mistakes: Readonly<Record<string, Mistake>> = {
+    "no file to write": [() => ["backup"], here, 2, "backup needs FILE. `model-gateway help backup` shows"],
+    "no database to back up": [() => ["backup", at("new")], nowhere, 2, "there is no database"],
+    "a file that exists": [() => ["backup", whole()], here, 1, "exists. Name another file, or replace it by --force"],
+    "a folder in the place of a file": [() => ["backup", at("folder")], here, 1, "is no file"],
+    "a folder that is missing": [() => ["backup", at("none/new")], here, 1, "there is no folder"],
+    "an unknown option": [() => ["backup", at("new"), "--forse"], here, 2, "Unknown option '--forse'"],
+    "no file to restore": [() => ["restore"], nowhere, 2, "restore needs FILE"],
+    "a file that is missing": [() => ["restore", at("none")], nowhere, 1, "there is no such file"],
+    "a folder to restore": [() => ["restore", at("folder")], nowhere, 1, "it is a folder. Name a file"],
+    "a file that is cut": [() => ["restore", at("cut")], nowhere, 1, "is cut: its end is missing"],
+    "a file that is damaged": [() => ["restore", at("damaged")], nowhere, 1, "is damaged: it has changed"],
+    "a database in the place of a back-up": [
+      () => ["restore", join(here().DATA_DIR, "gateway.db")],
+      ...([nowhere, 1, "is no back-up: `model-gateway backup` writes one"] as const),
+    ],
+    "a folder that has a database": [() => ["restore", whole()], here, 1, "already. Restore into an empty folder"],
+    "a data folder below a file": [() => ["restore", whole()], () => ({ DATA_DIR: at("cut/data") }), 1, "below a file"],
+  };
+
+  for (const [name, [args, env, code, words]] of Object.entries(mistakes)) {
+    test(name, async () => {
+      const before = contentsOf(at("."));
+      const done = await commands.run(args(), env());
+      expect(done.stderr).toContain(words);
+      expect(done.stderr).toMatch(/^model-gateway: .*\n$/);
+      expect(done).toMatchObject({ code, stdout: "" });
+      expect(contentsOf(at("."))).toEqual(before);
+    });
+  }
+
+  test("data that do not add up are restored as they were, and reported", async () => {
+    const env = { DATA_DIR: at("wrong") };
+    cpSync(here().DATA_DIR, env.DATA_DIR, { recursive: true });
+    new Sqlite(join(env.DATA_DIR, "gateway.db")).exec("UPDATE accounts SET balance = balance + 1").close();
+    await commands.run(["backup", at("of-wrong")], env);
+    const done = await modelGateway(["restore", at("of-wrong")], { DATA_DIR: at("wrong-again") });
+    expect(done).toMatchObject({ code: 1, stdout: expect.stringMatching(/^balance of acc_\w+: 0\.000001 is written/) });
+    expect(done.stderr).toContain("Restored");
+  });
+});
