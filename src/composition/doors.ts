@@ -1,6 +1,7 @@
-/** Puts the doors before the way of calls: REST, RPC, probes, the dashboard. */
+/** Puts the doors before the way of calls: REST, RPC, probes, the dashboard, the documentation. */
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import type { Gateway } from "../call/call.ts";
+import type { Config } from "../config/config.ts";
 import { createInflate } from "../doors/body/inflate.ts";
 import { createDispatch, type Dispatch } from "../doors/dispatch.ts";
 import { createCors } from "../doors/rest/cors.ts";
@@ -10,11 +11,14 @@ import { healthService, type Readiness } from "../doors/rpc/health.ts";
 import { reflectionServices } from "../doors/rpc/reflection.ts";
 import { createRpcDoor } from "../doors/rpc/rpc.ts";
 import { createAddresses } from "../doors/site/addresses.ts";
-import { createAssets } from "../doors/site/assets.ts";
+import type { Site } from "../doors/site/assets.ts";
+import { contractFiles, createContract } from "../doors/site/contract.ts";
+import { createDashboard } from "../doors/site/dashboard.ts";
+import { createDocs } from "../doors/site/docs.ts";
 import { createResponsesSockets } from "../doors/socket/responses-sockets.ts";
 import { createGuesses } from "../limits/guesses.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
-import { packageFilesBelow } from "../package/package-files.ts";
+import { type PackageFile, packageBytes, packageFilesBelow } from "../package/package-files.ts";
 import { createAdmit } from "../pipeline/admit/admit.ts";
 import { createAuthenticate } from "../pipeline/admit/authenticate.ts";
 import { createAuthenticateSession } from "../pipeline/admit/authenticate-session.ts";
@@ -78,7 +82,7 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
       createGrpcDoor: accelerators.createGrpcDoor,
     }),
     ...{ readiness, addresses, newRequestId, log },
-    assets: createAssets(packageFilesBelow("dashboard/dist")),
+    sites: createSites(config),
     cors: createCors(config.corsOrigins),
   });
   const inputs = descriptors.flatMap(({ methods }) => methods.map(({ input }) => input));
@@ -90,6 +94,15 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
       await runInSlices(compileRules(inputs, accelerators.quickCheck));
     },
   };
+}
+
+function createSites({ docs }: Config): Site[] {
+  const always = [createDashboard(packageFilesBelow("dashboard/dist")), createContract(loadContract)];
+  return docs ? [...always, createDocs(() => packageFilesBelow("site/dist"))] : always;
+}
+
+function loadContract(): PackageFile[] {
+  return Object.entries(contractFiles).map(([path, file]) => ({ path, body: packageBytes(file) }));
 }
 
 /** Builds what every door asks: admission by the headers, and the handling of an admitted call. */

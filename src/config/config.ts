@@ -118,6 +118,7 @@ function doorConfig(written: FileConfig) {
       maxBytes: written.responses_socket?.max_bytes ?? 256 * 1024 ** 2,
       maxBytesPerAccount: written.responses_socket?.max_bytes_per_account ?? 64 * 1024 ** 2,
     },
+    docs: written.docs ?? true,
     publicUrls: written.public_urls ?? {},
     ...{ trustedProxies: written.trusted_proxies ?? [], corsOrigins: written.cors_origins ?? [] },
     operatorKey: written.operator_key,

@@ -1,5 +1,5 @@
 /**
- * Dispatches requests: to a REST route, an RPC, a probe, the addresses, the dashboard, or a refusal.
+ * Dispatches requests: to a REST route, an RPC, a probe, the addresses, the dashboard or the documentation, or a refusal.
  *
  * Every answer has `x-request-id`, and `request-id`, which Anthropic's clients read, also at paths where nothing is served.
  */
@@ -18,7 +18,8 @@ import type { Found, Match, Routes } from "./rest/routes.ts";
 import type { Readiness } from "./rpc/health.ts";
 import type { RpcDoor } from "./rpc/rpc.ts";
 import type { Addresses } from "./site/addresses.ts";
-import type { Assets } from "./site/assets.ts";
+import type { Site } from "./site/assets.ts";
+import { createProbes } from "./site/probes.ts";
 import type { Upgrades } from "./socket/responses-sockets.ts";
 import { asksForResponsesSocket } from "./socket/websocket.ts";
 
@@ -28,7 +29,8 @@ export interface DispatchOptions {
   readonly rpc: RpcDoor;
   readonly readiness: Readiness;
   readonly addresses: Addresses;
-  readonly assets: Assets;
+  /** What is served below paths of its own: the dashboard, the documentation. */
+  readonly sites: readonly Site[];
   readonly cors: Cors;
   readonly upgrades?: Upgrades | undefined;
   readonly newRequestId: () => string;
@@ -97,7 +99,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 }
 
 /** Returns what answers requests that are not for a REST route. */
-function createAnswerOther({ routes, rpc, readiness, addresses, assets }: DispatchOptions) {
+function createAnswerOther({ routes, rpc, readiness, addresses, sites }: DispatchOptions) {
+  const probes = createProbes(readiness);
   return ({ req, res, id, sentPath, path, match }: OtherRequest): MaybePromise<void> => {
     const httpMethod = req.method ?? "";
     const outlet = { res, id, family: Family.OPENAI };
@@ -109,12 +112,10 @@ function createAnswerOther({ routes, rpc, readiness, addresses, assets }: Dispat
     if (rpc.serves(path)) return rpc.handle(req, res, id, path);
     if (path === "/" && isBrowser(req)) return void res.writeHead(302, { location: "/dashboard/" }).end();
     if (path === "/") return answerJson(req, outlet, 200, addresses.describe(req));
-    if (assets.serves(sentPath)) return answerAsset(req, outlet, assets, sentPath);
-    if (path === "/healthz") return answerJson(req, outlet, 200, { status: "ok" });
-    if (path === "/readyz") {
-      const status = readiness.status();
-      return answerJson(req, outlet, status.status === "ok" ? 200 : 503, status);
-    }
+    const site = sites.find((one) => one.serves(sentPath));
+    if (site) return answerSite(req, outlet, site, sentPath);
+    const probe = probes.answer(path);
+    if (probe) return answerJson(req, outlet, probe.status, probe.json);
     if (match.kind === "method") return refuseNear(methodNotAllowed(httpMethod, match.allowed));
     refuseNear(unknownPath(httpMethod, sentPath));
   };
@@ -128,17 +129,17 @@ function isBrowser(req: IncomingMessage): boolean {
 /** An outlet by Node's own server. */
 type NodeOutlet = Outlet & { readonly res: ServerResponse };
 
-async function answerAsset(req: IncomingMessage, outlet: NodeOutlet, assets: Assets, path: string): Promise<void> {
+async function answerSite(req: IncomingMessage, outlet: NodeOutlet, site: Site, path: string): Promise<void> {
   const httpMethod = req.method ?? "";
   if (httpMethod !== "GET" && httpMethod !== "HEAD") {
     refuse(req, outlet, methodNotAllowed(httpMethod, ["GET", "HEAD"]));
-  } else if (!(await assets.handle(req, outlet.res, path))) {
+  } else if (!(await site.handle(req, outlet.res, path))) {
     refuse(req, outlet, unknownPath(httpMethod, path));
   }
 }
 
 /** Answers GET and HEAD without a key. */
-function answerJson(req: IncomingMessage, outlet: NodeOutlet, status: number, json: object): void {
+function answerJson(req: IncomingMessage, outlet: NodeOutlet, status: number, json: unknown): void {
   const { res } = outlet;
   if (req.method !== "GET" && req.method !== "HEAD") {
     refuse(req, outlet, methodNotAllowed(req.method ?? "", ["GET", "HEAD"]));

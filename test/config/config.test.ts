@@ -85,7 +85,7 @@ describe("gateway.example.yaml", () => {
     const { embeddedModels: byDefault, upstreams: _, models: __, ...defaults } = await load("");
     expect(written).toEqual(defaults);
     expect(loadConfig(undefined, {})).toMatchObject({ ...defaults, embeddedModels: true });
-    expect([embeddedModels, byDefault]).toEqual([true, false]);
+    expect([embeddedModels, byDefault]).toEqual([false, false]);
     const [bare] = (
       await load(`
 upstreams: [{name: local, kind: openai, base_url: "http://127.0.0.1:9000/v1"}]

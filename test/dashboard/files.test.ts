@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createAssets } from "../../src/doors/site/assets.ts";
+import { createDashboard } from "../../src/doors/site/dashboard.ts";
 import { filesBelow } from "../../src/package/package-files.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
@@ -71,7 +71,7 @@ test("are read whole by a gateway that starts while they are built anew", async 
     }`;
   const building = new Worker(script, { eval: true, workerData: folder });
   await once(building, "message");
-  for (let i = 0; i < 1_000; i++) expect(createAssets(filesBelow(folder)).serves("/dashboard")).toBe(true);
+  for (let i = 0; i < 1_000; i++) expect(createDashboard(filesBelow(folder)).serves("/dashboard")).toBe(true);
   await building.terminate();
   rmSync(folder, { recursive: true });
 });

@@ -2236,7 +2236,7 @@ export const ResponseFormatType = {
   UNSPECIFIED: 0,
 
   /**
-   * A custom tool: takes free text.
+   * Free text.
    *
    * @generated from enum value: RESPONSE_FORMAT_TYPE_TEXT = 1;
    */

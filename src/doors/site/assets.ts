@@ -1,29 +1,29 @@
 /**
- * Serves the built dashboard: its files, and its one page at every other path below `/dashboard`, which the page itself routes.
+ * Serves files that were built: what the dashboard and the documentation have in common.
  *
- * Files with a hash in their name are cached for ever, the page never. The page's content security policy allows only the gateway's
- * own files, and styles with the nonce of the answer.
+ * Files with a hash in their name are cached for ever, others for an hour or until they change. Texts are sent compressed to clients
+ * that accept it.
  */
-import { hash, randomBytes } from "node:crypto";
+import { hash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { PackageFile } from "../../package/package-files.ts";
 
-export interface Assets {
-  /** Reports whether a path is the dashboard's. */
+/** Site is what is served below a path of its own. */
+export interface Site {
+  /** Reports whether a path is the site's. */
   serves(path: string): boolean;
   /** Answers a GET or HEAD of such a path. Resolves to false where nothing is there. */
   handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<boolean>;
 }
 
-interface Asset {
+export interface Asset {
   readonly body: Buffer;
   readonly type: string;
   readonly etag: string;
-  /** Whether it may be cached for ever. */
-  readonly isImmutable: boolean;
+  readonly cacheControl: string;
   /** The compressed body by content coding, made on first use. */
   readonly coded: Map<Coding, Promise<Buffer>>;
 }
@@ -40,38 +40,32 @@ const types: ReadonlyMap<string, string> = new Map(
     ".md": "text/markdown; charset=utf-8",
     ".png": "image/png",
     ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
     ".woff2": "font/woff2",
+    ".yaml": "text/yaml; charset=utf-8",
   }),
 );
-
-const prefix = "/dashboard";
-
-/** The place of the nonce in the page. */
-const noncePlace = "%NONCE%";
-
-/** The page of a dashboard that was not built. */
-const unbuilt = "The dashboard is not built. `npm run build:dashboard` in the project's folder builds it.\n";
 
 const coders = {
   br: (body: Buffer) => promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
   gzip: (body: Buffer) => promisify(gzip)(body),
 } as const;
 
-/** Serves these files: none where the dashboard was not built. */
-export function createAssets(files: readonly PackageFile[]): Assets {
-  const assets = new Map(files.map((file) => [`${prefix}/${file.path}`, assetOf(file)]));
-  const page = assets.get(`${prefix}/index.html`)?.body.toString("utf8");
-  return {
-    serves: (path) => path === prefix || path.startsWith(`${prefix}/`),
-    async handle(req, res, path) {
-      const asset = assets.get(path);
-      if (asset && path !== `${prefix}/index.html`) await sendAsset(req, res, asset);
-      else if (path.startsWith(`${prefix}/assets/`)) return false;
-      else if (page === undefined) send(req, res, 503, { "content-type": "text/plain; charset=utf-8" }, unbuilt);
-      else sendPage(req, res, page);
-      return true;
-    },
-  };
+export const plainText = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" } as const;
+
+/** Headers of every page. Its address may have a secret in it, as the link to an invitation has: it is not sent to other sites. */
+export const pageHeaders = {
+  "content-type": "text/html; charset=utf-8",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+} as const;
+
+/** Returns the files by their paths below the site. */
+export function assetsOf(files: readonly PackageFile[]): ReadonlyMap<string, Asset> {
+  return new Map(files.map((file) => [file.path, assetOf(file)]));
 }
 
 function assetOf({ path, body }: PackageFile): Asset {
@@ -79,23 +73,36 @@ function assetOf({ path, body }: PackageFile): Asset {
     body,
     type: types.get(extname(path)) ?? "application/octet-stream",
     etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`,
-    isImmutable: /-[\w-]{8}\.\w+$/.test(path),
+    // The bundler puts a hash into the name of all that lies there.
+    cacheControl: path.startsWith("assets/") ? "public, max-age=31536000, immutable" : "public, max-age=3600",
     coded: new Map(),
   };
 }
 
-async function sendAsset(req: IncomingMessage, res: ServerResponse, asset: Asset): Promise<void> {
-  const { type, etag, isImmutable } = asset;
+/** Sends a file, as `status` where the client does not have it already. `headers` replace those of a file. */
+export async function sendAsset(
+  req: IncomingMessage,
+  res: ServerResponse,
+  asset: Asset,
+  { status = 200, headers: own = {} }: { readonly status?: number; readonly headers?: Record<string, string> } = {},
+): Promise<void> {
+  const { type, etag } = asset;
   const headers: Record<string, string> = {
-    ...{ "content-type": type, etag, vary: "accept-encoding", "x-content-type-options": "nosniff" },
-    "cache-control": isImmutable ? "public, max-age=31536000, immutable" : "public, max-age=3600",
+    ...{ "content-type": type, "cache-control": asset.cacheControl, "x-content-type-options": "nosniff" },
+    ...{ etag, vary: "accept-encoding", ...own },
   };
-  if (req.headers["if-none-match"] === etag) return send(req, res, 304, headers, "");
+  if (status === 200 && isKnown(req, etag)) return send(req, res, 304, headers, "");
   const coding = codingOf(req, type);
-  if (coding === undefined) return send(req, res, 200, headers, asset.body);
+  if (coding === undefined) return send(req, res, status, headers, asset.body);
   const coded = asset.coded.get(coding) ?? coders[coding](asset.body);
   asset.coded.set(coding, coded);
-  send(req, res, 200, { ...headers, "content-encoding": coding }, await coded);
+  send(req, res, status, { ...headers, "content-encoding": coding }, await coded);
+}
+
+/** Reports whether the client has this version. Proxies that compress mark a tag as weak. */
+function isKnown(req: IncomingMessage, etag: string): boolean {
+  const tags = String(req.headers["if-none-match"] ?? "").split(",");
+  return tags.some((tag) => tag.trim().replace(/^W\//, "") === etag);
 }
 
 /** Returns the coding of an answer; undefined for images and fonts, which are compressed already. */
@@ -107,28 +114,15 @@ function codingOf(req: IncomingMessage, type: string): Coding | undefined {
   );
 }
 
-function sendPage(req: IncomingMessage, res: ServerResponse, page: string): void {
-  const nonce = randomBytes(16).toString("base64");
-  const headers = {
-    "content-type": "text/html; charset=utf-8",
-    "cache-control": "no-store",
-    "content-security-policy": policy(nonce),
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    // The address may have the secret of a link in it. It is not sent to other sites.
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-  };
-  send(req, res, 200, headers, page.replaceAll(noncePlace, nonce));
-}
-
-/** Source: W3C Content Security Policy 3. */
-function policy(nonce: string): string {
+/**
+ * Returns the policy of a page that loads nothing but the gateway's own files. `scripts` and `styles` are sources besides: nonces
+ * and hashes. Source: W3C Content Security Policy 3.
+ */
+export function contentPolicy(scripts: readonly string[], styles: readonly string[]): string {
   return [
     "default-src 'none'",
-    "script-src 'self'",
-    `style-src 'self' 'nonce-${nonce}'`,
+    ["script-src 'self'", ...scripts].join(" "),
+    ["style-src 'self'", ...styles].join(" "),
     "img-src 'self' data:",
     "font-src 'self'",
     "connect-src 'self'",
@@ -139,11 +133,11 @@ function policy(nonce: string): string {
   ].join("; ");
 }
 
-function send(
+export function send(
   req: IncomingMessage,
   res: ServerResponse,
   status: number,
-  headers: Record<string, string>,
+  headers: Readonly<Record<string, string>>,
   body: string | Buffer,
 ): void {
   res.writeHead(status, status === 304 ? headers : { ...headers, "content-length": Buffer.byteLength(body) });

@@ -133,7 +133,7 @@ beforeAll(async () => {
     }),
     readiness,
     addresses: createAddresses({ publicUrls: {}, trustedProxies: [] }),
-    assets: { serves: () => false, handle: async () => false },
+    sites: [],
     cors: createCors(["https://app.example.com"]),
     newRequestId: () => "req_1",
     log: pino({ level: "silent" }),

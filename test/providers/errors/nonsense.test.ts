@@ -181,7 +181,7 @@ describe("an internal error", () => {
       }),
       readiness,
       addresses: createAddresses({ publicUrls: {}, trustedProxies: [] }),
-      assets: { serves: () => false, handle: async () => false },
+      sites: [],
       cors: createCors([]),
       newRequestId: () => "req_1",
       log,
