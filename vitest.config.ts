@@ -7,6 +7,7 @@ const alone = ["test/families/translate-by-template.test.ts", "test/providers/re
 
 /** Short files that take long, for they wait for browsers, processes and clocks: none is to be waited for in the end. */
 const longest = [
+  ...["clients/examples", "clients/packed-client"],
   ...["project/hostile", "project/bench", "project/docs", "dashboard/pages", "commands/commands", "commands/demo"],
   ...["commands/zero-configuration", "embedded/speech-worker", "embedded/speech", "dashboard/keys", "dashboard/tools"],
   ...["dashboard/failing-over", "dashboard/settings", "story/20.dashboard", "composition/crash"],

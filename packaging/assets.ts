@@ -10,9 +10,9 @@ import { root } from "./bundle.ts";
 /** Assets are the files to be packed, by the paths under which the gateway reads them. */
 export type Assets = ReadonlyMap<string, Buffer>;
 
-/** Folders that are packed whole. `dashboard/dist` must have been built. */
-const folders = ["dashboard/dist", "proto", "licenses"];
-const files = ["package.json", "LICENSE", ...Object.values(contractFiles)];
+/** Folders that are packed whole. `dashboard/dist` and `site/dist` must have been built. */
+const folders = ["dashboard/dist", "site/dist", "proto", "licenses"];
+const files = ["package.json", "LICENSE", "gateway.example.yaml", ...Object.values(contractFiles)];
 const catalogue = ["models", "vendors", "currencies"];
 
 const { resolve } = createRequire(import.meta.url);

@@ -1,7 +1,7 @@
 /**
  * `npm run build`: makes what operators install, in `dist/`: executables, the npm package, sums and a bill of materials.
  *
- * usage: node packaging/main.ts [--platform NAME]… [--skip-dashboard]. Without a platform all are made; `dist/model-gateway` is
+ * usage: node packaging/main.ts [--platform NAME]… [--skip-pages]. Without a platform all are made; `dist/model-gateway` is
  * this machine's.
  */
 import { execFileSync } from "node:child_process";
@@ -18,7 +18,7 @@ import { bundlePrograms } from "./programs.ts";
 import { billOf } from "./sbom.ts";
 
 const { values } = parseArgs({
-  options: { platform: { type: "string", multiple: true }, "skip-dashboard": { type: "boolean" } },
+  options: { platform: { type: "string", multiple: true }, "skip-pages": { type: "boolean" } },
 });
 const chosen = values.platform ?? [...platforms.keys()];
 const dist = join(root, "dist");
@@ -26,8 +26,9 @@ const work = join(root, "node_modules/.cache/packaging");
 const packageFolder = join(dist, "npm");
 const manifest = ownManifest();
 
-if (!values["skip-dashboard"]) {
-  step("dashboard", () => execFileSync(process.execPath, [join(root, "dashboard/build.js")], { stdio: "inherit" }));
+if (!values["skip-pages"]) {
+  for (const page of ["dashboard/build.js", "site/build.ts"])
+    step(page, () => execFileSync(process.execPath, [join(root, page)], { stdio: "inherit" }));
 }
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });

@@ -190,7 +190,7 @@ async function saying<T>(config: Config, listen: () => Promise<T>): Promise<T> {
 
 /** publicListener names the settings of a listener in error messages. */
 const publicListener = { what: "", hostName: "HOST", portName: "PORT" };
-const metricsListener = { what: " for metrics", hostName: "`metrics.host`", portName: "METRICS_PORT" };
+const metricsListener = { what: " for metrics", hostName: "METRICS_HOST", portName: "METRICS_PORT" };
 
 /** reasons explains the errors of listening and what to do about them. */
 function reasons({ hostName, portName }: typeof publicListener): ReadonlyMap<string, string> {

@@ -1,6 +1,7 @@
-/** Puts the doors before the way of calls: REST, RPC, probes, the dashboard. */
+/** Puts the doors before the way of calls: REST, RPC, probes, the dashboard, the documentation. */
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import type { Gateway } from "../call/call.ts";
+import type { Config } from "../config/config.ts";
 import { createInflate } from "../doors/body/inflate.ts";
 import { createDispatch, type Dispatch } from "../doors/dispatch.ts";
 import { createCors } from "../doors/rest/cors.ts";
@@ -13,6 +14,7 @@ import { createAddresses } from "../doors/site/addresses.ts";
 import type { Site } from "../doors/site/assets.ts";
 import { contractFiles, createContract } from "../doors/site/contract.ts";
 import { createDashboard } from "../doors/site/dashboard.ts";
+import { createDocs } from "../doors/site/docs.ts";
 import { createResponsesSockets } from "../doors/socket/responses-sockets.ts";
 import { createGuesses } from "../limits/guesses.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
@@ -80,7 +82,7 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
       createGrpcDoor: accelerators.createGrpcDoor,
     }),
     ...{ readiness, addresses, newRequestId, log },
-    sites: createSites(),
+    sites: createSites(config),
     cors: createCors(config.corsOrigins),
   });
   const inputs = descriptors.flatMap(({ methods }) => methods.map(({ input }) => input));
@@ -94,9 +96,9 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
   };
 }
 
-function createSites(): Site[] {
-  const dashboard = createDashboard(packageFilesBelow("dashboard/dist"));
-  return [dashboard, createContract(loadContract)];
+function createSites({ docs }: Config): Site[] {
+  const always = [createDashboard(packageFilesBelow("dashboard/dist")), createContract(loadContract)];
+  return docs ? [...always, createDocs(() => packageFilesBelow("site/dist"))] : always;
 }
 
 function loadContract(): PackageFile[] {

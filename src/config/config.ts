@@ -49,7 +49,7 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
   const settings = settingsOf(environment, faults);
   const inFile = written.upstreams.map((upstream) => asWritten(withVendor(upstream, vendors), vendors));
   const upstreams = file ? inFile : upstreamsOf(vendors, environment, faults);
-  const [port, metrics] = [settings.port ?? written.port ?? 8080, metricsOf(written.metrics, settings.metricsPort)];
+  const [port, metrics] = [settings.port ?? written.port ?? 8080, metricsOf(written.metrics, settings)];
   if (port !== 0 && metrics?.isAsked && metrics.port === port) {
     faults.push({ file: file ?? "environment", message: `the port ${port} is given twice: for calls and for metrics` });
   }
@@ -118,6 +118,7 @@ function doorConfig(written: FileConfig) {
       maxBytes: written.responses_socket?.max_bytes ?? 256 * 1024 ** 2,
       maxBytesPerAccount: written.responses_socket?.max_bytes_per_account ?? 64 * 1024 ** 2,
     },
+    docs: written.docs ?? true,
     publicUrls: written.public_urls ?? {},
     ...{ trustedProxies: written.trusted_proxies ?? [], corsOrigins: written.cors_origins ?? [] },
     operatorKey: written.operator_key,
@@ -167,10 +168,12 @@ function cacheOf({ max_bytes, seconds, price_share }: NonNullable<FileConfig["ca
   return { maxBytes: max_bytes, keepMs: seconds * 1000, priceShare: price_share };
 }
 
-function metricsOf(written: FileConfig["metrics"], port: number | "off" | undefined): Config["metrics"] {
-  if (port === "off" || (port === undefined && written?.enabled === false)) return undefined;
-  const { host = "127.0.0.1", port: ownPort = 9464 } = written ?? {};
-  return { host, port: port ?? ownPort, isAsked: written !== undefined || port !== undefined };
+function metricsOf(written: FileConfig["metrics"], settings: EnvironmentSettings): Config["metrics"] {
+  const { metricsHost, metricsPort } = settings;
+  if (metricsPort === "off" || (metricsPort === undefined && written?.enabled === false)) return undefined;
+  const { host = "127.0.0.1", port = 9464 } = written ?? {};
+  const isAsked = written !== undefined || metricsHost !== undefined || metricsPort !== undefined;
+  return { host: metricsHost ?? host, port: metricsPort ?? port, isAsked };
 }
 
 function daysMs(days: number | undefined): number | undefined {

@@ -3,6 +3,7 @@
  * environment. Anybody may see a fault, so none quotes a string of the file that could be a secret, or the value of a
  * variable.
  */
+import { readFileSync } from "node:fs";
 import { isMap, isScalar, LineCounter, type Node, type ParsedNode, parseDocument, type Scalar, visit } from "yaml";
 
 /** Fault is one mistake in a configuration, and its place. */
@@ -33,6 +34,31 @@ export interface YamlDocument {
 export type Path = readonly PropertyKey[];
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+export interface Variable {
+  /** value is undefined if the variable is not set. */
+  readonly value?: string | undefined;
+  /** fault says what is wrong with the file that has the value. It quotes nothing that could be a secret. */
+  readonly fault?: string;
+}
+
+/**
+ * variableOf returns a variable of the environment, or what is in the file to which the same name with `_FILE` points, as
+ * Docker, Kubernetes and systemd hand over secrets. The variable wins, unless it is empty. A line break at the file's end
+ * does not count.
+ */
+export function variableOf(environment: Environment, name: string): Variable {
+  const own = (key: string) => (Object.hasOwn(environment, key) ? environment[key] : undefined);
+  const value = own(name);
+  const path = value ? undefined : own(`${name}_FILE`);
+  if (!path) return { value };
+  try {
+    return { value: readFileSync(path, "utf8").replace(/\r?\n$/, "") };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return { fault: `${name}_FILE: the file that it points to cannot be read (${code})` };
+  }
+}
+
 /** readYaml parses a YAML text. Never throws: errors are among the faults. */
 export function readYaml(file: string, text: string, environment: Environment): YamlDocument {
   const lines = new LineCounter();
@@ -49,9 +75,7 @@ export function readYaml(file: string, text: string, environment: Environment): 
       if (key === "key" || typeof node.value !== "string") return;
       const missing = replaceVariables(node as Scalar<string>, environment);
       if (missing.length > 0) unset.add(node);
-      for (const name of missing) {
-        faults.push({ file, line: line(node.range?.[0] ?? 0), message: `the environment variable ${name} is not set` });
-      }
+      for (const message of missing) faults.push({ file, line: line(node.range?.[0] ?? 0), message });
     },
   });
   let value: unknown;
@@ -72,12 +96,12 @@ export function readYaml(file: string, text: string, environment: Environment): 
   };
 }
 
-/** replaceVariables replaces the variables that are set, and returns the names of the others. */
+/** replaceVariables replaces the variables that have a value, and returns what is wrong with the others. */
 function replaceVariables(node: Scalar<string>, environment: Environment): string[] {
   const missing: string[] = [];
   node.value = node.value.replace(/\$\{(\w+)\}/g, (match, name: string) => {
-    const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
-    if (value === undefined) missing.push(name);
+    const { value, fault } = variableOf(environment, name);
+    if (value === undefined) missing.push(fault ?? `the environment variable ${name} is not set`);
     return value ?? match;
   });
   return missing;

@@ -2,7 +2,7 @@
  * Reads the environment: where to listen, where to keep data, and the keys and addresses of vendors. An empty variable
  * counts as not set.
  */
-import type { Environment, Fault } from "./document.ts";
+import { type Environment, type Fault, variableOf } from "./document.ts";
 import { logLevels } from "./schema.ts";
 import type { UpstreamConfig, VendorConfig } from "./schema-models.ts";
 import { type AcceleratorName, acceleratorNames } from "./shape.ts";
@@ -14,13 +14,14 @@ export interface EnvironmentSettings {
   readonly port: number | undefined;
   readonly dataDir: string | undefined;
   readonly logLevel: string | undefined;
+  readonly metricsHost: string | undefined;
   readonly metricsPort: number | "off" | undefined;
   readonly accelerators: ReadonlySet<AcceleratorName>;
   readonly telemetry: { readonly endpoint: string; readonly headers: Readonly<Record<string, string>> } | undefined;
 }
 
 export function settingsOf(environment: Environment, faults: Fault[]): EnvironmentSettings {
-  const { HOST, PORT, DATA_DIR, LOG_LEVEL, METRICS_PORT } = environment;
+  const { HOST, PORT, DATA_DIR, LOG_LEVEL, METRICS_HOST, METRICS_PORT } = environment;
   const fault = (message: string) => void faults.push({ file: "environment", message });
   if (PORT && !isPort(PORT)) fault("PORT: expected a whole number from 0 to 65535");
   if (METRICS_PORT && METRICS_PORT !== "off" && !isPort(METRICS_PORT)) {
@@ -34,6 +35,7 @@ export function settingsOf(environment: Environment, faults: Fault[]): Environme
     port: PORT ? Number(PORT) : undefined,
     dataDir: DATA_DIR || undefined,
     logLevel: LOG_LEVEL || undefined,
+    metricsHost: METRICS_HOST || undefined,
     metricsPort: METRICS_PORT === "off" ? "off" : METRICS_PORT ? Number(METRICS_PORT) : undefined,
     accelerators: acceleratorsOf(environment.ACCELERATORS, faults),
     telemetry: telemetryOf(environment, faults),
@@ -107,7 +109,8 @@ function checked(
   schema: typeof credentialSchema | typeof urlSchema,
   faults: Fault[],
 ): string | undefined {
-  const text = environment[name];
+  const { value: text, fault } = variableOf(environment, name);
+  if (fault) faults.push({ file: "environment", message: fault });
   if (!text?.trim()) return undefined;
   const { data, error } = schema.safeParse(text.trim());
   if (error) faults.push({ file: "environment", message: `${name}: ${error.issues[0]?.message}` });

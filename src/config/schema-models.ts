@@ -25,40 +25,132 @@ export const servedBy: Readonly<Record<z.output<typeof upstreamKind>, readonly z
 
 export const upstreamSchema = z
   .strictObject({
-    name: nameSchema,
-    kind: upstreamKind,
-    base_url: urlSchema,
-    vendor: nameSchema.optional(),
-    profile: profileSchema.optional(),
-    api_key: credentialSchema.optional(),
-    api_keys: z.array(credentialSchema).min(1, "expected at least one key").optional(),
-    credential: headerNameSchema.optional(),
-    headers: z.record(headerNameSchema, credentialSchema).optional(),
-    query: z.record(z.string().regex(/^[\w.-]{1,100}$/, "expected a name of the query"), credentialSchema).optional(),
-    discover: z.boolean().optional(),
-    regional: z.boolean().optional(),
+    name: nameSchema.meta({
+      description: `Its name. That of a vendor in catalog/vendors.yaml gives it the vendor's profile and models.`,
+      examples: ["local"],
+    }),
+    kind: upstreamKind.meta({
+      description: `The API spoken there: \`openai\`, which everything compatible speaks too, or \`anthropic\`, which serves chat models
+        only.`,
+      examples: ["openai"],
+    }),
+    base_url: urlSchema.meta({
+      description: "Its address, to which the paths of operations are appended.",
+      examples: ["http://127.0.0.1:9000/v1"],
+    }),
+    api_key: credentialSchema.optional().meta({
+      description: "Its key. Leave it out where the upstream wants none.",
+      examples: [`\${UPSTREAM_KEY}`],
+    }),
+    api_keys: z
+      .array(credentialSchema)
+      .min(1, "expected at least one key")
+      .optional()
+      .meta({
+        description:
+          "Several keys instead: calls take them in turn, and one that is refused or has used up its rate rests.",
+        examples: [[`\${UPSTREAM_KEY}`, `\${OTHER_KEY}`]],
+      }),
+    credential: headerNameSchema.optional().meta({
+      description: "The header that the key goes into, where it is not `Authorization: Bearer`.",
+      examples: ["api-key"],
+    }),
+    headers: z
+      .record(headerNameSchema, credentialSchema)
+      .optional()
+      .meta({
+        description: "Further headers of each request.",
+        examples: [{ "x-title": "our gateway" }],
+      }),
+    query: z
+      .record(z.string().regex(/^[\w.-]{1,100}$/, "expected a name of the query"), credentialSchema)
+      .optional()
+      .meta({ description: "The query of each request.", examples: [{ "api-version": "2026-10-01" }] }),
+    vendor: nameSchema.optional().meta({
+      description: `Whose server it is: a vendor of catalog/vendors.yaml, whose profile it then has. Default: the vendor of its name or
+        address.`,
+      examples: ["vllm"],
+    }),
+    profile: profileSchema.optional().meta({
+      description: `What it takes, where that is not known or not as the vendor's (docs/dialects.md). Keys that are left out are as the
+        vendor's, or what nearly every server takes.`,
+    }),
+    discover: z
+      .boolean()
+      .optional()
+      .meta({
+        description: `Whether every model is served that it lists (GET base_url/models), read at the start and once a minute. A model of the
+        catalogue is served as the catalogue describes it, any other as the \`kind\` of its entry, or else as a chat model, of the family
+        openai-compatible, without a price (\`unpriced_models\`). Models that it does not list are not served from it, but for those
+        below; while it is down at the start none is, and it is asked again until it answers. Good for a local server; OPENAI_BASE_URL
+        without a file does the same. Without this key an upstream with a vendor's name and address is asked once an hour which of that
+        vendor's models it lists, and serves no others of them; \`false\` turns this off.`,
+        examples: [false],
+      }),
+    regional: z
+      .boolean()
+      .optional()
+      .meta({
+        description: `Whether it computes in one region whatever is asked, as vendors' hosts with data residency do: \`regional\` of a
+        price then applies.`,
+        default: false,
+      }),
     timeouts: z
       .strictObject({
-        connect_seconds: secondsSchema.optional(),
-        first_byte_seconds: secondsSchema.optional(),
-        idle_seconds: secondsSchema.optional(),
-        total_seconds: secondsSchema.optional(),
+        connect_seconds: secondsSchema.optional().meta({ description: "For a connection.", default: 10 }),
+        first_byte_seconds: secondsSchema.optional().meta({ description: "For the head of its answer.", default: 600 }),
+        idle_seconds: secondsSchema.optional().meta({
+          description: "Between two pieces of its answer. A comment in a stream is no piece.",
+          default: 300,
+        }),
+        total_seconds: secondsSchema.optional().meta({
+          description: "In all. Default: without a bound.",
+          examples: [3600],
+        }),
       })
-      .optional(),
+      .optional()
+      .meta({
+        description: `How long it may take, in seconds. Each attempt has all of it. A caller may ask for less by
+          \`x-gateway-timeout\`.`,
+      }),
     queue: z
       .strictObject({
-        max_concurrent: z.number().int().min(1).max(100_000),
-        max_queued: z.number().int().min(0).max(100_000).default(100),
-        max_wait_seconds: secondsSchema.default(60),
+        max_concurrent: z
+          .number()
+          .int()
+          .min(1)
+          .max(100_000)
+          .meta({
+            description: "How many calls it may have at a time.",
+            examples: [8],
+          }),
+        max_queued: z.number().int().min(0).max(100_000).default(100).meta({
+          description: "How many may wait for a place.",
+        }),
+        max_wait_seconds: secondsSchema.default(60).meta({ description: "How long they may wait." }),
       })
-      .optional(),
+      .optional()
+      .meta({
+        description:
+          "How many calls it may have at a time. Those of a higher tier go first. Without this key: any number.",
+      }),
     health_check: z
       .strictObject({
-        path: z.string().regex(/^\/[\x21-\x7e]*$/, "expected a path, as /models"),
-        interval_seconds: z.number().min(1).max(3600).default(30),
-        failures: z.number().int().min(1).max(100).default(3),
+        path: z
+          .string()
+          .regex(/^\/[\x21-\x7e]*$/, "expected a path, as /models")
+          .meta({
+            description: "A path below `base_url`, asked for with its key.",
+            examples: ["/models"],
+          }),
+        interval_seconds: z.number().min(1).max(3600).default(30).meta({ description: "How often." }),
+        failures: z.number().int().min(1).max(100).default(3).meta({
+          description:
+            "After so many failures in a row its targets are passed over where there are others, until it answers.",
+        }),
       })
-      .optional(),
+      .optional()
+      .meta({ description: "Whether it is asked for a path now and then. Without this key: no." }),
   })
   .superRefine(({ api_key, api_keys }, context) => {
     if (api_key === undefined || api_keys === undefined) return;
@@ -66,24 +158,50 @@ export const upstreamSchema = z
   });
 
 const target = z.strictObject({
-  upstream: nameSchema,
-  model: modelNameSchema,
-  priority: z.number().int().min(0).default(0),
-  weight: z.number().int().min(1).default(1),
+  upstream: nameSchema.meta({ description: "The name of an upstream.", examples: ["local"] }),
+  model: modelNameSchema.meta({ description: "The model's name there.", examples: ["upstream-name"] }),
+  priority: z.number().int().min(0).default(0).meta({
+    description: "The lowest number is asked first.",
+  }),
+  weight: z.number().int().min(1).default(1).meta({ description: "Its share among targets of the same priority." }),
 });
 
+/** rates are the prices of tokens, in units per million. */
 const rates = {
-  input: moneySchema.optional(),
-  output: moneySchema.optional(),
-  cache_read: moneySchema.optional(),
-  cache_write: moneySchema.optional(),
-  cache_write_hour: moneySchema.optional(),
-  input_audio: moneySchema.optional(),
-  input_image: moneySchema.optional(),
-  output_audio: moneySchema.optional(),
+  input: moneySchema.optional().meta({ description: "Input.", examples: ["1.10"] }),
+  output: moneySchema.optional().meta({ description: "Output; reasoning is output.", examples: ["4.40"] }),
+  cache_read: moneySchema.optional().meta({
+    description: "Input that is read from the upstream's prompt cache. Default: the price of input.",
+    examples: ["0.55"],
+  }),
+  cache_write: moneySchema.optional().meta({
+    description: "Input that is written to it, for the shortest lifetime on sale. Default: the price of input.",
+    examples: ["1.10"],
+  }),
+  cache_write_hour: moneySchema.optional().meta({
+    description: "Input that is written to it for an hour. Default: the price of `cache_write`.",
+    examples: ["2.20"],
+  }),
+  input_audio: moneySchema.optional().meta({
+    description: "Input that is sound. Default: the price of input.",
+    examples: ["11.00"],
+  }),
+  input_image: moneySchema.optional().meta({
+    description: "Input that is pictures. Default: the price of input.",
+    examples: ["1.10"],
+  }),
+  output_audio: moneySchema.optional().meta({
+    description: "Output that is sound. Default: the price of output.",
+    examples: ["44.00"],
+  }),
 };
 
-const band = z.strictObject({ above: tokensSchema, ...rates, input: moneySchema });
+const ownInput = moneySchema.meta({ description: "Input.", examples: ["2.20"] });
+const band = z.strictObject({
+  above: tokensSchema.meta({ description: "The prompt is longer than so many tokens.", examples: [272_000] }),
+  ...rates,
+  input: ownInput,
+});
 const bands = z.array(band).min(1, "expected at least one bound").superRefine(checkAscending);
 
 /** checkAscending adds an issue if a bound is not above the one before it. */
@@ -96,20 +214,57 @@ function checkAscending(list: readonly { readonly above: number }[], context: z.
 }
 
 /** card is the rates of one service mode. They do not fall back on the ordinary rates, so `input` is required. */
-const card = z.strictObject({ ...rates, input: moneySchema, long: bands.optional() });
+const card = z.strictObject({
+  ...rates,
+  input: ownInput,
+  long: bands.optional().meta({ description: "Its rates of calls with a long prompt.", examples: [] }),
+});
 
 export const priceSchema = z
   .strictObject({
     ...rates,
-    characters: moneySchema.optional(),
-    long: bands.optional(),
-    priority: card.optional(),
-    fast: card.optional(),
-    flex: card.optional(),
-    batch: card.optional(),
-    regional: factorSchema.optional(),
-    web_search: moneySchema.optional(),
-    request: moneySchema.optional(),
+    characters: moneySchema.optional().meta({
+      description: "Speech models instead of all these: a million characters.",
+      examples: ["15.00"],
+    }),
+    long: bands.optional().meta({
+      description: `All rates of a call whose prompt, its cache included, is longer than \`above\` tokens. Several bounds ascend.`,
+      examples: [[{ above: 272_000, input: "2.20", output: "6.60", cache_read: "1.10" }]],
+    }),
+    priority: card.optional().meta({
+      description: `The rates of a request with \`service_tier: priority\`, complete, long prompts included. A request for a tier that
+        is not here is refused.`,
+      examples: [{ input: "2.20", output: "8.80", cache_read: "1.10" }],
+    }),
+    fast: card.optional().meta({
+      description: "Those of Anthropic's `speed: fast`, and of a service tier of that name elsewhere.",
+      examples: [
+        {
+          ...{ input: "6.60", output: "26.40", cache_read: "3.30" },
+          long: [{ above: 272_000, input: "13.20", output: "39.60" }],
+        },
+      ],
+    }),
+    flex: card.optional().meta({
+      description: "Those of the service tier `flex`.",
+      examples: [{ input: "0.55", output: "2.20" }],
+    }),
+    batch: card.optional().meta({
+      description: "Those of the service tier `batch`.",
+      examples: [{ input: "0.55", output: "2.20" }],
+    }),
+    regional: factorSchema.optional().meta({
+      description: "The factor of all of it in a region: by `inference_geo`, and at upstreams that are `regional`.",
+      examples: ["1.1"],
+    }),
+    web_search: moneySchema.optional().meta({
+      description: "Units for each search of the web. Without it requests that may search are refused.",
+      examples: ["0.01"],
+    }),
+    request: moneySchema.optional().meta({
+      description: "Units for each request to an upstream, beside its usage.",
+      examples: ["0"],
+    }),
   })
   .superRefine((price, context) => checkOutput(price, price.output, [], context));
 
@@ -139,20 +294,67 @@ function checkOutput(
 const modes = ["priority", "fast", "flex", "batch"] as const;
 
 export const modelSchema = z.strictObject({
-  id: modelIdSchema,
-  aliases: z.array(modelNameSchema).default([]),
-  family: nameSchema,
-  vendor: nameSchema.optional(),
-  kind: modelKind,
-  completions: z.enum(["chat", "native"]).optional(),
-  context_window: tokensSchema.optional(),
-  max_output_tokens: tokensSchema.optional(),
-  dimensions: z.number().int().min(1).optional(),
-  price: priceSchema.optional(),
-  created: z.iso.date().optional(),
-  sticky: z.boolean().optional(),
-  reasoning: z.boolean().optional(),
-  targets: z.array(target).default([]),
+  id: modelIdSchema.meta({ description: "What callers call it.", examples: ["some-chat"] }),
+  aliases: z
+    .array(modelNameSchema)
+    .default([])
+    .meta({ description: "Other names that callers may use.", examples: [["some-chat-latest"]] }),
+  family: nameSchema.meta({
+    description: "The name that permissions of keys use, as `family:some`.",
+    examples: ["some"],
+  }),
+  kind: modelKind.meta({ description: "What it does.", examples: ["chat"] }),
+  completions: z
+    .enum(["chat", "native"])
+    .optional()
+    .meta({
+      description: `How a chat model serves /v1/completions: \`chat\`, each prompt as a conversation of one message; or \`native\`, by the
+      upstream's own /completions, which servers of open models have and OpenAI's chat models refuse.`,
+      default: "chat",
+    }),
+  context_window: tokensSchema.optional().meta({ description: "Input and output, in tokens.", examples: [128_000] }),
+  max_output_tokens: tokensSchema.optional().meta({ description: "The most output, in tokens.", examples: [16_384] }),
+  dimensions: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .meta({
+      description: "The length of a vector, of an embedding model.",
+      examples: [1536],
+    }),
+  price: priceSchema.optional().meta({
+    description: `Units per million tokens, as decimals in quotes (docs/prices.md). A model without a price costs what
+      \`unpriced_models\` says.`,
+  }),
+  created: z.iso
+    .date()
+    .optional()
+    .meta({ description: "The day of release.", examples: ["2026-01-31"] }),
+  vendor: nameSchema.optional().meta({
+    description: "Instead of targets: the upstream of this name serves it, under the model's own id.",
+    examples: ["some"],
+  }),
+  sticky: z
+    .boolean()
+    .optional()
+    .meta({
+      description: `Whether a conversation goes to the same one of equal targets each time, for the sake of its prompt cache. Default:
+      where reading from the cache costs less than input.`,
+      examples: [true],
+    }),
+  reasoning: z
+    .boolean()
+    .optional()
+    .meta({
+      description: `Whether it reasons before it answers, unseen. A call whose client disconnects and whose upstream reports no usage in
+      time is charged accordingly. Default: whether it ever reported reasoning.`,
+      examples: [true],
+    }),
+  targets: z
+    .array(target)
+    .default([])
+    .meta({ description: "Which upstreams serve it: the lowest priority first, and among equals by weight." }),
 });
 
 export const catalogueSchema = z.strictObject({ models: z.array(modelSchema) });

@@ -16,54 +16,145 @@ const path = z.string().regex(/^\/[\x21-\x7e]*$/, "expected a path below base_ur
 const key = z.string().regex(/^[\w.[\]-]{1,100}$/, "expected a key of the request, as top_k or messages[].name");
 
 const facts = {
-  output_bound: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
-  /** least_output is the lowest output limit that the server accepts, in tokens. */
-  least_output: z.number().int().min(1).max(1024).optional(),
-  /** developer is whether messages keep the role `developer`, or become system messages. */
-  developer: z.enum(["kept", "system"]).optional(),
-  /** system is whether the server accepts system messages anywhere, or only one, as the first message. */
-  system: z.enum(["anywhere", "first"]).optional(),
-  /** plain_text are the roles whose content must be a string, not a list of parts. */
-  plain_text: z.array(z.enum(["system", "assistant", "tool"])).optional(),
-  /** refuses are the keys of a chat request that the server refuses. The gateway drops them and names them. */
-  refuses: z.array(key).optional(),
-  /** refuses_reasoning are the keys that the server refuses only while the model reasons. */
-  refuses_reasoning: z.array(key).optional(),
-  /** refuses_responses are the keys that the server refuses in a request for a response. */
-  refuses_responses: z.array(key).optional(),
-  /**
-   * responses selects the calls that go to the server's `/responses`, if it has one: those of callers of the Responses
-   * API; also those with tools while the model reasons; all; or none.
-   */
-  responses: z.enum(["when_asked", "tools", "always", "never"]).optional(),
-  /**
-   * responses_items is whether the server's `/responses` accepts everything that agents send (custom tools,
-   * namespaces, tool search) or only functions; other requests then take another path.
-   */
-  responses_items: z.enum(["any", "plain"]).optional(),
-  /**
-   * reasoning_items is the form of earlier reasoning that its `/responses` accepts: encrypted, plain text, or either.
-   */
-  reasoning_items: z.enum(["encrypted", "plain", "either"]).optional(),
-  /** efforts are the reasoning efforts that the server accepts. An empty list: it refuses the key itself. */
-  efforts: z.array(effort).optional(),
-  /** efforts_instead maps an unsupported effort to the one that the gateway sends instead. */
-  efforts_instead: z.partialRecord(effort, effort).optional(),
-  /** effort_key is the request's key for the effort, or a path such as `thinking.effort`. */
-  effort_key: key.optional(),
-  /** effort_default is the model's effort if the request has none. */
-  effort_default: effort.optional(),
-  /** tools are the supported types of tools that the caller runs. */
-  tools: z.array(z.enum(["function", "custom"])).optional(),
-  /** thoughts is the key for the reasoning of an earlier message. `none`: the gateway drops it. */
-  thoughts: z.enum(["reasoning_content", "reasoning", "none"]).optional(),
-  /** include_usage is whether a stream may be asked for its usage. */
-  include_usage: z.boolean().optional(),
-  response_formats: z.array(z.enum(["json_object", "json_schema"])).optional(),
+  output_bound: z
+    .enum(["max_tokens", "max_completion_tokens"])
+    .optional()
+    .meta({
+      description: "Its name for the bound of the output.",
+      examples: ["max_tokens"],
+    }),
+  least_output: z
+    .number()
+    .int()
+    .min(1)
+    .max(1024)
+    .optional()
+    .meta({
+      description: "The least bound of the output that it takes, in tokens.",
+      examples: [1],
+    }),
+  developer: z
+    .enum(["kept", "system"])
+    .optional()
+    .meta({
+      description: "What becomes of messages of the role `developer`: they are kept, or become system messages.",
+      examples: ["system"],
+    }),
+  system: z
+    .enum(["anywhere", "first"])
+    .optional()
+    .meta({
+      description: "Where system messages may stand: anywhere, or only one, before all others.",
+      examples: ["first"],
+    }),
+  plain_text: z
+    .array(z.enum(["system", "assistant", "tool"]))
+    .optional()
+    .meta({
+      description: "The roles whose content must be one text, not a list of parts.",
+      examples: [["system", "assistant", "tool"]],
+    }),
+  refuses: z
+    .array(key)
+    .optional()
+    .meta({
+      description: "Keys of a chat request that it refuses, as `[logit_bias, messages[].name]`: left out, and named.",
+      examples: [[]],
+    }),
+  refuses_reasoning: z
+    .array(key)
+    .optional()
+    .meta({ description: "Keys that it refuses only while the model reasons.", examples: [[]] }),
+  refuses_responses: z
+    .array(key)
+    .optional()
+    .meta({
+      description: "Keys of a request to its /responses that it refuses, as `[truncation]`: left out, and named.",
+      examples: [[]],
+    }),
+  responses: z
+    .enum(["when_asked", "tools", "always", "never"])
+    .optional()
+    .meta({
+      description: `Which calls go to its /responses, where it has one: \`when_asked\`, those of callers who ask for responses;
+      \`tools\`, also others that have tools while the model reasons; \`always\`, all; \`never\`, none.`,
+      examples: ["when_asked"],
+    }),
+  responses_items: z
+    .enum(["any", "plain"])
+    .optional()
+    .meta({
+      description: `Whether its /responses knows custom tools, namespaces and whatever else agents send (any) or only functions (plain);
+      other requests then take another path.`,
+      examples: ["plain"],
+    }),
+  reasoning_items: z
+    .enum(["encrypted", "plain", "either"])
+    .optional()
+    .meta({
+      description: "The form of the reasoning of earlier turns that its /responses takes.",
+      examples: ["plain"],
+    }),
+  efforts: z
+    .array(effort)
+    .optional()
+    .meta({
+      description: "The reasoning efforts that it takes. An empty list: it refuses the key itself.",
+      examples: [["low", "medium", "high"]],
+    }),
+  efforts_instead: z
+    .partialRecord(effort, effort)
+    .optional()
+    .meta({
+      description: "What replaces the efforts that it does not take.",
+      examples: [{ minimal: "low", xhigh: "high", max: "high" }],
+    }),
+  effort_key: key.optional().meta({
+    description: "The request's key for the effort, or a path such as `thinking.effort`.",
+    examples: ["reasoning_effort"],
+  }),
+  effort_default: effort.optional().meta({
+    description: "The effort of a model that is given none.",
+    examples: ["none"],
+  }),
+  tools: z
+    .array(z.enum(["function", "custom"]))
+    .optional()
+    .meta({ description: "The types of the caller's tools that it takes.", examples: [["function"]] }),
+  thoughts: z
+    .enum(["reasoning_content", "reasoning", "none"])
+    .optional()
+    .meta({
+      description: "The key for the reasoning of an earlier message; `none`: it is left out.",
+      examples: ["reasoning_content"],
+    }),
+  include_usage: z
+    .boolean()
+    .optional()
+    .meta({
+      description: "Whether a stream may be asked for its usage.",
+      examples: [true],
+    }),
+  response_formats: z
+    .array(z.enum(["json_object", "json_schema"]))
+    .optional()
+    .meta({
+      description: "The formats of answers that it takes, besides text.",
+      examples: [["json_object", "json_schema"]],
+    }),
 };
 
 const rule = z
-  .strictObject({ match: z.array(pattern).min(1, "expected at least one name"), ...facts })
+  .strictObject({
+    match: z
+      .array(pattern)
+      .min(1, "expected at least one name")
+      .meta({
+        description: "Names of models at the upstream: `*` stands for any text, `?` for any sign.",
+        examples: [["some-thinker*"]],
+      }),
+    ...facts,
+  })
   .superRefine(checkEfforts);
 
 interface Efforts {
@@ -83,13 +174,32 @@ function checkEfforts({ efforts: taken, efforts_instead: instead = {} }: Efforts
 
 export const profileSchema = z
   .strictObject({
-    /** operations are the paths of the server's operations. It does not have an omitted one. */
     operations: z
       .partialRecord(z.enum(["chat", "responses", "completions", "embeddings", "speech"]), path)
       .refine((paths) => Object.keys(paths).length > 0, "expected at least one operation")
-      .optional(),
+      .optional()
+      .meta({
+        description: `The paths of its operations, below \`base_url\`. It does not have an omitted one. Without this key it has all but
+          \`responses\`, at the usual paths.`,
+        examples: [
+          {
+            chat: "/chat/completions",
+            responses: "/responses",
+            completions: "/completions",
+            embeddings: "/embeddings",
+            speech: "/audio/speech",
+          },
+        ],
+      }),
     ...facts,
-    models: z.array(rule).optional(),
+    models: z
+      .array(rule)
+      .optional()
+      .meta({
+        description: `What is different for some models: all rules that match their names hold, the later before the earlier. A rule
+          may have any of the keys above but \`operations\`.`,
+        examples: [[{ match: ["some-thinker*"], effort_default: "medium" }]],
+      }),
   })
   .superRefine(checkEfforts);
 

@@ -43,6 +43,8 @@ export interface Config {
   readonly disconnectDrainMs: number;
   /** embeddedModels is whether the embedded models are served. */
   readonly embeddedModels: boolean;
+  /** docs is whether the documentation is served at `/docs`. */
+  readonly docs: boolean;
   /** defaultModels are used when a request names no model and need not. */
   readonly defaultModels: { readonly completion?: string | undefined; readonly embedding?: string | undefined };
   /** publicUrls are the gateway's public base URLs, if configured. */

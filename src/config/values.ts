@@ -4,17 +4,20 @@ import { parseDecimal } from "../runtime/decimal.ts";
 
 export const nameSchema = z
   .string()
-  .regex(/^[A-Za-z0-9][\w.-]*$/, "expected a name of letters, digits, `.`, `_` and `-`");
+  .regex(/^[A-Za-z0-9][\w.-]*$/, "expected a name of letters, digits, `.`, `_` and `-`")
+  .meta({ title: "name" });
 
 /** modelIdSchema: answers name the id in a header. */
 export const modelIdSchema = z
   .string()
-  .regex(/^[\x21-\x7e]{1,200}$/, "expected a model id of letters, digits and signs of ASCII, at most 200 characters");
+  .regex(/^[\x21-\x7e]{1,200}$/, "expected a model id of letters, digits and signs of ASCII, at most 200 characters")
+  .meta({ title: "model id" });
 
 /** modelNameSchema is a model's name elsewhere, or an alias. */
 export const modelNameSchema = z
   .string()
-  .regex(/^[^\s]{1,200}$/, "expected a model's name without spaces, at most 200 characters");
+  .regex(/^[^\s]{1,200}$/, "expected a model's name without spaces, at most 200 characters")
+  .meta({ title: "model's name" });
 
 /** tokensSchema is a number of tokens. */
 export const tokensSchema = z.number().int().min(1);
@@ -22,8 +25,14 @@ export const tokensSchema = z.number().int().min(1);
 export const urlSchema = z
   .url({ protocol: /^https?$/, error: "expected an http(s) address" })
   .refine((text) => !/[?#]|\/\/[^/]*@/.test(text), "expected an address without user, `?` and `#`")
-  .transform((text) => text.replace(/\/+$/, ""));
-export const headerNameSchema = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "expected the name of a header");
+  .transform((text) => text.replace(/\/+$/, ""))
+  .meta({ title: "http(s) address" });
+export const headerNameSchema = z
+  .string()
+  .regex(/^[\w!#$%&'*+.^`|~-]+$/, "expected the name of a header")
+  .meta({
+    title: "name of a header",
+  });
 /** credentialSchema is the value of a header: no line break copied from a file. */
 export const credentialSchema = z
   .string()
@@ -34,24 +43,29 @@ export const credentialSchema = z
  * moneySchema is an amount of money in units, as a decimal string: a YAML number would already have lost its last
  * digits.
  */
-export const moneySchema = z.string('expected a decimal in quotes, as "1.10"').transform((text, context) => {
-  const read = parseDecimal(text);
-  if ("value" in read && read.value >= 0 && read.value < 1e15) return read.value;
-  context.addIssue(`expected ${"fault" in read ? read.fault : "at least 0, and less than 1000000000"}`);
-  return z.NEVER;
-});
+export const moneySchema = z
+  .string('expected a decimal in quotes, as "1.10"')
+  .transform((text, context) => {
+    const read = parseDecimal(text);
+    if ("value" in read && read.value >= 0 && read.value < 1e15) return read.value;
+    context.addIssue(`expected ${"fault" in read ? read.fault : "at least 0, and less than 1000000000"}`);
+    return z.NEVER;
+  })
+  .meta({ title: "decimal in quotes" });
 
 /** factorSchema is a factor for amounts: a decimal string above 0, read in millionths. */
-export const factorSchema = moneySchema.refine((value) => value > 0, "expected more than 0");
+export const factorSchema = moneySchema
+  .refine((value) => value > 0, "expected more than 0")
+  .meta({
+    title: "decimal in quotes, more than 0",
+  });
 
-export const networkSchema = z.union(
-  [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
-  "expected an address or a network, as 10.0.0.0/8",
-);
-export const originSchema = z.union(
-  [z.literal("*"), urlSchema],
-  "expected an origin, as https://app.example.com, or *",
-);
+export const networkSchema = z
+  .union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], "expected an address or a network, as 10.0.0.0/8")
+  .meta({ title: "address or network" });
+export const originSchema = z
+  .union([z.literal("*"), urlSchema], "expected an origin, as https://app.example.com, or *")
+  .meta({ title: "origin" });
 
 /** secondsSchema is a duration in seconds. */
 export const secondsSchema = z.number().min(0.001).max(86_400);

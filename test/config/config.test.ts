@@ -85,7 +85,7 @@ describe("gateway.example.yaml", () => {
     const { embeddedModels: byDefault, upstreams: _, models: __, ...defaults } = await load("");
     expect(written).toEqual(defaults);
     expect(loadConfig(undefined, {})).toMatchObject({ ...defaults, embeddedModels: true });
-    expect([embeddedModels, byDefault]).toEqual([true, false]);
+    expect([embeddedModels, byDefault]).toEqual([false, false]);
     const [bare] = (
       await load(`
 upstreams: [{name: local, kind: openai, base_url: "http://127.0.0.1:9000/v1"}]
@@ -157,6 +157,10 @@ describe("a file", () => {
       dataDir: "/elsewhere",
       logLevel: "debug",
     });
+    const metrics = "metrics: {host: 10.0.0.1, port: 2}";
+    const everywhere = { host: "0.0.0.0", port: 9464, isAsked: true };
+    expect(await load(metrics, { METRICS_HOST: "0.0.0.0" })).toMatchObject({ metrics: { host: "0.0.0.0", port: 2 } });
+    expect(loadConfig(undefined, { METRICS_HOST: "0.0.0.0" }).metrics).toEqual(everywhere);
     const empty = { HOST: "", PORT: "", DATA_DIR: "", LOG_LEVEL: "" };
     expect(await load(text, empty)).toMatchObject({
       host: "10.0.0.1",
@@ -205,6 +209,18 @@ models:
     expect(config.models[0]?.price?.output).toBeUndefined();
     const catalog = createCatalog(config.models);
     expect(catalog.find("grok-4.6", "chat")).toMatchObject({ id: "grok-next", targets: [{ model: "grok-next" }] });
+  });
+
+  test("has secrets that lie in files, to which variables with _FILE point", async () => {
+    const secret = join(folder.path, "secret");
+    await writeFile(secret, "sk-in-a-file\n");
+    const text = `upstreams: [{ name: local, kind: openai, base_url: "http://127.0.0.1:9000/v1", api_key: "\${KEY}" }]\n`;
+    const keyOf = async (environment: Environment) => (await load(text, environment)).upstreams[0]?.api_key;
+    expect(await keyOf({ KEY_FILE: secret })).toBe("sk-in-a-file");
+    expect(await keyOf({ KEY_FILE: secret, KEY: "" })).toBe("sk-in-a-file");
+    expect(await keyOf({ KEY_FILE: secret, KEY: "sk-itself" })).toBe("sk-itself");
+    const [upstream] = loadConfig(undefined, { OPENAI_API_KEY_FILE: secret }).upstreams;
+    expect(upstream).toMatchObject({ name: "openai", api_key: "sk-in-a-file" });
   });
 
   test("may be empty", async () => {
@@ -412,6 +428,15 @@ models:
     expect(faultsIn(() => loadConfig(undefined, { OPENAI_BASE_URL: "localhost:1234" }))).toEqual([
       "OPENAI_BASE_URL: expected an http(s) address",
     ]);
+  });
+
+  test("of a secret's file that cannot be read, without a word of what was meant to be its path", async () => {
+    const text = `operator_key: "\${KEY}"\n`;
+    const missing = "_FILE: the file that it points to cannot be read (ENOENT)";
+    expect(await faultsOf(text, { KEY_FILE: "sk-no-path" })).toEqual([`1: KEY${missing}`]);
+    expect(() => loadConfig(undefined, { XAI_API_KEY_FILE: "sk-no-path" })).toThrow(
+      `environment: XAI_API_KEY${missing}`,
+    );
   });
 
   test("of a header of traces that could never be sent, in the file and in the environment", async () => {

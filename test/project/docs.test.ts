@@ -3,11 +3,11 @@
  * CONTRIBUTING.md runs here.
  *
  * Shell blocks run in a folder like a clone's, with `data/demo.json`, beside a gateway that serves it; those of a page one after
- * another. TypeScript runs in the project's own folder, Python where there is one (and the package that the block imports). YAML
- * must be a valid configuration, JSON must be read.
+ * another. TypeScript runs in the project's own folder, or in that of a team which has installed the packed client; Python where there is
+ * one (and the package that the block imports). Go is that of the example that runs. YAML must be a valid configuration, JSON must be read.
  */
-import { execFile, execFileSync } from "node:child_process";
-import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { chmod, cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -17,8 +17,10 @@ import { loadConfig } from "../../src/config/config.ts";
 import { vendorsSchema } from "../../src/config/schema-models.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
+import { installPackedClient, type PackedClient } from "../support/clients/packed-client.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type Block, blocks, pages, root } from "../support/pages.ts";
+import { runsInPython } from "../support/python.ts";
 
 const run = promisify(execFile);
 const operatorKey = "operator-key-of-the-docs-test-0123456789";
@@ -30,6 +32,18 @@ const notPasted: Readonly<Record<string, string>> = {
   "npm ci\nnpm run demo": "test/commands/demo.test.ts",
   "npm ci && npm run demo": "test/commands/demo.test.ts",
   "OPENAI_BASE_URL=": "test/commands/zero-configuration.test.ts",
+  "npx model-gateway serve --config gateway.yaml\n": "test/commands/commands.test.ts",
+  "sha256sum --check": "tools/newcomer.sh",
+  "npm ci\nnpm run build": "npm run test:image",
+  "npx model-gateway demo   ": "tools/newcomer.sh",
+  "docker build": "npm run test:image",
+  "docker run": "npm run test:image",
+  "OPENAI_API_KEY=sk-your-key docker compose": "test/deploy/compose.test.ts",
+  "docker compose": "test/deploy/compose.test.ts",
+  "GRAFANA_PASSWORD=": "test/deploy/compose.test.ts",
+  "helm install": "test/deploy/helm.test.ts",
+  "kubectl create": "test/deploy/kustomize.test.ts",
+  "sudo install": "test/deploy/systemd.test.ts",
 };
 
 /** What is checked of blocks besides that they succeed, by a text that they have. Each text must stand in some block. */
@@ -54,7 +68,20 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
   'from "@anthropic-ai/sdk"': (output) => expect(output).toMatch(simulator),
   'from "@langchain/anthropic"': (output) => expect(output).toMatch(simulator),
   'from "@ai-sdk/anthropic"': (output) => expect(output).toMatch(simulator),
+  "client.createChatCompletion(\n": (output) => expect(output).toMatch(simulator),
   createGrpcTransport: (output) => expect(output).toMatch(simulator),
+  "inference.listModels": (output) => expect(output).toMatch(/'embedded-chat'[\s\S]*embedded simulator/),
+  "@model-gateway/client/usage": (output) => expect(output).toMatch(/^req_\w+ embedded-chat \d+n$/m),
+  "Reason.MODEL_NOT_FOUND": (output) => expect(output).toMatch(/^MODEL_NOT_FOUND model The model/),
+  "idempotencyKeys: true": (output) => expect(output).toMatch(simulator),
+  "model_gateway.refusal_of(error)": (output) => expect(output).toMatch(simulator),
+  "buf export": async (_, { folder }) => {
+    const exported = await readdir(join(folder, "protos"), { recursive: true });
+    expect(exported).toEqual(
+      expect.arrayContaining(["modelgateway/v1/inference.proto", "buf/validate/validate.proto"]),
+    );
+    expect((await readFile(join(folder, "gateway.binpb"))).length).toBeGreaterThan(100_000);
+  },
   "InferenceService/StreamChatCompletion": (output) => expect(output).toContain("FINISH_REASON_STOP"),
   "create-api-token": async (output, { again, gateway }) => {
     const made = JSON.parse(output);
@@ -91,7 +118,7 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
     expect(variables.KEY_ID).not.toBe("");
   },
   "npx model-gateway accounts create --name mine": (output) => expect(output).toMatch(/^acc_\w+\n\{.*embedded-chat/),
-  "npx model-gateway recharge": (output) => expect(output).toContain("acme"),
+  "npx model-gateway recharge --account acme": (output) => expect(output).toContain("acme"),
   "npx model-gateway users invite": async (_, { gateway }) => {
     const { accounts, users } = gateway.storage;
     const account = accounts.find("acme");
@@ -104,7 +131,16 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
       created_at: now,
     });
   },
-  "127.0.0.1:9464/metrics": (output) => expect(output).toContain("model_gateway_requests_total"),
+  "--list-methods": (output) => {
+    expect(output).toContain("modelgateway.v1.InferenceService/CreateChatCompletion");
+    expect(output).toMatch(simulator);
+  },
+  "grep -i '^x-gateway-'": (output) => expect(output).toMatch(/^x-gateway-cost: 0\.\d+\r?$/m),
+  "detail?.reason === Reason.MODEL_NOT_FOUND": (output) => expect(output).toMatch(/^there is no such model req_\w+\n$/),
+  "client.createChatCompletion(request": (output) => expect(output).toMatch(/embedded simulator[\s\S]* \d+n?\n$/),
+  "client.streamChatCompletion(request": (output) => expect(output).toMatch(simulator),
+  "keys create --account newcomers": (output) => expect(output).toMatch(/^acc_\w+\nled_\w+\n$/),
+  "127.0.0.1:9464/metrics": (output) => expect(output).toMatch(/^model_gateway_(?:rpc_)?requests_total\{/m),
   simulate_status: (output) => {
     expect(output).toContain("HTTP/1.1 429");
     expect(output).toContain('"error"');
@@ -132,9 +168,13 @@ test("checks are of blocks that there are", () => {
 });
 
 test("blocks are of languages that are known here", () => {
-  const known = ["sh", "ts", "python", "yaml", "json", "toml", "text"];
+  const known = ["sh", "ts", "python", "go", "yaml", "json", "toml", "text"];
   expect(blocks.filter(({ language }) => !known.includes(language))).toEqual([]);
 });
+
+/** A folder in which the packed client is installed, once a block imports it. */
+let packed: PackedClient | undefined;
+afterAll(() => packed?.remove());
 
 const of = (page: string, ...languages: string[]) =>
   blocks.filter((block) => block.page === page && languages.includes(block.language));
@@ -173,11 +213,13 @@ describe.each(pages.filter((page) => of(page, "sh", "ts", "python").some(isPaste
   const paste = async ({ language, code }: Block): Promise<string> => {
     if (language === "sh") return pasteShell(linesApart(code));
     if (language === "python") return (await run("python3", ["-c", here(code)], { env, cwd: folder })).stdout;
-    return (await run("node", ["--input-type=module-typescript", "-e", here(code)], { env, cwd: root })).stdout;
+    if (code.includes('"@model-gateway/client')) packed ??= installPackedClient();
+    const cwd = code.includes('"@model-gateway/client') ? packed?.folder : root;
+    return (await run("node", ["--input-type=module-typescript", "-e", here(code)], { env, cwd })).stdout;
   };
 
   for (const block of of(page, "sh", "ts", "python").filter(isPasted)) {
-    test.skipIf(block.language === "python" && !runsInPython(block))(nameOf(block), async () => {
+    test.skipIf(block.language === "python" && !runsInPython(block.code))(nameOf(block), async () => {
       const output = await paste(block);
       if (!block.code.includes("simulate_")) expect(output).not.toMatch(/"error": ?\{/);
       const pasted = { gateway, folder, again: () => paste(block), paste: pasteShell };
@@ -197,6 +239,9 @@ async function folderLikeAClone(gateway: TestGateway, adminKey: string): Promise
   const data = dirname(gateway.databasePath);
   await writeFile(join(data, "demo.json"), JSON.stringify({ api_key: gateway.apiKey, admin_key: adminKey }));
   await symlink(data, join(folder, "data"));
+  for (const part of ["buf.yaml", "proto", "third_party"]) {
+    await cp(join(root, part), join(folder, part), { recursive: true });
+  }
   await run("mkdir", [join(folder, "bin")]);
   const main = join(root, "bin/model-gateway.js");
   for (const [name, code] of [
@@ -210,17 +255,6 @@ async function folderLikeAClone(gateway: TestGateway, adminKey: string): Promise
   return folder;
 }
 
-/** Whether there is a Python with what the block imports. */
-function runsInPython({ code }: Block): boolean {
-  const modules = [...code.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => `import ${name}`);
-  try {
-    execFileSync("python3", ["-c", modules.join("\n")], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 test("the demo's keys are read where the demo writes them", async () => {
   const lines = blocks.filter(({ code }) => code.includes("data/demo.json")).map(({ code }) => code);
   const folder = await mkdtemp(join(tmpdir(), "docs-test-"));
@@ -231,6 +265,12 @@ test("the demo's keys are read where the demo writes them", async () => {
   const { stdout } = await run("sh", ["-c", code], { env, cwd: folder });
   expect(stdout).toBe("sk-plain sk-admin\n");
   await rm(folder, { recursive: true });
+});
+
+test("Go is that of the example, which test/clients/examples.test.ts runs", async () => {
+  const example = await readFile(join(root, "examples/go/main.go"), "utf8");
+  const strange = blocks.filter(({ language, code }) => language === "go" && !example.includes(code));
+  expect(strange).toEqual([]);
 });
 
 describe("what is only read", () => {
@@ -253,8 +293,8 @@ describe("what is only read", () => {
       const folder = await mkdtemp(join(tmpdir(), "docs-test-"));
       const file = join(folder, "gateway.yaml");
       await writeFile(file, block.code);
-      const config = loadConfig(file, { UPSTREAM_KEY: "sk-upstream", OPERATOR_KEY: operatorKey });
-      expect(config.upstreams.length).toBeGreaterThan(0);
+      const config = loadConfig(file, { UPSTREAM_KEY: "sk-upstream", OPERATOR_KEY: operatorKey, OTLP_TOKEN: "token" });
+      if (block.page !== "docs/configuration.md") expect(config.upstreams.length).toBeGreaterThan(0);
       await rm(folder, { recursive: true });
     },
   );

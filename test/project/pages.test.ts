@@ -41,13 +41,18 @@ test("the README has at most 15,000 bytes", () => {
 });
 
 describe("links", () => {
-  test.each([...pages, "deploy/README.md"])("of %s lead to files and headings that exist", (page) => {
-    const broken = linksOf(page).filter(
-      ({ path, anchor }) =>
-        !existsSync(join(root, path)) || (anchor !== "" && path.endsWith(".md") && !anchorsOf(path).has(anchor)),
-    );
-    expect(broken).toEqual([]);
-  });
+  const others = ["clients/typescript", "clients/python", "examples", "examples/python", "examples/go"];
+
+  test.each([...pages, "deploy/README.md", ...others.map((folder) => `${folder}/README.md`)])(
+    "of %s lead to files and headings that exist",
+    (page) => {
+      const broken = linksOf(page).filter(
+        ({ path, anchor }) =>
+          !existsSync(join(root, path)) || (anchor !== "" && path.endsWith(".md") && !anchorsOf(path).has(anchor)),
+      );
+      expect(broken).toEqual([]);
+    },
+  );
 
   test("lead from the README to every page, and back", () => {
     const others = [...pages.filter((page) => page !== "README.md"), "deploy/README.md"];

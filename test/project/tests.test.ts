@@ -9,10 +9,17 @@ const files = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8
   .sort();
 
 /**
- * What has no folder in src: the life of a call, callers by their own SDKs, the pages, the project itself, and what both engines
- * of HTTP/1.1 are asked.
+ * What has no folder in src: the life of a call, callers by their own SDKs, the pages, the project itself, what it is deployed
+ * with, and what both engines of HTTP/1.1 are asked.
  */
-const ofTheWhole: ReadonlySet<string> = new Set(["story", "clients", "dashboard", "project", "http1/conformance"]);
+const ofTheWhole: ReadonlySet<string> = new Set([
+  "story",
+  "clients",
+  "dashboard",
+  "project",
+  "deploy",
+  "http1/conformance",
+]);
 
 test("a folder holds at most 20 files", () => {
   const counts = Map.groupBy(files, dirname);

@@ -11,7 +11,7 @@ export const root = join(import.meta.dirname, "../..");
 /** Paths below the project, the README first. */
 export const pages: readonly string[] = [
   ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md"],
-  ...readdirSync(join(root, "docs"))
+  ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .sort()
     .map((name) => `docs/${name}`),
@@ -30,13 +30,16 @@ export interface Block {
   readonly code: string;
 }
 
-export const blocks: readonly Block[] = pages.flatMap((page) => {
-  const text = textOf(page);
-  return [...text.matchAll(/^```(\S*)\n([\s\S]*?)^```$/gm)].map(({ index, 1: language = "", 2: code = "" }) => ({
+export const blocks: readonly Block[] = pages.flatMap((page) => blocksIn(page, textOf(page)));
+
+/** Returns the code blocks of a page's text. A name may follow the language, as `sh [curl]`. */
+export function blocksIn(page: string, text: string): Block[] {
+  const found = text.matchAll(/^```(\S*)(?: \[\w+\])?\n([\s\S]*?)^```$/gm);
+  return [...found].map(({ index, 1: language = "", 2: code = "" }) => ({
     ...{ page, language, code },
     line: text.slice(0, index).split("\n").length,
   }));
-});
+}
 
 /** Returns the rows of the first table whose head has these cells, each as its cells. Throws where there is none. */
 export function tableWith(page: string, ...head: readonly string[]): readonly (readonly string[])[] {

@@ -8,9 +8,9 @@ import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { loadConfig } from "../../config/config.ts";
 import { version } from "../../package/version.ts";
+import { onDisk } from "../../runtime/write-trouble.ts";
 import { type Backup, backUp } from "../../storage/backup.ts";
 import { databasePath, findDatabase } from "../command.ts";
-import { onDisk } from "../../runtime/write-trouble.ts";
 import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
 

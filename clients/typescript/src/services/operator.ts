@@ -1,0 +1,2 @@
+/** OperatorService and its messages: accounts, money, users and upstreams, with the operator key. */
+export * from "../../gen/modelgateway/v1/operator_pb.ts";

@@ -1,0 +1,68 @@
+/** How the site is built from the pages that `build.ts` stages. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineConfig } from "vitepress";
+import { codeStyles, writeCodeRules } from "../code-styles.ts";
+import { anchorOf } from "../reference/anchors.ts";
+import { sidebarFile } from "../sidebar-links.ts";
+
+export default defineConfig({
+  title: "model-gateway",
+  titleTemplate: ":title | model-gateway",
+  description: "A gateway in front of generative models: OpenAI's and Anthropic's APIs and typed gRPC from one port.",
+  lang: "en",
+  srcDir: "pages",
+  cacheDir: "../node_modules/.cache/vitepress",
+  cleanUrls: true,
+  // Switching between light and dark else writes a style into the page, which the content security policy refuses.
+  appearance: { disableTransition: false },
+  vite: { logLevel: "warn" },
+  head: [["meta", { name: "color-scheme", content: "light dark" }]],
+  transformHead: ({ siteData }) => [["link", { rel: "icon", href: `${siteData.base}icon.svg`, type: "image/svg+xml" }]],
+  markdown: {
+    anchor: { slugify: anchorOf },
+    toc: { slugify: anchorOf },
+    theme: { light: "github-light-high-contrast", dark: "github-dark" },
+    codeTransformers: [codeStyles],
+    config: (markdown) => markdown.core.ruler.push("aligned_cells", alignedCells),
+  },
+  buildEnd: ({ outDir }) => writeCodeRules(outDir),
+  themeConfig: {
+    logo: { src: "/icon.svg", alt: "" },
+    nav: [
+      { text: "Quick start", link: "/quick-start/caller" },
+      { text: "API", link: "/api" },
+      { text: "Reference", link: "/reference" },
+      { text: "Configuration", link: "/configuration" },
+    ],
+    sidebar: JSON.parse(readFileSync(join(import.meta.dirname, "../pages", sidebarFile), "utf8")),
+    outline: { level: [2, 3] },
+    search: {
+      provider: "local",
+      options: {
+        detailedView: true,
+        miniSearch: { searchOptions: { fuzzy: 0.1, prefix: true, boost: { title: 4 } } },
+        // Examples are found by the words around them: in the index they would only be long.
+        _render: (text, env, markdown) => markdown.renderAsync(text.replace(/^```[\s\S]*?^```$/gm, ""), env),
+      },
+    },
+    docFooter: { prev: "Before", next: "Next" },
+  },
+});
+
+interface Token {
+  readonly type: string;
+  attrGet(name: string): string | null;
+  attrSet(name: string, value: string): void;
+  attrs: [string, string][] | null;
+}
+
+/** Replaces the styles of aligned cells by classes: the content security policy lets no style in that stands in the page. */
+function alignedCells({ tokens }: { readonly tokens: readonly Token[] }): void {
+  for (const token of tokens) {
+    const side = /^text-align:\s*(\w+)$/.exec(token.attrGet("style") ?? "")?.[1];
+    if (side === undefined) continue;
+    token.attrs = (token.attrs ?? []).filter(([name]) => name !== "style");
+    token.attrSet("class", `aligned-${side}`);
+  }
+}

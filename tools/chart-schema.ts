@@ -1,0 +1,50 @@
+/**
+ * `node tools/chart-schema.ts`: writes the schema of gateway.yaml into that of the Helm chart's values, as `config`, so that a
+ * wrong configuration is refused before a pod starts. The rest of `values.schema.json` is kept by hand.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { fileSchema } from "../src/config/schema.ts";
+
+const path = join(import.meta.dirname, "../deploy/helm/model-gateway/values.schema.json");
+
+/** Keys of gateway.yaml for which the chart has values of its own: its ports, volumes and probes are made for them. */
+const ofTheChart = ["host", "port", "data_dir", "log_level", "metrics"];
+
+type Schema = { [key: string]: unknown };
+
+/** Returns `values.schema.json` with the schema of gateway.yaml as it is now. */
+export function withConfig(text: string): string {
+  const chart = JSON.parse(text) as { properties: Schema };
+  chart.properties.config = configSchema();
+  return `${JSON.stringify(chart, null, 2)}\n`;
+}
+
+function configSchema(): Schema {
+  const { $schema, ...written } = z.toJSONSchema(fileSchema, {
+    io: "input",
+    target: "draft-7",
+    unrepresentable: "any",
+  });
+  const schema = simpler(written) as Schema & { properties: Schema };
+  for (const key of ofTheChart) delete schema.properties[key];
+  return {
+    description: "gateway.yaml. The chart has values of its own for addresses, ports, data, log and metrics.",
+    ...schema,
+  };
+}
+
+/**
+ * Leaves out what a text must look like: `${NAME}` stands for a text that only the gateway will see, and Helm's patterns are
+ * not JavaScript's. The gateway checks it at its start.
+ */
+function simpler(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(simpler);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const isText = (schema as Schema).type === "string";
+  const kept = Object.entries(schema).filter(([key]) => !isText || key === "type" || key === "enum");
+  return Object.fromEntries(kept.map(([key, value]) => [key, simpler(value)]));
+}
+
+if (import.meta.main) writeFileSync(path, withConfig(readFileSync(path, "utf8")));
