@@ -71,7 +71,7 @@ function itemsOf(path: string, method: HttpMethod, operation: Operation): Item[]
   const examples = Object.values(requestsOf(operation.operationId));
   const bodies: readonly (RequestExample | undefined)[] = examples.length > 0 ? examples : [undefined];
   return bodies.map((example) => ({
-    name: example === undefined ? operation.summary : `${operation.summary}: ${lowerFirst(example.summary)}`,
+    name: [titleOf(operation), ...(example ? [lowerFirst(example.summary)] : [])].join(": "),
     request: {
       method: method.toUpperCase(),
       description: [operation.summary, operation.description].filter((text) => text).join(".\n\n"),
@@ -91,6 +91,12 @@ function keepsId({ operationId }: Operation, example: RequestExample | undefined
   const { variable, member } = made;
   const exec = [`pm.collectionVariables.set("${variable}", pm.response.json().${member});`];
   return { event: [{ listen: "test", script: { type: "text/javascript", exec } }] };
+}
+
+/** Says the name of an operation in words: "Create chat completion". */
+function titleOf({ operationId }: Operation): string {
+  const words = operationId.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function lowerFirst(text: string): string {

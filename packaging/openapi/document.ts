@@ -73,7 +73,7 @@ function infoOf(version: string): Info {
     summary: "Generative models behind one address: OpenAI's and Anthropic's APIs, with keys, limits and usage.",
     description: [
       "Clients of OpenAI's and Anthropic's APIs work with the base address changed. Every chat model is called in any of the formats, whatever its upstream speaks: the gateway translates, and names in `x-gateway-dropped` what could not be.",
-      "**Paths.** `/v1` may be left out, or stand twice. Slashes in a row count as one, and one at the end is ignored. Where nothing is served the answer is 404 with the code `unknown_url`, and for a wrong method 405 with `allow`. `HEAD` works where `GET` does.",
+      "**Paths.** `/v1` may be left out, or stand twice; `x-aliases` of a path lists what else it is served at. Slashes in a row count as one, and one at the end is ignored. Where nothing is served the answer is 404 with the code `unknown_url`, and for a wrong method 405 with `allow`. `HEAD` works where `GET` does.",
       "**Bodies** are JSON, forms or multipart, on every path. In a form numbers and booleans are read as people write them, and lists are repeated fields; objects are JSON texts, or fields as `a[b]`. A multipart form has no files. Fields that a schema does not name are passed on to an upstream of the same format; key management refuses them.",
       "**Streams** are server-sent events whose data the schemas describe. `x-event-stream` tells whether events have names, how a stream ends, and how it fills silence.",
       "**WebSockets.** `GET /v1/responses` with `Upgrade: websocket` serves responses over a WebSocket, which OpenAPI cannot describe.",

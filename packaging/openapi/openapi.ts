@@ -60,18 +60,12 @@ export interface Operation {
 export type HttpMethod = "get" | "post" | "delete";
 
 export type PathItem = Partial<Readonly<Record<HttpMethod, Operation>>> & {
-  readonly $ref?: string;
-  /** On an alias, which refers to another path: that path. */
-  readonly "x-alias-of"?: string;
+  /**
+   * Further paths at which the same is served. They are no paths of the document: each would repeat the names of its operations, which
+   * generators of clients refuse.
+   */
+  readonly "x-aliases"?: readonly string[];
 };
-
-/** Returns an alias of a path: a pointer in a fragment, where slashes and braces are escaped (RFC 6901, RFC 3986). */
-export function aliasOf(path: string): PathItem {
-  return {
-    $ref: `#/paths/${encodeURIComponent(path.replaceAll("~", "~0").replaceAll("/", "~1"))}`,
-    "x-alias-of": path,
-  };
-}
 
 export interface Info {
   readonly title: string;

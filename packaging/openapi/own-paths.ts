@@ -1,6 +1,6 @@
 /** The gateway's own paths, which no proto declares: addresses, probes, and what it serves about itself. */
 
-import { aliasOf, type Operation, type PathItem, type Response } from "./openapi.ts";
+import type { Operation, PathItem, Response } from "./openapi.ts";
 import type { JsonSchema } from "./schemas/json-schema.ts";
 
 const tags = ["Gateway"];
@@ -56,6 +56,10 @@ const isAlive = "For probes that restart a process which hangs.";
 const isReady = "For probes that send calls elsewhere while they cannot be served.";
 const likeLitellm = "At the path, and in the form, that probes of a LiteLLM proxy use.";
 
+const saysAlive = {
+  "200": json("The process runs.", { type: "string", const: "I'm alive!" }, "I'm alive!"),
+};
+
 const healthAnswers = {
   "200": json("Calls are taken.", health, { status: "healthy", db: "connected" }),
   "503": json("Calls are not taken.", health, { status: "draining", db: "connected" }),
@@ -78,7 +82,9 @@ export const ownPaths: Readonly<Record<string, PathItem>> = {
   "/healthz": get("checkLiveness", "Tells that the process runs", isAlive, {
     "200": json("The process runs.", alive, { status: "ok" }),
   }),
-  "/livez": aliasOf("/healthz"),
+  "/livez": get("checkLivez", "Tells that the process runs", isAlive, {
+    "200": json("The process runs.", alive, { status: "ok" }),
+  }),
   "/readyz": get("checkReadiness", "Tells whether calls are taken", isReady, {
     "200": json("Calls are taken.", readiness, { status: "ok" }),
     "503": json("Calls are not taken: the gateway starts, drains, or cannot write its database.", readiness, {
@@ -91,11 +97,9 @@ export const ownPaths: Readonly<Record<string, PathItem>> = {
     `${likeLitellm} No model is asked: the dashboard shows how upstreams stand.`,
     healthAnswers,
   ),
-  "/health/readiness": aliasOf("/health"),
-  "/health/liveliness": get("checkLiveliness", "Tells that the process runs", likeLitellm, {
-    "200": json("The process runs.", { type: "string", const: "I'm alive!" }, "I'm alive!"),
-  }),
-  "/health/liveness": aliasOf("/health/liveliness"),
+  "/health/readiness": get("checkHealthReadiness", "Tells whether calls are taken", likeLitellm, healthAnswers),
+  "/health/liveliness": get("checkHealthLiveliness", "Tells that the process runs", likeLitellm, saysAlive),
+  "/health/liveness": get("checkHealthLiveness", "Tells that the process runs", likeLitellm, saysAlive),
   "/openapi.json": get(
     "getOpenApi",
     "Returns this document",

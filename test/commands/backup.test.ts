@@ -2,6 +2,7 @@
  * `model-gateway backup` and `restore`, as an operator runs them: beside a gateway that serves, after one that was killed, and with
  * mistakes.
  */
+import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Sqlite from "better-sqlite3";
@@ -38,6 +39,8 @@ afterAll(async () => {
 });
 
 const holds = expect.stringMatching(/^The sums hold: \d+ accounts, \d+ keys, \d+ ledger entries, \d+ calls\.\n$/);
+
+const has = (program: string) => spawnSync(program, ["version"]).status === 0;
 
 interface Charge {
   readonly id: string;
@@ -105,6 +108,57 @@ describe("while a gateway serves", () => {
       await stage.close();
     }
   }, 120_000);
+
+  // Registered, and not skipped, where it is installed: it is built from source for a quarter of an hour.
+  if (has("litestream"))
+    test("Litestream has what is posted, each charge once; with the journal beside it, every charge", async () => {
+      const stage = await setStage();
+      const database = join(dirname(stage.config), "gateway.db");
+      const config = join(folder.path, "litestream.yml");
+      const replica = join(folder.path, "replica");
+      // JSON is YAML.
+      writeFileSync(config, JSON.stringify({ dbs: [{ path: database, replica: { type: "file", path: replica } }] }));
+      let number = 1000;
+      try {
+        const { gateway, rootUrl } = await stage.start();
+        const replicating = new Running("litestream", ["replicate", "-config", config], process.env);
+        const load = startLoad({ rootUrl, apiKeys: stage.apiKeys, clients: 16, nextNumber: () => number++ });
+        await load.answers(200);
+        // A back-up is made beside it.
+        const beside = join(folder.path, "beside-litestream");
+        const env = { DATA_DIR: dirname(stage.config) };
+        expect(await commands.run(["backup", beside, "--config", stage.config], env)).toMatchObject({ code: 0 });
+        await load.answers(400);
+        await gateway.stop("SIGKILL");
+        await load.ended;
+        // It sends what it has not sent before it ends.
+        expect(await replicating.stop("SIGINT")).toMatchObject({ signal: null });
+        const whole = load.calls.filter(({ end }) => end === "whole");
+        for (const isWithJournal of [false, true]) {
+          const DATA_DIR = join(folder.path, `of-litestream-${isWithJournal}`);
+          mkdirSync(DATA_DIR);
+          const from = ["restore", "-config", config, "-o", join(DATA_DIR, "gateway.db"), database];
+          const restoring = await run("litestream", from, process.env);
+          expect(restoring.code, restoring.stderr).toBe(0);
+          if (isWithJournal) cpSync(`${database}.notes`, join(DATA_DIR, "gateway.db.notes"), { recursive: true });
+          // Posts what is in the journal, as a gateway does that starts.
+          const file = `${DATA_DIR}-file`;
+          expect(await commands.run(["backup", file], { DATA_DIR })).toMatchObject({ code: 0 });
+          const charges = await chargesIn(file);
+          for (const { id = "", number: asked } of whole) {
+            const charge = charges.get(id);
+            // Whose charge was in the journal alone is missing, or lost.
+            const isMissing = charge === undefined || charge.outcome === Outcome.LOST;
+            if (!isMissing || isWithJournal) expect(charge).toMatchObject({ input: asked, cost: costOfCall(asked) });
+            else expect(charge?.cost ?? 0).toBe(0);
+          }
+          const charged = [...charges.values()].filter(({ cost }) => cost > 0);
+          expect(charged.length).toBeGreaterThan(whole.length / 2);
+        }
+      } finally {
+        await stage.close();
+      }
+    }, 120_000);
 
   test("nothing is restored over its data, and it goes on", async () => {
     const env = { DATA_DIR: join(folder.path, "served") };

@@ -1,14 +1,14 @@
 /**
  * The routes of the gateway as operations of the document.
  *
- * A unary RPC and its streaming twin are one operation, whose answer is JSON or an event stream. An additional path of a route is
- * an alias, which refers to the first.
+ * A unary RPC and its streaming twin are one operation, whose answer is JSON or an event stream. Additional paths of a
+ * route are listed beside its first.
  */
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { access, Caller } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Reason } from "../../../src/call/refusals.ts";
 import type { Route } from "../../../src/doors/rest/routes.ts";
-import { aliasOf, type Operation, type PathItem } from "../openapi.ts";
+import type { Operation, PathItem } from "../openapi.ts";
 import type { Words } from "../protos/words.ts";
 import type { Schemas } from "../schemas/schemas.ts";
 import { answerOf, refusalsOf } from "./answers.ts";
@@ -35,7 +35,8 @@ export function pathsOf(routes: readonly Route[], parts: OperationParts): Record
       first.set(operationIdOf(route), path);
       paths[path] = { ...paths[path], [route.httpMethod.toLowerCase()]: operationOf(route, parts) };
     } else {
-      paths[path] = aliasOf(original);
+      const known = paths[original]?.["x-aliases"] ?? [];
+      paths[original] = { ...paths[original], "x-aliases": [...new Set([...known, path])] };
     }
   }
   return paths;

@@ -5,6 +5,7 @@
  * `src/doors` can be compiled from them.
  */
 import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import {
   createFileRegistry,
   type DescEnum,
@@ -38,11 +39,12 @@ export interface Image {
   headOf(file: string): readonly string[];
 }
 
+const buf = join(import.meta.dirname, "../../../node_modules/.bin/buf");
 const packageName = "modelgateway.v1";
 
 /** Builds the image by `buf`. Throws where the protos do not compile. */
 export function readImage(root: string): Image {
-  const bytes = execFileSync("buf", ["build", "-o", "-"], { cwd: root, maxBuffer: 64 * 2 ** 20 });
+  const bytes = execFileSync(buf, ["build", "-o", "-"], { cwd: root, maxBuffer: 64 * 2 ** 20 });
   const set = fromBinary(FileDescriptorSetSchema, bytes);
   const registry = createFileRegistry(set);
   const own = set.file.filter((file) => file.package === packageName);

@@ -30,7 +30,7 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/\bINVALID_ARGUMENT\b/g, "400"],
   [/\b(?:ALREADY_EXISTS|CONFLICT)\b/g, "409"],
   [/ on the public wire\b/g, ""],
-  [/^On the public wire the\b/g, "The"],
+  [/(^|\. )On the public wire the\b/g, "$1The"],
   [/which is kept in `extra`/g, "which is kept as it is"],
   [/ and `extra`/g, " and others"],
 ];

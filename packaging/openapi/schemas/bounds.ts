@@ -63,7 +63,7 @@ function boundsBy(field: DescField, { type, cel }: FieldRules, places: number): 
       return {
         ...(minLen > 0n ? { minLength: Number(minLen) } : {}),
         ...(maxLen > 0n || maxBytes > 0n ? { maxLength: Number(maxLen || maxBytes) } : {}),
-        ...(pattern === "" ? {} : { pattern }),
+        ...(pattern === "" ? {} : { pattern: portable(field, pattern) }),
         ...(words.length > 0 ? { enum: words } : {}),
       };
     }
@@ -86,6 +86,26 @@ function boundsBy(field: DescField, { type, cel }: FieldRules, places: number): 
     default:
       return {};
   }
+}
+
+/** Unicode's categories, as the characters of Latin-1 that are in them. */
+const categories: readonly (readonly [RegExp, string])[] = [
+  [/\\P\{Cc\}/g, "[^\\x00-\\x1f\\x7f-\\x9f]"],
+  [/\\p\{Cc\}/g, "\\x00-\\x1f\\x7f-\\x9f"],
+  [/\\p\{Z\}/g, "\\x20\\xa0"],
+  [/\\p\{Cf\}/g, "\\xad"],
+];
+
+/**
+ * Returns a pattern without Unicode's categories, which many languages do not know: it takes a little more than the gateway's own.
+ */
+function portable(field: DescField, pattern: string): string {
+  const told = categories.reduce(
+    (text, [category, characters]) => text.replaceAll(category, () => characters),
+    pattern,
+  );
+  if (/\\p\{/i.test(told)) throw new Error(`${field} has a pattern that the document cannot tell: ${pattern}`);
+  return told;
 }
 
 function checkKnown(field: DescField, kind: string, rules: object): void {

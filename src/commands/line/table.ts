@@ -73,8 +73,8 @@ export const groups: ReadonlyMap<string, string> = new Map(
 export const commandTable = {
   serve: {
     summary: "run the gateway until Ctrl-C; the default",
-    details: `Serves until SIGTERM, SIGINT or SIGHUP: then it accepts no more connections, and lets calls finish for
-drain_seconds. A second signal ends it at once.`,
+    details: `Serves until SIGTERM, SIGINT or SIGHUP: then it accepts no more connections,
+and lets calls finish for drain_seconds. A second signal ends it at once.`,
     options: config,
   },
   demo: { summary: "the same, with an account, keys and a first call to play with", options: config },
@@ -105,7 +105,7 @@ drain_seconds. A second signal ends it at once.`,
         type: "string",
         multiple: true,
         value: "MODEL",
-        summary: "a model, or family:NAME, that it may use; repeatable, default all",
+        summary: "a model or family:NAME it may use; repeatable",
       },
       expires,
     },
@@ -124,7 +124,7 @@ drain_seconds. A second signal ends it at once.`,
     },
   },
   "users reset-password": {
-    summary: "create a link to set a new password; prints it, only once",
+    summary: "create a link to set a new password; prints it once",
     arguments: addressArgument,
     options: config,
   },
@@ -192,20 +192,22 @@ Keys that are here already are left alone.`,
   },
   reconcile: {
     summary: "prove all sums of money; exit code 1 where one is wrong",
-    details: "Also reports charges that are in the journal only, and lines of it that cannot be read.",
+    details: "Also reports charges that are in the journal only, and lines that are broken.",
     options: config,
   },
   backup: {
     summary: "write one consistent file of all data, also while serving",
-    details: `FILE is a database of SQLite with everything in it, the journal too; \`-\` is standard output. It is written beside
-FILE and renamed when it is whole, for its owner only. The configuration file is not in it.`,
+    details: `FILE is a database of SQLite with everything in it, the journal too; \`-\` is
+standard output. It is written beside FILE and renamed when it is whole, for its
+owner only. The configuration file is not in it.`,
     arguments: [{ name: "FILE", completes: "file" }],
     options: { ...config, force: { type: "boolean", summary: "replace FILE where it exists" } },
   },
   restore: {
     summary: "make a data folder of such a file",
-    details: `FILE is what \`backup\` wrote; \`-\` is standard input. A file that is damaged, or of a newer version, is refused, and so
-is a folder that has a database. Afterwards all sums are proved; exit code 1 where one is wrong.`,
+    details: `FILE is what \`backup\` wrote; \`-\` is standard input. A file that is damaged, or
+of a newer version, is refused, and so is a folder that has a database. All sums
+are proved; exit code 1 where one is wrong.`,
     arguments: [{ name: "FILE", completes: "file" }],
     options: {
       ...config,
@@ -214,8 +216,9 @@ is a folder that has a database. Afterwards all sums are proved; exit code 1 whe
   },
   health: {
     summary: "ask whether the gateway at HOST and PORT is ready",
-    details: `Prints one line. Exit code 0 where it is ready, 1 where it is not. Reads no configuration: HOST and PORT of the
-environment are those of \`serve\`, 127.0.0.1 and 8080 unless they are set.`,
+    details: `Prints one line. Exit code 0 where it is ready, 1 where it is not. Reads no
+configuration file: HOST and PORT of the environment are those of \`serve\`,
+127.0.0.1 and 8080 unless they are set.`,
     options: {
       url: { type: "string", value: "URL", summary: "another address, as https://gateway.example.com" },
       timeout: { type: "string", value: "SECONDS", summary: "how long to wait for the answer; default 5" },
@@ -223,10 +226,11 @@ environment are those of \`serve\`, 127.0.0.1 and 8080 unless they are set.`,
   },
   completion: {
     summary: "print the completion script of a shell",
-    details: `bash:        source <(model-gateway completion bash)
-zsh:         source <(model-gateway completion zsh)
-fish:        model-gateway completion fish | source
-PowerShell:  model-gateway completion powershell | Out-String | Invoke-Expression
+    details: `bash:  source <(model-gateway completion bash)
+zsh:   source <(model-gateway completion zsh)
+fish:  model-gateway completion fish | source
+PowerShell:
+  model-gateway completion powershell | Out-String | Invoke-Expression
 
 The start file of the shell is the place for that line.`,
     arguments: [{ name: "SHELL", completes: shells }],

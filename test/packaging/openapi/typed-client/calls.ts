@@ -147,9 +147,7 @@ async function responses() {
 async function models() {
   const { data } = answered(await client.GET("/v1/models", { params: { query: { limit: 2 } } }));
   const one = answered(await client.GET("/v1/models/{id}", { params: { path: { id: model } } }));
-  // An alias of the path has the same types.
-  const again = answered(await client.GET("/models/{id}", { params: { path: { id: model } } }));
-  return { listed: data.length, kind: one.kind, same: one.id === again.id };
+  return { listed: data.length, kind: one.kind };
 }
 
 async function keys() {
