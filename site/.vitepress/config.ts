@@ -16,7 +16,8 @@ export default defineConfig({
   cleanUrls: true,
   // Switching between light and dark else writes a style into the page, which the content security policy refuses.
   appearance: { disableTransition: false },
-  vite: { logLevel: "warn" },
+  // Whose work the bundle holds is told beside it.
+  vite: { logLevel: "warn", build: { license: { fileName: "licenses.md" } } },
   head: [["meta", { name: "color-scheme", content: "light dark" }]],
   transformHead: ({ siteData }) => [["link", { rel: "icon", href: `${siteData.base}icon.svg`, type: "image/svg+xml" }]],
   markdown: {

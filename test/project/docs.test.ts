@@ -70,10 +70,9 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
   'from "@langchain/anthropic"': (output) => expect(output).toMatch(simulator),
   'from "@ai-sdk/anthropic"': (output) => expect(output).toMatch(simulator),
   "client.createChatCompletion(\n": (output) => expect(output).toMatch(simulator),
-  createGrpcTransport: (output) => expect(output).toMatch(simulator),
   "inference.listModels": (output) => expect(output).toMatch(/'embedded-chat'[\s\S]*embedded simulator/),
   "@model-gateway/client/usage": (output) => expect(output).toMatch(/^req_\w+ embedded-chat \d+n$/m),
-  "Reason.MODEL_NOT_FOUND": (output) => expect(output).toMatch(/^MODEL_NOT_FOUND model The model/),
+  "refusal.reason === Reason.MODEL_NOT_FOUND": (output) => expect(output).toMatch(/^MODEL_NOT_FOUND model The model/),
   "idempotencyKeys: true": (output) => expect(output).toMatch(simulator),
   "model_gateway.refusal_of(error)": (output) => expect(output).toMatch(simulator),
   "buf export": async (_, { folder }) => {
