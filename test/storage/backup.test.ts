@@ -205,6 +205,23 @@ describe("a back-up", () => {
     lock.close();
   });
 
+  test("ends when it is told to, and leaves nothing", async () => {
+    const storage = await openStorage(inFolder("gateway.db"));
+    await storage.close();
+    const sqlite = new Sqlite(inFolder("gateway.db"));
+    // More pages than are copied in one step.
+    sqlite.exec("CREATE TABLE large (bytes)");
+    for (let i = 0; i < 20; i++) sqlite.exec("INSERT INTO large VALUES (randomblob(1000000))");
+    sqlite.close();
+    const before = readdirSync(folder.path).sort();
+    const asked = new AbortController();
+    const init = { database: inFolder("gateway.db"), file: inFolder("b"), now: 1, replaces: false, version: "1" };
+    const made = backUp({ ...init, signal: asked.signal });
+    setImmediate(() => asked.abort(new Error("told to")));
+    await expect(made).rejects.toThrow("told to");
+    expect(readdirSync(folder.path).sort()).toEqual(before);
+  });
+
   test("is not made of a database that is damaged, or of something else", async () => {
     const storage = await openStorage(inFolder("damaged"));
     for (let i = 0; i < 400; i++) storage.accounts.insert({ id: `acc_${i}`, name: "x".repeat(100) + i, created_at: 0 });
@@ -365,6 +382,16 @@ describe("a restore", () => {
       settle: () => Promise.reject(new Error("no")),
     });
     await expect(failing).rejects.toThrow("no");
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test("ends when it is told to, and leaves the folder as it was", async () => {
+    const asked = new AbortController();
+    const told = restore({
+      ...{ file, database: join(folder.path, "new/data/gateway.db"), movesAside: false, signal: asked.signal },
+      settle: async () => asked.abort(new Error("told to")),
+    });
+    await expect(told).rejects.toThrow("told to");
     expect(readdirSync(folder.path)).toEqual([]);
   });
 

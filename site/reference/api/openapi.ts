@@ -92,7 +92,7 @@ interface Reference {
   readonly $ref: string;
 }
 
-type WrittenPath = Readonly<Record<string, WrittenOperation>> & { readonly "x-alias-of"?: string };
+type WrittenPath = Readonly<Record<string, WrittenOperation>> & { readonly "x-aliases"?: readonly string[] };
 
 export interface OpenApiDocument {
   readonly info: { readonly description?: string };
@@ -106,7 +106,7 @@ const methods = ["get", "post", "put", "patch", "delete"];
 export function readApi(document: OpenApiDocument): Api {
   const operations = Object.entries(document.paths).flatMap(([path, written]) =>
     methods
-      .filter((method) => method in written && !written["x-alias-of"])
+      .filter((method) => method in written)
       .map((method) => {
         const one = written[method] as WrittenOperation;
         return { tag: one.tags[0], operation: operationOf(document, path, method, one) };
@@ -121,13 +121,13 @@ export function readApi(document: OpenApiDocument): Api {
 
 function operationOf(document: OpenApiDocument, path: string, method: string, written: WrittenOperation): Operation {
   const security = written.security ?? [];
-  const aliases = Object.entries(document.paths).filter(([, one]) => one["x-alias-of"] === path);
+  const aliases = document.paths[path]?.["x-aliases"] ?? [];
   const answers = Object.entries(written.responses ?? {}).map(([status, one]) => [
     status,
     resolved<Answer>(document, one),
   ]);
   return {
-    ...{ id: written.operationId, method: method.toUpperCase(), path, aliases: aliases.map(([alias]) => alias) },
+    ...{ id: written.operationId, method: method.toUpperCase(), path, aliases },
     ...{ summary: written.summary ?? path, description: written.description ?? "" },
     security: security.flatMap((one) => Object.keys(one)),
     isForAdministrators: security.some((one) => one.bearer?.includes("administrator")),

@@ -11,6 +11,9 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
   for (const name of signals) process.on(name, end);
   try {
     return await work(asked.signal);
+  } catch (error) {
+    // Streams throw an error of their own.
+    throw asked.signal.aborted ? asked.signal.reason : error;
   } finally {
     for (const name of signals) process.off(name, end);
   }

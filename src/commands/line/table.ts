@@ -164,15 +164,17 @@ and lets calls finish for drain_seconds. A second signal ends it at once.`,
   },
   "import litellm": {
     summary: "make a gateway.yaml of a LiteLLM proxy's config.yaml",
-    details: `The file goes to standard output. What was left out or changed goes to standard error and into the file's comments, with
-the line of the source. No secret is written: each becomes a reference to the environment.`,
+    details: `The file goes to standard output. What was left out or changed goes to standard
+error and into the file's comments, with the line of the source. No secret is
+written: each becomes a reference to the environment.`,
     arguments: [{ name: "CONFIG", completes: "file" }],
     options: imported,
   },
   "import litellm-keys": {
     summary: "take the virtual keys of a LiteLLM proxy over",
-    details: `FILE is the answer of GET /key/list?return_full_object=true. The secrets go on working as they are, and are not in it.
-Keys that are here already are left alone.`,
+    details: `FILE is the answer of GET /key/list?return_full_object=true. The secrets go on
+working as they are, and are not in it. Keys that are here already are left
+alone.`,
     arguments: [{ name: "FILE", completes: "file" }],
     options: {
       ...config,
@@ -183,7 +185,8 @@ Keys that are here already are left alone.`,
   },
   "import new-api": {
     summary: "make a gateway.yaml of new-api's channels",
-    details: `CHANNELS is the answer of GET /api/channel/, the file of --prices that of GET /api/pricing.`,
+    details: `CHANNELS is the answer of GET /api/channel/, the file of --prices that of
+GET /api/pricing.`,
     arguments: [{ name: "CHANNELS", completes: "file" }],
     options: {
       ...imported,

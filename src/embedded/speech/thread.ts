@@ -42,11 +42,13 @@ export function createThread(
 
   /** Ends the thread, and frees the machine code. A job that rests that long begins anew, as where the thread dies. */
   function release(): void {
-    const resting = worker;
     flite = undefined;
-    if (!resting) return;
-    forget(resting);
-    void resting.terminate();
+    if (worker) end(worker);
+  }
+
+  function end(started: Worker): void {
+    forget(started);
+    void started.terminate();
   }
 
   /** Starts a thread. Flite is compiled meanwhile. */
@@ -55,14 +57,11 @@ export function createThread(
     // The current turn gets the error itself; between turns the thread only has to be forgotten.
     started.on("error", () => forget(started)).on("exit", () => forget(started));
     worker = started;
-    try {
-      flite ??= compileFlite();
-      started.postMessage({ kind: "load", flite: await flite } satisfies ToWorker);
-    } catch (error) {
+    flite ??= compileFlite();
+    await load(started, flite).catch((error) => {
       flite = undefined;
-      await started.terminate();
       throw error;
-    }
+    });
     if (worker !== started) throw new Error("the speech worker died at its start");
     return started;
   }
@@ -77,20 +76,9 @@ export function createThread(
     clearTimeout(idle);
     const running = worker ?? (await start());
     running.ref();
-    const { promise, resolve, reject } = Promise.withResolvers<FromWorker>();
-    const late = setTimeout(() => {
-      reject(new TurnTimeout(`a turn took more than ${turnLimit} ms`));
-      forget(running);
-      void running.terminate();
-    }, turnLimit);
-    const onExit = (code: number) => reject(new Error(`the speech worker ended with code ${code}`));
-    running.once("message", resolve).once("error", reject).once("exit", onExit);
-    running.postMessage(message);
     try {
-      return await promise;
+      return await answerOf(running, message, { turnLimit, onLate: () => end(running) });
     } finally {
-      clearTimeout(late);
-      running.off("message", resolve).off("error", reject).off("exit", onExit);
       // A terminated thread keeps the process alive until it has ended: somebody waits for that.
       if (worker === running) running.unref();
       clearTimeout(idle);
@@ -106,6 +94,38 @@ export function createThread(
   }
 
   return { turn, drop: (id) => worker?.postMessage({ kind: "drop", id } satisfies ToWorker), close };
+}
+
+/** Hands Flite to a thread that has just started. Ends the thread where that fails. */
+async function load(started: Worker, flite: Promise<WebAssembly.Module>): Promise<void> {
+  try {
+    started.postMessage({ kind: "load", flite: await flite } satisfies ToWorker);
+  } catch (error) {
+    await started.terminate();
+    throw error;
+  }
+}
+
+/** Sends a message, and resolves with its answer. Rejects where the thread ends instead, and after `turnLimit`. */
+async function answerOf(
+  running: Worker,
+  message: ToWorker,
+  { turnLimit, onLate }: { readonly turnLimit: number; readonly onLate: () => void },
+): Promise<FromWorker> {
+  const { promise, resolve, reject } = Promise.withResolvers<FromWorker>();
+  const late = setTimeout(() => {
+    reject(new TurnTimeout(`a turn took more than ${turnLimit} ms`));
+    onLate();
+  }, turnLimit);
+  const onExit = (code: number) => reject(new Error(`the speech worker ended with code ${code}`));
+  running.once("message", resolve).once("error", reject).once("exit", onExit);
+  running.postMessage(message);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(late);
+    running.off("message", resolve).off("error", reject).off("exit", onExit);
+  }
 }
 
 export function spawnWorker(): Worker {
