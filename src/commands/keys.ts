@@ -124,10 +124,10 @@ function revokeKey(storage: Storage, id: string): void {
 }
 
 /** writeAuditEvent records the event that the RPC would record for such a request. */
-function writeAuditEvent<I extends DescMessage>(
+export function writeAuditEvent<I extends DescMessage>(
   { auditEvents }: Storage,
   method: DescMethod & { readonly input: I },
-  key: ApiKey,
+  key: Pick<ApiKey, "id" | "account_id">,
   request: MessageInitShape<I>,
 ): void {
   const now = Date.now();
@@ -143,7 +143,7 @@ function unknownKey(id: string): UsageError {
   return new UsageError(`there is no key ${id}; \`keys list\` shows them`);
 }
 
-function accountIdOf({ accounts }: Storage, idOrName: string): string {
+export function accountIdOf({ accounts }: Storage, idOrName: string): string {
   const account = accounts.find(idOrName);
   if (account) return account.id;
   const remedy = "`accounts list` shows those that there are, `accounts create --name …` makes one";

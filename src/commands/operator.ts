@@ -61,7 +61,7 @@ export function operatorClient(storage: Storage, config: Config): CallOperator {
   ) => {
     const request = Wire.ofMessage(method.input, create(method.input, init));
     // Compiles the called RPC only, since compiling takes time.
-    const handle = audit(createHandle([service], [method]), [method], options);
+    const handle = audit(createHandle([service]), [method], options);
     const answer = await handle({
       id: newId("req"),
       method,

@@ -85,13 +85,13 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
     sites: createSites(config),
     cors: createCors(config.corsOrigins),
   });
-  const inputs = descriptors.flatMap(({ methods }) => methods.map(({ input }) => input));
+  const rpcs = descriptors.flatMap(({ methods }) => methods);
   return {
     ...dispatch,
     // Not in this turn: connections that wait already come first.
     async warm() {
       await nextSlice();
-      await runInSlices(compileRules(inputs, accelerators.quickCheck));
+      await runInSlices(compileRules(rpcs, accelerators.quickCheck));
     },
   };
 }
@@ -127,7 +127,7 @@ function createGateway(
     onBeyond: reportTo(auditEvents, { newId, clock, onError }),
   });
   const methods = services.flatMap(({ service }) => service.methods);
-  const answer = withFreeStorage(createHandle(services, undefined, accelerators.quickCheck), methods, storage.free);
+  const answer = withFreeStorage(createHandle(services, accelerators.quickCheck), methods, storage.free);
   const audited = { auditEvents, accounts: storage.accounts, users: storage.users };
   const handle = audit(answer, methods, { storage: audited, newId, clock, onError });
   const authenticate = createAuthentication(parts, shared, writeLater);

@@ -7,8 +7,7 @@ import { type ConnectionCounts, nothingOpen } from "../doors/listener/connection
 import { type Listener, listen } from "../doors/listener/listen.ts";
 import { refusalAnswer } from "../doors/rest/refusal-answers.ts";
 import { createReadiness } from "../doors/rpc/health.ts";
-import type { Catalog } from "../targets/catalog.ts";
-import { createDoors } from "./doors.ts";
+import { createDoors, type Doors } from "./doors.ts";
 import { startChecks } from "./health-checks.ts";
 import { createSeeing } from "./observers.ts";
 import { createShared, type Parts, type Shared } from "./parts.ts";
@@ -67,7 +66,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const parts: Parts = { clock: Date.now, random: Math.random, ...given };
   const { config, storage, log, clock } = parts;
   const shared = createShared(parts);
-  const { accelerators, catalog, providers, ledger, drains, background, hurry, onError } = shared;
+  const { accelerators, providers, ledger, drains, background, hurry, onError } = shared;
   const readiness = createReadiness(storage.writable, given.isPreparing);
   let listener: Listener | undefined;
   const open = () => listener?.counts() ?? nothingOpen;
@@ -100,10 +99,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     metricsPort: seeing.metricsPort,
     serveModels: shared.serveModels,
     prepared: readiness.prepared,
-    async warm(withModels = false) {
-      await doors.warm().catch((err: unknown) => log.error({ err }, "a rule of requests is broken"));
-      if (withModels) await warmModels(catalog, providers, log);
-    },
+    warm: (withModels = false) => warm(doors, withModels ? shared : undefined, log),
     async close() {
       readiness.drain();
       checks.close();
@@ -141,8 +137,13 @@ function runningAt({ config, storage }: Parts, { health, queues, drains, backgro
   };
 }
 
-/** Has every provider load what its served models need. */
-async function warmModels(catalog: Catalog, providers: Shared["providers"], log: Parts["log"]): Promise<void> {
+/** Compiles the rules of requests, and has every provider of `withModels` load what its served models need. */
+async function warm(doors: Doors, withModels: Shared | undefined, log: Parts["log"]): Promise<void> {
+  await doors.warm().catch((err: unknown) => log.error({ err }, "a rule of requests is broken"));
+  if (withModels) await warmModels(withModels, log);
+}
+
+async function warmModels({ catalog, providers }: Shared, log: Parts["log"]): Promise<void> {
   const targets = catalog.list().flatMap((model) => model.targets);
   const modelsAt = (name: string) => targets.filter(({ upstream }) => upstream === name).map(({ model }) => model);
   await Promise.all(

@@ -3,7 +3,6 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Handler, ServiceImplementation } from "../call/call.ts";
 import { internal } from "../call/refusals.ts";
 import { nextSlice } from "../runtime/cooperative.ts";
-import { planOf } from "../wire/plan.ts";
 import { withMeant } from "./check/foreign-bodies.ts";
 import { createValidate, type QuickCheck, validateLong } from "./check/validate.ts";
 
@@ -20,16 +19,9 @@ export function serve<S extends DescService>(service: S, implementation: Service
   return { service, handlers };
 }
 
-/** Returns what answers the calls of these services, or of some of their RPCs, once they are admitted. */
-export function createHandle(
-  services: readonly ServedService[],
-  only?: readonly DescMethod[],
-  quickCheck?: QuickCheck,
-): Handler {
+/** Returns what answers the calls of these services, once they are admitted. */
+export function createHandle(services: readonly ServedService[], quickCheck?: QuickCheck): Handler {
   const handlers = new Map(services.flatMap(({ handlers }) => [...handlers]));
-  const methods = only ?? [...handlers.keys()];
-  // A message that the wire cannot carry stops the start, and not the first call that needs it.
-  for (const { input, output } of methods) for (const desc of [input, output]) planOf(desc);
   const validate = createValidate(quickCheck);
   return withMeant((call) => {
     const { method, request } = call;

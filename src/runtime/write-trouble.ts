@@ -53,9 +53,11 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   ],
   [/^(?:SQLITE_BUSY|SQLITE_LOCKED)/, "another process holds its lock. Repeat the command when that has ended"],
   [/^(?:SQLITE_IOERR|EIO)/, "the disk fails. Look at the system's log, and restore a back-up where data are lost"],
+  [/^EPIPE/, "whoever reads the output has closed it"],
   [/^ENOENT/, "there is no such file"],
   [/^EISDIR/, "it is a folder. Name a file"],
-  [/^(?:ENOTDIR|EEXIST)/, "it is below a file. Name a folder"],
+  [/^ENOTDIR/, "it is below a file. Name a folder"],
+  [/^EEXIST/, "it exists already. Choose another place"],
 ];
 
 /** diskRemedy returns what is wrong and what to do, for an error of the disk; undefined for any other. */

@@ -4,6 +4,7 @@
  */
 import { existsSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { StorageError } from "../runtime/write-trouble.ts";
 import { publish } from "./durable-files.ts";
 import { readBackup } from "./engines/sqlite/backup/read-backup.ts";
@@ -18,7 +19,9 @@ export interface BackupInit {
   /** The version of the gateway, for whoever restores it. */
   readonly version: string;
   /** Milliseconds since 1970. */
-  readonly now: number;
+  readonly clock: () => number;
+  /** Ends it. Then its reason is thrown, and nothing is left. */
+  readonly signal?: AbortSignal;
 }
 
 /** Backup is what a back-up says of itself. */
@@ -37,12 +40,16 @@ export interface Backup {
  * Writes a back-up while any number of processes work on the database. It has every charge that was told to a caller before, once. The
  * file appears under its name when it is whole and checked. Throws a StorageError, with nothing left, where that is not possible.
  */
-export async function backUp({ database, file, replaces, version, now }: BackupInit): Promise<Backup> {
+export async function backUp({ database, file, replaces, version, clock, signal }: BackupInit): Promise<Backup> {
   const partial = `${file}.partial-${process.pid}`;
   refuseFile(file, replaces);
   try {
-    await writeBackup(database, partial, { createdAt: now, version });
+    await writeBackup(database, partial, { clock, version, signal });
     const written = await describeBackup(partial);
+    // A signal that came while the file was checked has its turn.
+    await setImmediate();
+    signal?.throwIfAborted();
+    refuseFile(file, replaces);
     publish(partial, file, replaces);
     return written;
   } finally {

@@ -4,6 +4,7 @@
  */
 import { existsSync, lstatSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { codeOf, StorageError } from "../runtime/write-trouble.ts";
 import { publish, syncFile, syncFolder } from "./durable-files.ts";
 import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
@@ -23,6 +24,8 @@ export interface RestoreInit {
   readonly movesAside: boolean;
   /** Posts the journal that came with the back-up, and ends what its processes held. `createdAt` is the back-up's moment. */
   readonly settle: (storage: Storage, createdAt: number) => Promise<void>;
+  /** Ends it before the database gets its name. Then its reason is thrown, and the folder is as it was. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Restored {
@@ -37,7 +40,7 @@ export interface Restored {
 const beside = ["-wal", "-shm", "-journal", ".notes"] as const;
 
 /** Throws a StorageError, and changes nothing, where the file or the folder is not fit for it. */
-export async function restore({ file, name, database, movesAside, settle }: RestoreInit): Promise<Restored> {
+export async function restore({ file, name, database, movesAside, settle, signal }: RestoreInit): Promise<Restored> {
   const header = await readBackup(file, name);
   const place = placeOf(database);
   refusePlace(place, movesAside);
@@ -47,6 +50,8 @@ export async function restore({ file, name, database, movesAside, settle }: Rest
   try {
     unpackBackup(file, staging, header);
     const proof = await proveIn(staging, (storage) => settle(storage, header.created_at));
+    await setImmediate();
+    signal?.throwIfAborted();
     // Somebody may have come meanwhile.
     refusePlace(place, movesAside);
     const movedTo = moveAside(place);

@@ -2,7 +2,8 @@
  * `model-gateway backup` and `restore`, as an operator runs them: beside a gateway that serves, after one that was killed, and with
  * mistakes.
  */
-import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -14,6 +15,7 @@ import {
   bin,
   type Commands,
   modelGateway,
+  Running,
   run,
   startCommands,
   startServer,
@@ -21,6 +23,7 @@ import {
   temporaryFolder,
 } from "../support/command.ts";
 import { contentsOf } from "../support/contents.ts";
+import { eventually } from "../support/eventually.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let commands: Commands;
@@ -36,6 +39,8 @@ afterAll(async () => {
 });
 
 const holds = expect.stringMatching(/^The sums hold: \d+ accounts, \d+ keys, \d+ ledger entries, \d+ calls\.\n$/);
+
+const has = (program: string) => spawnSync(program, ["version"]).status === 0;
 
 interface Charge {
   readonly id: string;
@@ -104,6 +109,57 @@ describe("while a gateway serves", () => {
     }
   }, 120_000);
 
+  // Registered, and not skipped, where it is installed: it is built from source for a quarter of an hour.
+  if (has("litestream"))
+    test("Litestream has what is posted, each charge once; with the journal beside it, every charge", async () => {
+      const stage = await setStage();
+      const database = join(dirname(stage.config), "gateway.db");
+      const config = join(folder.path, "litestream.yml");
+      const replica = join(folder.path, "replica");
+      // JSON is YAML.
+      writeFileSync(config, JSON.stringify({ dbs: [{ path: database, replica: { type: "file", path: replica } }] }));
+      let number = 1000;
+      try {
+        const { gateway, rootUrl } = await stage.start();
+        const replicating = new Running("litestream", ["replicate", "-config", config], process.env);
+        const load = startLoad({ rootUrl, apiKeys: stage.apiKeys, clients: 16, nextNumber: () => number++ });
+        await load.answers(200);
+        // A back-up is made beside it.
+        const beside = join(folder.path, "beside-litestream");
+        const env = { DATA_DIR: dirname(stage.config) };
+        expect(await commands.run(["backup", beside, "--config", stage.config], env)).toMatchObject({ code: 0 });
+        await load.answers(400);
+        await gateway.stop("SIGKILL");
+        await load.ended;
+        // It sends what it has not sent before it ends.
+        expect(await replicating.stop("SIGINT")).toMatchObject({ signal: null });
+        const whole = load.calls.filter(({ end }) => end === "whole");
+        for (const isWithJournal of [false, true]) {
+          const DATA_DIR = join(folder.path, `of-litestream-${isWithJournal}`);
+          mkdirSync(DATA_DIR);
+          const from = ["restore", "-config", config, "-o", join(DATA_DIR, "gateway.db"), database];
+          const restoring = await run("litestream", from, process.env);
+          expect(restoring.code, restoring.stderr).toBe(0);
+          if (isWithJournal) cpSync(`${database}.notes`, join(DATA_DIR, "gateway.db.notes"), { recursive: true });
+          // Posts what is in the journal, as a gateway does that starts.
+          const file = `${DATA_DIR}-file`;
+          expect(await commands.run(["backup", file], { DATA_DIR })).toMatchObject({ code: 0 });
+          const charges = await chargesIn(file);
+          for (const { id = "", number: asked } of whole) {
+            const charge = charges.get(id);
+            // Whose charge was in the journal alone is missing, or lost.
+            const isMissing = charge === undefined || charge.outcome === Outcome.LOST;
+            if (!isMissing || isWithJournal) expect(charge).toMatchObject({ input: asked, cost: costOfCall(asked) });
+            else expect(charge?.cost ?? 0).toBe(0);
+          }
+          const charged = [...charges.values()].filter(({ cost }) => cost > 0);
+          expect(charged.length).toBeGreaterThan(whole.length / 2);
+        }
+      } finally {
+        await stage.close();
+      }
+    }, 120_000);
+
   test("nothing is restored over its data, and it goes on", async () => {
     const env = { DATA_DIR: join(folder.path, "served") };
     await commands.run(["accounts", "create", "--name", "a"], env);
@@ -145,6 +201,56 @@ test("by standard output and input, from one machine to another", async () => {
     stdout: "",
     stderr: expect.stringContaining("standard input is no back-up"),
   });
+});
+
+test("a signal ends a back-up and a restore, and nothing is left of them", async () => {
+  const path = join(folder.path, "interrupted");
+  const env = { DATA_DIR: join(path, "data") };
+  await commands.run(["accounts", "create", "--name", "a"], env);
+  const sqlite = new Sqlite(join(env.DATA_DIR, "gateway.db"));
+  // So large that it is not written before the signal comes.
+  sqlite.exec("CREATE TABLE large (bytes)");
+  for (let i = 0; i < 60; i++) sqlite.exec("INSERT INTO large VALUES (randomblob(1000000))");
+  sqlite.close();
+  const before = readdirSync(path, { recursive: true }).sort();
+  /** Interrupts a command when it has begun. Where this process was slower than the command, it is tried again. */
+  const interrupt = async (args: readonly string[], begun: RegExp, variables: { DATA_DIR: string }, made: string) => {
+    for (let tries = 0; tries < 20 && !(await isInterrupted(args, begun, variables)); tries++)
+      rmSync(made, { recursive: true, force: true });
+  };
+  const isInterrupted = async (args: readonly string[], begun: RegExp, variables: { DATA_DIR: string }) => {
+    const running = new Running(process.execPath, [bin, ...args], variables);
+    await eventually(() => {
+      if (!readdirSync(path, { recursive: true, encoding: "utf8" }).some((name) => begun.test(name)))
+        throw new Error("not begun");
+    });
+    const { code, stderr } = await running.stop("SIGINT");
+    if (existsSync(args[0] === "backup" ? join(path, "b") : join(path, "new/gateway.db"))) return false;
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: "model-gateway: it was stopped by SIGINT, and nothing was changed\n",
+    });
+    return true;
+  };
+  await interrupt(["backup", join(path, "b")], /^b\.partial-\d+$/, env, join(path, "b"));
+  expect(readdirSync(path, { recursive: true }).sort()).toEqual(before);
+  const file = join(folder.path, "interrupted-file");
+  expect(await commands.run(["backup", file], env)).toMatchObject({ code: 0 });
+  await interrupt(["restore", file], /gateway\.db\.restoring-\d+$/, { DATA_DIR: join(path, "new") }, join(path, "new"));
+  // Nor one that waits for its input.
+  const stdio = ["pipe", "pipe", "pipe"] as const;
+  const waiting = new Running(
+    process.execPath,
+    [bin, "restore", "-"],
+    { DATA_DIR: join(path, "new"), TMPDIR: path },
+    { stdio: [...stdio] },
+  );
+  await eventually(() => expect(readdirSync(path).some((name) => name.startsWith("model-gateway-"))).toBe(true));
+  expect(await waiting.stop("SIGTERM")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("stopped by SIGTERM"),
+  });
+  expect(readdirSync(path, { recursive: true }).sort()).toEqual(before);
 });
 
 describe("a mistake changes nothing, and says in one line what to do:", () => {

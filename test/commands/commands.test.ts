@@ -525,7 +525,7 @@ describe("help and version", () => {
       expect(stdout).toMatch(new RegExp(`^usage: model-gateway ${name}`));
       expect(stdout.toLowerCase()).toContain(summary.toLowerCase());
       for (const option of Object.keys(options)) expect(stdout).toMatch(new RegExp(`^  --${option}\\b`, "m"));
-      for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(120);
+      for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
       if (name === "help") continue;
       for (const option of ["--help", "-h"]) {
         expect(await commands.run([...words, option], env)).toMatchObject({ code: 0, stdout });
@@ -541,6 +541,7 @@ describe("help and version", () => {
     const { stdout } = await commands.run(["help", "configuration"], env);
     for (const word of ["--config", "GATEWAY_CONFIG", "DATA_DIR", "Links lead to HOST and PORT"])
       expect(stdout).toContain(word);
+    for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
     const codes = (await commands.run(["help", "exit-codes"], env)).stdout;
     expect(codes.match(/^\d/gm)).toEqual(["0", "1", "2"]);
     expect(await commands.run(["help", "sevre"], env)).toMatchObject({

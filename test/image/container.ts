@@ -5,6 +5,7 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, mkdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import type { ImageConfig } from "./dockerfile.ts";
 
 export interface ContainerOptions {
@@ -99,7 +100,8 @@ async function processIn(child: ChildProcess, program: string, printed: () => st
   for (const deadline = performance.now() + 20_000; performance.now() < deadline; ) {
     if (child.exitCode !== null) break;
     const [first] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").split(" ");
-    if (first && readFileSync(`/proc/${first}/cmdline`, "utf8").split("\0")[0] === program) return Number(first);
+    if (first && basename(readFileSync(`/proc/${first}/cmdline`, "utf8").split("\0", 1)[0] as string) === program)
+      return Number(first);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   throw new Error(`the container does not start:\n${printed()}`);

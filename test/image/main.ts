@@ -50,6 +50,8 @@ const key = await life("the first start", async (container) => {
   tell("a command makes a key", secret !== "", secret === "" ? output : "");
   container.exec(["model-gateway", "grant", "--account", "acme", "--amount", "1000"]);
   await tellServed(secret);
+  const backup = container.exec(["model-gateway", "backup", "/data/backup.db"]);
+  tell("a back-up is made while it serves", backup.code === 0, backup.output.trim());
   return secret;
 });
 await life("the next start", async () => {
@@ -105,6 +107,8 @@ async function tellServed(secret: string): Promise<void> {
   tell("a chat is answered", answer.status === 200 && (await answer.text()).includes("choices"), `${answer.status}`);
   const page = await fetch(`${address}/dashboard`);
   tell("the dashboard is there", page.status === 200 && (await page.text()).includes("<script"), `${page.status}`);
+  const docs = await fetch(`${address}/docs/`);
+  tell("the documentation is there", docs.status === 200 && (await docs.text()).includes("<html"), `${docs.status}`);
   const speech = await post("/v1/audio/speech", secret, {
     model: "tts-1",
     input: "Hello, how are you?",

@@ -37,13 +37,19 @@ export function runStages(stages: readonly Stage[], options: StepsOptions): stri
   let last = "";
   for (const [i, stage] of stages.entries()) {
     last = join(options.folder, stage.name ?? `stage-${i}`);
-    rmSync(last, { recursive: true, force: true });
+    remove(last);
     const made = stage.name === undefined ? undefined : options.made.get(stage.name);
     if (made) for (const [path, file] of made) copy(file, join(last, path));
     else runStage(stage, last, done, options);
     done.set(stage.name ?? `${i}`, last);
   }
+  for (const at of done.values()) if (at !== last) remove(at);
   return last;
+}
+
+/** Removes a root, which may have a hundred thousand files. */
+function remove(at: string): void {
+  execFileSync("rm", ["-rf", at]);
 }
 
 function runStage(stage: Stage, at: string, done: ReadonlyMap<string, string>, options: StepsOptions): void {
@@ -147,7 +153,7 @@ function makeBase(image: string, at: string, folder: string): void {
 
 function makeDebian(suite: string, archive: string): void {
   const fresh = `${archive}.root`;
-  rmSync(fresh, { recursive: true, force: true });
+  remove(fresh);
   execFileSync("debootstrap", ["--variant=minbase", suite, fresh], {
     stdio: ["ignore", "ignore", "inherit"],
     timeout: 300_000,
@@ -155,5 +161,5 @@ function makeDebian(suite: string, archive: string): void {
   writeFileSync(join(fresh, "etc/apt/apt.conf.d/99quiet"), 'APT::Install-Suggests "0";\n');
   rmSync(join(fresh, "var/cache/apt"), { recursive: true, force: true });
   execFileSync("tar", ["--create", "--file", archive, "--directory", fresh, "--numeric-owner", "."]);
-  rmSync(fresh, { recursive: true });
+  remove(fresh);
 }

@@ -7,6 +7,7 @@
  * one (and the package that the block imports). Go is that of the example that runs. YAML must be a valid configuration, JSON must be read.
  */
 import { execFile } from "node:child_process";
+import { statSync } from "node:fs";
 import { chmod, cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -33,9 +34,9 @@ const notPasted: Readonly<Record<string, string>> = {
   "npm ci && npm run demo": "test/commands/demo.test.ts",
   "OPENAI_BASE_URL=": "test/commands/zero-configuration.test.ts",
   "npx model-gateway serve --config gateway.yaml\n": "test/commands/commands.test.ts",
-  "sha256sum --check": "tools/newcomer.sh",
+  "sha256sum --check": "npm run test:install",
   "npm ci\nnpm run build": "npm run test:image",
-  "npx model-gateway demo   ": "tools/newcomer.sh",
+  "npx model-gateway demo   ": "npm run test:install",
   "docker build": "npm run test:image",
   "docker run": "npm run test:image",
   "OPENAI_API_KEY=sk-your-key docker compose": "test/deploy/compose.test.ts",
@@ -69,10 +70,9 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
   'from "@langchain/anthropic"': (output) => expect(output).toMatch(simulator),
   'from "@ai-sdk/anthropic"': (output) => expect(output).toMatch(simulator),
   "client.createChatCompletion(\n": (output) => expect(output).toMatch(simulator),
-  createGrpcTransport: (output) => expect(output).toMatch(simulator),
   "inference.listModels": (output) => expect(output).toMatch(/'embedded-chat'[\s\S]*embedded simulator/),
   "@model-gateway/client/usage": (output) => expect(output).toMatch(/^req_\w+ embedded-chat \d+n$/m),
-  "Reason.MODEL_NOT_FOUND": (output) => expect(output).toMatch(/^MODEL_NOT_FOUND model The model/),
+  "refusal.reason === Reason.MODEL_NOT_FOUND": (output) => expect(output).toMatch(/^MODEL_NOT_FOUND model The model/),
   "idempotencyKeys: true": (output) => expect(output).toMatch(simulator),
   "model_gateway.refusal_of(error)": (output) => expect(output).toMatch(simulator),
   "buf export": async (_, { folder }) => {
@@ -118,6 +118,14 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
     expect(variables.KEY_ID).not.toBe("");
   },
   "npx model-gateway accounts create --name mine": (output) => expect(output).toMatch(/^acc_\w+\n\{.*embedded-chat/),
+  "backup gateway-backup.db": (_, { folder }) =>
+    expect(statSync(join(folder, "gateway-backup.db")).size).toBeGreaterThan(0),
+  "restore gateway-backup.db": (output) => expect(output).toMatch(/^The sums hold: 1 accounts, 2 keys/),
+  "find backups": async (_, { folder }) => expect(await readdir(join(folder, "backups"))).toHaveLength(1),
+  "completion bash": async (_, { folder }) =>
+    expect(await readFile(join(folder, "model-gateway.bash"), "utf8")).toContain(
+      "complete -F _model_gateway model-gateway",
+    ),
   "npx model-gateway recharge --account acme": (output) => expect(output).toContain("acme"),
   "npx model-gateway users invite": async (_, { gateway }) => {
     const { accounts, users } = gateway.storage;
@@ -274,8 +282,8 @@ test("Go is that of the example, which test/clients/examples.test.ts runs", asyn
 });
 
 describe("what is only read", () => {
-  // What agents read is theirs: it must be YAML.
-  const isAgents = ({ page }: Block) => page === "docs/clients.md";
+  // What agents, Kubernetes and Litestream read is theirs: it must be YAML.
+  const isOthers = ({ page }: Block) => page === "docs/clients.md" || page === "docs/backup.md";
 
   test.each(blocks.filter(({ language }) => language === "json").map((block) => [nameOf(block), block] as const))(
     "%s is JSON",
@@ -287,7 +295,7 @@ describe("what is only read", () => {
   test.each(blocks.filter(({ language }) => language === "yaml").map((block) => [nameOf(block), block] as const))(
     "%s is a valid configuration",
     async (_, block) => {
-      if (isAgents(block)) return void expect(typeof parse(block.code)).toBe("object");
+      if (isOthers(block)) return void expect(typeof parse(block.code)).toBe("object");
       if (block.code.startsWith("vendors:"))
         return void expect(() => vendorsSchema.parse(parse(block.code))).not.toThrow();
       const folder = await mkdtemp(join(tmpdir(), "docs-test-"));

@@ -68,7 +68,7 @@ test("code blocks say in which language they are", () => {
 });
 
 test("files of source that are named exist", () => {
-  const names = ["src", "test", "bench", "tools"].flatMap((folder) =>
+  const names = ["src", "test", "bench", "tools", "site"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((path) => basename(path)),
   );
   const known = new Set(names);

@@ -56,13 +56,14 @@ describe.skipIf(chromiumPath === undefined)("the documentation in Chromium", () 
       const { page, complaints, context } = await visit(browser);
       const asked = new Set<string>();
       page.on("request", (request) => asked.add(new URL(request.url()).origin));
+      await open(page, path);
+      expect(await page.getByRole("heading", { level: 1 }).first().textContent()).toContain(heading);
       const found: string[] = [];
       for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.locator(colorScheme === "dark" ? "html.dark" : "html:not(.dark)").waitFor();
         for (const viewport of [desktop, phone]) {
-          await page.emulateMedia({ colorScheme });
           await page.setViewportSize(viewport);
-          await open(page, path);
-          expect(await page.getByRole("heading", { level: 1 }).first().textContent()).toContain(heading);
           found.push(...(await faults(page)).map((fault) => `${colorScheme}, ${viewport.width} wide: ${fault}`));
         }
       }
@@ -112,8 +113,8 @@ describe.skipIf(chromiumPath === undefined)("the documentation in Chromium", () 
     const { page, context } = await visit(browser);
     const answer = await page.goto(`${gateway.rootUrl}/docs/nowhere`);
     expect(answer?.status()).toBe(404);
-    await page.getByText("404").first().waitFor();
-    await page.getByRole("link", { name: /home/i }).first().click();
+    await page.getByText("There is no such page").first().waitFor();
+    await page.getByRole("link", { name: "To the front page" }).first().click();
     await page.waitForURL(`${gateway.rootUrl}/docs/`);
     await context.close();
   });

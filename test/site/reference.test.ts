@@ -12,7 +12,7 @@ function textOf(path: string): string {
   return readFileSync(join(root, path), "utf8");
 }
 
-test.each([...referenceFiles()])("%s is what `npm run generate` writes", (path, text) => {
+test.each([...(await referenceFiles())])("%s is what `npm run generate` writes", (path, text) => {
   expect(textOf(path)).toBe(text);
 });
 

@@ -4,6 +4,7 @@
  */
 import {
   appendFileSync,
+  chmodSync,
   copyFileSync,
   cpSync,
   mkdirSync,
@@ -42,7 +43,7 @@ beforeEach(async () => {
 const inFolder = (name: string) => join(folder.path, name);
 
 function backUpAt(database: string, file: string, now: number, replaces = false) {
-  return backUp({ database, file, now, replaces, version: "1.2.3" });
+  return backUp({ database, file, clock: () => now, replaces, version: "1.2.3" });
 }
 
 /** Restores into a new folder, and returns what is there then. */
@@ -53,7 +54,7 @@ async function restored(file: string, to = "restored") {
     ...{ file, database, movesAside: false },
     settle: (storage, livedAt) => settle(storage, { livedAt, onError: (error) => errors.push(error) }),
   });
-  const sqlite = new Sqlite(database, { readonly: true });
+  const sqlite = new Sqlite(database);
   const all = (sql: string) => sqlite.prepare(sql).all();
   const [account] = all("SELECT balance, held FROM accounts");
   const calls = all("SELECT id, cost, outcome FROM requests ORDER BY id");
@@ -204,6 +205,29 @@ describe("a back-up", () => {
     lock.close();
   });
 
+  test("ends when it is told to, and leaves nothing", async () => {
+    const storage = await openStorage(inFolder("gateway.db"));
+    await storage.close();
+    const sqlite = new Sqlite(inFolder("gateway.db"));
+    // More pages than are copied in one step.
+    sqlite.exec("CREATE TABLE large (bytes)");
+    for (let i = 0; i < 20; i++) sqlite.exec("INSERT INTO large VALUES (randomblob(1000000))");
+    sqlite.close();
+    const before = readdirSync(folder.path).sort();
+    const asked = new AbortController();
+    const init = {
+      database: inFolder("gateway.db"),
+      file: inFolder("b"),
+      clock: () => 1,
+      replaces: false,
+      version: "1",
+    };
+    const made = backUp({ ...init, signal: asked.signal });
+    setImmediate(() => asked.abort(new Error("told to")));
+    await expect(made).rejects.toThrow("told to");
+    expect(readdirSync(folder.path).sort()).toEqual(before);
+  });
+
   test("is not made of a database that is damaged, or of something else", async () => {
     const storage = await openStorage(inFolder("damaged"));
     for (let i = 0; i < 400; i++) storage.accounts.insert({ id: `acc_${i}`, name: "x".repeat(100) + i, created_at: 0 });
@@ -234,7 +258,7 @@ describe("a restore", () => {
     storage.accounts.insert({ id: "acc_a", name: "a", created_at: 0 });
     await storage.close();
     file = join(small.path, "b");
-    await backUp({ database: join(small.path, "gateway.db"), file, now: 1, replaces: false, version: "1.2.3" });
+    await backUp({ database: join(small.path, "gateway.db"), file, clock: () => 1, replaces: false, version: "1.2.3" });
     bytes = readFileSync(file);
     return () => small.remove();
   });
@@ -280,6 +304,14 @@ describe("a restore", () => {
       },
     );
     expect(await refusalOf(Buffer.concat([bytes, Buffer.from("x")]))).toContain("is damaged");
+  });
+
+  test("makes a database for its owner only, whoever may read the file", async () => {
+    copyFileSync(file, inFolder("b"));
+    chmodSync(inFolder("b"), 0o444);
+    const { database } = await restored(inFolder("b"));
+    expect(statSync(database).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(database, ".."))).toEqual(["gateway.db"]);
   });
 
   test("says of a file what it is instead", async () => {
@@ -356,6 +388,16 @@ describe("a restore", () => {
       settle: () => Promise.reject(new Error("no")),
     });
     await expect(failing).rejects.toThrow("no");
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test("ends when it is told to, and leaves the folder as it was", async () => {
+    const asked = new AbortController();
+    const told = restore({
+      ...{ file, database: join(folder.path, "new/data/gateway.db"), movesAside: false, signal: asked.signal },
+      settle: async () => asked.abort(new Error("told to")),
+    });
+    await expect(told).rejects.toThrow("told to");
     expect(readdirSync(folder.path)).toEqual([]);
   });
 

@@ -9,10 +9,11 @@ import { pipeline } from "node:stream/promises";
 import { loadConfig } from "../../config/config.ts";
 import { version } from "../../package/version.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
-import { type Backup, backUp } from "../../storage/backup.ts";
+import { type Backup, type BackupInit, backUp } from "../../storage/backup.ts";
 import { databasePath, findDatabase } from "../command.ts";
 import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
+import { interruptible } from "./interruptible.ts";
 
 export async function backup(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("backup", args);
@@ -22,19 +23,23 @@ export async function backup(args: readonly string[]): Promise<void> {
     throw new UsageError("backup - writes the file to standard output: send that to a file or a program");
   const database = databasePath(loadConfig(values.config));
   findDatabase(database);
-  const init = { database, replaces: values.force ?? false, version: version(), now: Date.now() };
-  const made = await onDisk(() => (isStream ? toStandardOutput(init) : backUp({ ...init, file: resolve(file) })));
+  const init = { database, replaces: values.force ?? false, version: version(), clock: Date.now };
+  const made = await onDisk(() =>
+    interruptible((signal) =>
+      isStream ? toStandardOutput({ ...init, signal }) : backUp({ ...init, signal, file: resolve(file) }),
+    ),
+  );
   const lines = made.journalLines === 0 ? "" : `, with ${made.journalLines} lines of the journal`;
   console.error(`Backed up ${resolve(database)}: ${sizeOf(made.bytes)}${lines}.`);
 }
 
 /** A database is written here and there, not from its beginning to its end: so it is made in a folder of its own first. */
-async function toStandardOutput(init: Omit<Parameters<typeof backUp>[0], "file">): Promise<Backup> {
+async function toStandardOutput(init: Omit<BackupInit, "file"> & { readonly signal: AbortSignal }): Promise<Backup> {
   const folder = mkdtempSync(join(tmpdir(), "model-gateway-"));
   try {
     const file = join(folder, "backup");
     const made = await backUp({ ...init, file });
-    await pipeline(createReadStream(file), process.stdout, { end: false });
+    await pipeline(createReadStream(file), process.stdout, { end: false, signal: init.signal });
     return made;
   } finally {
     rmSync(folder, { recursive: true });

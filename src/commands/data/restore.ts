@@ -13,6 +13,7 @@ import { restore as restoreData } from "../../storage/restore.ts";
 import { databasePath } from "../command.ts";
 import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
+import { interruptible } from "./interruptible.ts";
 import { printProof } from "./reconcile.ts";
 
 export async function restore(args: readonly string[]): Promise<void> {
@@ -23,11 +24,11 @@ export async function restore(args: readonly string[]): Promise<void> {
     ...{ database, movesAside: values.force ?? false },
     settle: (storage: Parameters<typeof settle>[0], livedAt: number) => settle(storage, { livedAt, onError: tell }),
   };
-  const done = await onDisk(() =>
+  const from = (signal: AbortSignal) =>
     file === "-"
-      ? fromStandardInput((spooled) => restoreData({ ...init, file: spooled, name: "standard input" }))
-      : restoreData({ ...init, file: resolve(file) }),
-  );
+      ? fromStandardInput(signal, (spooled) => restoreData({ ...init, signal, file: spooled, name: "standard input" }))
+      : restoreData({ ...init, signal, file: resolve(file) });
+  const done = await onDisk(() => interruptible(from));
   if (done.movedTo !== undefined) console.error(`The database that was there is ${done.movedTo} now.`);
   const when = new Date(done.createdAt).toISOString();
   console.error(`Restored ${resolve(database)} as it was at ${when}, by model-gateway ${done.version}.`);
@@ -35,12 +36,12 @@ export async function restore(args: readonly string[]): Promise<void> {
 }
 
 /** The whole of it is checked before any of it is used. */
-async function fromStandardInput<T>(use: (file: string) => Promise<T>): Promise<T> {
+async function fromStandardInput<T>(signal: AbortSignal, use: (file: string) => Promise<T>): Promise<T> {
   if (process.stdin.isTTY) throw new UsageError("restore - reads the file from standard input: send it there");
   const folder = mkdtempSync(join(tmpdir(), "model-gateway-"));
   try {
     const file = join(folder, "backup");
-    await pipeline(process.stdin, createWriteStream(file, { mode: 0o600 }));
+    await pipeline(process.stdin, createWriteStream(file, { mode: 0o600 }), { signal });
     return await use(file);
   } finally {
     rmSync(folder, { recursive: true });

@@ -69,10 +69,10 @@ function columns(rows: readonly (readonly [string, string])[]): string[] {
 }
 
 const topicTexts: Readonly<Record<(typeof topics)[number], string>> = {
-  configuration: `The configuration is the file of --config or GATEWAY_CONFIG. gateway.example.yaml has
-every key. Without a file the gateway serves the embedded models, those of the
-vendors whose keys are set, such as OPENAI_API_KEY, and those of the server at
-OPENAI_BASE_URL.
+  configuration: `The configuration is the file of --config or GATEWAY_CONFIG, with the keys of
+gateway.example.yaml. Without a file the gateway serves the embedded models,
+those of the vendors whose keys are set, such as OPENAI_API_KEY, and those of
+the server at OPENAI_BASE_URL.
 
 HOST, PORT, DATA_DIR and LOG_LEVEL take precedence over the file. Accounts, keys
 and money are in the data folder: ./data, unless the configuration has another.
@@ -81,10 +81,10 @@ file.
 
 Amounts are decimals in units, such as 12.50. Times look like
 2030-01-31T12:00:00Z.`,
-  "exit-codes": `0  All went well. \`serve\`: it was stopped by a signal, and every call was charged.
-1  It did not work: the message says what to do. \`health\`: not ready. \`reconcile\`,
-   \`restore\`: a sum is wrong. \`serve\`: it could not start, or was stopped by a
-   second signal.
+  "exit-codes": `0  All went well. \`serve\`: a signal stopped it, and every call was charged.
+1  It did not work: the message says what to do. \`health\`: not ready.
+   \`reconcile\`, \`restore\`: a sum is wrong. \`serve\`: it could not start, or was
+   stopped by a second signal.
 2  The command line or the configuration is wrong. Nothing was changed, and
    repeating it without a correction is in vain.
 

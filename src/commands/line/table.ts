@@ -49,6 +49,12 @@ const movement = {
   "idempotency-key": { type: "string", value: "KEY", summary: "repeating it within a day records nothing again" },
 } as const;
 
+const strict = { type: "boolean", summary: "exit code 1 if anything is not as it was" } as const;
+const imported = {
+  out: { type: "string", value: "FILE", summary: "where to write it; never over another file", completes: "file" },
+  strict,
+} as const;
+
 export const shells = ["bash", "zsh", "fish", "powershell"] as const;
 /** The topics of help beside commands. */
 export const topics = ["configuration", "exit-codes"] as const;
@@ -60,14 +66,15 @@ export const groups: ReadonlyMap<string, string> = new Map(
     keys: "create, list, disable, enable and revoke API keys",
     users: "list and invite users of the dashboard; passwords, operators",
     codes: "create, list and revoke redeem codes",
+    import: "take over what another gateway has",
   }),
 );
 
 export const commandTable = {
   serve: {
     summary: "run the gateway until Ctrl-C; the default",
-    details: `Serves until SIGTERM, SIGINT or SIGHUP: then it accepts no more connections, and lets calls finish for
-drain_seconds. A second signal ends it at once.`,
+    details: `Serves until SIGTERM, SIGINT or SIGHUP: then it accepts no more connections,
+and lets calls finish for drain_seconds. A second signal ends it at once.`,
     options: config,
   },
   demo: { summary: "the same, with an account, keys and a first call to play with", options: config },
@@ -98,7 +105,7 @@ drain_seconds. A second signal ends it at once.`,
         type: "string",
         multiple: true,
         value: "MODEL",
-        summary: "a model, or family:NAME, that it may use; repeatable, default all",
+        summary: "a model or family:NAME it may use; repeatable",
       },
       expires,
     },
@@ -117,7 +124,7 @@ drain_seconds. A second signal ends it at once.`,
     },
   },
   "users reset-password": {
-    summary: "create a link to set a new password; prints it, only once",
+    summary: "create a link to set a new password; prints it once",
     arguments: addressArgument,
     options: config,
   },
@@ -155,22 +162,55 @@ drain_seconds. A second signal ends it at once.`,
     arguments: [{ name: "BATCH_ID" }],
     options: config,
   },
+  "import litellm": {
+    summary: "make a gateway.yaml of a LiteLLM proxy's config.yaml",
+    details: `The file goes to standard output. What was left out or changed goes to standard
+error and into the file's comments, with the line of the source. No secret is
+written: each becomes a reference to the environment.`,
+    arguments: [{ name: "CONFIG", completes: "file" }],
+    options: imported,
+  },
+  "import litellm-keys": {
+    summary: "take the virtual keys of a LiteLLM proxy over",
+    details: `FILE is the answer of GET /key/list?return_full_object=true. The secrets go on
+working as they are, and are not in it. Keys that are here already are left
+alone.`,
+    arguments: [{ name: "FILE", completes: "file" }],
+    options: {
+      ...config,
+      account: { ...account, summary: "whose keys they become; needed" },
+      team: { type: "string", value: "TEAM_ID", summary: "those of a team only" },
+      strict,
+    },
+  },
+  "import new-api": {
+    summary: "make a gateway.yaml of new-api's channels",
+    details: `CHANNELS is the answer of GET /api/channel/, the file of --prices that of
+GET /api/pricing.`,
+    arguments: [{ name: "CHANNELS", completes: "file" }],
+    options: {
+      ...imported,
+      prices: { type: "string", value: "FILE", summary: "the prices of its models", completes: "file" },
+    },
+  },
   reconcile: {
     summary: "prove all sums of money; exit code 1 where one is wrong",
-    details: "Also reports charges that are in the journal only, and lines of it that cannot be read.",
+    details: "Also reports charges that are in the journal only, and lines that are broken.",
     options: config,
   },
   backup: {
     summary: "write one consistent file of all data, also while serving",
-    details: `FILE is a database of SQLite with everything in it, the journal too; \`-\` is standard output. It is written beside
-FILE and renamed when it is whole, for its owner only. The configuration file is not in it.`,
+    details: `FILE is a database of SQLite with everything in it, the journal too; \`-\` is
+standard output. It is written beside FILE and renamed when it is whole, for its
+owner only. The configuration file is not in it.`,
     arguments: [{ name: "FILE", completes: "file" }],
     options: { ...config, force: { type: "boolean", summary: "replace FILE where it exists" } },
   },
   restore: {
     summary: "make a data folder of such a file",
-    details: `FILE is what \`backup\` wrote; \`-\` is standard input. A file that is damaged, or of a newer version, is refused, and so
-is a folder that has a database. Afterwards all sums are proved; exit code 1 where one is wrong.`,
+    details: `FILE is what \`backup\` wrote; \`-\` is standard input. A file that is damaged, or
+of a newer version, is refused, and so is a folder that has a database. All sums
+are proved; exit code 1 where one is wrong.`,
     arguments: [{ name: "FILE", completes: "file" }],
     options: {
       ...config,
@@ -179,8 +219,9 @@ is a folder that has a database. Afterwards all sums are proved; exit code 1 whe
   },
   health: {
     summary: "ask whether the gateway at HOST and PORT is ready",
-    details: `Prints one line. Exit code 0 where it is ready, 1 where it is not. Reads no configuration: HOST and PORT of the
-environment are those of \`serve\`, 127.0.0.1 and 8080 unless they are set.`,
+    details: `Prints one line. Exit code 0 where it is ready, 1 where it is not. Reads no
+configuration file: HOST and PORT of the environment are those of \`serve\`,
+127.0.0.1 and 8080 unless they are set.`,
     options: {
       url: { type: "string", value: "URL", summary: "another address, as https://gateway.example.com" },
       timeout: { type: "string", value: "SECONDS", summary: "how long to wait for the answer; default 5" },
@@ -188,10 +229,11 @@ environment are those of \`serve\`, 127.0.0.1 and 8080 unless they are set.`,
   },
   completion: {
     summary: "print the completion script of a shell",
-    details: `bash:        source <(model-gateway completion bash)
-zsh:         source <(model-gateway completion zsh)
-fish:        model-gateway completion fish | source
-PowerShell:  model-gateway completion powershell | Out-String | Invoke-Expression
+    details: `bash:  source <(model-gateway completion bash)
+zsh:   source <(model-gateway completion zsh)
+fish:  model-gateway completion fish | source
+PowerShell:
+  model-gateway completion powershell | Out-String | Invoke-Expression
 
 The start file of the shell is the place for that line.`,
     arguments: [{ name: "SHELL", completes: shells }],

@@ -35,65 +35,47 @@ export function createThread(
   { spawn = spawnWorker, turnLimit = 20_000, idleMs = 300_000 }: ThreadOptions,
   onLost: () => void,
 ): Thread {
-  /** Compiled once: the machine code made so far serves every thread. */
-  let flite: Promise<WebAssembly.Module> | undefined;
+  const flite = keepFlite();
   let worker: Worker | undefined;
   let idle: NodeJS.Timeout | undefined;
 
   /** Ends the thread, and frees the machine code. A job that rests that long begins anew, as where the thread dies. */
   function release(): void {
-    const resting = worker;
-    flite = undefined;
-    if (!resting) return;
-    forget(resting);
-    void resting.terminate();
+    flite.forget();
+    end(worker);
   }
 
   /** Starts a thread. Flite is compiled meanwhile. */
   async function start(): Promise<Worker> {
+    // The current turn gets an error itself; between turns the thread only has to be forgotten.
     const started = spawn();
-    // The current turn gets the error itself; between turns the thread only has to be forgotten.
     started.on("error", () => forget(started)).on("exit", () => forget(started));
     worker = started;
-    try {
-      flite ??= compileFlite();
-      started.postMessage({ kind: "load", flite: await flite } satisfies ToWorker);
-    } catch (error) {
-      flite = undefined;
-      await started.terminate();
-      throw error;
-    }
+    await load(started, flite.module());
     if (worker !== started) throw new Error("the speech worker died at its start");
     return started;
   }
 
-  function forget(lost: Worker): void {
-    if (worker !== lost) return;
+  function forget(lost: Worker | undefined): void {
+    if (worker === undefined || worker !== lost) return;
     worker = undefined;
     onLost();
+  }
+
+  function end(started: Worker | undefined): void {
+    forget(started);
+    void started?.terminate();
   }
 
   async function turn(message: ToWorker): Promise<FromWorker> {
     clearTimeout(idle);
     const running = worker ?? (await start());
     running.ref();
-    const { promise, resolve, reject } = Promise.withResolvers<FromWorker>();
-    const late = setTimeout(() => {
-      reject(new TurnTimeout(`a turn took more than ${turnLimit} ms`));
-      forget(running);
-      void running.terminate();
-    }, turnLimit);
-    const onExit = (code: number) => reject(new Error(`the speech worker ended with code ${code}`));
-    running.once("message", resolve).once("error", reject).once("exit", onExit);
-    running.postMessage(message);
     try {
-      return await promise;
+      return await answerOf(running, message, { turnLimit, onLate: () => end(running) });
     } finally {
-      clearTimeout(late);
-      running.off("message", resolve).off("error", reject).off("exit", onExit);
       // A terminated thread keeps the process alive until it has ended: somebody waits for that.
       if (worker === running) running.unref();
-      clearTimeout(idle);
       idle = setTimeout(release, idleMs).unref();
     }
   }
@@ -106,6 +88,56 @@ export function createThread(
   }
 
   return { turn, drop: (id) => worker?.postMessage({ kind: "drop", id } satisfies ToWorker), close };
+}
+
+/** Flite is compiled once, until it is forgotten: the machine code made so far serves every thread. */
+function keepFlite() {
+  let compiled: Promise<WebAssembly.Module> | undefined;
+  const forget = () => {
+    compiled = undefined;
+  };
+  return {
+    forget,
+    module() {
+      compiled ??= compileFlite().catch((error: unknown) => {
+        forget();
+        throw error;
+      });
+      return compiled;
+    },
+  };
+}
+
+/** Hands Flite to a thread that has just started. Ends the thread where that fails. */
+async function load(started: Worker, flite: Promise<WebAssembly.Module>): Promise<void> {
+  try {
+    started.postMessage({ kind: "load", flite: await flite } satisfies ToWorker);
+  } catch (error) {
+    await started.terminate();
+    throw error;
+  }
+}
+
+/** Sends a message, and resolves with its answer. Rejects where the thread ends instead, and after `turnLimit`. */
+async function answerOf(
+  running: Worker,
+  message: ToWorker,
+  { turnLimit, onLate }: { readonly turnLimit: number; readonly onLate: () => void },
+): Promise<FromWorker> {
+  const { promise, resolve, reject } = Promise.withResolvers<FromWorker>();
+  const late = setTimeout(() => {
+    reject(new TurnTimeout(`a turn took more than ${turnLimit} ms`));
+    onLate();
+  }, turnLimit);
+  const onExit = (code: number) => reject(new Error(`the speech worker ended with code ${code}`));
+  running.once("message", resolve).once("error", reject).once("exit", onExit);
+  running.postMessage(message);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(late);
+    running.off("message", resolve).off("error", reject).off("exit", onExit);
+  }
 }
 
 export function spawnWorker(): Worker {

@@ -6,6 +6,7 @@ import {
   type DescEnum,
   type DescField,
   type DescMessage,
+  type DescMethod,
   type DescOneof,
   getOption,
   hasOption,
@@ -19,6 +20,7 @@ import { type CooperativeTask, nextSlice, runInSlices } from "../../runtime/coop
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
 import type { JsonObject } from "../../wire/json.ts";
+import { planOf } from "../../wire/plan.ts";
 import { Wire } from "../../wire/wire.ts";
 
 /** Throws a Refusal, or the WireFault of JSON that does not fit. `isUnsure` says that the quick check was made without a result. */
@@ -65,12 +67,17 @@ export function createValidate(quickCheck?: QuickCheck): Validate {
   };
 }
 
-/** Compiles the rules of these messages, one at a time. Throws where a rule is broken. */
-export function* compileRules(messages: readonly DescMessage[], quickCheck?: QuickCheck): CooperativeTask<void> {
-  for (const desc of messages) {
-    quickCheck?.prepare(desc);
+/**
+ * Compiles what the first call of each RPC would wait for: how its messages are read and written, and the rules of its request.
+ * Throws where a rule is broken, or where the wire cannot carry a message.
+ */
+export function* compileRules(methods: readonly DescMethod[], quickCheck?: QuickCheck): CooperativeTask<void> {
+  for (const { input, output } of methods) {
+    planOf(output);
+    yield;
+    quickCheck?.prepare(input);
     try {
-      decide(Wire.ofJson(desc, {}));
+      decide(Wire.ofJson(input, {}));
     } catch (error) {
       // An empty request may be refused: this is only to compile the rules.
       if (!(error instanceof Refusal) || error.reason === Reason.INTERNAL) throw error;

@@ -132,9 +132,11 @@ export const scenarios = {
         if (choices[0]?.delta?.content) cancel.abort();
       }
     })();
+    const streamed = await caught(stream);
     const silent = asking("hi", "embedded-chat", { simulate_silence: "true" });
-    const signal = AbortSignal.timeout(200);
-    return [await caught(stream), await caught(client.createChatCompletion(silent, { signal })), attempts()];
+    // By then the call is with the gateway, also on a machine that does other things too.
+    const whole = await caught(client.createChatCompletion(silent, { signal: AbortSignal.timeout(1_000) }));
+    return [streamed, whole, attempts()];
   },
 
   async deadline(connect, target) {
@@ -245,9 +247,9 @@ export const scenarios = {
       await caught(client.listModels({}, { signal: AbortSignal.timeout(100) })),
       (await textOf(client.streamChatCompletion(asking("hi"), { timeoutMs: 100 }))).error ?? null,
     ];
-    const signal = AbortSignal.timeout(500);
+    const signal = AbortSignal.timeout(1_500);
     const whilePausing = await caught(patient.createChatCompletion(asking("hi", "odd-chat"), { signal }));
-    return [...withoutKey, whilePausing, Date.now() - begun < 10_000];
+    return [...withoutKey, whilePausing, Date.now() - begun < 30_000];
   },
 
   async misconfigured(connect, { baseUrl }) {

@@ -78,18 +78,25 @@ export function startProgram({ folder }: PackedClient, node: string, protocol: "
     cwd: folder,
     execArgv: [],
   });
+  const crashed = once(child, "exit").then(([code]) => ({
+    result: undefined,
+    error: `the program ended with ${code}`,
+  }));
   return {
     async run(name, target) {
       child.send({ name, target });
-      const [answer] = (await once(child, "message")) as [{ result?: unknown; error?: string }];
+      const answered = once(child, "message").then(([answer]) => answer as { result?: unknown; error?: string });
+      const answer = await Promise.race([answered, crashed]);
       if (answer.error !== undefined) throw new Error(answer.error);
       return answer.result;
     },
     async close() {
-      const ended = once(child, "exit", { signal: AbortSignal.timeout(10_000) });
+      const late = setTimeout(() => child.kill("SIGKILL"), 10_000);
+      const ended = once(child, "exit");
       child.disconnect();
-      const [code] = await ended;
-      if (code !== 0) throw new Error(`the program ended with ${code}`);
+      const [code, signal] = await ended;
+      clearTimeout(late);
+      if (code !== 0) throw new Error(`the program did not end by itself: ${signal ?? code}`);
     },
   };
 }

@@ -5,7 +5,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import type Sqlite from "better-sqlite3";
 import { isExecutable, isSource, packageBytes, packagePath } from "../../../package/package-files.ts";
 
 let loaded: object | undefined;
@@ -14,7 +13,7 @@ let loaded: object | undefined;
  * Returns what a database is opened with. `folder` is tried where the system's folder for temporary files takes no programs.
  * Throws the loader's error.
  */
-export function addonOptions(folder: string): Pick<Sqlite.Options, "nativeBinding"> {
+export function addonOptions(folder: string): { readonly nativeBinding?: string } {
   if (isSource) return {};
   if (!isExecutable) return { nativeBinding: packagePath(addonPath()) };
   loaded ??= loadFrom([tmpdir(), folder]);

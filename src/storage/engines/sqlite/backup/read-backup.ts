@@ -1,5 +1,5 @@
 /** Reads what a back-up says of itself, and makes a database of one. */
-import { constants, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, constants, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { StorageError } from "../../../../runtime/write-trouble.ts";
 import { journalFolder } from "../../../journal/segments.ts";
@@ -40,6 +40,8 @@ export async function readBackup(file: string, name = file): Promise<BackupHeade
 /** Makes the file of a database of a back-up that `readBackup` has read, with its journal beside it. Neither may exist. */
 export function unpackBackup(file: string, database: string, { user_version }: BackupHeader): void {
   copyFileSync(file, database, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  // The copy has the mode of the file, which may be on a medium that others read.
+  chmodSync(database, 0o600);
   const copy = connect(database);
   try {
     writeJournal(copy, journalFolder(database));

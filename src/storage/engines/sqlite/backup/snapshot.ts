@@ -10,7 +10,7 @@
  * are left out.
  */
 import { readLine } from "../../../journal/records.ts";
-import { createSegments, journalFolder, type Segments } from "../../../journal/segments.ts";
+import { createSegments, journalFolder, type NumberedLine, type Segments } from "../../../journal/segments.ts";
 import type { RawConnection } from "../database.ts";
 
 /** JournalLine is a line of a file of the journal. */
@@ -27,14 +27,22 @@ export interface JournalLine {
  */
 export function beginSnapshot(reader: RawConnection, writer: RawConnection): JournalLine[] {
   const segments = createSegments(journalFolder(reader.name), false);
+  const { posted, files, others } = whileLocked(writer, () => {
+    reader.exec("BEGIN");
+    const files = segments.nodes().map((node) => ({ node, lines: segments.lines(node) }));
+    return { posted: postedBy(reader), files, others: rejected(segments) };
+  });
+  const unposted = files.flatMap(({ node, lines }) => {
+    const file = segments.fileOf(node);
+    return unpostedOf(lines, posted.get(node) ?? 0).map(({ number: line, text }) => ({ file, line, text }));
+  });
+  return [...unposted, ...others];
+}
+
+function whileLocked<T>(writer: RawConnection, work: () => T): T {
   writer.exec("BEGIN IMMEDIATE");
   try {
-    reader.exec("BEGIN");
-    const posted = postedBy(reader);
-    return [
-      ...segments.nodes().flatMap((node) => unpostedLines(segments, node, posted.get(node) ?? 0)),
-      ...rejected(segments),
-    ];
+    return work();
   } finally {
     writer.exec("ROLLBACK");
   }
@@ -48,14 +56,13 @@ function postedBy(reader: RawConnection): ReadonlyMap<string, number> {
   return new Map(rows.map(({ node, posted }) => [node, posted]));
 }
 
-function unpostedLines(segments: Segments, node: string, posted: number): JournalLine[] {
-  const lines = segments.lines(node);
-  return lines.flatMap(({ number: line, text }, i) => {
+function unpostedOf(lines: readonly NumberedLine[], posted: number): NumberedLine[] {
+  return lines.filter(({ text }, i) => {
     const read = readLine(text);
     // It is being written, or its process died with it: no caller was told of a charge in it.
-    if (read.kind === "torn" && i === lines.length - 1) return [];
+    if (read.kind === "torn" && i === lines.length - 1) return false;
     const seq = read.kind === "record" ? read.record.seq : read.kind === "other" ? read.seq : undefined;
-    return seq !== undefined && seq <= posted ? [] : [{ file: segments.fileOf(node), line, text }];
+    return seq === undefined || seq > posted;
   });
 }
 

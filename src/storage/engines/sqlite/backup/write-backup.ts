@@ -7,6 +7,15 @@ import { openingError } from "../opening-error.ts";
 import { applicationId, type BackupHeader, createTables, writeChecksum } from "./format.ts";
 import { beginSnapshot, type JournalLine } from "./snapshot.ts";
 
+export interface BackupOptions {
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** The version of the gateway. */
+  readonly version: string;
+  /** Ends the copying, which throws its reason then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** How many pages are copied before other work of this process has its turn. */
 const pagesAtOnce = 2048;
 
@@ -17,15 +26,22 @@ const pagesAtOnce = 2048;
 export async function writeBackup(
   database: string,
   file: string,
-  { createdAt, version }: { readonly createdAt: number; readonly version: string },
+  { clock, version, signal }: BackupOptions,
 ): Promise<BackupHeader> {
   const [reader, writer] = [connect(database), connect(database)];
   try {
     await refuseOthers(reader);
     const lines = snapshotOf(reader, writer);
+    // After the last of what it has: whoever restores it measures all deadlines from here.
+    const createdAt = clock();
     // The database's own file must not decide who may read the copy.
     closeSync(openSync(file, "wx", 0o600));
-    await reader.backup(file, { progress: () => pagesAtOnce });
+    await reader.backup(file, {
+      progress() {
+        signal?.throwIfAborted();
+        return pagesAtOnce;
+      },
+    });
     const user_version = Number(reader.pragma("user_version", { simple: true }));
     const header = { created_at: createdAt, version, journal_lines: lines.length, user_version };
     finish(file, header, lines);

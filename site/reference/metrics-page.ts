@@ -1,0 +1,62 @@
+/** Writes docs/metrics.md, the list of all metrics, from what the gateway registers. */
+import { Registry } from "prom-client";
+import { type GaugeParts, registerGauges } from "../../src/telemetry/gauges.ts";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
+
+/** Nothing runs: only names, labels and meanings are read. */
+const idle: GaugeParts = {
+  version: "",
+  upstreams: [],
+  targets: () => [],
+  holds: () => ({ count: 0, amount: 0 }),
+  open: () => ({ undecided: 0, websocket: 0, http1: 0, http2: 0, streams: 0, stalled: 0, shed: 0, floods: 0 }),
+  bodyBytes: () => 0,
+  storage: { isWritable: () => true, rejectedLines: () => 0 },
+  cache: { entries: () => 0, bytes: () => 0 },
+};
+
+interface Metric {
+  readonly name: string;
+  readonly type: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+const head = `# Metrics
+
+Every metric of the gateway itself, at \`GET /metrics\` of [port 9464](operating.md#metrics). Made from what it registers.
+[Watching](../deploy/README.md) has alerts and a Grafana dashboard of them. All pages: [documentation](../README.md#documentation).
+
+Labels come from the configuration and the contract only: they never hold an account, a key or anything from a request.
+A histogram has \`_bucket\`, \`_sum\` and \`_count\`. Amounts are in the [unit of money](configuration.md#unit).
+
+`;
+
+const tail = `
+The metrics of the process (\`process_…\`, \`nodejs_…\`) are those that Prometheus knows of every program of Node: memory, processor time,
+event loop, garbage collection.
+`;
+
+export async function metricsPage(): Promise<string> {
+  const rows = (await readMetrics()).map(({ name, type, labels, help }) => {
+    const names = labels.map((label) => `\`${label}\``).join(", ");
+    return `| \`${name}\` | ${type} | ${names} | ${help} |`;
+  });
+  return `${head}| metric | kind | labels | meaning |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n${tail}`;
+}
+
+async function readMetrics(): Promise<Metric[]> {
+  const registry = new Registry();
+  createMetrics(registry);
+  registerGauges(registry, idle);
+  const labels = new Map(
+    registry.getMetricsAsArray().map((metric) => {
+      const { labelNames = [] } = metric as { readonly labelNames?: readonly string[] };
+      return [metric.name, labelNames];
+    }),
+  );
+  const told = await registry.getMetricsAsJSON();
+  return told
+    .map(({ name, type, help }) => ({ name, type: String(type), help, labels: labels.get(name) ?? [] }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}

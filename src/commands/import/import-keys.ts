@@ -1,0 +1,92 @@
+/**
+ * `model-gateway import litellm-keys FILE --account ACCOUNT`: takes the virtual keys of a LiteLLM proxy over. Their secrets stay as
+ * they are, and are never seen: both store the same hash. It may be repeated: keys that are here already are left alone.
+ */
+import { readFileSync } from "node:fs";
+import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
+import { withEmbedded } from "../../composition/providers.ts";
+import type { Config } from "../../config/config.ts";
+import { discoverModels } from "../../config/discovery/discover.ts";
+import { type KeyDraft, readLiteLlmKeys } from "../../config/import/litellm/keys.ts";
+import { type Notes, noteText } from "../../config/import/notes.ts";
+import { newId } from "../../runtime/ids.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { type Catalog, createCatalog } from "../../targets/catalog.ts";
+import { readName, withStorage } from "../command.ts";
+import { accountIdOf, writeAuditEvent } from "../keys.ts";
+import { UsageError } from "../line/errors.ts";
+import { readOptions } from "../line/read-options.ts";
+import { openLog } from "../log-lines.ts";
+
+export async function importKeys(args: readonly string[]): Promise<void> {
+  const { values, positionals } = readOptions("import litellm-keys", args);
+  const account = readName("--account", values.account);
+  const now = Date.now();
+  const readText = (path: string) => readFileSync(path, "utf8");
+  const { keys, notes, all } = readLiteLlmKeys(positionals[0] as string, readText, { team: values.team, now });
+  await withStorage(values.config, async (storage, config) => {
+    const accountId = accountIdOf(storage, account);
+    const catalog = createCatalog(withEmbedded(await discoverModels(config, openLog("warn"))));
+    const outcomes = keys.map((draft) => importKey(draft, { storage, config, catalog, notes, accountId, now }));
+    for (const note of all()) console.error(noteText(note));
+    const [made, known] = ["made", "known"].map((what) => outcomes.filter((outcome) => outcome === what).length);
+    console.error(
+      `Took over ${made} of ${keys.length} keys; ${known} were here already. Amounts are taken as ${config.unit.code}.`,
+    );
+  });
+  if (values.strict && all().length > 0) process.exitCode = 1;
+}
+
+interface Into {
+  readonly storage: Storage;
+  readonly config: Config;
+  readonly catalog: Catalog;
+  readonly notes: Notes;
+  readonly accountId: string;
+  readonly now: number;
+}
+
+function importKey(draft: KeyDraft, { storage, config, catalog, notes, accountId, now }: Into): "made" | "known" {
+  const { place, name, secretHash, creditLimit, expiresAt } = draft;
+  if (storage.keys.findBySecretHash(secretHash, now)) return "known";
+  const models = draft.models && servedOf(draft.models, catalog);
+  for (const missing of models?.missing ?? [])
+    notes.changed(place, `"${name}": it may not use "${missing}", which is not served here`);
+  const isEmpty = models?.served.length === 0;
+  if (isEmpty)
+    notes.toDo(place, `"${name}": none of its models is served here. It is disabled: set its models, and enable it`);
+  const permitted = models && !isEmpty ? JSON.stringify(models.served) : null;
+  const key = {
+    ...{
+      id: newId("key", now),
+      account_id: accountId,
+      name,
+      secret_hash: secretHash,
+      secret_mask: draft.mask,
+      is_admin: 0,
+    },
+    ...{ created_at: now, credit_limit: creditLimit ?? null, models: permitted, expires_at: expiresAt ?? null },
+  };
+  storage.transact(() => {
+    if (!storage.keys.insert(key, config.maxKeysPerAccount)) {
+      throw new UsageError(
+        `the account has ${config.maxKeysPerAccount} keys, as many as it may have (max_keys_per_account)`,
+      );
+    }
+    // A key is inserted enabled; nobody sees it before it is disabled.
+    if (draft.disabled || isEmpty) storage.keys.update(accountId, key.id, { disabled: 1 });
+    writeAuditEvent(storage, KeyService.method.createKey, key, { name });
+  });
+  return "made";
+}
+
+/** servedOf divides names into what is served here, as permissions have it, and the others. An access group may be a family. */
+function servedOf(names: readonly string[], catalog: Catalog) {
+  const families = new Set(catalog.list().map(({ family }) => family));
+  const ids = new Map(catalog.list().flatMap(({ id, aliases }) => [id, ...aliases].map((name) => [name, id] as const)));
+  const found = names.map((name) => ids.get(name) ?? (families.has(name) ? `family:${name}` : undefined));
+  return {
+    served: [...new Set(found.filter((name) => name !== undefined))],
+    missing: names.filter((_, i) => found[i] === undefined),
+  };
+}
