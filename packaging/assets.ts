@@ -12,7 +12,13 @@ export type Assets = ReadonlyMap<string, Buffer>;
 
 /** Folders that are packed whole. `dashboard/dist` and `site/dist` must have been built. */
 const folders = ["dashboard/dist", "site/dist", "proto", "licenses"];
-const files = ["package.json", "LICENSE", "gateway.example.yaml", ...Object.values(contractFiles)];
+const files = [
+  "package.json",
+  "LICENSE",
+  "gateway.example.yaml",
+  "gen/gateway.schema.json",
+  ...Object.values(contractFiles),
+];
 const catalogue = ["models", "vendors", "currencies"];
 
 const { resolve } = createRequire(import.meta.url);

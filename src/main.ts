@@ -26,6 +26,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     restore: async () => (await import("./commands/data/restore.ts")).restore,
     health: async () => (await import("./commands/health.ts")).health,
     completion: async () => (await import("./commands/line/completion/completion.ts")).completion,
+    files: async () => (await import("./commands/files.ts")).files,
     help: async () => printHelp,
     version: async () => printVersion,
   }),

@@ -3,7 +3,7 @@
  * runs from source, in the package's where npm installed it, and inside the executable where it is one file. Paths are the same in
  * all three, from the root, with slashes.
  */
-import { type Dirent, readdirSync, readFileSync } from "node:fs";
+import { type Dirent, existsSync, readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, relative, sep } from "node:path";
@@ -52,6 +52,15 @@ export async function loadPackageBytes(path: string): Promise<Buffer<ArrayBuffer
 /** Returns a file of text in UTF-8. Throws where there is none. */
 export function packageText(path: string): string {
   return packageBytes(path).toString("utf8");
+}
+
+/** Returns the paths of those of these files that there are, and of all below those that end with a slash. */
+export function packagePaths(wanted: readonly string[]): string[] {
+  const isThere = (path: string) => (isExecutable ? sea.getAssetKeys().includes(path) : existsSync(join(root, path)));
+  return wanted.flatMap((path) => {
+    if (!path.endsWith("/")) return isThere(path) ? [path] : [];
+    return packageFilesBelow(path.slice(0, -1)).map((file) => path + file.path);
+  });
 }
 
 /** Returns the files below a folder, none where it is missing. */

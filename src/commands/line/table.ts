@@ -244,6 +244,11 @@ The start file of the shell is the place for that line.`,
     arguments: [{ name: "COMMAND", isOptional: true }],
     options: {},
   },
+  files: {
+    summary: "list the files inside, or print one: licences, protos, examples",
+    arguments: [{ name: "PATH", isOptional: true }],
+    options: {},
+  },
   version: { summary: "print the version", options: {} },
 } as const satisfies Readonly<Record<string, CommandSpec>>;
 

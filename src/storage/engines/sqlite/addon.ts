@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { isExecutable, isSource, packageBytes, packagePath } from "../../../package/package-files.ts";
+import { StorageError } from "../../../runtime/write-trouble.ts";
 
 let loaded: object | undefined;
 
@@ -44,7 +45,10 @@ function loadFrom(folders: readonly string[]): object {
       errors.push(error);
     }
   }
-  throw errors[0];
+  const [first] = errors as [Error];
+  const remedy =
+    "The executable needs glibc 2.34 or newer, libstdc++ and libatomic, as Debian 12 and Ubuntu 22.04 have them";
+  throw new StorageError(`SQLite cannot be loaded on this system: ${first.message}. ${remedy}`, { cause: first });
 }
 
 function loadIn(folder: string): object {
