@@ -7,9 +7,7 @@
 import { create, type DescMessage, type DescMethod, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { KeyService, ModelPermissionsSchema } from "../../gen/modelgateway/v1/keys_pb.ts";
-import { withEmbedded } from "../composition/providers.ts";
 import type { Config } from "../config/config.ts";
-import { discoverModels } from "../config/discovery/discover.ts";
 import { detailsDone } from "../pipeline/check/audit.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { newId } from "../runtime/ids.ts";
@@ -17,12 +15,10 @@ import { readPermissions } from "../services/keys/key-permissions.ts";
 import { issueKey } from "../services/keys/keys.ts";
 import type { ApiKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
-import { createCatalog } from "../targets/catalog.ts";
 import { Wire } from "../wire/wire.ts";
 import { readAmount, readFuture, readName, table, withStorage } from "./command.ts";
 import { UsageError, wrongAction } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
-import { openLog } from "./log-lines.ts";
 
 const { createKey: creating, updateKey: updating, deleteKey: deleting } = KeyService.method;
 
@@ -82,8 +78,8 @@ async function createKey(args: readonly string[]): Promise<void> {
 
 /** permissions checks the names against the served models. Throws a Refusal. */
 async function permissions(entries: string[], config: Config): Promise<string | null> {
-  const catalog = createCatalog(withEmbedded(await discoverModels(config, openLog("warn"))));
-  return readPermissions(create(ModelPermissionsSchema, listOf(entries)), catalog);
+  const { servedCatalog } = await import("./served-catalog.ts");
+  return readPermissions(create(ModelPermissionsSchema, listOf(entries)), await servedCatalog(config));
 }
 
 /** listOf builds the models field of a request. */

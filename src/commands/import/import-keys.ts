@@ -4,19 +4,17 @@
  */
 import { readFileSync } from "node:fs";
 import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
-import { withEmbedded } from "../../composition/providers.ts";
 import type { Config } from "../../config/config.ts";
-import { discoverModels } from "../../config/discovery/discover.ts";
 import { type KeyDraft, readLiteLlmKeys } from "../../config/import/litellm/keys.ts";
 import { type Notes, noteText } from "../../config/import/notes.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { Storage } from "../../storage/storage.ts";
-import { type Catalog, createCatalog } from "../../targets/catalog.ts";
+import type { Catalog } from "../../targets/catalog.ts";
 import { readName, withStorage } from "../command.ts";
 import { accountIdOf, writeAuditEvent } from "../keys.ts";
 import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
-import { openLog } from "../log-lines.ts";
+import { servedCatalog } from "../served-catalog.ts";
 
 export async function importKeys(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("import litellm-keys", args);
@@ -26,7 +24,7 @@ export async function importKeys(args: readonly string[]): Promise<void> {
   const { keys, notes, all } = readLiteLlmKeys(positionals[0] as string, readText, { team: values.team, now });
   await withStorage(values.config, async (storage, config) => {
     const accountId = accountIdOf(storage, account);
-    const catalog = createCatalog(withEmbedded(await discoverModels(config, openLog("warn"))));
+    const catalog = await servedCatalog(config);
     const outcomes = keys.map((draft) => importKey(draft, { storage, config, catalog, notes, accountId, now }));
     for (const note of all()) console.error(noteText(note));
     const [made, known] = ["made", "known"].map((what) => outcomes.filter((outcome) => outcome === what).length);
