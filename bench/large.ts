@@ -48,6 +48,12 @@ export const largeLoads: readonly LargeLoad[] = [
     run: money,
   },
   {
+    name: "memory-small",
+    about: "chat of 1 kB, with `memory: small` beside the usual setting",
+    targets: ["gateway", "gateway-small"],
+    run: smallMemory,
+  },
+  {
     name: "keys-1m",
     about: "chat of 1 kB, with one key on record and with a million: of clients with a key each, and 10,000 in turn",
     targets: ["gateway", "gateway-1m-keys-each", "gateway-1m-keys-in-turn"],
@@ -115,6 +121,15 @@ async function money(context: LargeContext): Promise<readonly Piece[]> {
   return sideBySide("money", members, context);
 }
 
+async function smallMemory(context: LargeContext): Promise<readonly Piece[]> {
+  const members: Member[] = [];
+  for (const [target, memory] of [["gateway", "large"] as const, ["gateway-small", "small"] as const]) {
+    const own = join(context.folder, `memory-${target}`);
+    members.push({ target, folder: own, secrets: [await makeKey(own)], memory });
+  }
+  return sideBySide("memory-small", members, context);
+}
+
 interface Member {
   readonly target: string;
   /** folder has the gateway's data. */
@@ -123,6 +138,7 @@ interface Member {
   /** isOneEach is whether each connection keeps to one request. */
   readonly isOneEach?: boolean;
   readonly free?: boolean;
+  readonly memory?: "small" | "large";
 }
 
 /**

@@ -5,7 +5,9 @@
 import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { wrkMissing } from "./clients/wrk.ts";
+import type { Figures } from "./figures.ts";
 import { largeLoads } from "./large.ts";
 import { loads } from "./loads.ts";
 import { readOptions, usageOf } from "./options.ts";
@@ -14,13 +16,15 @@ import { folder, runProgram, tell } from "./program.ts";
 import { report, valuesOf } from "./report.ts";
 import { type Piece, resultsOf } from "./results.ts";
 import { steadyLoads } from "./steady.ts";
-import { setStage } from "./targets.ts";
+import { type Stage, setStage } from "./targets.ts";
 import { letRun, measure, targetsOf, verify, warmUp } from "./turns.ts";
 
 const args = process.argv.slice(2);
 /** quiet is the load of an idle machine, and the share of its time that may be missing without a note. */
 const quiet = 0.7;
 const littleStolen = 0.02;
+/** idleMs: after three seconds without a call the gateway collects what is garbage. */
+const idleMs = 8_000;
 
 await runProgram(main);
 
@@ -39,6 +43,8 @@ async function main(): Promise<void> {
   const staged = [...chosen, ...steady];
   const wanted = new Set(staged.flatMap(({ targets }) => targets.filter((name) => options.targets.has(name))));
   const stage = await setStage({ folder, cache: options.cache, wanted });
+  const isWhole = options.only === undefined;
+  const idle = isWhole ? await idleMemory(stage, "idle MB") : {};
   for (const load of chosen) for (const target of targetsOf(load, stage)) await verify(load, target);
   await warmUp(chosen, stage, options.seconds);
   const pieces: Piece[] = [];
@@ -56,6 +62,10 @@ async function main(): Promise<void> {
       letRun(target, stage);
       pieces.push(...(await load.run(target, { ...options, upstreams: stage.upstreams })));
     }
+  }
+  if (isWhole) {
+    const figures = { ...idle, ...(await idleMemory(stage, "after all loads MB")) };
+    pieces.push({ load: "memory", target: "gateway", round: 0, figures });
   }
   // The gateways of these loads get the cores for themselves.
   await Promise.all([...stage.targets.values()].map(({ program }) => program?.stop()));
@@ -81,4 +91,13 @@ async function main(): Promise<void> {
   if (!options.save) return;
   writeFileSync(join(import.meta.dirname, "results.md"), `${text}\n`);
   writeFileSync(join(import.meta.dirname, "results.json"), `${json}\n`);
+}
+
+/** idleMemory is the gateway's memory after some seconds without a call, when it has given back what it does not need. */
+async function idleMemory({ targets }: Stage, name: string): Promise<Figures> {
+  const program = targets.get("gateway")?.program;
+  if (!program) return {};
+  program.resume();
+  await sleep(idleMs);
+  return { [name]: program.memory() / 1e6 };
 }

@@ -60,7 +60,7 @@ function bound(row: Row, value: number | undefined): string {
 }
 
 function written({ unit }: Row, value: number): string {
-  return value.toFixed(unit === "%" || unit === "kB" ? 1 : 2);
+  return value.toFixed(unit === "MB" ? 0 : unit === "%" || unit === "kB" ? 1 : 2);
 }
 
 function figuresTable(results: Results, loads: ReportInit["loads"]): string {

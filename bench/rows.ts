@@ -11,7 +11,7 @@ export interface Row {
   readonly must: number | undefined;
   readonly aim: number | undefined;
   /** unit is how a value is written. */
-  readonly unit: "×" | "%" | "ms" | "kB";
+  readonly unit: "×" | "%" | "ms" | "kB" | "MB";
   readonly better: "more" | "less";
   /** values returns a value for each round. */
   readonly values: (results: Results) => readonly number[];
@@ -87,6 +87,22 @@ export const rows: readonly Row[] = [
     values: ({ together }) => together([["streams-10k", "gateway", "kB/stream"]], (kilobytes = 0) => kilobytes),
   },
   {
+    ...megabytes("memory before the first call, idle", 140, 120),
+    values: itself(["memory", "gateway", "idle MB"]),
+  },
+  {
+    ...megabytes("memory after all loads of this table, once nobody calls", 350, 250),
+    values: itself(["memory", "gateway", "after all loads MB"]),
+  },
+  {
+    ...megabytes("`memory: small`: memory under chat 1 kB", 300, 250),
+    values: itself(["memory-small", "gateway-small", "memory MB"]),
+  },
+  {
+    ...ratio("same, CPU per request", "itself, the usual setting", [undefined, undefined]),
+    values: of(["memory-small", "gateway-small", perRequest], ["memory-small", "gateway", perRequest]),
+  },
+  {
     ...ratio("1 → 1,000,000 keys (32 clients, a key each), CPU per request", "itself", [1.1, 1.03]),
     values: of(["keys-1m", "gateway-1m-keys-each", perRequest], ["keys-1m", "gateway", perRequest]),
   },
@@ -113,6 +129,15 @@ type Bounds = readonly [must: Row["must"], aim: Row["aim"]];
 
 function ratio(work: string, against: string, [must, aim]: Bounds, better: Row["better"] = "less") {
   return { work, against, must, aim, unit: "×", better } as const;
+}
+
+function megabytes(work: string, must: number, aim: number) {
+  return { work, against: "–", must, aim, unit: "MB", better: "less" } as const;
+}
+
+/** itself returns a figure as it is. */
+function itself(name: Name): Row["values"] {
+  return ({ together }) => together([name], (value = 0) => value);
 }
 
 function of(own: Name, other: Name): Row["values"] {

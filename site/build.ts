@@ -70,6 +70,13 @@ function finish(built: string, base: string): void {
     );
   }
   rmSync(join(built, "hashmap.json"), { force: true });
+  writeFileSync(join(built, "llms.txt"), indexAt(base));
+}
+
+/** Returns the index for language models with the site's own addresses. */
+function indexAt(base: string): string {
+  const index = readFileSync(join(root, "gen/llms.txt"), "utf8");
+  return index.replaceAll("](/openapi.json)", `](${base}files/gen/openapi.json)`).replaceAll("](/docs/", `](${base}`);
 }
 
 /** What pages ask for is there before they are, and what no page asks for any more goes last. */

@@ -26,6 +26,8 @@ export interface GatewayInit {
   readonly upstreams: UpstreamPorts;
   /** free gives the models the price 0. */
   readonly free?: boolean;
+  /** memory is the setting of that name. */
+  readonly memory?: "small" | "large" | undefined;
   /** moreModels is the number of further models, which nobody calls. */
   readonly moreModels?: number;
   /** nodeOptions are options of Node, such as for a profile. */
@@ -62,7 +64,7 @@ export async function makeKey(folder: string): Promise<string> {
   return secret;
 }
 
-function configuration({ folder, port, upstreams, free = false, moreModels = 0 }: GatewayInit): string {
+function configuration({ folder, port, upstreams, free = false, memory, moreModels = 0 }: GatewayInit): string {
   const price = free ? { input: "0", output: "0" } : { input: "1.10", output: "4.40" };
   const model = (id: string, kind: string, upstream: keyof UpstreamPorts) => ({
     ...{ id, family: "bench", kind, price: kind === "embedding" ? { input: price.input } : price },
@@ -82,6 +84,7 @@ function configuration({ folder, port, upstreams, free = false, moreModels = 0 }
   // JSON is valid YAML.
   return JSON.stringify({
     ...{ port, data_dir: join(folder, "data"), upstreams: [at("whole"), at("stub")], models: served },
+    ...(memory ? { memory } : {}),
     tiers: [{ name: "Bench", recharge: "0", requests_per_minute: 4_000_000_000 }],
   });
 }

@@ -1,10 +1,12 @@
 /**
- * Makes the index of the documentation for language models, in the form of llmstxt.org, of the README and the titles of the pages.
+ * Makes the index of the documentation for language models, in the form of llmstxt.org, of the README, the titles of the pages, and
+ * the tags of the OpenAPI document, each of which has a page.
  *
  * Addresses are those under which a gateway serves its documentation.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Document } from "./openapi.ts";
 
 /** Pages outside `docs/`, by their addresses. */
 const others: Readonly<Record<string, string>> = {
@@ -14,7 +16,7 @@ const others: Readonly<Record<string, string>> = {
 };
 
 /** Pages that say how the gateway is built: they may be left out where room is short. */
-const optional = ["architecture", "speed", "lab-log", "watching", "changelog", "contributing"];
+const optional = ["architecture", "speed", "lab-log", "changelog", "contributing"];
 
 interface Page {
   readonly title: string;
@@ -23,8 +25,8 @@ interface Page {
   readonly about: string;
 }
 
-/** Makes the index of the pages below a project's folder. */
-export function llmsTextOf(root: string): string {
+/** Makes the index of the pages below a project's folder, and of the reference. */
+export function llmsTextOf(root: string, { tags }: Pick<Document, "tags">): string {
   const read = (path: string) => readFileSync(join(root, path), "utf8");
   const below = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" });
   const names = below.filter((path) => path.endsWith(".md")).map((path) => path.replaceAll("\\", "/").slice(0, -3));
@@ -38,7 +40,7 @@ export function llmsTextOf(root: string): string {
     `# ${title}`,
     `> ${about}`,
     rest,
-    section("Contract", contract),
+    section("Reference", [contract, ...tags.map(referenceOf)]),
     section(
       "Documentation",
       pages.filter((page) => !isOptional(page)),
@@ -47,13 +49,15 @@ export function llmsTextOf(root: string): string {
   ].join("\n\n");
 }
 
-const contract: readonly Page[] = [
-  {
-    title: "OpenAPI document",
-    address: "/openapi.json",
-    about: "Every public path with its requests, answers, errors and examples, as OpenAPI 3.1.",
-  },
-];
+const contract: Page = {
+  title: "OpenAPI document",
+  address: "/openapi.json",
+  about: "Every public path with its requests, answers, errors and examples, as OpenAPI 3.1.",
+};
+
+function referenceOf({ name, description }: Document["tags"][number]): Page {
+  return { title: name, address: `/docs/reference/${name.toLowerCase()}`, about: `${description}.` };
+}
 
 function section(title: string, pages: readonly Page[]): string {
   const lines = pages.map((page) => `- [${page.title}](${page.address}): ${page.about}`);

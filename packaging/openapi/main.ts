@@ -18,7 +18,7 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 const document = documentOf(readImage(root), version);
 write("openapi.json", `${JSON.stringify(document, null, 1)}\n`);
 write("collection/model-gateway.postman_collection.json", `${JSON.stringify(collectionOf(document), null, 1)}\n`);
-write("llms.txt", `${llmsTextOf(root)}\n`);
+write("llms.txt", `${llmsTextOf(root, document)}\n`);
 
 function write(path: string, text: string): void {
   const file = join(folder, path);

@@ -19,7 +19,7 @@ export interface BackupInit {
   /** The version of the gateway, for whoever restores it. */
   readonly version: string;
   /** Milliseconds since 1970. */
-  readonly now: number;
+  readonly clock: () => number;
   /** Ends it. Then its reason is thrown, and nothing is left. */
   readonly signal?: AbortSignal;
 }
@@ -40,11 +40,11 @@ export interface Backup {
  * Writes a back-up while any number of processes work on the database. It has every charge that was told to a caller before, once. The
  * file appears under its name when it is whole and checked. Throws a StorageError, with nothing left, where that is not possible.
  */
-export async function backUp({ database, file, replaces, version, now, signal }: BackupInit): Promise<Backup> {
+export async function backUp({ database, file, replaces, version, clock, signal }: BackupInit): Promise<Backup> {
   const partial = `${file}.partial-${process.pid}`;
   refuseFile(file, replaces);
   try {
-    await writeBackup(database, partial, { createdAt: now, version, signal });
+    await writeBackup(database, partial, { clock, version, signal });
     const written = await describeBackup(partial);
     // A signal that came while the file was checked has its turn.
     await setImmediate();

@@ -18,6 +18,8 @@ const ofTheWhole: ReadonlySet<string> = new Set([
   "dashboard",
   "project",
   "deploy",
+  "packaging/openapi",
+  "site",
   "http1/conformance",
 ]);
 

@@ -53,3 +53,11 @@ test("takes less than 8 MB", () => {
     .reduce((sum, one) => sum + one, 0);
   expect(bytes).toBeLessThan(8_000_000);
 });
+
+test("has an index for language models, whose links lead to its own files", () => {
+  const index = readFileSync(join(out, "llms.txt"), "utf8");
+  const links = [...index.matchAll(/\]\((\/[^)]+)\)/g)].map(([, link = ""]) => link);
+  expect(links.length).toBeGreaterThan(30);
+  const files = new Set(readdirSync(out, { recursive: true, encoding: "utf8" }).map((path) => `/${path}`));
+  expect(links.filter((link) => !files.has(link) && !files.has(`${link}.html`))).toEqual([]);
+});

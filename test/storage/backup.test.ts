@@ -43,7 +43,7 @@ beforeEach(async () => {
 const inFolder = (name: string) => join(folder.path, name);
 
 function backUpAt(database: string, file: string, now: number, replaces = false) {
-  return backUp({ database, file, now, replaces, version: "1.2.3" });
+  return backUp({ database, file, clock: () => now, replaces, version: "1.2.3" });
 }
 
 /** Restores into a new folder, and returns what is there then. */
@@ -215,7 +215,13 @@ describe("a back-up", () => {
     sqlite.close();
     const before = readdirSync(folder.path).sort();
     const asked = new AbortController();
-    const init = { database: inFolder("gateway.db"), file: inFolder("b"), now: 1, replaces: false, version: "1" };
+    const init = {
+      database: inFolder("gateway.db"),
+      file: inFolder("b"),
+      clock: () => 1,
+      replaces: false,
+      version: "1",
+    };
     const made = backUp({ ...init, signal: asked.signal });
     setImmediate(() => asked.abort(new Error("told to")));
     await expect(made).rejects.toThrow("told to");
@@ -252,7 +258,7 @@ describe("a restore", () => {
     storage.accounts.insert({ id: "acc_a", name: "a", created_at: 0 });
     await storage.close();
     file = join(small.path, "b");
-    await backUp({ database: join(small.path, "gateway.db"), file, now: 1, replaces: false, version: "1.2.3" });
+    await backUp({ database: join(small.path, "gateway.db"), file, clock: () => 1, replaces: false, version: "1.2.3" });
     bytes = readFileSync(file);
     return () => small.remove();
   });

@@ -23,7 +23,7 @@ export async function backup(args: readonly string[]): Promise<void> {
     throw new UsageError("backup - writes the file to standard output: send that to a file or a program");
   const database = databasePath(loadConfig(values.config));
   findDatabase(database);
-  const init = { database, replaces: values.force ?? false, version: version(), now: Date.now() };
+  const init = { database, replaces: values.force ?? false, version: version(), clock: Date.now };
   const made = await onDisk(() =>
     interruptible((signal) =>
       isStream ? toStandardOutput({ ...init, signal }) : backUp({ ...init, signal, file: resolve(file) }),

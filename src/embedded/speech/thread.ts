@@ -35,41 +35,36 @@ export function createThread(
   { spawn = spawnWorker, turnLimit = 20_000, idleMs = 300_000 }: ThreadOptions,
   onLost: () => void,
 ): Thread {
-  /** Compiled once: the machine code made so far serves every thread. */
-  let flite: Promise<WebAssembly.Module> | undefined;
+  const flite = keepFlite();
   let worker: Worker | undefined;
   let idle: NodeJS.Timeout | undefined;
 
   /** Ends the thread, and frees the machine code. A job that rests that long begins anew, as where the thread dies. */
   function release(): void {
-    flite = undefined;
-    if (worker) end(worker);
-  }
-
-  function end(started: Worker): void {
-    forget(started);
-    void started.terminate();
+    flite.forget();
+    end(worker);
   }
 
   /** Starts a thread. Flite is compiled meanwhile. */
   async function start(): Promise<Worker> {
+    // The current turn gets an error itself; between turns the thread only has to be forgotten.
     const started = spawn();
-    // The current turn gets the error itself; between turns the thread only has to be forgotten.
     started.on("error", () => forget(started)).on("exit", () => forget(started));
     worker = started;
-    flite ??= compileFlite();
-    await load(started, flite).catch((error) => {
-      flite = undefined;
-      throw error;
-    });
+    await load(started, flite.module());
     if (worker !== started) throw new Error("the speech worker died at its start");
     return started;
   }
 
-  function forget(lost: Worker): void {
-    if (worker !== lost) return;
+  function forget(lost: Worker | undefined): void {
+    if (worker === undefined || worker !== lost) return;
     worker = undefined;
     onLost();
+  }
+
+  function end(started: Worker | undefined): void {
+    forget(started);
+    void started?.terminate();
   }
 
   async function turn(message: ToWorker): Promise<FromWorker> {
@@ -81,7 +76,6 @@ export function createThread(
     } finally {
       // A terminated thread keeps the process alive until it has ended: somebody waits for that.
       if (worker === running) running.unref();
-      clearTimeout(idle);
       idle = setTimeout(release, idleMs).unref();
     }
   }
@@ -94,6 +88,24 @@ export function createThread(
   }
 
   return { turn, drop: (id) => worker?.postMessage({ kind: "drop", id } satisfies ToWorker), close };
+}
+
+/** Flite is compiled once, until it is forgotten: the machine code made so far serves every thread. */
+function keepFlite() {
+  let compiled: Promise<WebAssembly.Module> | undefined;
+  const forget = () => {
+    compiled = undefined;
+  };
+  return {
+    forget,
+    module() {
+      compiled ??= compileFlite().catch((error: unknown) => {
+        forget();
+        throw error;
+      });
+      return compiled;
+    },
+  };
 }
 
 /** Hands Flite to a thread that has just started. Ends the thread where that fails. */

@@ -11,7 +11,7 @@ import { crc32 } from "node:zlib";
 
 /** BackupHeader is the row of `backup_header`. */
 export interface BackupHeader {
-  /** Milliseconds since 1970. */
+  /** The moment that it is of, in milliseconds since 1970: nothing in it is younger. */
   readonly created_at: number;
   /** The version of the gateway that wrote it. */
   readonly version: string;

@@ -9,7 +9,7 @@ import { beginSnapshot, type JournalLine } from "./snapshot.ts";
 
 export interface BackupOptions {
   /** Milliseconds since 1970. */
-  readonly createdAt: number;
+  readonly clock: () => number;
   /** The version of the gateway. */
   readonly version: string;
   /** Ends the copying, which throws its reason then. */
@@ -26,12 +26,14 @@ const pagesAtOnce = 2048;
 export async function writeBackup(
   database: string,
   file: string,
-  { createdAt, version, signal }: BackupOptions,
+  { clock, version, signal }: BackupOptions,
 ): Promise<BackupHeader> {
   const [reader, writer] = [connect(database), connect(database)];
   try {
     await refuseOthers(reader);
     const lines = snapshotOf(reader, writer);
+    // After the last of what it has: whoever restores it measures all deadlines from here.
+    const createdAt = clock();
     // The database's own file must not decide who may read the copy.
     closeSync(openSync(file, "wx", 0o600));
     await reader.backup(file, {
