@@ -25,7 +25,10 @@ export default defineConfig({
     toc: { slugify: anchorOf },
     theme: { light: "github-light-high-contrast", dark: "github-dark" },
     codeTransformers: [codeStyles],
-    config: (markdown) => markdown.core.ruler.push("aligned_cells", alignedCells),
+    config(markdown) {
+      markdown.core.ruler.push("aligned_cells", alignedCells);
+      markdown.core.ruler.push("empty_heads", emptyHeads);
+    },
   },
   buildEnd: ({ outDir }) => writeCodeRules(outDir),
   themeConfig: {
@@ -59,6 +62,8 @@ export default defineConfig({
 
 interface Token {
   readonly type: string;
+  readonly content: string;
+  tag: string;
   attrGet(name: string): string | null;
   attrSet(name: string, value: string): void;
   attrs: [string, string][] | null;
@@ -71,5 +76,15 @@ function alignedCells({ tokens }: { readonly tokens: readonly Token[] }): void {
     if (side === undefined) continue;
     token.attrs = (token.attrs ?? []).filter(([name]) => name !== "style");
     token.attrSet("class", `aligned-${side}`);
+  }
+}
+
+/** Makes heads of columns that say nothing ordinary cells: a reader of the screen would tell of a head without a name. */
+function emptyHeads({ tokens }: { readonly tokens: readonly Token[] }): void {
+  for (const [i, token] of tokens.entries()) {
+    const [text, end] = [tokens[i + 1], tokens[i + 2]];
+    if (token.type !== "th_open" || text?.content !== "" || end?.type !== "th_close") continue;
+    token.tag = "td";
+    end.tag = "td";
   }
 }

@@ -14,6 +14,7 @@ const kinds = [
   ["quick-start/caller", "Quick start for callers"],
   ["configuration", "Configuration"],
   ["operating", "Operating the gateway"],
+  ["watching", "Deploying and watching a gateway"],
   ["reference", "Reference"],
   ["reference/chat", "Chat"],
   ["reference/keys", "Keys"],
