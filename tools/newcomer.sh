@@ -15,7 +15,7 @@ root=${DEBIAN_ROOT:-}
 work=$(mktemp -d)
 server=
 cleanup() {
-  [ -z "$server" ] || kill "$server" 2>/dev/null || true
+  [ -z "$server" ] || kill -- "-$server" 2>/dev/null || kill "$server" 2>/dev/null || true
   [ -z "$server" ] || wait "$server" 2>/dev/null || true
   rm -rf "$work"
 }
@@ -70,9 +70,12 @@ tarball=$(ls "$dist"/model-gateway-*.tgz)
 npx=$(readlink -f "$(command -v npx)")
 port=$(free_port)
 begun=$(now)
-(cd "$work/empty" && exec env -i HOME="$work/home" PATH="$(dirname "$(readlink -f "$node")"):/usr/bin:/bin" npm_config_cache="$work/home/cache" \
+# In a group of its own: npx does not pass signals on.
+(cd "$work/empty" && exec setsid env -i HOME="$work/home" PATH="$(dirname "$(readlink -f "$node")"):/usr/bin:/bin" npm_config_cache="$work/home/cache" \
   PORT="$port" METRICS_PORT=0 "$node" "$npx" --yes --package "$tarball" -- model-gateway demo) >"$work/npx.log" &
 server=$!
 first_answer "$port" "$work/empty/data/demo.json"
 echo "npx of the packed package, with an empty cache: demo with its first answer in $(seconds "$begun" "$(now)") s"
-stop
+kill -TERM -- "-$server"
+wait "$server" || true
+server=
