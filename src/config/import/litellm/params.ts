@@ -1,5 +1,4 @@
 /** Notes the parameters of a deployment that nothing carries over. */
-
 import type { Notes } from "../notes.ts";
 import { isOff } from "../source.ts";
 import type { Deployment } from "./deployments.ts";
