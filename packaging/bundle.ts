@@ -29,8 +29,11 @@ export async function bundle(name: string, entry: string, isSplit: boolean): Pro
     checks: { eval: false },
   });
   const { output } = await build.generate({
-    ...{ format: "cjs", codeSplitting: isSplit, comments: false },
-    ...{ entryFileNames: "[name].js", chunkFileNames: "[name].js" },
+    format: "cjs",
+    codeSplitting: isSplit,
+    comments: false,
+    entryFileNames: "[name].js",
+    chunkFileNames: "[name].js",
   });
   await build.close();
   const chunks = output.filter((one) => one.type === "chunk");

@@ -36,14 +36,15 @@ export function makeExecutable(name: string, { packageFolder, work, output }: Ex
   for (const file of readdirSync(program)) assets[`program/${file}`] = join(program, file);
   const config = join(work, `${name}.json`);
   const settings = {
-    ...{ main: join(work, "main.cjs"), mainFormat: "commonjs", output, executable: strippedNode(platform, work, name) },
-    ...{
-      disableExperimentalSEAWarning: true,
-      useCodeCache: false,
-      execArgv: executableOptions(),
-      execArgvExtension: "cli",
-      assets,
-    },
+    main: join(work, "main.cjs"),
+    mainFormat: "commonjs",
+    output,
+    executable: strippedNode(platform, work, name),
+    disableExperimentalSEAWarning: true,
+    useCodeCache: false,
+    execArgv: executableOptions(),
+    execArgvExtension: "cli",
+    assets,
   };
   copyFileSync(join(root, "packaging/executable-main.cjs"), settings.main);
   writeFileSync(config, JSON.stringify(settings, null, 2));

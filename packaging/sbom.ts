@@ -25,8 +25,12 @@ export function billOf(
     hashes: hashesOf(hashes.get(one.name)),
   }));
   const engine = {
-    ...{ type: "platform", "bom-ref": `pkg:generic/nodejs@${node}`, name: "nodejs", version: node },
-    ...{ licenses: licensed("MIT"), purl: `pkg:generic/nodejs@${node}` },
+    type: "platform",
+    "bom-ref": `pkg:generic/nodejs@${node}`,
+    name: "nodejs",
+    version: node,
+    licenses: licensed("MIT"),
+    purl: `pkg:generic/nodejs@${node}`,
   };
   const all = [...components, engine];
   return {

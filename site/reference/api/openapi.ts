@@ -113,7 +113,8 @@ export function readApi(document: OpenApiDocument): Api {
       }),
   );
   const tags = document.tags.map(({ name, description = "" }) => ({
-    ...{ name, description },
+    name,
+    description,
     operations: operations.filter(({ tag }) => tag === name).map(({ operation }) => operation),
   }));
   return { description: document.info.description ?? "", tags, schemas: document.components.schemas };
@@ -127,8 +128,12 @@ function operationOf(document: OpenApiDocument, path: string, method: string, wr
     resolved<Answer>(document, one),
   ]);
   return {
-    ...{ id: written.operationId, method: method.toUpperCase(), path, aliases },
-    ...{ summary: written.summary ?? path, description: written.description ?? "" },
+    id: written.operationId,
+    method: method.toUpperCase(),
+    path,
+    aliases,
+    summary: written.summary ?? path,
+    description: written.description ?? "",
     security: security.flatMap((one) => Object.keys(one)),
     isForAdministrators: security.some((one) => one.bearer?.includes("administrator")),
     parameters: (written.parameters ?? []).map((one) => resolved<Parameter>(document, one)),

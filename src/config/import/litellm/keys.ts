@@ -72,7 +72,10 @@ function keyOf(source: Source, now: number, notes: Notes): KeyDraft | undefined 
     notes.changed(source, `"${name}": its budget is spent. It is disabled: raise its limit, and enable it`);
   const models = modelsOf(source, name, notes);
   return {
-    ...{ place: source, name, secretHash, creditLimit: creditLimit || undefined },
+    place: source,
+    name,
+    secretHash,
+    creditLimit: creditLimit || undefined,
     mask: `${shown.slice(0, 3) || "sk-"}…${shown.slice(-4)}`,
     models: models === "unknown" ? undefined : models,
     expiresAt: Number.isNaN(expiresAt) ? undefined : expiresAt,
