@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./bundle.ts";
+import { lockOf } from "./lock.ts";
 
 export interface Platform {
   /** The package of npm that carries this platform's Node. */
@@ -34,11 +35,6 @@ export const ownPlatform = `${process.platform === "win32" ? "win" : process.pla
 
 const cache = join(root, "node_modules/.cache/node");
 
-interface Locked {
-  readonly version: string;
-  readonly integrity: string;
-}
-
 /**
  * Returns the path of a platform's Node: the installed one, or one that is fetched once, of the version and with the sum that
  * package-lock.json has. Throws where it cannot be fetched.
@@ -50,13 +46,6 @@ export function nodeOf({ package: name, binary }: Platform): string {
   const folder = join(cache, `${name}-${version}`);
   if (!existsSync(folder)) fetchPackage(`${name}@${version}`, integrity, folder);
   return join(folder, binary);
-}
-
-export function lockOf(name: string): Locked {
-  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
-  const locked = packages[`node_modules/${name}`] as Locked | undefined;
-  if (!locked) throw new Error(`package-lock.json has no ${name}`);
-  return locked;
 }
 
 function fetchPackage(spec: string, integrity: string, folder: string): void {

@@ -55,8 +55,8 @@ async function readMetrics(): Promise<Metric[]> {
       return [metric.name, labelNames];
     }),
   );
-  const told = await registry.getMetricsAsJSON();
-  return told
+  const registered = await registry.getMetricsAsJSON();
+  return registered
     .map(({ name, type, help }) => ({ name, type: String(type), help, labels: labels.get(name) ?? [] }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
