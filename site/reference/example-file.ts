@@ -37,7 +37,8 @@ function entry(setting: Setting, depth: number, isShown = false): string[] {
 
 function comment({ description, type, default: byDefault, example }: Setting, depth: number): string[] {
   const choices = type.startsWith("`") && !isTold(type, description) ? ` One of ${type}.` : "";
-  const also = depth === 0 && byDefault !== undefined && example !== undefined ? ` For example ${flow(example)}.` : "";
+  const also =
+    depth === 0 && byDefault !== undefined && example !== undefined ? ` For example ${inlineYaml(example)}.` : "";
   return wrapped(`${description}${choices}${also}`, width - 2 - depth * 2).map((line) => `# ${line}`);
 }
 
@@ -51,11 +52,11 @@ function written(setting: Setting, depth: number, isShown: boolean): string[] {
   const { key, children, isList, default: byDefault, example } = setting;
   if (isList && Array.isArray(byDefault) && byDefault.length > 0) {
     const another = Object.fromEntries(children.map((child) => [child.key, child.example]));
-    return [`${key}:`, ...byDefault.map((one) => `  - ${flow(one)}`), `  # - ${flow(another)}`];
+    return [`${key}:`, ...byDefault.map((one) => `  - ${inlineYaml(one)}`), `  # - ${inlineYaml(another)}`];
   }
   const isOpen = children.length > 0 && (depth === 0 || example === undefined);
   if (!isOpen)
-    return [`${key}: ${flow((depth > 0 && isEmpty(byDefault) ? example : undefined) ?? byDefault ?? example)}`];
+    return [`${key}: ${inlineYaml((depth > 0 && isEmpty(byDefault) ? example : undefined) ?? byDefault ?? example)}`];
   if (!isList) return [`${key}:`, ...indented(children.flatMap((child) => entry(child, depth + 1, isShown)))];
   const [first = "", ...others] = withoutLeadingComment(children.flatMap((child) => entry(child, depth + 2, isShown)));
   return [`${key}:`, `  - ${first}`, ...indented(indented(others))];
@@ -85,8 +86,8 @@ function indented(lines: readonly string[]): string[] {
   return lines.map((line) => `  ${line}`);
 }
 
-/** Returns a value on one line. */
-export function flow(value: unknown): string {
+/** Returns a value as YAML on one line. */
+export function inlineYaml(value: unknown): string {
   const document = new Document(value);
   visit(document, {
     Collection(_, node) {
