@@ -139,7 +139,9 @@ const processSettings = {
     }),
   metrics: z
     .strictObject({
-      host: z.string().min(1).default("127.0.0.1").meta({ description: "The address to listen on." }),
+      host: z.string().min(1).default("127.0.0.1").meta({
+        description: "The address to listen on. METRICS_HOST in the environment wins.",
+      }),
       port: z.number().int().min(0).max(65535).default(9464).meta({
         description: "The port. METRICS_PORT in the environment wins.",
       }),
@@ -150,7 +152,7 @@ const processSettings = {
     .optional()
     .meta({
       description: `Where Prometheus reads metrics (GET /metrics), apart from the API's port and for the operator alone: there is no
-        credential. Where neither this nor METRICS_PORT is set and the address is taken, the gateway starts without metrics.`,
+        credential. Where none of this is set, here or in the environment, and the address is taken, the gateway starts without metrics.`,
       examples: [{ enabled: true, host: "127.0.0.1", port: 9464 }],
     }),
   telemetry: z
