@@ -7,7 +7,7 @@ const width = 120;
 const head = `# yaml-language-server: $schema=gen/gateway.schema.json
 #
 # Every key of gateway.yaml, with its default where it has one. Nothing here is required: copy what you need.
-# Made from src/config/schema*.ts by \`npm run generate\`.
+# Made from the schema in src/config by \`npm run generate\`.
 #
 # Start with it by \`model-gateway serve --config gateway.yaml\`, or GATEWAY_CONFIG=gateway.yaml. \`\${NAME}\` in a text is replaced by
 # that environment variable, or by what is in the file that NAME_FILE points to, so that no secret has to be here. The file is checked at
