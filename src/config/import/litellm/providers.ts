@@ -152,7 +152,7 @@ export const providers: ReadonlyMap<string, Provider> = new Map(
   }),
 );
 
-/** bareNames tell the provider of models without a prefix. The first that matches holds. */
+/** bareNames are patterns for models without a prefix, with their providers. The first that matches holds. */
 export const bareNames: readonly (readonly [name: RegExp, provider: string])[] = [
   [/^(?:gpt-3\.5-turbo-instruct|babbage-002|davinci-002)/, "text-completion-openai"],
   [/^(?:gpt-|o[1-9](?:-|$)|chatgpt-|ft:|text-embedding-(?:3|ada)|tts-|codex-|omni-|dall-e|whisper|sora)/, "openai"],
