@@ -1,10 +1,11 @@
 /** What is packed beside the programs: pages, catalogue, protos, WebAssembly, licences. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { contractFiles } from "../src/doors/site/contract.ts";
 import { borrowed } from "../src/package/package-files.ts";
+import { filesBelow } from "../tools/files-below.ts";
 import { root } from "./bundle.ts";
 
 /** Assets are the files to be packed, by the paths under which the gateway reads them. */
@@ -25,7 +26,7 @@ const { resolve } = createRequire(import.meta.url);
 
 /** Reads all of them. Throws where a folder is missing or empty. */
 export function readAssets(): Assets {
-  const own = [...files, ...folders.flatMap(filesBelow)];
+  const own = [...files, ...folders.flatMap(filesIn)];
   return new Map([
     ...own.map((path) => [path, readFileSync(join(root, path))] as const),
     ...catalogue.map((name) => [`catalog/${name}.json`, catalogueOf(name)] as const),
@@ -33,10 +34,8 @@ export function readAssets(): Assets {
   ]);
 }
 
-function filesBelow(folder: string): string[] {
-  const paths = readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
+function filesIn(folder: string): string[] {
+  const paths = filesBelow(join(root, folder)).map((path) => `${folder}/${path}`);
   if (paths.length === 0) throw new Error(`${folder} is empty: build it first`);
   return paths;
 }

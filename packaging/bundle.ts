@@ -29,8 +29,11 @@ export async function bundle(name: string, entry: string, isSplit: boolean): Pro
     checks: { eval: false },
   });
   const { output } = await build.generate({
-    ...{ format: "cjs", codeSplitting: isSplit, comments: false },
-    ...{ entryFileNames: "[name].js", chunkFileNames: "[name].js" },
+    format: "cjs",
+    codeSplitting: isSplit,
+    comments: false,
+    entryFileNames: "[name].js",
+    chunkFileNames: "[name].js",
   });
   await build.close();
   const chunks = output.filter((one) => one.type === "chunk");
@@ -40,7 +43,7 @@ export async function bundle(name: string, entry: string, isSplit: boolean): Pro
   };
 }
 
-/** Escapes are equal to what they stand for in texts, templates, patterns and names; the project has no raw templates. */
+/** Escapes all other characters: in texts, templates, patterns and names an escape means the same. The project has no raw templates. */
 function inAscii(code: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is meant, all of it.
   return code.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

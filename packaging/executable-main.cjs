@@ -8,7 +8,7 @@ const vm = require("node:vm");
 
 /**
  * Returns what loads a chunk by its name, once. `read` returns its text, a function of what a module of CommonJS is given;
- * `readKept` its compiled form, if there is one; `onScript` is told of each.
+ * `readKept` returns its compiled form, if there is one; `onScript` receives each script.
  */
 function createLoad({ read, readKept = () => undefined, onScript = () => {}, filename, dirname }) {
   const modules = new Map();

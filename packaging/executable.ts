@@ -11,8 +11,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative, sep } from "node:path";
+import { join } from "node:path";
 import { executableOptions } from "../src/commands/engine/options.ts";
+import { filesBelow } from "../tools/files-below.ts";
 import { root } from "./bundle.ts";
 import { nodeOf, ownPlatform, type Platform, platforms } from "./platforms.ts";
 import { serverChunk, serverFolder } from "./programs.ts";
@@ -36,14 +37,15 @@ export function makeExecutable(name: string, { packageFolder, work, output }: Ex
   for (const file of readdirSync(program)) assets[`program/${file}`] = join(program, file);
   const config = join(work, `${name}.json`);
   const settings = {
-    ...{ main: join(work, "main.cjs"), mainFormat: "commonjs", output, executable: strippedNode(platform, work, name) },
-    ...{
-      disableExperimentalSEAWarning: true,
-      useCodeCache: false,
-      execArgv: executableOptions(),
-      execArgvExtension: "cli",
-      assets,
-    },
+    main: join(work, "main.cjs"),
+    mainFormat: "commonjs",
+    output,
+    executable: strippedNode(platform, work, name),
+    disableExperimentalSEAWarning: true,
+    useCodeCache: false,
+    execArgv: executableOptions(),
+    execArgvExtension: "cli",
+    assets,
   };
   copyFileSync(join(root, "packaging/executable-main.cjs"), settings.main);
   writeFileSync(config, JSON.stringify(settings, null, 2));
@@ -54,13 +56,10 @@ export function makeExecutable(name: string, { packageFolder, work, output }: Ex
 
 /** Returns the package's files by their paths in it, but those that only npm's form needs and the addons of other platforms. */
 function assetsOf(folder: string, { addon }: Platform): Record<string, string> {
-  const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
-  const named = paths.map((path) => [relative(folder, path).replaceAll(sep, "/"), path] as const);
   const isInside = (path: string) =>
     !path.startsWith("bin/") && !path.startsWith(`${serverFolder}/`) && (!path.startsWith("addons/") || path === addon);
-  return Object.fromEntries(named.filter(([path]) => isInside(path)));
+  const paths = filesBelow(folder).filter(isInside);
+  return Object.fromEntries(paths.map((path) => [path, join(folder, path)]));
 }
 
 /** Writes the server's chunks, each as a function of what a module of CommonJS is given. Returns their folder. */

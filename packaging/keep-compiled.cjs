@@ -2,7 +2,7 @@
  * Runs a command of the bundled program, and keeps the compiled form of each chunk that it loads, with the functions that it used.
  * `serve` ends a moment after it serves. A form that is there already stays.
  *
- * usage: node FLAGS keep-compiled.cjs PROGRAM_FOLDER FILENAME COMMAND… The program believes to be the file FILENAME. The engine
+ * usage: node FLAGS keep-compiled.cjs PROGRAM_FOLDER FILENAME COMMAND… FILENAME is the file that the program takes itself for. The engine
  * takes a form only with the same flags, version and architecture.
  */
 "use strict";

@@ -11,9 +11,10 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { root } from "./bundle.ts";
 import { makeExecutable } from "./executable.ts";
+import { lockOf } from "./lock.ts";
 import { noticesOf, packagesOf } from "./notices.ts";
 import { ownManifest, writePackage } from "./npm-package.ts";
-import { lockOf, ownPlatform, platforms } from "./platforms.ts";
+import { ownPlatform, platforms } from "./platforms.ts";
 import { bundlePrograms } from "./programs.ts";
 import { billOf } from "./sbom.ts";
 

@@ -50,7 +50,10 @@ export function ownManifest(): Manifest {
 function manifest() {
   const { name, version, description, license } = ownManifest();
   return {
-    ...{ name, version, description, license },
+    name,
+    version,
+    description,
+    license,
     type: "commonjs",
     bin: { [name]: "bin/model-gateway.js" },
     engines: { node: `>=${oldestNode}` },

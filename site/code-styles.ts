@@ -1,5 +1,5 @@
 /**
- * Gives the colours of code as classes, and collects their rules: the content security policy lets no style in that stands in a page.
+ * Gives the colours of code as classes, and collects their rules: the content security policy refuses styles inside a page.
  * The same pair of colours has the same class on every page.
  */
 import { hash } from "node:crypto";

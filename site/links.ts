@@ -1,14 +1,11 @@
 /** Checks that every link of the built site leads to a file of it, and to a place that is in it. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { filesBelow } from "../tools/files-below.ts";
 
 /** Returns the links that lead nowhere, each with its page. */
 export function checkLinks(built: string, base: string): string[] {
-  const files = new Set(
-    readdirSync(built, { recursive: true, withFileTypes: true })
-      .filter((one) => one.isFile())
-      .map((one) => join(one.parentPath, one.name).slice(built.length + 1)),
-  );
+  const files = new Set(filesBelow(built));
   const pages = [...files].filter((file) => file.endsWith(".html"));
   const texts = new Map(pages.map((page) => [page, readFileSync(join(built, page), "utf8")]));
   const anchors = new Map([...texts].map(([page, html]) => [page, anchorsIn(html)]));
@@ -19,7 +16,7 @@ export function checkLinks(built: string, base: string): string[] {
   function leads(link: string, page: string): boolean {
     const at = new URL(link, `http://site${base}${page}`);
     if (at.host !== "site") return true;
-    if (!at.pathname.startsWith(base)) return isGateways(at.pathname);
+    if (!at.pathname.startsWith(base)) return isOfGateway(at.pathname);
     const below = decodeURIComponent(at.pathname.slice(base.length));
     const file = [below, `${below}.html`, `${below}index.html`].find((one) => files.has(one));
     if (file === undefined) return false;
@@ -30,7 +27,7 @@ export function checkLinks(built: string, base: string): string[] {
 }
 
 /** Reports whether a path is one that the gateway serves beside its documentation. */
-function isGateways(path: string): boolean {
+function isOfGateway(path: string): boolean {
   return path === "/dashboard/" || path === "/openapi.json" || path === "/llms.txt";
 }
 

@@ -50,7 +50,7 @@ export const sections: readonly SiteSection[] = [
       page("Metrics", "docs/metrics.md"),
       page("Security", "docs/security.md"),
       page("Capacity", "docs/capacity.md"),
-      page("Backup", "docs/backup.md"),
+      page("Back-up", "docs/backup.md"),
       page("Upgrading", "docs/upgrading.md"),
       page("Migrating", "docs/migrating.md"),
       page("Changelog", "CHANGELOG.md"),

@@ -57,7 +57,7 @@ async function printVersion(): Promise<void> {
 }
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  // Who reads no further, as `head`, has what it wanted; a terminal that was closed has nobody who reads.
+  // The reader of the output has ended, as `head` does when it has enough, or its terminal was closed.
   if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
 });
 

@@ -49,8 +49,8 @@ export function speedTable(results: string): string {
 }
 
 /**
- * acceleratorsTable is the gain of each accelerator: how many times as much CPU a call takes without it, on the load
- * where it brings most, with all others on.
+ * acceleratorsTable is the gain of each accelerator: how many times as much CPU a call takes without it, on the load where it brings
+ * most, with all others on. The sentence that introduces it is part of it, so that no page has that alone before there are results.
  */
 export function acceleratorsTable(accelerators: string): string {
   const [table] = tablesIn(accelerators).filter(([head]) => head?.[0] === "taken away");
@@ -63,8 +63,13 @@ export function acceleratorsTable(accelerators: string): string {
       .reduce((a, value, i) => (value > (a.value ?? 0) ? { value, i } : a), { value: 0, i: 0 });
     return accelerator ? [[`\`${accelerator}\``, `${best.value.toFixed(2)} ×`, loads[best.i] ?? ""]] : [];
   });
-  return `${written([["without", "CPU a call", "on"], ...gains])}\n\n${saidIn(accelerators)}`;
+  return [whatAcceleratorsBring, written([["without", "CPU a call", "on"], ...gains]), saidIn(accelerators)].join(
+    "\n\n",
+  );
 }
+
+const whatAcceleratorsBring =
+  "What each accelerator brings: without it, and with all others, a call takes so many times as much CPU on the load where that shows most. `all` is without any.";
 
 /** withPart returns the page with this text between the comments of that name; unchanged if it has no such comments. */
 export function withPart(page: string, name: string, part: string): string {

@@ -25,7 +25,7 @@ const ids = [
 
 /** Puts the variables in the place of the ids. */
 function withVariables(text: string): string {
-  return ids.reduce((told, { variable, example }) => told.replaceAll(example, `{{${variable}}}`), text);
+  return ids.reduce((replaced, { variable, example }) => replaced.replaceAll(example, `{{${variable}}}`), text);
 }
 
 export function collectionOf({ info, paths, tags }: Document): object {
@@ -113,9 +113,9 @@ function urlOf(path: string, { operationId, parameters = [] }: Operation): objec
   const segments = path.slice(1).split("/");
   const written = segments.map((segment) => segment.replace(/^\{(\w+)\}$/, ":$1"));
   const values = parametersOf(operationId);
-  const told = parameters.filter((parameter): parameter is Parameter => "in" in parameter);
+  const inPlace = parameters.filter((parameter): parameter is Parameter => "in" in parameter);
   const placed = (where: string) =>
-    told
+    inPlace
       .filter((parameter) => parameter.in === where)
       .map(({ name, description }) => ({ key: name, value: withVariables(String(values[name] ?? "")), description }));
   // Parameters without an example are listed, and not sent until they are switched on.

@@ -138,8 +138,12 @@ function parameters(): Record<string, Parameter> {
 function answerHeaders(): Record<string, HeaderObject> {
   const refusals = Object.entries(headers.refusalHeaders).map(([name, { header }]) => [name, header] as const);
   const all = {
-    ...{ ...headers.everyAnswer, ...headers.rateHeaders.openai, ...headers.rateHeaders.anthropic },
-    ...{ ...headers.modelAnswer, ...headers.repeatAnswer, ...Object.fromEntries(refusals) },
+    ...headers.everyAnswer,
+    ...headers.rateHeaders.openai,
+    ...headers.rateHeaders.anthropic,
+    ...headers.modelAnswer,
+    ...headers.repeatAnswer,
+    ...Object.fromEntries(refusals),
   };
   return Object.fromEntries(
     Object.entries(all)

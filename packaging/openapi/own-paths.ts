@@ -1,5 +1,4 @@
 /** The gateway's own paths, which no proto declares: addresses, probes, and what it serves about itself. */
-
 import type { Operation, PathItem, Response } from "./openapi.ts";
 import type { JsonSchema } from "./schemas/json-schema.ts";
 

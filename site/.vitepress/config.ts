@@ -14,9 +14,9 @@ export default defineConfig({
   srcDir: "pages",
   cacheDir: "../node_modules/.cache/vitepress",
   cleanUrls: true,
-  // Switching between light and dark else writes a style into the page, which the content security policy refuses.
+  // Without this, switching between light and dark writes a style into the page, which the content security policy refuses.
   appearance: { disableTransition: false },
-  // Whose work the bundle holds is told beside it.
+  // The licences of what is bundled are listed in a file beside it.
   vite: { logLevel: "warn", build: { license: { fileName: "licenses.md" } } },
   head: [["meta", { name: "color-scheme", content: "light dark" }]],
   transformHead: ({ siteData }) => [["link", { rel: "icon", href: `${siteData.base}icon.svg`, type: "image/svg+xml" }]],
@@ -69,7 +69,7 @@ interface Token {
   attrs: [string, string][] | null;
 }
 
-/** Replaces the styles of aligned cells by classes: the content security policy lets no style in that stands in the page. */
+/** Replaces the styles of aligned cells by classes: the content security policy refuses styles inside a page. */
 function alignedCells({ tokens }: { readonly tokens: readonly Token[] }): void {
   for (const token of tokens) {
     const side = /^text-align:\s*(\w+)$/.exec(token.attrGet("style") ?? "")?.[1];
@@ -79,7 +79,7 @@ function alignedCells({ tokens }: { readonly tokens: readonly Token[] }): void {
   }
 }
 
-/** Makes heads of columns that say nothing ordinary cells: a reader of the screen would tell of a head without a name. */
+/** Turns empty heads of columns into ordinary cells: a screen reader would announce a head without a name. */
 function emptyHeads({ tokens }: { readonly tokens: readonly Token[] }): void {
   for (const [i, token] of tokens.entries()) {
     const [text, end] = [tokens[i + 1], tokens[i + 2]];

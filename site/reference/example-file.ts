@@ -7,7 +7,7 @@ const width = 120;
 const head = `# yaml-language-server: $schema=gen/gateway.schema.json
 #
 # Every key of gateway.yaml, with its default where it has one. Nothing here is required: copy what you need.
-# Made from src/config/schema*.ts by \`npm run generate\`.
+# Made from the schema in src/config by \`npm run generate\`.
 #
 # Start with it by \`model-gateway serve --config gateway.yaml\`, or GATEWAY_CONFIG=gateway.yaml. \`\${NAME}\` in a text is replaced by
 # that environment variable, or by what is in the file that NAME_FILE points to, so that no secret has to be here. The file is checked at
@@ -37,7 +37,8 @@ function entry(setting: Setting, depth: number, isShown = false): string[] {
 
 function comment({ description, type, default: byDefault, example }: Setting, depth: number): string[] {
   const choices = type.startsWith("`") && !isTold(type, description) ? ` One of ${type}.` : "";
-  const also = depth === 0 && byDefault !== undefined && example !== undefined ? ` For example ${flow(example)}.` : "";
+  const also =
+    depth === 0 && byDefault !== undefined && example !== undefined ? ` For example ${inlineYaml(example)}.` : "";
   return wrapped(`${description}${choices}${also}`, width - 2 - depth * 2).map((line) => `# ${line}`);
 }
 
@@ -51,11 +52,11 @@ function written(setting: Setting, depth: number, isShown: boolean): string[] {
   const { key, children, isList, default: byDefault, example } = setting;
   if (isList && Array.isArray(byDefault) && byDefault.length > 0) {
     const another = Object.fromEntries(children.map((child) => [child.key, child.example]));
-    return [`${key}:`, ...byDefault.map((one) => `  - ${flow(one)}`), `  # - ${flow(another)}`];
+    return [`${key}:`, ...byDefault.map((one) => `  - ${inlineYaml(one)}`), `  # - ${inlineYaml(another)}`];
   }
   const isOpen = children.length > 0 && (depth === 0 || example === undefined);
   if (!isOpen)
-    return [`${key}: ${flow((depth > 0 && isEmpty(byDefault) ? example : undefined) ?? byDefault ?? example)}`];
+    return [`${key}: ${inlineYaml((depth > 0 && isEmpty(byDefault) ? example : undefined) ?? byDefault ?? example)}`];
   if (!isList) return [`${key}:`, ...indented(children.flatMap((child) => entry(child, depth + 1, isShown)))];
   const [first = "", ...others] = withoutLeadingComment(children.flatMap((child) => entry(child, depth + 2, isShown)));
   return [`${key}:`, `  - ${first}`, ...indented(indented(others))];
@@ -85,8 +86,8 @@ function indented(lines: readonly string[]): string[] {
   return lines.map((line) => `  ${line}`);
 }
 
-/** Returns a value on one line. */
-export function flow(value: unknown): string {
+/** Returns a value as YAML on one line. */
+export function inlineYaml(value: unknown): string {
   const document = new Document(value);
   visit(document, {
     Collection(_, node) {

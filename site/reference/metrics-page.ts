@@ -2,6 +2,7 @@
 import { Registry } from "prom-client";
 import { type GaugeParts, registerGauges } from "../../src/telemetry/gauges.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { table } from "./markdown.ts";
 
 /** Nothing runs: only names, labels and meanings are read. */
 const idle: GaugeParts = {
@@ -40,9 +41,9 @@ event loop, garbage collection.
 export async function metricsPage(): Promise<string> {
   const rows = (await readMetrics()).map(({ name, type, labels, help }) => {
     const names = labels.map((label) => `\`${label}\``).join(", ");
-    return `| \`${name}\` | ${type} | ${names} | ${help} |`;
+    return [`\`${name}\``, type, names, help];
   });
-  return `${head}| metric | kind | labels | meaning |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n${tail}`;
+  return `${head}${table(["metric", "kind", "labels", "meaning"], rows)}\n${tail}`;
 }
 
 async function readMetrics(): Promise<Metric[]> {
@@ -55,8 +56,8 @@ async function readMetrics(): Promise<Metric[]> {
       return [metric.name, labelNames];
     }),
   );
-  const told = await registry.getMetricsAsJSON();
-  return told
+  const registered = await registry.getMetricsAsJSON();
+  return registered
     .map(({ name, type, help }) => ({ name, type: String(type), help, labels: labels.get(name) ?? [] }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -1,6 +1,7 @@
 /** Writes docs/configuration.md, the reference of gateway.yaml. */
 import { anchorOf } from "./anchors.ts";
-import { flow } from "./example-file.ts";
+import { inlineYaml } from "./example-file.ts";
+import { table } from "./markdown.ts";
 import { readSettings, type Setting, type SettingGroup } from "./settings.ts";
 
 const head = `# Configuration
@@ -80,18 +81,17 @@ function factsOf(setting: Setting): string {
 
 function tableOf({ children }: Setting): string {
   const rows = children.map((child) => {
-    const example = child.default === undefined && child.example !== undefined && !hasOwnWords(child);
-    const shown = example ? ` For example ${code(child.example)}.` : "";
+    const needsExample = child.default === undefined && child.example !== undefined && !isPlain(child);
+    const shown = needsExample ? ` For example ${code(child.example)}.` : "";
     const keys = isOwnSection(child) ? ` [Keys](#${anchorOf(child.path)}).` : "";
     const meaning = `${linked(child.description)}${keys}`;
     return [`\`${child.key}\``, child.type, defaultCell(child), `${meaning}${shown}`];
   });
-  const lines = [["key", "value", "default", "meaning"], ["---", "---", "---", "---"], ...rows];
-  return lines.map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`).join("\n");
+  return table(["key", "value", "default", "meaning"], rows);
 }
 
-/** Reports whether an example would say nothing new: one of the choices that are listed already, or a plain number. */
-function hasOwnWords({ type, example }: Setting): boolean {
+/** Reports whether an example of a key would say nothing new: one of the choices that are listed already, or a plain number. */
+function isPlain({ type, example }: Setting): boolean {
   return type.includes("`") || typeof example === "number" || (Array.isArray(example) && example.length === 0);
 }
 
@@ -101,13 +101,13 @@ function defaultCell(setting: Setting): string {
 }
 
 function code(value: unknown): string {
-  return `\`${flow(value)}\``;
+  return `\`${inlineYaml(value)}\``;
 }
 
 function yamlOf({ key, isList }: Setting, value: unknown): string {
   const body =
     isList && Array.isArray(value)
-      ? `${key}:\n${value.map((one) => `  - ${flow(one)}`).join("\n")}`
-      : `${key}: ${flow(value)}`;
+      ? `${key}:\n${value.map((one) => `  - ${inlineYaml(one)}`).join("\n")}`
+      : `${key}: ${inlineYaml(value)}`;
   return `\`\`\`yaml\n${body}\n\`\`\``;
 }

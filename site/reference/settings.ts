@@ -1,6 +1,7 @@
 /** Reads the schema of gateway.yaml as a tree of settings, for its reference and its example file. */
 import { z } from "zod";
 import { fileSchema, settingGroups } from "../../src/config/schema.ts";
+import { boundsText } from "./markdown.ts";
 
 export interface Setting {
   readonly key: string;
@@ -110,9 +111,7 @@ function listType(items: JsonSchema): string {
 const noBound = Number.MAX_SAFE_INTEGER;
 
 function boundsOf({ minimum, maximum }: JsonSchema): string {
-  const number = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 3 });
-  const isBound = (value: number | undefined): value is number => value !== undefined && Math.abs(value) < noBound;
-  if (isBound(minimum) && isBound(maximum)) return `, ${number(minimum)} to ${number(maximum)}`;
-  if (isBound(minimum)) return `, at least ${number(minimum)}`;
-  return isBound(maximum) ? `, at most ${number(maximum)}` : "";
+  const chosen = (bound: number | undefined) => (Math.abs(bound ?? noBound) < noBound ? bound : undefined);
+  const written = (bound: number) => bound.toLocaleString("en", { maximumFractionDigits: 3 });
+  return boundsText(chosen(minimum), chosen(maximum), written);
 }

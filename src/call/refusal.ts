@@ -96,7 +96,14 @@ export class Refusal extends Error {
       param,
       headers: { ...this.headers, ...headers },
       codes: [code, status],
-      ...{ upstream, vendorMessage, openaiCode, fault, isCallersBound, isUnserved, guessed, cause },
+      upstream,
+      vendorMessage,
+      openaiCode,
+      fault,
+      isCallersBound,
+      isUnserved,
+      guessed,
+      cause,
     });
   }
 }

@@ -81,12 +81,6 @@ export function databasePath({ dataDir }: Config): string {
   return join(dataDir, "gateway.db");
 }
 
-/** rootUrl returns the base URL of a listener. */
-export function rootUrl({ host, port }: { readonly host: string; readonly port: number }): string {
-  const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
-  return `http://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
-}
-
 /** table formats rows in aligned columns. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows];

@@ -17,8 +17,8 @@ import { issueKey } from "../services/keys/keys.ts";
 import { addUser } from "../services/people/add-user.ts";
 import type { Storage } from "../storage/storage.ts";
 import { SseReader } from "../wire/sse.ts";
-import { rootUrl } from "./command.ts";
 import { readOptions } from "./line/read-options.ts";
+import { rootUrl } from "./listening.ts";
 import { operatorClient } from "./operator.ts";
 import { runGateway } from "./serve.ts";
 

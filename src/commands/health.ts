@@ -6,6 +6,7 @@ import { get, type IncomingMessage } from "node:http";
 import { listeningAddress } from "../config/process-environment.ts";
 import { UsageError } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
+import { rootUrl } from "./listening.ts";
 
 const defaultTimeoutSeconds = 5;
 const maxTimeoutSeconds = 3600;
@@ -29,8 +30,7 @@ function ownUrl(): URL {
   const { host = "127.0.0.1", port = "8080" } = listeningAddress();
   if (!/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65535)
     throw new UsageError("PORT: expected a whole number from 1 to 65535; or name the gateway by --url");
-  const asked = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return urlOf(`http://${asked.includes(":") ? `[${asked}]` : asked}:${port}`);
+  return urlOf(rootUrl({ host, port: Number(port) }));
 }
 
 function urlOf(text: string): URL {

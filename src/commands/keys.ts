@@ -129,9 +129,16 @@ export function writeAuditEvent<I extends DescMessage>(
   const now = Date.now();
   const asked = Wire.ofMessage<DescMessage>(method.input, create<DescMessage>(method.input, request));
   auditEvents.insert({
-    ...{ id: newId("act", now), created_at: now, action: `KeyService.${method.name}` },
-    ...{ actor_kind: "command_line", actor_id: "", account_id: key.account_id, subject: key.id },
-    ...{ details: detailsDone(method, asked), refused: "", address: "" },
+    id: newId("act", now),
+    created_at: now,
+    action: `KeyService.${method.name}`,
+    actor_kind: "command_line",
+    actor_id: "",
+    account_id: key.account_id,
+    subject: key.id,
+    details: detailsDone(method, asked),
+    refused: "",
+    address: "",
   });
 }
 

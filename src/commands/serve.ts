@@ -3,10 +3,9 @@
  *
  * While nobody operates the gateway it prints the link for its first user, to standard output only, never to the log.
  */
-import { createServer } from "node:net";
 import type { Logger } from "pino";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
-import { type Gateway, type GatewayParts, startGateway } from "../composition/gateway.ts";
+import { type Gateway, startGateway } from "../composition/gateway.ts";
 import { withEmbedded } from "../composition/providers.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { createDiscovery } from "../config/discovery/discover.ts";
@@ -14,12 +13,12 @@ import { formatDecimal } from "../runtime/decimal.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { createCatalog } from "../targets/catalog.ts";
-import { databasePath, rootUrl } from "./command.ts";
+import { databasePath } from "./command.ts";
 import { collectWhenIdle } from "./engine/collect-when-idle.ts";
 import { setEngine } from "./engine/engine.ts";
 import { restartFor } from "./engine/restart.ts";
-import { StartError } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
+import { explainListening, refuseTakenPorts, rootUrl } from "./listening.ts";
 import { openLog } from "./log-lines.ts";
 
 export async function serve(args: readonly string[]): Promise<void> {
@@ -65,12 +64,13 @@ export async function runGateway(config: Config, { prepare, greet, warmsModels }
   try {
     const found = { ...config, models: await discovery.begin() };
     if (found.models.length === 0 && !found.embeddedModels) log.warn(noModel);
-    const tellPrices = createPriceReporter(config, log);
-    tellPrices(found.models);
-    const gateway = await start({ config: found, storage, log, isPreparing: prepare !== undefined });
+    const warnOfPrices = createPriceReporter(config, log);
+    warnOfPrices(found.models);
+    const parts = { config: found, storage, log, isPreparing: prepare !== undefined };
+    const gateway = await explainListening(config, () => startGateway(parts));
     discovery.follow((models) => {
       gateway.serveModels(models);
-      tellPrices(models);
+      warnOfPrices(models);
     });
     const asked = stopSignal();
     let endCollecting = () => {};
@@ -121,29 +121,29 @@ const noModel =
  * served models have no price.
  */
 function createPriceReporter({ embeddedModels, unpriced, cataloguePrices, catalogue, unit }: Config, log: Logger) {
-  const tellUnpriced = once((models: number) => {
+  const warnOfUnpriced = once((models: number) => {
     if (unpriced.price) log.info({ models }, `models without a price cost what \`unpriced_models\` says`);
     else log.warn({ models, remedy: unpricedRemedy }, unpriced.isFreeForFirst ? freeForFirst : refused);
   });
-  const tellRate = once(() => {
+  const warnOfRate = once(() => {
     const rate = `1 USD = ${formatDecimal(cataloguePrices.dollar)} ${unit.code}`;
     log.warn({ rate, remedy: rateRemedy }, "the exchange rate of the US dollar is assumed");
   });
   const builtIn = new Set(catalogue.map(({ price }) => price));
   return (models: Config["models"]) => {
-    if (cataloguePrices.isAssumed && models.some(({ price }) => price && builtIn.has(price))) tellRate();
+    if (cataloguePrices.isAssumed && models.some(({ price }) => price && builtIn.has(price))) warnOfRate();
     const served = createCatalog(withEmbedded({ embeddedModels, models })).list();
     const count = served.filter((one) => !one.price).length;
-    if (count > 0) tellUnpriced(count);
+    if (count > 0) warnOfUnpriced(count);
   };
 }
 
-/** once returns a function that calls `tell` the first time only. */
-function once<A extends readonly unknown[]>(tell: (...told: A) => void): (...told: A) => void {
-  let isTold = false;
-  return (...told) => {
-    if (!isTold) tell(...told);
-    isTold = true;
+/** once returns a function that calls `warn` the first time only. */
+function once<A extends readonly unknown[]>(warn: (...args: A) => void): (...args: A) => void {
+  let isDone = false;
+  return (...args) => {
+    if (!isDone) warn(...args);
+    isDone = true;
   };
 }
 
@@ -152,64 +152,6 @@ const freeForFirst =
   "models without a price are free for the operator's own first account, and refused to others that pay beforehand";
 const refused = "models without a price are refused to accounts that pay beforehand";
 const unpricedRemedy = "set `price` of a model, or `unpriced_models`, in gateway.yaml";
-
-/**
- * refuseTakenPorts listens for a moment, before anything else is done: a start beside another gateway must change nothing, least of
- * all the tables of its database. Throws a StartError.
- */
-async function refuseTakenPorts(config: Config): Promise<void> {
-  const { host, port, metrics } = config;
-  await saying(config, async () => {
-    await tryListening({ host, port });
-    if (metrics?.isAsked) await tryListening(metrics).catch((error) => Promise.reject(asOfMetrics(error)));
-  });
-}
-
-function asOfMetrics(error: unknown): unknown {
-  return Object.assign(error as Error, { purpose: "metrics" });
-}
-
-function tryListening({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
-  const server = createServer();
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host, port }, () => server.close(() => resolve()));
-  });
-}
-
-function start(parts: GatewayParts): Promise<Gateway> {
-  return saying(parts.config, () => startGateway(parts));
-}
-
-/** saying runs what listens, and says of its errors what to do. Throws a StartError. */
-async function saying<T>(config: Config, listen: () => Promise<T>): Promise<T> {
-  try {
-    return await listen();
-  } catch (error) {
-    const { code, syscall, purpose } = error as NodeJS.ErrnoException & { readonly purpose?: "metrics" };
-    if (!code || (syscall !== "listen" && syscall !== "getaddrinfo")) throw error;
-    const at = purpose && config.metrics ? { ...config.metrics, ...metricsListener } : { ...config, ...publicListener };
-    const why = reasons(at).get(code) ?? code;
-    throw new StartError(`cannot listen on ${at.host}, port ${at.port}${at.what}: ${why}`, { cause: error });
-  }
-}
-
-/** publicListener names the settings of a listener in error messages. */
-const publicListener = { what: "", hostName: "HOST", portName: "PORT" };
-const metricsListener = { what: " for metrics", hostName: "METRICS_HOST", portName: "METRICS_PORT" };
-
-/** reasons explains the errors of listening and what to do about them. */
-function reasons({ hostName, portName }: typeof publicListener): ReadonlyMap<string, string> {
-  return new Map(
-    Object.entries({
-      EADDRINUSE: `the port is taken. Stop what uses it, or set ${portName} to another`,
-      EACCES: `ports below 1024 are not for everyone. Set ${portName} to a higher one`,
-      EADDRNOTAVAIL: `this machine does not have that address. Set ${hostName} to one that it has, or to 0.0.0.0 for all`,
-      ENOTFOUND: `there is no such host. Set ${hostName} to an address of this machine`,
-      EAI_AGAIN: `the name cannot be looked up. Set ${hostName} to an address of this machine`,
-    }),
-  );
-}
 
 /** echoMs: one Ctrl-C may arrive several times, from the terminal, from npm, and from `bin/model-gateway.js`. */
 const echoMs = 500;

@@ -8,9 +8,10 @@ import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import type { Config } from "../config/config.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import type { Storage } from "../storage/storage.ts";
-import { rootUrl, table, withStorage } from "./command.ts";
+import { table, withStorage } from "./command.ts";
 import { UsageError, wrongAction } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
+import { rootUrl } from "./listening.ts";
 import { type CallOperator, operatorClient, withOperator } from "./operator.ts";
 
 const { createLink, listUsers, updateUser } = OperatorService.method;

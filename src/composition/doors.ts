@@ -15,7 +15,11 @@ import type { Site } from "../doors/site/assets.ts";
 import { contractFiles, createContract } from "../doors/site/contract.ts";
 import { createDashboard } from "../doors/site/dashboard.ts";
 import { createDocs } from "../doors/site/docs.ts";
-import { createResponsesSockets } from "../doors/socket/responses-sockets.ts";
+import {
+  createResponsesSockets,
+  type ResponsesSocketsOptions,
+  type Upgrades,
+} from "../doors/socket/responses-sockets.ts";
 import { createGuesses } from "../limits/guesses.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
 import { type PackageFile, packageBytes, packageFilesBelow } from "../package/package-files.ts";
@@ -61,19 +65,16 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
   // Shared by both doors, so that its bound holds for both together.
   const inflate = createInflate();
   const newRequestId = () => newId("req", clock());
-  const sockets = {
-    ...{ gateway, body, bodies, memories: shared.memories, peerOf, newRequestId },
-    method: InferenceService.method.streamResponse,
-    idleMs: config.responsesSocket.idleMs,
-    pingMs: config.keepAliveMs,
-    isDraining: readiness.isDraining,
-  };
+  const sockets = { gateway, body, peerOf, newRequestId };
   const dispatch = createDispatch({
-    upgrades: config.responsesSocket.enabled ? createResponsesSockets(sockets) : undefined,
+    upgrades: createUpgrades(parts, shared, readiness, sockets),
     routes: compileRoutes(descriptors),
     rest: createRestDoor({ gateway, body, bodies, inflate, keepAliveMs: config.keepAliveMs, peerOf }),
     rpc: createRpcDoor({
-      ...{ gateway, bodies, inflate, peerOf },
+      gateway,
+      bodies,
+      inflate,
+      peerOf,
       services: descriptors,
       open: [health, ...reflectionServices([...descriptors, health.service])],
       maxBytes: config.maxBodyBytes,
@@ -81,7 +82,10 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
       draining: readiness.draining,
       createGrpcDoor: accelerators.createGrpcDoor,
     }),
-    ...{ readiness, addresses, newRequestId, log },
+    readiness,
+    addresses,
+    newRequestId,
+    log,
     sites: createSites(config),
     cors: createCors(config.corsOrigins),
   });
@@ -94,6 +98,27 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
       await runInSlices(compileRules(rpcs, accelerators.quickCheck));
     },
   };
+}
+
+/** Builds what serves responses over a WebSocket; undefined where the configuration switches that off. */
+function createUpgrades(
+  { config }: Parts,
+  { bodies, memories }: Shared,
+  { isDraining }: Readiness,
+  sockets: Pick<ResponsesSocketsOptions, "gateway" | "body" | "peerOf" | "newRequestId">,
+): Upgrades | undefined {
+  const { enabled, idleMs } = config.responsesSocket;
+  if (!enabled) return undefined;
+  const method = InferenceService.method.streamResponse;
+  return createResponsesSockets({
+    ...sockets,
+    bodies,
+    memories,
+    method,
+    idleMs,
+    pingMs: config.keepAliveMs,
+    isDraining,
+  });
 }
 
 function createSites({ docs }: Config): Site[] {
@@ -145,7 +170,13 @@ function createAuthentication({ config, storage, clock }: Parts, { ledger }: Sha
   const isFreeUnpriced = createFreeUnpriced({ accounts, version, isFreeForFirst: config.unpriced.isFreeForFirst });
   const knownKeys = createKnownKeys({ keys, tiers, ledger, isFreeUnpriced, version });
   return createAuthenticate({
-    ...{ keys, knownKeys, authenticateSession, tiers, isFreeUnpriced, operatorKey, clock },
+    keys,
+    knownKeys,
+    authenticateSession,
+    tiers,
+    isFreeUnpriced,
+    operatorKey,
+    clock,
     onUsed: ledger.touch,
   });
 }

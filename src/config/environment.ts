@@ -3,8 +3,8 @@
  * counts as not set.
  */
 import { type Environment, type Fault, variableOf } from "./document.ts";
-import { logLevels } from "./schema.ts";
 import type { UpstreamConfig, VendorConfig } from "./schema-models.ts";
+import { logLevels } from "./sections/process.ts";
 import { type AcceleratorName, acceleratorNames } from "./shape.ts";
 import { credentialSchema, headerNameSchema, urlSchema } from "./values.ts";
 import { atAddress, withVendor } from "./vendors.ts";

@@ -240,7 +240,9 @@ export const priceSchema = z
       description: "Those of Anthropic's `speed: fast`, and of a service tier of that name elsewhere.",
       examples: [
         {
-          ...{ input: "6.60", output: "26.40", cache_read: "3.30" },
+          input: "6.60",
+          output: "26.40",
+          cache_read: "3.30",
           long: [{ above: 272_000, input: "13.20", output: "39.60" }],
         },
       ],

@@ -55,7 +55,13 @@ export function createExactLedger({ store, clock, onError }: LedgerOptions): Led
   const sweeper = setInterval(() => void sweep().catch(onError), sweepMs);
   sweeper.unref();
   return {
-    ...{ hold, release, begin: running.begin, capture, credit, sweep, touch: journal.touch },
+    hold,
+    release,
+    begin: running.begin,
+    capture,
+    credit,
+    sweep,
+    touch: journal.touch,
     flushCallsOf: () => false,
     async close() {
       clearInterval(sweeper);

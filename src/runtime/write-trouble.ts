@@ -1,6 +1,8 @@
 /**
- * Classifies errors of reading and writing files and the database, and says what to do about them. Trouble, a lock of another process or a disk that is full, read-only or broken, may
- * pass, and the same write may succeed later. A fault lies in what is written, and does not pass.
+ * Classifies errors of reading and writing files and the database, and says what to do about them.
+ *
+ * Trouble, such as a lock of another process or a disk that is full, read-only or broken, may pass, and the same write may succeed
+ * later. A fault lies in what is written, and does not pass.
  */
 
 /** An error that the operator can resolve. It is reported in one line, without a stack. */
@@ -65,7 +67,7 @@ export function diskRemedy(error: unknown): string | undefined {
   return remedies.find(([code]) => code.test(codeOf(error)))?.[1];
 }
 
-/** diskMessage returns the same after the error's own words, for errors that name no file. */
+/** diskMessage returns the same behind the path, or behind the error's own message where it names no path. */
 export function diskMessage(error: unknown): string | undefined {
   const remedy = diskRemedy(error);
   if (remedy === undefined) return undefined;

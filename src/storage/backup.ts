@@ -1,6 +1,6 @@
 /**
- * Back-up and restore of all data: the database, and the journal beside it, in one file. Neither needs the gateway to stand still for a
- * back-up, nor trusts a file before a restore.
+ * Backs up all data, the database and the journal beside it, into one file, while gateways go on writing. `restore.ts` makes a database
+ * of such a file.
  */
 import { existsSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -37,7 +37,7 @@ export interface Backup {
 }
 
 /**
- * Writes a back-up while any number of processes work on the database. It has every charge that was told to a caller before, once. The
+ * Writes a back-up while any number of processes work on the database. It has every charge that a caller was told of before, once. The
  * file appears under its name when it is whole and checked. Throws a StorageError, with nothing left, where that is not possible.
  */
 export async function backUp({ database, file, replaces, version, clock, signal }: BackupInit): Promise<Backup> {

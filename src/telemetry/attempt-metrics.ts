@@ -77,7 +77,8 @@ function createSeriesFinder({ attempts, firstBytes, failovers }: ReturnType<type
     const known = byModel.get(model);
     if (known) for (const one of known) if (one.upstream === upstream && one.result === result) return one;
     const bound = {
-      ...{ upstream, result },
+      upstream,
+      result,
       attempts: attempts.bind({ upstream, model, result }),
       firstBytes: firstBytes.bind({ upstream, model }),
       failovers: failovers.bind({ model }),

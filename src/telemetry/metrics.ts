@@ -132,7 +132,10 @@ function createSeriesFinder(
     }
     const labels = { operation: operation ?? "", model, form: form ?? "" };
     const series = {
-      ...{ rpc, status, operation, form },
+      rpc,
+      status,
+      operation,
+      form,
       rpcs: rpcs.bind({ rpc, status: String(status) }),
       requests: requests.bind({ operation: labels.operation, model, status: String(status) }),
       durations: durations.bind(labels),

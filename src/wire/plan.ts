@@ -96,8 +96,12 @@ export function planOf(desc: DescMessage): MessagePlan {
   const known = plans.get(desc);
   if (known) return known;
   const plan: MessagePlan = {
-    ...{ desc, bare: undefined, mayBeEmpty: false },
-    ...{ members: [], byKey: new Map<string, FieldPlan | UnionPlan>(), extra: undefined },
+    desc,
+    bare: undefined,
+    mayBeEmpty: false,
+    members: [],
+    byKey: new Map<string, FieldPlan | UnionPlan>(),
+    extra: undefined,
     byLowerKey: new Map<string, string>(),
     zero: zeroOf(desc),
   };

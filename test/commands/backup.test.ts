@@ -6,37 +6,17 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Sqlite from "better-sqlite3";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { type ClientCall, startLoad } from "../crash/load.ts";
 import { setStage } from "../crash/stage.ts";
 import { costOfCall } from "../crash/upstream.ts";
-import {
-  bin,
-  type Commands,
-  modelGateway,
-  Running,
-  run,
-  startCommands,
-  startServer,
-  systemNode,
-  temporaryFolder,
-} from "../support/command.ts";
+import { bin, modelGateway, Running, run, startServer, systemNode } from "../support/command.ts";
 import { contentsOf } from "../support/contents.ts";
 import { eventually } from "../support/eventually.ts";
+import { shareCommands } from "../support/shared-commands.ts";
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let commands: Commands;
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  commands = startCommands();
-});
-
-afterAll(async () => {
-  await commands.close();
-  await folder.remove();
-});
+const { commands, folder } = shareCommands();
 
 const holds = expect.stringMatching(/^The sums hold: \d+ accounts, \d+ keys, \d+ ledger entries, \d+ calls\.\n$/);
 

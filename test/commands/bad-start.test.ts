@@ -6,23 +6,13 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
-import { type Commands, modelGateway, startCommands, startServer, temporaryFolder } from "../support/command.ts";
+import { modelGateway, startServer } from "../support/command.ts";
 import { contentsOf } from "../support/contents.ts";
+import { shareCommands } from "../support/shared-commands.ts";
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let commands: Commands;
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  commands = startCommands();
-});
-
-afterAll(async () => {
-  await commands.close();
-  await folder.remove();
-});
+const { commands, folder } = shareCommands();
 
 /** Makes a data folder with an account, as a gateway that has stopped leaves it. */
 async function dataIn(path: string): Promise<{ DATA_DIR: string }> {

@@ -1,22 +1,12 @@
 /** `model-gateway import`, as a person runs it. */
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { hashKeySecret } from "../../src/runtime/secrets.ts";
-import { type Commands, chatStatus, root, startCommands, startServer, temporaryFolder } from "../support/command.ts";
+import { chatStatus, root, startServer } from "../support/command.ts";
+import { shareCommands } from "../support/shared-commands.ts";
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let commands: Commands;
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  commands = startCommands();
-});
-
-afterAll(async () => {
-  await commands.close();
-  await folder.remove();
-});
+const { commands, folder } = shareCommands();
 
 const fixture = (name: string) => join(root, "test/fixtures/litellm", name);
 const run = (...args: string[]) => commands.run(["import", ...args], {});

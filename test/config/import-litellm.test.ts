@@ -308,7 +308,7 @@ describe("costs", () => {
     ["1.2345678901234e-06", "1.234568", false],
     ["9007199254740993e-21", "9.0072", false],
   ])("of %s a token are %s for a million", (text, price, isExact) => {
-    expect(perMillion(text)).toEqual({ price, isExact });
+    expect(perMillion(text)).toEqual({ text: price, isExact });
   });
 
   test.each(["", "free", "-1", "1e", "0x10", "1e9999"])("are not read of %j", (text) => {

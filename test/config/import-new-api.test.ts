@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Config, loadConfig } from "../../src/config/config.ts";
+import { product } from "../../src/config/import/decimals.ts";
 import type { Imported } from "../../src/config/import/imported.ts";
 import { channelTypes } from "../../src/config/import/new-api/channel-types.ts";
 import { importNewApi } from "../../src/config/import/new-api/import-new-api.ts";
-import { product } from "../../src/config/import/new-api/ratios.ts";
 import { noteText } from "../../src/config/import/notes.ts";
 import { urlSchema } from "../../src/config/values.ts";
 import { root } from "../support/command.ts";
@@ -79,7 +79,7 @@ test.each([
   [["2", "x"], undefined],
   [[""], undefined],
 ])("the product of %j is %s", (factors, expected) => {
-  expect(product(...factors)).toBe(expected);
+  expect(product(...factors)?.text).toBe(expected);
 });
 
 test("everything that is not as it was is listed by its line", () => {

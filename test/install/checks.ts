@@ -1,5 +1,4 @@
 /** What an installed gateway must do, asked from outside. Each check throws what it misses. */
-
 import { deepStrictEqual, ok, strictEqual } from "node:assert";
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, readFileSync, rmSync } from "node:fs";
@@ -98,7 +97,7 @@ export async function speaks(demo: Demo): Promise<void> {
   }
 }
 
-/** Returns the length of a sound: by ffprobe, or where that is missing by its size at least. */
+/** Returns the length of a sound: by ffmpeg; without ffmpeg a plausible one, if the sound is large enough. */
 function secondsOf(sound: Buffer, format: (typeof formats)[number]): number {
   if (format === "pcm") return sound.length / 2 / 24_000;
   try {

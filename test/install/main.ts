@@ -21,8 +21,8 @@ try {
   console.log(`| way | ${columns.join(" | ")} |\n|---|${columns.map(() => "---|").join("")}`);
   for (const [name, row] of rows) console.log(`| ${name} | ${columns.map((column) => row[column]).join(" | ")} |`);
   for (const what of skipped) console.log(`skipped: ${what}`);
-  if (previous) forgetPrevious(workshop.folder);
 } finally {
+  forgetPrevious(workshop.folder);
   workshop.remove();
 }
 process.exitCode = isWhole ? 0 : 1;

@@ -1,6 +1,16 @@
 /** The ways of installing the gateway that `npm run build` makes, each in a folder of its own. */
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bin, Running, root, systemNode } from "../support/command.ts";
@@ -98,7 +108,7 @@ function executableInEmptyDebian(debian: string): Way {
  */
 export function previousVersion(folder: string): Way | undefined {
   const git = (...args: string[]) => execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: "pipe" }).trim();
-  const { version } = JSON.parse(execFileSync("cat", [join(root, "package.json")], { encoding: "utf8" }));
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const changed = git("log", "-1", "--format=%H", `-G"version": "${version}"`, "--", "package.json");
   const tree = join(folder, "previous");
   try {
@@ -116,7 +126,8 @@ export function previousVersion(folder: string): Way | undefined {
   };
 }
 
-/** Takes the work tree of the version before away. */
+/** Takes the work tree of the version before away, if there is one. */
 export function forgetPrevious(folder: string): void {
-  execFileSync("git", ["worktree", "remove", "--force", join(folder, "previous")], { cwd: root, stdio: "ignore" });
+  const tree = join(folder, "previous");
+  if (existsSync(tree)) execFileSync("git", ["worktree", "remove", "--force", tree], { cwd: root, stdio: "ignore" });
 }

@@ -43,6 +43,15 @@ export interface TestGateway {
 /** The moment at which every test gateway stands still, so that two of them answer alike. */
 export const now = Date.UTC(2026, 0, 2, 3, 4, 5);
 
+/** Returns a clock that is a second later at each look, so that no number of calls in a row uses a rate up. */
+export function hurriedClock(): () => number {
+  let time = now;
+  return () => {
+    time += 1_000;
+    return time;
+  };
+}
+
 /**
  * One attempt a call, and no target is left alone: what an upstream does is what its caller sees. Metrics are at a free port,
  * for who wants to read them. The test's account, which is the first, pays as any other does.

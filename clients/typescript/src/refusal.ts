@@ -31,7 +31,11 @@ export function refusalOf(error: unknown): Refusal | undefined {
   if (!detail) return undefined;
   const { reason, param, requestId, httpStatus: status, upstreamBody } = detail;
   return {
-    ...{ reason, param, requestId, status, upstreamBody },
+    reason,
+    param,
+    requestId,
+    status,
+    upstreamBody,
     name: ReasonSchema.value[reason]?.localName ?? String(reason),
     message: error.rawMessage,
     code: error.code,

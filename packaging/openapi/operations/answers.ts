@@ -49,17 +49,18 @@ export function answerOf(route: Route, nature: Nature, schemas: Schemas): Respon
   const { unary, stream, bodyField } = route;
   const content: Record<string, MediaType> = {};
   const examples = answersOf(operationIdOf(route));
-  const told = (kind: string) => {
+  const examplesOf = (kind: string) => {
     const fitting = Object.entries(examples).filter(([, example]) => example.type === kind);
     const shown = fitting.map(([name, { value }]): [string, Example] => [name, { value }]);
     return shown.length > 0 ? { examples: Object.fromEntries(shown) } : {};
   };
-  if (unary) content["application/json"] = { schema: unarySchema(route, unary, schemas), ...told("application/json") };
+  if (unary)
+    content["application/json"] = { schema: unarySchema(route, unary, schemas), ...examplesOf("application/json") };
   if (stream && bodyField !== "") {
     for (const type of bytesTypes(bodyField)) content[type] = { schema: bytesSchema(type) };
   }
   if (stream && (bodyField === "" || stream.input.fields.some(({ name }) => name === "stream_format"))) {
-    content["text/event-stream"] = { ...eventStream(route, stream, schemas), ...told("text/event-stream") };
+    content["text/event-stream"] = { ...eventStream(route, stream, schemas), ...examplesOf("text/event-stream") };
   }
   return { description: "The answer.", headers: headerRefs(answerHeaders(route, nature)), content };
 }

@@ -106,8 +106,8 @@ export function refusalResponse(
       .map((format) => ({ sample, format, answer: refusalAnswer(format, sample, "req_0") }))
       .filter(({ answer }) => answer.status === status),
   );
-  const told = new Set(fitting.map(({ sample }) => sample.reason));
-  const lines = [...told].map((reason) => `- \`${reasonWord(reason)}\`: ${meaning(reason)}`);
+  const shown = new Set(fitting.map(({ sample }) => sample.reason));
+  const lines = [...shown].map((reason) => `- \`${reasonWord(reason)}\`: ${meaning(reason)}`);
   const examples = fitting.map(({ sample, format, answer }) => {
     const name =
       family === "Either" ? `${reasonWord(sample.reason)}_${schemaNames[format]}` : reasonWord(sample.reason);

@@ -54,12 +54,14 @@ function operationOf(route: Route, parts: OperationParts): Operation {
   addReasons(family, reasons);
   const body = nature.hasBody ? bodyOf(route, method, schemas, required) : undefined;
   const { summary, description } = words.summarise(method);
-  const told = [description, ...(route.stream && route.unary ? [streamNote(route)] : [])].filter((text) => text !== "");
+  const paragraphs = [description, ...(route.stream && route.unary ? [streamNote(route)] : [])].filter(
+    (text) => text !== "",
+  );
   return {
     operationId: operationIdOf(route),
     tags: [tagOf(method)],
     summary,
-    ...(told.length > 0 ? { description: told.join("\n\n") } : {}),
+    ...(paragraphs.length > 0 ? { description: paragraphs.join("\n\n") } : {}),
     security: securityOf(method),
     parameters: [...parametersOf(route, members), ...headerParameters(route, nature)],
     ...(body ? { requestBody: body } : {}),

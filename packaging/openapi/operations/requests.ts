@@ -77,8 +77,8 @@ export function bodyOf(
     const fitting = Object.entries(examples).filter(
       ([, { form = false }]) => type === "application/json" || (form && type !== "multipart/form-data"),
     );
-    const told = fitting.map(([name, { summary, value }]): [string, Example] => [name, { summary, value }]);
-    return [type, { schema, ...(told.length > 0 ? { examples: Object.fromEntries(told) } : {}) }];
+    const entries = fitting.map(([name, { summary, value }]): [string, Example] => [name, { summary, value }]);
+    return [type, { schema, ...(entries.length > 0 ? { examples: Object.fromEntries(entries) } : {}) }];
   });
   return { required: required.length > 0, content: Object.fromEntries(content) };
 }

@@ -1,6 +1,6 @@
 /**
  * Says comments of the protos in the words of the public wire: amounts as decimals in units, enum values as their texts, HTTP
- * statuses in place of RPC codes. What is told to readers of the source or to RPC callers alone is left out.
+ * statuses in place of RPC codes. What is for readers of the source or for RPC callers alone is left out.
  */
 import { getOption } from "@bufbuild/protobuf";
 import { word } from "../../../gen/modelgateway/v1/wire_pb.ts";

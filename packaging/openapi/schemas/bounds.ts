@@ -54,7 +54,7 @@ const known: Readonly<Record<string, readonly string[]>> = {
 };
 
 function boundsBy(field: DescField, { type, cel }: FieldRules, places: number): JsonSchema {
-  if (cel.length > 0) throw new Error(`${field} has a rule in CEL, which the document cannot tell`);
+  if (cel.length > 0) throw new Error(`${field} has a rule in CEL, which the document cannot express`);
   if (type.case === undefined) return {};
   checkKnown(field, type.case, type.value);
   switch (type.case) {
@@ -100,17 +100,17 @@ const categories: readonly (readonly [RegExp, string])[] = [
  * Returns a pattern without Unicode's categories, which many languages do not know: it takes a little more than the gateway's own.
  */
 function portable(field: DescField, pattern: string): string {
-  const told = categories.reduce(
+  const replaced = categories.reduce(
     (text, [category, characters]) => text.replaceAll(category, () => characters),
     pattern,
   );
-  if (/\\p\{/i.test(told)) throw new Error(`${field} has a pattern that the document cannot tell: ${pattern}`);
-  return told;
+  if (/\\p\{/i.test(replaced)) throw new Error(`${field} has a pattern that the document cannot express: ${pattern}`);
+  return replaced;
 }
 
 function checkKnown(field: DescField, kind: string, rules: object): void {
   const names = known[kind];
-  if (!names) throw new Error(`${field} has rules for ${kind}, which the document cannot tell`);
+  if (!names) throw new Error(`${field} has rules for ${kind}, which the document cannot express`);
   const isSet = (value: unknown) =>
     Array.isArray(value)
       ? value.length > 0
@@ -119,5 +119,5 @@ function checkKnown(field: DescField, kind: string, rules: object): void {
         : Boolean(value);
   const others = Object.entries(rules).filter(([name]) => !name.startsWith("$") && !names.includes(name));
   const lost = others.find(([, value]) => isSet(value));
-  if (lost) throw new Error(`${field} has a rule \`${lost[0]}\`, which the document cannot tell`);
+  if (lost) throw new Error(`${field} has a rule \`${lost[0]}\`, which the document cannot express`);
 }

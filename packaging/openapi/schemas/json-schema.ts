@@ -33,11 +33,11 @@ export function refTo(name: string): JsonSchema {
 /** Returns the schema with null among its values. */
 export function orNull(schema: JsonSchema): JsonSchema {
   const { description, ...value } = schema;
-  const told = description === undefined ? {} : { description };
+  const described = description === undefined ? {} : { description };
   if (value.type !== undefined && value.enum === undefined && value.const === undefined) {
     const types = [value.type].flat() as string[];
-    return { ...told, ...value, type: types.includes("null") ? value.type : [...types, "null"] };
+    return { ...described, ...value, type: types.includes("null") ? value.type : [...types, "null"] };
   }
   const choices = value.anyOf && Object.keys(value).length === 1 ? value.anyOf : [value];
-  return { ...told, anyOf: [...choices, { type: "null" }] };
+  return { ...described, anyOf: [...choices, { type: "null" }] };
 }

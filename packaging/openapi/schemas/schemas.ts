@@ -82,12 +82,12 @@ function withParts(messages: readonly DescMessage[]): ReadonlySet<DescMessage> {
 function messageSchema(desc: DescMessage, parts: Parts): JsonSchema {
   const { words } = parts;
   const plan = planOf(desc);
-  const told = { description: words.describe(desc) };
-  if (plan.bare) return { ...told, ...bareSchema(plan, plan.bare, parts) };
+  const described = { description: words.describe(desc) };
+  if (plan.bare) return { ...described, ...bareSchema(plan, plan.bare, parts) };
   const members = Object.entries(membersOf(desc, parts));
   const required = members.filter(([, member]) => member.isRequired).map(([key]) => key);
   return {
-    ...told,
+    ...described,
     type: "object",
     properties: Object.fromEntries(members.map(([key, { schema }]) => [key, schema])),
     ...(required.length > 0 ? { required } : {}),
@@ -138,14 +138,14 @@ function declarationOf(desc: DescMessage, member: Member): DescField | DescOneof
 function memberSchema(desc: DescMessage, member: Member, parts: Parts): JsonSchema {
   const declared = declarationOf(desc, member);
   const description = parts.words.describe(declared);
-  const told = description === "" ? {} : { description };
-  if (declared.kind === "oneof") return { ...told, ...unionSchema(declared, member as UnionPlan, parts) };
+  const described = description === "" ? {} : { description };
+  if (declared.kind === "oneof") return { ...described, ...unionSchema(declared, member as UnionPlan, parts) };
   const { shape, value, open } = member as FieldPlan;
   if (shape === "one")
-    return { ...told, ...valueSchema(declared, value, open, boundsOf(declared, placesOf(value)), parts) };
+    return { ...described, ...valueSchema(declared, value, open, boundsOf(declared, placesOf(value)), parts) };
   const items = valueSchema(declared, value, open, itemBoundsOf(declared), parts);
-  if (shape === "list") return { ...told, type: "array", items, ...boundsOf(declared, 0) };
-  return { ...told, type: "object", additionalProperties: items, ...boundsOf(declared, 0) };
+  if (shape === "list") return { ...described, type: "array", items, ...boundsOf(declared, 0) };
+  return { ...described, type: "object", additionalProperties: items, ...boundsOf(declared, 0) };
 }
 
 function placesOf(value: ValuePlan): number {

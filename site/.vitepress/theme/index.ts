@@ -2,7 +2,7 @@ import { onContentUpdated } from "vitepress";
 import DefaultTheme from "vitepress/theme-without-fonts";
 import "./style.css";
 
-/** The front page of the theme has no landmark for its content, which readers of the screen jump to. */
+/** Marks the content of the front page as a landmark, which screen readers jump to; the theme does so on other pages only. */
 function markMain(): void {
   const content = document.querySelector("#VPContent");
   if (content?.classList.contains("is-home")) content.setAttribute("role", "main");

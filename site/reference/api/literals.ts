@@ -13,19 +13,25 @@ interface Style {
 const json: Style = {
   key: (name) => `${JSON.stringify(name)}: `,
   words: { true: "true", false: "false", null: "null" },
-  ...{ pad: "", indent: "  ", trailing: "" },
+  pad: "",
+  indent: "  ",
+  trailing: "",
 };
 
 const python: Style = {
   key: (name) => `${JSON.stringify(name)}: `,
   words: { true: "True", false: "False", null: "None" },
-  ...{ pad: "", indent: "    ", trailing: "," },
+  pad: "",
+  indent: "    ",
+  trailing: ",",
 };
 
 const typescript: Style = {
   key: (name) => (/^[A-Za-z_]\w*$/.test(name) ? `${name}: ` : `${JSON.stringify(name)}: `),
   words: json.words,
-  ...{ pad: " ", indent: "  ", trailing: "," },
+  pad: " ",
+  indent: "  ",
+  trailing: ",",
 };
 
 const styles = { json, python, typescript } as const;

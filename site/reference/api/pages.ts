@@ -1,17 +1,11 @@
 /** Writes the pages of the API's reference from gen/openapi.json: an overview, and a page a tag. */
 import type { JsonObject } from "@bufbuild/protobuf";
+import type { Document, MediaType, Response } from "../../../packaging/openapi/openapi.ts";
+import { table } from "../markdown.ts";
 import { literal } from "./literals.ts";
-import {
-  type Answer,
-  type Api,
-  type Media,
-  type OpenApiDocument,
-  type Operation,
-  readApi,
-  type Tag,
-} from "./openapi.ts";
+import { type Api, type Operation, readApi, type Tag } from "./openapi.ts";
 import { snippetsFor } from "./snippets.ts";
-import { anchorFor, escaped, membersTable, reachable, type Schemas, table, typeText } from "./types.ts";
+import { anchorFor, escaped, membersTable, reachable, type Schemas, typeText } from "./types.ts";
 
 export interface ReferencePage {
   readonly title: string;
@@ -20,7 +14,7 @@ export interface ReferencePage {
   readonly text: string;
 }
 
-export function referencePages(document: OpenApiDocument): ReferencePage[] {
+export function referencePages(document: Document): ReferencePage[] {
   const api = readApi(document);
   const pages = api.tags.filter(({ operations }) => operations.length > 0);
   return [
@@ -88,7 +82,7 @@ function schemasOf({ request, answers }: Operation) {
 
 function typeSection(name: string, schemas: Schemas): string {
   const schema = schemas[name] ?? {};
-  const isShown = schema.properties || schema.anyOf || schema.oneOf;
+  const isShown = schema.properties || schema.anyOf;
   if (!isShown) return "";
   const choices = schema.properties ? "" : `Either ${typeText(schema, schemas)}.`;
   const parts = [
@@ -185,7 +179,7 @@ function reasonsIn(description: string): string {
 function goodAnswer(
   id: string,
   status: string,
-  { description = "", content = {} }: Answer,
+  { description = "", content = {} }: Response,
   schemas: Schemas,
 ): string[] {
   const kinds = Object.entries(content);
@@ -199,7 +193,7 @@ function kindText(schema: { readonly format?: string }, schemas: Schemas): strin
   return schema.format === "binary" ? "the file" : typeText(schema, schemas);
 }
 
-function answerExamples(kind: string, { examples: written = {} }: Media): string[] {
+function answerExamples(kind: string, { examples: written = {} }: MediaType): string[] {
   const values = Object.values(written).filter(({ value }) => value !== undefined);
   const [first] = values;
   if (first === undefined) return [];

@@ -1,18 +1,18 @@
 /** Says in words what a schema takes, and as tables what the objects of a page have. */
-import { type Schema, schemaName } from "./openapi.ts";
+import type { JsonSchema } from "../../../packaging/openapi/schemas/json-schema.ts";
+import { boundsText, table } from "../markdown.ts";
+import { schemaName } from "./openapi.ts";
 
-export type Schemas = Readonly<Record<string, Schema>>;
+export type Schemas = Readonly<Record<string, JsonSchema>>;
 
 /** Returns what a value may be, as Markdown: types of the page are links. */
-export function typeText(schema: Schema, schemas: Schemas): string {
+export function typeText(schema: JsonSchema, schemas: Schemas): string {
   const name = schemaName(schema);
   if (name !== undefined) {
     const target = schemas[name] ?? {};
-    return target.properties || target.anyOf || target.oneOf
-      ? `[${name}](#${anchorFor(name)})`
-      : typeText(target, schemas);
+    return target.properties || target.anyOf ? `[${name}](#${anchorFor(name)})` : typeText(target, schemas);
   }
-  const choices = (schema.anyOf ?? schema.oneOf)?.filter((one) => one.type !== "null");
+  const choices = schema.anyOf?.filter((one) => one.type !== "null");
   if (choices) return [...new Set(choices.map((one) => typeText(one, schemas)))].join(", or ");
   if (schema.const !== undefined) return code(schema.const);
   if (schema.enum)
@@ -23,13 +23,16 @@ export function typeText(schema: Schema, schemas: Schemas): string {
   return plainText(schema, schemas);
 }
 
-function plainText(schema: Schema, schemas: Schemas): string {
+function plainText(schema: JsonSchema, schemas: Schemas): string {
   const types = [schema.type ?? []].flat().filter((one) => one !== "null");
   if (types.length > 1) return types.join(" or ");
   const [type] = types;
+  const { minimum, maximum, minItems, maxItems } = schema;
   if (type === "array")
-    return `list of ${schema.items ? typeText(schema.items, schemas) : "anything"}${sizeText(schema)}`;
-  if (type === "integer" || type === "number") return `${type}${boundsText(schema)}`;
+    return `list of ${schema.items ? typeText(schema.items, schemas) : "anything"}${boundsText(minItems, maxItems)}`;
+  if (type === "integer" || type === "number") {
+    return `${type}${boundsText(chosen(minimum), chosen(maximum), (bound) => bound.toLocaleString("en"))}`;
+  }
   if (type === "string") return `${schema.format === "date-time" ? "time" : "string"}${lengthText(schema)}`;
   if (type !== "object") return type ?? "anything";
   const { additionalProperties: others } = schema;
@@ -44,23 +47,13 @@ const unchosen: ReadonlySet<number> = new Set([
   2 ** 31 - 1,
 ]);
 
-function boundsText({ minimum, maximum }: Schema): string {
-  const least = minimum === undefined || unchosen.has(minimum) ? undefined : minimum.toLocaleString("en");
-  const most = maximum === undefined || unchosen.has(maximum) ? undefined : maximum.toLocaleString("en");
-  if (least !== undefined && most !== undefined) return `, ${least} to ${most}`;
-  if (least !== undefined) return `, at least ${least}`;
-  return most === undefined ? "" : `, at most ${most}`;
+/** Returns a bound that somebody chose. */
+function chosen(bound: number | undefined): number | undefined {
+  return bound === undefined || unchosen.has(bound) ? undefined : bound;
 }
 
-function lengthText({ minLength, maxLength }: Schema): string {
-  if (maxLength === undefined) return "";
-  return minLength === undefined ? `, at most ${maxLength} characters` : `, ${minLength} to ${maxLength} characters`;
-}
-
-function sizeText({ minItems, maxItems }: Schema): string {
-  if (minItems !== undefined && maxItems !== undefined) return `, ${minItems} to ${maxItems}`;
-  if (minItems !== undefined) return `, at least ${minItems}`;
-  return maxItems === undefined ? "" : `, at most ${maxItems}`;
+function lengthText({ minLength, maxLength }: JsonSchema): string {
+  return maxLength === undefined ? "" : `${boundsText(minLength, maxLength)} characters`;
 }
 
 function code(value: unknown): string {
@@ -68,19 +61,12 @@ function code(value: unknown): string {
 }
 
 /** Returns the members of an object as a table; empty where it has none that are known. */
-export function membersTable(schema: Schema, schemas: Schemas): string {
+export function membersTable(schema: JsonSchema, schemas: Schemas): string {
   const rows = Object.entries(schema.properties ?? {}).map(([name, member]) => {
     const required = schema.required?.includes(name) ? "**required.** " : "";
     return [`\`${name}\``, typeText(member, schemas), `${required}${escaped(member.description ?? "")}`];
   });
   return rows.length === 0 ? "" : table(["member", "type", "meaning"], rows);
-}
-
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, head.map(() => "---"), ...rows];
-  return lines
-    .map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|").replace(/\s*\n\s*/g, " ")).join(" | ")} |`)
-    .join("\n");
 }
 
 /** Returns a text in which Markdown and the site's templates find nothing of theirs but code and emphasis. */
@@ -92,9 +78,9 @@ export function escaped(text: string): string {
 }
 
 /** Returns the names of the schemas that some schemas lead to, in the order in which a reader meets them. */
-export function reachable(start: readonly Schema[], schemas: Schemas): string[] {
+export function reachable(start: readonly JsonSchema[], schemas: Schemas): string[] {
   const found = new Set<string>();
-  const visit = (schema: Schema): void => {
+  const visit = (schema: JsonSchema): void => {
     const name = schemaName(schema);
     if (name !== undefined) {
       if (!found.has(name)) {
@@ -104,7 +90,7 @@ export function reachable(start: readonly Schema[], schemas: Schemas): string[] 
       return;
     }
     for (const one of Object.values(schema.properties ?? {})) visit(one);
-    for (const one of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) visit(one);
+    for (const one of schema.anyOf ?? []) visit(one);
     if (schema.items) visit(schema.items);
     if (typeof schema.additionalProperties === "object") visit(schema.additionalProperties);
   };

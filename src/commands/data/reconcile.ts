@@ -2,7 +2,6 @@
  * `model-gateway reconcile`: checks that all sums of money agree with the ledger, and that all charges are posted.
  * Exit code 1 if not.
  */
-
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Reconciliation } from "../../storage/money/reconcile.ts";
 import { withStorage } from "../command.ts";

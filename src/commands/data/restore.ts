@@ -9,7 +9,7 @@ import { pipeline } from "node:stream/promises";
 import { settle } from "../../composition/settle.ts";
 import { loadConfig } from "../../config/config.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
-import { restore as restoreData } from "../../storage/restore.ts";
+import { type RestoreInit, restore as restoreData } from "../../storage/restore.ts";
 import { databasePath } from "../command.ts";
 import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
@@ -20,10 +20,8 @@ export async function restore(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("restore", args);
   const [file = ""] = positionals;
   const database = databasePath(loadConfig(values.config));
-  const init = {
-    ...{ database, movesAside: values.force ?? false },
-    settle: (storage: Parameters<typeof settle>[0], livedAt: number) => settle(storage, { livedAt, onError: tell }),
-  };
+  const settleAt: RestoreInit["settle"] = (storage, livedAt) => settle(storage, { livedAt, onError: report });
+  const init = { database, movesAside: values.force ?? false, settle: settleAt };
   const from = (signal: AbortSignal) =>
     file === "-"
       ? fromStandardInput(signal, (spooled) => restoreData({ ...init, signal, file: spooled, name: "standard input" }))
@@ -48,6 +46,6 @@ async function fromStandardInput<T>(signal: AbortSignal, use: (file: string) => 
   }
 }
 
-function tell(error: unknown): void {
+function report(error: unknown): void {
   console.error(`model-gateway: ${error instanceof Error ? error.message : String(error)}`);
 }

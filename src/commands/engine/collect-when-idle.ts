@@ -1,7 +1,9 @@
 /**
- * Gives memory back once nobody calls: V8 keeps what it took for the start, or for a busy hour, until it is asked for.
+ * Collects garbage when no calls run, so that memory goes back to the system: V8 by itself keeps what it took for the start, or for a
+ * busy hour.
  *
- * It is a pause of a tenth of a second or two. So it comes only after seconds without work, and again only after work that took memory.
+ * A collection is a pause of a tenth of a second or two. So it comes only after seconds without work, and again only after work that took
+ * memory.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -13,7 +15,7 @@ export interface IdleOptions {
   readonly collect?: () => void;
   /** Returns the resident memory, in bytes. */
   readonly residentBytes?: () => number;
-  /** How often it is looked, in milliseconds. */
+  /** The time between two looks, in milliseconds. */
   readonly everyMs?: number;
 }
 
@@ -24,7 +26,7 @@ const idleShare = 0.02;
 /** How much more memory than after the last collection makes another worth its pause. */
 const worthBytes = 32 * 2 ** 20;
 
-/** Looks until the returned function is called. */
+/** Looks at the process again and again, until the returned function is called. */
 export function collectWhenIdle({
   isIdle,
   collect = collectAll,

@@ -18,9 +18,9 @@ export const flags = [
 export type Memory = "small" | "large";
 
 /**
- * youngMegabytes is how much is filled before V8 looks through its young objects. What a thousand calls hold that wait for their
- * upstreams outlives V8's own measure, a third of the large one: it was copied twice, grew old, and the whole heap was looked
- * through for it.
+ * youngMegabytes is how much V8 allocates before it collects its young objects. With V8's own size, a third of the large one, what a
+ * thousand calls hold while they wait for their upstreams was copied twice and grew old, which caused full collections
+ * (docs/speed.md).
  */
 export const youngMegabytes: Readonly<Record<Memory, number>> = { small: 8, large: 96 };
 

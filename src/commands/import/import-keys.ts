@@ -55,15 +55,16 @@ function importKey(draft: KeyDraft, { storage, config, catalog, notes, accountId
     notes.toDo(place, `"${name}": none of its models is served here. It is disabled: set its models, and enable it`);
   const permitted = models && !isEmpty ? JSON.stringify(models.served) : null;
   const key = {
-    ...{
-      id: newId("key", now),
-      account_id: accountId,
-      name,
-      secret_hash: secretHash,
-      secret_mask: draft.mask,
-      is_admin: 0,
-    },
-    ...{ created_at: now, credit_limit: creditLimit ?? null, models: permitted, expires_at: expiresAt ?? null },
+    id: newId("key", now),
+    account_id: accountId,
+    name,
+    secret_hash: secretHash,
+    secret_mask: draft.mask,
+    is_admin: 0,
+    created_at: now,
+    credit_limit: creditLimit ?? null,
+    models: permitted,
+    expires_at: expiresAt ?? null,
   };
   storage.transact(() => {
     if (!storage.keys.insert(key, config.maxKeysPerAccount)) {

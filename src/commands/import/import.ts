@@ -31,7 +31,7 @@ function importChannels(args: readonly string[]): void {
   report(importNewApi(positionals[0] as string, values.prices, readText), values);
 }
 
-/** report writes the file, and tells what is not as it was. */
+/** report writes the file, and prints what is not as it was. */
 function report(
   imported: Imported,
   { out, strict }: { readonly out?: string | undefined; readonly strict?: boolean | undefined },

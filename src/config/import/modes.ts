@@ -1,4 +1,4 @@
-/** Tells what kind of model a model is, by what the source says of it, or by its name. */
+/** Finds the kind of a model, by what the source says of it, or by its name. */
 
 /** Mode is what the gateway makes of a model: its kind, or why there is none. */
 export type Mode =
@@ -32,7 +32,7 @@ export const modes: ReadonlyMap<string, Mode> = new Map(
   }),
 );
 
-/** modeNames tell the mode of models of which only the name is known. */
+/** modeNames are patterns for the names of models, with their modes. The first that matches holds. */
 export const modeNames: readonly (readonly [name: RegExp, mode: string])[] = [
   [/(?:^|[^a-z])embed(?:ding|der|dings)?(?:[^a-z]|$)|^voyage-|^bge-|^e5-/i, "embedding"],
   [/(?:^|[/-])tts(?:-|$)/i, "audio_speech"],

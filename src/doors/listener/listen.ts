@@ -101,7 +101,9 @@ function createParts(options: ListenOptions): Parts {
   const readers = createStalledReaders({ stalledMs });
   return {
     ...servers,
-    ...{ deadlines, readers, idleMs },
+    deadlines,
+    readers,
+    idleMs,
     sessions: createHttp2Sessions(servers.http2, { idleMs, deadlines, readers, floods: options.floods }),
     connections: createConnections(options.maxConnections, readers),
     plain: new Set(),

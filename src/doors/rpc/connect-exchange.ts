@@ -88,7 +88,9 @@ export class ConnectExchange implements Exchange {
   ): Promise<UniversalServerResponse> {
     const { id, method, maxBytes, inflate } = this.#call;
     const reading = {
-      ...{ inflate, maxBytes, call: { id, method, signal: request.signal } },
+      inflate,
+      maxBytes,
+      call: { id, method, signal: request.signal },
       shareOf: () => this.#share as BodyShare,
       onRefused: (refusal: Refusal) => {
         this.#refused = refusal;

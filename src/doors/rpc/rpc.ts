@@ -127,7 +127,8 @@ function createHandlers({ services, open, maxBytes, draining }: RpcOptions) {
   const jsonOptions = { ignoreUnknownFields: false };
   for (const service of services) {
     router.service(service, implement(service), {
-      ...{ requestGate, jsonOptions },
+      requestGate,
+      jsonOptions,
       readMaxBytes: maxBytesOf(service, maxBytes),
     });
   }

@@ -88,8 +88,12 @@ export async function sendAsset(
 ): Promise<void> {
   const { type, etag } = asset;
   const headers: Record<string, string> = {
-    ...{ "content-type": type, "cache-control": asset.cacheControl, "x-content-type-options": "nosniff" },
-    ...{ etag, vary: "accept-encoding", ...own },
+    "content-type": type,
+    "cache-control": asset.cacheControl,
+    "x-content-type-options": "nosniff",
+    etag,
+    vary: "accept-encoding",
+    ...own,
   };
   if (status === 200 && isKnown(req, etag)) return send(req, res, 304, headers, "");
   const coding = codingOf(req, type);

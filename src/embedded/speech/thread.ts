@@ -1,9 +1,9 @@
 /**
  * The thread of the speech worker: started with the first turn, then kept.
  *
- * It runs one turn at a time, and ends where it had none for a while: it takes 100 MB. A turn rejects where the thread dies in it, and where it takes too long: then the
- * thread is terminated. The next turn starts another thread. Between turns the thread does not keep the process
- * alive.
+ * It runs one turn at a time, and ends when it has had none for a while, because it takes 100 MB. A turn rejects where the thread dies in
+ * it, and where it takes too long: then the thread is terminated. The next turn starts another thread. Between turns the thread does not
+ * keep the process alive.
  */
 import type { Worker } from "node:worker_threads";
 import { startThread } from "../../package/package-files.ts";
@@ -27,7 +27,7 @@ export interface Thread {
 
 /** TurnTimeout means that a turn took longer than the limit. */
 export class TurnTimeout extends Error {
-  override readonly name = "TooLong";
+  override readonly name = "TurnTimeout";
 }
 
 /** `onLost` is called for every thread that died or was terminated, with all its jobs. */

@@ -44,8 +44,15 @@ export interface JournalState {
 
 export function newJournalState(options: JournalOptions): JournalState {
   return {
-    ...{ options, added: [], records: [], seq: 0, unposted: 0, version: options.store.version() },
-    ...{ touched: new Map(), accounts: new Set(), lastAccount: "" },
+    options,
+    added: [],
+    records: [],
+    seq: 0,
+    unposted: 0,
+    version: options.store.version(),
+    touched: new Map(),
+    accounts: new Set(),
+    lastAccount: "",
   };
 }
 

@@ -33,7 +33,10 @@ export function createLeasedLedger(options: LedgerOptions): Ledger {
   const sweeper = setInterval(() => void sweep(state).catch(onError), sweepMs);
   sweeper.unref();
   return {
-    ...{ credit, begin: running.begin, touch: journal.touch, flushCallsOf: journal.flushCallsOf },
+    credit,
+    begin: running.begin,
+    touch: journal.touch,
+    flushCallsOf: journal.flushCallsOf,
     hold: (request) => hold(state, request),
     release: (held) => release(state, held),
     capture: (call, held) => capture(state, call, held),
@@ -56,16 +59,35 @@ function createState({ store, clock, onError }: LedgerOptions, merger: TotalsMer
     merger.start();
   };
   const journal = createJournal({
-    ...{ store, node, leases, credit, clock, onFlushed, onError },
+    store,
+    node,
+    leases,
+    credit,
+    clock,
+    onFlushed,
+    onError,
     unpostedHolds: () => unpostedHolds(state),
   });
   const groupCommit = createGroupCommit({
-    ...{ transact: store.transact, withoutWaiting: store.withoutWaiting, append: journal.append, onError },
+    transact: store.transact,
+    withoutWaiting: store.withoutWaiting,
+    append: journal.append,
+    onError,
     flush: (accounts) => journal.flush(({ accountId }) => accounts.has(accountId)),
   });
   const state: LedgerState = {
-    ...{ store, node, clock, onError, credit, leases, journal, groupCommit },
-    ...{ holds: new SlotSet<Hold>(), capturing: new Set(), unposted: [], renewedAt: clock() },
+    store,
+    node,
+    clock,
+    onError,
+    credit,
+    leases,
+    journal,
+    groupCommit,
+    holds: new SlotSet<Hold>(),
+    capturing: new Set(),
+    unposted: [],
+    renewedAt: clock(),
   };
   return state;
 }

@@ -86,15 +86,16 @@ export function reportTo(auditEvents: Pick<AuditEventStore, "insert">, { newId, 
     const now = clock();
     try {
       auditEvents.insert({
-        ...{
-          id: newId("act", now),
-          created_at: now,
-          action: "Credentials.Throttled",
-          actor_kind: "nobody",
-          actor_id: "",
-        },
-        ...{ account_id: "", subject: "", details: JSON.stringify({ credential, failures }) },
-        ...{ refused: reasonWord(Reason.RATE_LIMITED), address },
+        id: newId("act", now),
+        created_at: now,
+        action: "Credentials.Throttled",
+        actor_kind: "nobody",
+        actor_id: "",
+        account_id: "",
+        subject: "",
+        details: JSON.stringify({ credential, failures }),
+        refused: reasonWord(Reason.RATE_LIMITED),
+        address,
       });
     } catch (error) {
       onError(error);

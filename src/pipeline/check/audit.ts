@@ -148,9 +148,15 @@ function write(plan: Plan, call: Call, { answer, error, named, address }: Ended,
     const told = plan.accounts.map((reader) => idAt(reader, answered)).find((id) => id !== "");
     const ofUser = signedIn ? options.storage.users.find(signedIn)?.account_id : undefined;
     options.storage.auditEvents.insert({
-      ...{ id: options.newId("act", now), created_at: now, action: plan.action, ...actorOf(call, signedIn) },
-      ...{ account_id: told || named || ofUser || caller.accountId, subject, details: detailsOf(plan, request, bound) },
-      ...{ refused: refusal ? reasonWord(refusal.reason) : "", address },
+      id: options.newId("act", now),
+      created_at: now,
+      action: plan.action,
+      ...actorOf(call, signedIn),
+      account_id: told || named || ofUser || caller.accountId,
+      subject,
+      details: detailsOf(plan, request, bound),
+      refused: refusal ? reasonWord(refusal.reason) : "",
+      address,
     });
   } catch (failure) {
     options.onError(failure);

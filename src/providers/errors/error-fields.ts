@@ -62,8 +62,13 @@ export function readErrorJson(json: JsonValue): ErrorFields {
 }
 
 const silent: ErrorFields = {
-  ...{ message: undefined, codes: [], param: undefined },
-  ...{ isOpenAi: false, isAnthropic: false, isText: false, error: {} },
+  message: undefined,
+  codes: [],
+  param: undefined,
+  isOpenAi: false,
+  isAnthropic: false,
+  isText: false,
+  error: {},
 };
 
 /** Returns the JSON of a body: the whole body, or the first data of a stream. */

@@ -59,7 +59,11 @@ export function hashRedeemCode(text: string): string {
 export function codeMessage(code: RedeemCode): MessageInitShape<typeof RedeemCodeSchema> {
   const { id, batch_id, code_mask, amount, note, created_at, expires_at, claimed_at, claimed_by, revoked_at } = code;
   return {
-    ...{ id, batchId: batch_id, mask: code_mask, amount: BigInt(amount), createdAt: timestampFromMs(created_at) },
+    id,
+    batchId: batch_id,
+    mask: code_mask,
+    amount: BigInt(amount),
+    createdAt: timestampFromMs(created_at),
     ...(note === null ? {} : { note }),
     ...(expires_at === null ? {} : { expiresAt: timestampFromMs(expires_at) }),
     ...(claimed_at === null ? {} : { claimedAt: timestampFromMs(claimed_at) }),

@@ -16,7 +16,11 @@ const kinds: Readonly<Record<Model["kind"], ModelKind>> = {
 export function catalogMessage(model: Model, mayCallUnpriced: boolean): MessageInitShape<typeof CatalogModelSchema> {
   const { id, aliases, family, vendor, contextWindow, maxOutputTokens, price } = model;
   return {
-    ...{ id, aliases: [...aliases], family, vendor, kind: kinds[model.kind] },
+    id,
+    aliases: [...aliases],
+    family,
+    vendor,
+    kind: kinds[model.kind],
     ...(contextWindow === undefined ? {} : { contextWindow }),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(price ? { price: priceMessage(price) } : {}),

@@ -80,7 +80,11 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
       const make = () => {
         refuseUnknown(extra);
         const made = issueKey(keys, {
-          ...{ accountId, name, admin: false, now, maxKeys },
+          accountId,
+          name,
+          admin: false,
+          now,
+          maxKeys,
           creditLimit: readCreditLimit(creditLimit),
           models: models && readPermissions(models, catalog),
           expiresAt: readExpiry(expiresAt, now),

@@ -7,7 +7,13 @@ import type { AuditEvent } from "../../storage/people/audit-events.ts";
 export function auditEventMessage(event: AuditEvent): MessageInitShape<typeof ActSchema> {
   const { id, created_at, action, actor_kind, actor_id, actor_name, account_id, subject, details, refused } = event;
   return {
-    ...{ id, action, accountId: account_id, subject, details, refused, address: event.address },
+    id,
+    action,
+    accountId: account_id,
+    subject,
+    details,
+    refused,
+    address: event.address,
     createdAt: timestampFromMs(created_at),
     actor: { kind: actor_kind, id: actor_id, name: actor_name ?? "" },
   };

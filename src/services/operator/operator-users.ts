@@ -56,7 +56,8 @@ export function operatorUsers({ storage, clock }: OperatorParts): Rpcs {
       if (userId !== undefined && (account ?? email) !== undefined) throw eitherPasswordOrInvitation();
       const kind = userId === undefined ? LinkKind.INVITATION : LinkKind.PASSWORD;
       const { id, token, expiresAt } = issueLink(links, {
-        ...{ kind, email },
+        kind,
+        email,
         userId: userId === undefined ? undefined : known(userId).id,
         accountId: account === undefined ? undefined : findAccount(accounts, account).id,
         validMs: validSeconds === undefined ? defaultValidMs : validSeconds * 1000,

@@ -79,7 +79,15 @@ export function upstreamMessage(upstream: UpstreamState): MessageInitShape<typeo
   const { queued, maxConcurrent, resting, passesChecks } = upstream;
   const [p50, p95] = [percentile(firstBytes, 0.5), percentile(firstBytes, 0.95)];
   return {
-    ...{ name, kind, baseUrl, models: [...models], health: healthOf(upstream), attempts, failures, running, queued },
+    name,
+    kind,
+    baseUrl,
+    models: [...models],
+    health: healthOf(upstream),
+    attempts,
+    failures,
+    running,
+    queued,
     resting: [...resting],
     ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
     ...(passesChecks === undefined ? {} : { passesChecks }),

@@ -92,7 +92,10 @@ export function sessionService(parts: SessionParts): ServiceImplementation<typeo
 function sessionMessage(session: Session, currentId: string): MessageInitShape<typeof SessionSchema> {
   const { id, address, user_agent, created_at, last_seen_at, expires_at } = session;
   return {
-    ...{ id, current: id === currentId, address, userAgent: user_agent },
+    id,
+    current: id === currentId,
+    address,
+    userAgent: user_agent,
     createdAt: timestampFromMs(created_at),
     lastSeenAt: timestampFromMs(last_seen_at),
     expiresAt: timestampFromMs(expires_at),

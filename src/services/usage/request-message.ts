@@ -56,7 +56,10 @@ function fieldValue(field: DescField, value: string | number): unknown {
 function attemptsOf(tried: string): MessageInitShape<typeof FailedAttemptSchema>[] {
   const list = JSON.parse(tried) as readonly FailedAttempt[];
   return list.map(({ upstream, model = "", at, ms, failure, lost }) => ({
-    ...{ upstream, model, durationMs: Math.max(0, Math.round(ms)), failure },
+    upstream,
+    model,
+    durationMs: Math.max(0, Math.round(ms)),
+    failure,
     at: timestampFromMs(at),
     lostCost: BigInt(lost ?? 0),
     overtaken: lost !== undefined,
@@ -66,7 +69,11 @@ function attemptsOf(tried: string): MessageInitShape<typeof FailedAttemptSchema>
 export function runningMessage(hold: HoldRow): MessageInitShape<typeof RunningSchema> {
   const { request_id, account_id, key_id, operation, model, amount, created_at } = hold;
   return {
-    ...{ id: request_id, accountId: account_id, keyId: key_id, operation, model },
+    id: request_id,
+    accountId: account_id,
+    keyId: key_id,
+    operation,
+    model,
     held: BigInt(amount),
     createdAt: timestampFromMs(created_at),
   };

@@ -45,8 +45,13 @@ export function createApply(parts: ApplyParts): Apply {
   return (entries, node, expiresAt, mayStayPending = false) => {
     const grouped = groupEntries(entries);
     const batch: Batch = {
-      ...{ grouped, node, expiresAt, expiredLeases: drawLeases(grouped.drawn, parts.statements) },
-      ...{ keys: createOwnerSums(), accounts: createOwnerSums(), totals: createTotals() },
+      grouped,
+      node,
+      expiresAt,
+      expiredLeases: drawLeases(grouped.drawn, parts.statements),
+      keys: createOwnerSums(),
+      accounts: createOwnerSums(),
+      totals: createTotals(),
     };
     applyCaptures(batch, parts);
     applyReleases(batch, parts);

@@ -33,12 +33,20 @@ export function ledgerStore(engine: Engine): LedgerStore {
   const renewHolds = books.prepare<[expiresAt: number, node: string]>("UPDATE holds SET expires_at = ? WHERE node = ?");
   const touchKey = books.prepare<[now: number, keyId: string]>("UPDATE api_keys SET last_used_at = ? WHERE id = ?");
   return {
-    ...{ transact: books.transact, isFault, beforeAccess, version, withoutWaiting, whenFree: lockRetry.whenFree },
+    transact: books.transact,
+    isFault,
+    beforeAccess,
+    version,
+    withoutWaiting,
+    whenFree: lockRetry.whenFree,
     leases: leaseStore(statements),
     journal: journalStore(books, segments),
     pendingTotals,
     apply: createApply({
-      ...{ statements, pendingTotals, insertCalls, holdAlone: holds.holdAgain },
+      statements,
+      pendingTotals,
+      insertCalls,
+      holdAlone: holds.holdAgain,
       captureAlone: (call) => capture(call),
     }),
     hold: holds.hold,

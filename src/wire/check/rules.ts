@@ -103,8 +103,13 @@ const mapRules: Rules = {
 
 const knownRules: ReadonlyMap<string, Rules> = new Map(
   Object.entries({
-    ...{ uint32: numberRules, int64: numberRules, double: numberRules },
-    ...{ string: textRules, enum: enumRules, repeated: listRules, map: mapRules },
+    uint32: numberRules,
+    int64: numberRules,
+    double: numberRules,
+    string: textRules,
+    enum: enumRules,
+    repeated: listRules,
+    map: mapRules,
   }),
 );
 

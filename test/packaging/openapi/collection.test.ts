@@ -8,7 +8,7 @@ import { runInNewContext } from "node:vm";
 import { Collection, type Item, type ItemGroup } from "postman-collection";
 import { expect, test } from "vitest";
 import { document, operationsIn } from "../../support/clients/openapi.ts";
-import { now, startTestGateway } from "../../support/gateway.ts";
+import { hurriedClock, startTestGateway } from "../../support/gateway.ts";
 import { root } from "../../support/pages.ts";
 
 const file = join(root, "gen/collection/model-gateway.postman_collection.json");
@@ -20,12 +20,7 @@ function itemsOf({ items }: ItemGroup): Item[] {
 }
 
 test("runs from the first request to the last", async () => {
-  let time = now;
-  const clock = () => {
-    time += 1_000;
-    return time;
-  };
-  const gateway = await startTestGateway({}, { admin: true, clock });
+  const gateway = await startTestGateway({}, { admin: true, clock: hurriedClock() });
   const variables = new Map(
     collection.variables.all().map(({ key, value }): [string, string] => [key, String(value ?? "")]),
   );

@@ -14,7 +14,7 @@ import {
   operationsIn,
   responseOf,
 } from "../../support/clients/openapi.ts";
-import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { hurriedClock, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { codesIn } from "../../support/pages.ts";
 
 let gateway: TestGateway;
@@ -22,11 +22,7 @@ let gateway: TestGateway;
 let poor: TestGateway;
 
 beforeAll(async () => {
-  let time = now;
-  const clock = () => {
-    time += 1_000;
-    return time;
-  };
+  const clock = hurriedClock();
   gateway = await startTestGateway({}, { admin: true, clock });
   poor = await startTestGateway({}, { postpaid: false, recharge: 0, clock });
 });

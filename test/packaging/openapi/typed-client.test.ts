@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { issueKey } from "../../../src/services/keys/issue-key.ts";
-import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { hurriedClock, now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { root } from "../../support/pages.ts";
 
 const run = promisify(execFile);
@@ -18,12 +18,7 @@ let gateway: TestGateway;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "typed-client-"));
-  let time = now;
-  const clock = () => {
-    time += 1_000;
-    return time;
-  };
-  gateway = await startTestGateway({}, { clock });
+  gateway = await startTestGateway({}, { clock: hurriedClock() });
 });
 
 afterAll(async () => {

@@ -61,7 +61,11 @@ export function Speech({ keyId, model }: Props) {
   const mayAsk = input.trim() !== "" && length <= maxCharacters && voice.trim() !== "";
   const ask = () =>
     speak.mutate({
-      ...{ keyId, model, input, voice: voice.trim(), format: coding },
+      keyId,
+      model,
+      input,
+      voice: voice.trim(),
+      format: coding,
       speed: typeof speed === "number" ? speed : undefined,
     });
   return (

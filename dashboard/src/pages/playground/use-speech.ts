@@ -32,7 +32,10 @@ export function useSpeech() {
       let measured: Measured = {};
       let type = "";
       const asked = {
-        ...{ model, input, responseFormat: formats[format], voice: { case: "voiceName" as const, value: voice } },
+        model,
+        input,
+        responseFormat: formats[format],
+        voice: { case: "voiceName" as const, value: voice },
         ...(speed === undefined ? {} : { speed }),
       };
       try {

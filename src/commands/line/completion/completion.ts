@@ -2,7 +2,6 @@
  * `model-gateway completion bash|zsh|fish|powershell`: prints a script that completes the command line. Made from the table of commands,
  * it asks the gateway for nothing, so that a key press costs no process.
  */
-
 import { helpHint, UsageError } from "../errors.ts";
 import { readOptions } from "../read-options.ts";
 import { shells } from "../table.ts";

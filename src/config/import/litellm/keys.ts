@@ -3,9 +3,9 @@
  * each secret, as the gateway does: so its keys go on working, and nobody need be given a new one.
  */
 import { parseDecimal } from "../../../runtime/decimal.ts";
+import { product } from "../decimals.ts";
 import { createNotes, type Note, type Notes } from "../notes.ts";
 import { isOff, isOn, memberOf, type ReadText, readSource, type Source, textOf } from "../source.ts";
-import { timesTenTo } from "./prices.ts";
 
 /** KeyDraft is a key to create. */
 export interface KeyDraft {
@@ -72,7 +72,10 @@ function keyOf(source: Source, now: number, notes: Notes): KeyDraft | undefined 
     notes.changed(source, `"${name}": its budget is spent. It is disabled: raise its limit, and enable it`);
   const models = modelsOf(source, name, notes);
   return {
-    ...{ place: source, name, secretHash, creditLimit: creditLimit || undefined },
+    place: source,
+    name,
+    secretHash,
+    creditLimit: creditLimit || undefined,
     mask: `${shown.slice(0, 3) || "sk-"}…${shown.slice(-4)}`,
     models: models === "unknown" ? undefined : models,
     expiresAt: Number.isNaN(expiresAt) ? undefined : expiresAt,
@@ -83,19 +86,19 @@ function keyOf(source: Source, now: number, notes: Notes): KeyDraft | undefined 
 /** creditLeft returns what is left of a budget, in millionths; undefined where there is none. What is spent is rounded up. */
 function creditLeft(source: Source): number | undefined {
   const amountOf = (key: string) => {
-    const read = parseDecimal(timesTenTo(0, memberOf(source, key)?.text ?? "")?.price ?? "");
+    const read = parseDecimal(product(memberOf(source, key)?.text ?? "")?.text ?? "");
     return "value" in read ? read.value : undefined;
   };
   const budget = amountOf("max_budget");
   return budget === undefined ? undefined : Math.max(0, budget - (amountOf("spend") ?? 0));
 }
 
-/** modelsOf returns the models that a key may use; undefined for all, and "unknown" for those that the file does not tell. */
+/** modelsOf returns the models that a key may use; undefined for all, and "unknown" for those that the file does not name. */
 function modelsOf(source: Source, name: string, notes: Notes): readonly string[] | undefined | "unknown" {
   const names = (memberOf(source, "models")?.items ?? []).flatMap((item) => textOf(item) ?? []);
   if (names.length === 0 || names.some((one) => openNames.has(one))) return undefined;
-  const told = names.filter((one) => one !== "all-team-models" && one !== "no-default-models");
-  if (told.length > 0) return told;
+  const named = names.filter((one) => one !== "all-team-models" && one !== "no-default-models");
+  if (named.length > 0) return named;
   notes.toDo(source, `"${name}": the file does not tell its models. It is disabled: set its models, and enable it`);
   return "unknown";
 }

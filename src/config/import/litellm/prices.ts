@@ -1,4 +1,5 @@
 /** Converts LiteLLM's costs, US dollars a token, to prices, units per million: by digits, never by fractions. */
+import { type Decimal, product } from "../decimals.ts";
 import type { BandDraft, PriceDraft } from "../draft.ts";
 import type { Notes } from "../notes.ts";
 import { memberOf, type Source } from "../source.ts";
@@ -43,31 +44,8 @@ function costOfName(name: string): Cost | undefined {
 export const isCost = (name: string) =>
   !name.startsWith("search_") && /(?:^|_)costs?_per_|_token_cost(?:_|$)/.test(name);
 
-const places = 6;
-
-/** Decimal is a decimal as gateway.yaml has it. Its six places hold all of the number where `isExact`; else it is rounded up. */
-interface Decimal {
-  readonly price: string;
-  readonly isExact: boolean;
-}
-
 /** perMillion returns a cost for each as a price for a million: "1.5e-06" is "1.50". Undefined where the text is no number. */
-export const perMillion = (text: string): Decimal | undefined => timesTenTo(6, text);
-
-/** timesTenTo moves the point of a decimal number, which may have an exponent, by so many places. Undefined for any other text. */
-export function timesTenTo(power: number, text: string): Decimal | undefined {
-  const [, whole = "", fraction = "", exponent = "0"] =
-    /^\+?(\d*)\.?(\d*)(?:e([+-]?\d{1,3}))?$/i.exec(text.replaceAll("_", "")) ?? [];
-  if (whole + fraction === "") return undefined;
-  const shift = Number(exponent) - fraction.length + power + places;
-  const digits = BigInt(whole + fraction);
-  const scale = 10n ** BigInt(Math.abs(shift));
-  const isExact = shift >= 0 || digits % scale === 0n;
-  const value = shift >= 0 ? digits * scale : (digits + scale - 1n) / scale;
-  const padded = String(value).padStart(places + 1, "0");
-  const decimals = padded.slice(-places).replace(/0{1,4}$/, "");
-  return { price: `${padded.slice(0, -places)}.${decimals}`, isExact };
-}
+export const perMillion = (text: string): Decimal | undefined => product(text, "1e6");
 
 /**
  * priceOf reads the costs of a deployment. `sources` are the maps that may have them, the first of which wins; `known` is the
@@ -79,11 +57,7 @@ export function priceOf(
   isChat: boolean,
   notes: Notes,
 ): PriceDraft | undefined {
-  const costs = new Map<string, Source>();
-  for (const source of [...sources].reverse()) {
-    for (const [name, value] of source?.members ?? [])
-      if (isCost(name) && value.scalar !== null) costs.set(name, value);
-  }
+  const costs = costsIn(sources);
   const isOwn = costs.has("input_cost_per_token") || costs.has("input_cost_per_character");
   const price: PriceDraft = isOwn ? {} : structuredClone(known ?? {});
   for (const [name, value] of costs) addCost(price, name, value, notes);
@@ -112,10 +86,12 @@ export function priceOf(
 /** hasCosts returns whether there are costs of the file's own. */
 export const hasCosts = (sources: readonly (Source | undefined)[]) => costsIn(sources).size > 0;
 
+/** costsIn returns the costs that are set, by their names. */
 function costsIn(sources: readonly (Source | undefined)[]): ReadonlyMap<string, Source> {
   const costs = new Map<string, Source>();
   for (const source of [...sources].reverse()) {
-    for (const [name, value] of source?.members ?? []) if (isCost(name) && value.text) costs.set(name, value);
+    for (const [name, value] of source?.members ?? [])
+      if (isCost(name) && value.scalar !== null) costs.set(name, value);
   }
   return costs;
 }
@@ -133,8 +109,8 @@ function addCost(price: PriceDraft, name: string, value: Source, notes: Notes): 
   }
   if (!read.isExact) notes.changed(value, `${name}: a price has six places for a million; what is finer is rounded up`);
   const card = cost.card === undefined ? price : childOf(price, cost.card);
-  if (cost.above === undefined) card[cost.column] = read.price;
-  else bandOf(card, cost.above)[cost.column] = read.price;
+  if (cost.above === undefined) card[cost.column] = read.text;
+  else bandOf(card, cost.above)[cost.column] = read.text;
 }
 
 function childOf(price: PriceDraft, name: string): PriceDraft {
@@ -176,6 +152,6 @@ function completeCard(card: PriceDraft, ordinary: PriceDraft, isChat: boolean): 
 
 /** dearestSearch returns the highest cost of a search, whatever the size of its context. */
 function dearestSearch(source: Source): string | undefined {
-  const costs = [...(source.members?.values() ?? [])].flatMap(({ text = "" }) => timesTenTo(0, text)?.price ?? []);
+  const costs = [...(source.members?.values() ?? [])].flatMap(({ text = "" }) => product(text)?.text ?? []);
   return costs.sort((a, b) => Number(a) - Number(b)).at(-1);
 }

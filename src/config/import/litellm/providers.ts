@@ -35,26 +35,32 @@ const google =
 const own =
   "its API is not one that the gateway speaks. If the server also has an OpenAI-compatible address, write openai/ before the model and give that address as api_base";
 
+const ollama: Provider = {
+  vendor: "ollama",
+  base_url: "http://localhost:11434/v1",
+  key: "OLLAMA_API_KEY",
+  keyIsOptional: true,
+  suffix: "/v1",
+};
+const ai21: Provider = { base_url: "https://api.ai21.com/studio/v1", key: "AI21_API_KEY" };
+const cohere: Provider = { base_url: "https://api.cohere.ai/compatibility/v1", key: "COHERE_API_KEY", isFixed: true };
+const openai: Provider = { vendor: "openai", base_url: "https://api.openai.com/v1", key: "OPENAI_API_KEY" };
+const azure: Provider = {
+  vendor: "azure",
+  key: "AZURE_API_KEY",
+  address: "AZURE_API_BASE",
+  credential: "api-key",
+};
+
 export const providers: ReadonlyMap<string, Provider> = new Map(
   Object.entries<Provider>({
-    openai: { vendor: "openai", base_url: "https://api.openai.com/v1", key: "OPENAI_API_KEY" },
-    "text-completion-openai": {
-      vendor: "openai",
-      base_url: "https://api.openai.com/v1",
-      key: "OPENAI_API_KEY",
-      completions: "native",
-    },
+    openai,
+    "text-completion-openai": { ...openai, completions: "native" },
     custom_openai: { key: "OPENAI_API_KEY", address: "OPENAI_BASE_URL" },
     openai_like: { key: "OPENAI_LIKE_API_KEY", address: "OPENAI_LIKE_API_BASE", keyIsOptional: true },
     litellm_proxy: { key: "LITELLM_PROXY_API_KEY", address: "LITELLM_PROXY_API_BASE", keyIsOptional: true },
-    azure: { vendor: "azure", key: "AZURE_API_KEY", address: "AZURE_API_BASE", credential: "api-key" },
-    azure_text: {
-      vendor: "azure",
-      key: "AZURE_API_KEY",
-      address: "AZURE_API_BASE",
-      credential: "api-key",
-      completions: "native",
-    },
+    azure,
+    azure_text: { ...azure, completions: "native" },
     azure_ai: { key: "AZURE_AI_API_KEY", address: "AZURE_AI_API_BASE", credential: "api-key" },
     anthropic: {
       kind: "anthropic",
@@ -100,29 +106,17 @@ export const providers: ReadonlyMap<string, Provider> = new Map(
     volcengine: { base_url: "https://ark.cn-beijing.volces.com/api/v3", key: "VOLCENGINE_API_KEY" },
     friendliai: { base_url: "https://api.friendli.ai/serverless/v1", key: "FRIENDLI_TOKEN" },
     github: { base_url: "https://models.inference.ai.azure.com", key: "GITHUB_API_KEY" },
-    ai21: { base_url: "https://api.ai21.com/studio/v1", key: "AI21_API_KEY" },
-    ai21_chat: { base_url: "https://api.ai21.com/studio/v1", key: "AI21_API_KEY" },
+    ai21,
+    ai21_chat: ai21,
     voyage: { base_url: "https://api.voyageai.com/v1", key: "VOYAGE_API_KEY" },
     jina_ai: { base_url: "https://api.jina.ai/v1", key: "JINA_AI_API_KEY" },
-    cohere: { base_url: "https://api.cohere.ai/compatibility/v1", key: "COHERE_API_KEY", isFixed: true },
-    cohere_chat: { base_url: "https://api.cohere.ai/compatibility/v1", key: "COHERE_API_KEY", isFixed: true },
+    cohere,
+    cohere_chat: cohere,
     databricks: { address: "DATABRICKS_API_BASE", key: "DATABRICKS_API_KEY" },
     huggingface: { base_url: "https://router.huggingface.co/v1", key: "HF_TOKEN", suffix: "/v1" },
     hosted_vllm: { vendor: "vllm", address: "HOSTED_VLLM_API_BASE", key: "HOSTED_VLLM_API_KEY", keyIsOptional: true },
-    ollama: {
-      vendor: "ollama",
-      base_url: "http://localhost:11434/v1",
-      key: "OLLAMA_API_KEY",
-      keyIsOptional: true,
-      suffix: "/v1",
-    },
-    ollama_chat: {
-      vendor: "ollama",
-      base_url: "http://localhost:11434/v1",
-      key: "OLLAMA_API_KEY",
-      keyIsOptional: true,
-      suffix: "/v1",
-    },
+    ollama,
+    ollama_chat: ollama,
     lm_studio: { vendor: "lmstudio", address: "LM_STUDIO_API_BASE", key: "LM_STUDIO_API_KEY", keyIsOptional: true },
     llamafile: { vendor: "llamacpp", base_url: "http://127.0.0.1:8080/v1", keyIsOptional: true },
     xinference: { base_url: "http://127.0.0.1:9997/v1", keyIsOptional: true },
@@ -158,7 +152,7 @@ export const providers: ReadonlyMap<string, Provider> = new Map(
   }),
 );
 
-/** bareNames tell the provider of models without a prefix. The first that matches holds. */
+/** bareNames are patterns for models without a prefix, with their providers. The first that matches holds. */
 export const bareNames: readonly (readonly [name: RegExp, provider: string])[] = [
   [/^(?:gpt-3\.5-turbo-instruct|babbage-002|davinci-002)/, "text-completion-openai"],
   [/^(?:gpt-|o[1-9](?:-|$)|chatgpt-|ft:|text-embedding-(?:3|ada)|tts-|codex-|omni-|dall-e|whisper|sora)/, "openai"],

@@ -1,67 +1,29 @@
 /** The settings of LiteLLM that are read elsewhere here, mean what the gateway does anyway, or have no counterpart. */
+import { namesIn } from "./names.ts";
 
-/** sameHere are the settings that are carried over, or that the gateway needs none of. */
-export const sameHere: ReadonlySet<string> = new Set([
-  // Carried over.
-  ...[
-    "model_list",
-    "credential_list",
-    "router_settings",
-    "litellm_settings",
-    "general_settings",
-    "environment_variables",
-  ],
-  ...["num_retries", "allowed_fails", "cooldown_time", "disable_cooldowns", "fallbacks", "default_fallbacks"],
-  ...["context_window_fallbacks", "content_policy_fallbacks", "model_group_alias", "model_alias_map"],
-  ...["timeout", "request_timeout", "stream_timeout", "default_max_parallel_requests", "default_litellm_params"],
-  ...[
-    "cache",
-    "cache_params",
-    "success_callback",
-    "failure_callback",
-    "callbacks",
-    "service_callbacks",
-    "audit_log_callbacks",
-  ],
-  ...[
-    "master_key",
-    "max_request_size_mb",
-    "maximum_spend_logs_retention_period",
-    "completion_model",
-    "embedding_model",
-  ],
-  // What a server does not take is left out and named; log lines are JSON; prompts are in no log.
-  ...[
-    "drop_params",
-    "modify_params",
-    "json_logs",
-    "set_verbose",
-    "debug_level",
-    "turn_off_message_logging",
-    "telemetry",
-  ],
-  ...["redact_user_api_key_info", "redact_messages_in_exceptions", "disable_master_key_return", "suppress_debug_info"],
-  ...[
-    "disable_adding_master_key_hash_to_db",
-    "enable_pre_call_checks",
-    "enable_pre_call_check",
-    "client_ttl",
-    "user_api_key_cache_ttl",
-  ],
-  // How LiteLLM's database is written.
-  ...[
-    "proxy_batch_write_at",
-    "disable_prisma_schema_update",
-    "database_connection_pool_limit",
-    "database_connection_timeout",
-  ],
-  ...[
-    "maximum_spend_logs_retention_interval",
-    "proxy_budget_rescheduler_min_time",
-    "proxy_budget_rescheduler_max_time",
-  ],
-  ...["allow_requests_on_db_unavailable", "disable_hf_tokenizer_download", "disable_error_logs", "disable_spend_logs"],
-]);
+/** carriedOver are the settings that other files of this folder read. */
+const carriedOver = namesIn(`
+  model_list credential_list router_settings litellm_settings general_settings environment_variables num_retries
+  allowed_fails cooldown_time disable_cooldowns fallbacks default_fallbacks context_window_fallbacks
+  content_policy_fallbacks model_group_alias model_alias_map timeout request_timeout stream_timeout
+  default_max_parallel_requests default_litellm_params cache cache_params success_callback failure_callback callbacks
+  service_callbacks audit_log_callbacks master_key max_request_size_mb maximum_spend_logs_retention_period
+  completion_model embedding_model`);
+
+/** doneAnyway mean what the gateway does: what a server does not take is left out and named, log lines are JSON without prompts. */
+const doneAnyway = namesIn(`
+  drop_params modify_params json_logs set_verbose debug_level turn_off_message_logging telemetry
+  redact_user_api_key_info redact_messages_in_exceptions disable_master_key_return suppress_debug_info
+  disable_adding_master_key_hash_to_db enable_pre_call_checks enable_pre_call_check client_ttl user_api_key_cache_ttl`);
+
+/** ofItsDatabase say how LiteLLM's database is written. */
+const ofItsDatabase = namesIn(`
+  proxy_batch_write_at disable_prisma_schema_update database_connection_pool_limit database_connection_timeout
+  maximum_spend_logs_retention_interval proxy_budget_rescheduler_min_time proxy_budget_rescheduler_max_time
+  allow_requests_on_db_unavailable disable_hf_tokenizer_download disable_error_logs disable_spend_logs`);
+
+/** sameHere are the settings of which nothing is to be said: they are carried over, or nothing has to be. */
+export const sameHere: ReadonlySet<string> = carriedOver.union(doneAnyway).union(ofItsDatabase);
 
 const redis =
   "there is one process and one database file; balances and keys hold in all processes that share it, rates in each";

@@ -76,7 +76,9 @@ function upstreamOf(name: string, deployment: Deployment, address: Address, note
   // Azure's header is a fact of the vendor in the catalogue.
   const isKnown = vendor === "azure" || credential === undefined;
   return {
-    ...{ name, kind, base_url },
+    name,
+    kind,
+    base_url,
     ...(vendor !== undefined && { vendor }),
     ...(key !== undefined && { api_key: key }),
     ...(!isKnown && { credential }),

@@ -51,7 +51,9 @@ function channelOf(item: Source, id: string, notes: Notes): Channel | undefined 
   noteRest(item, shown, notes);
   const upstream = upstreamOf(item, `${type.name}-${id}`, type, address, notes);
   return {
-    ...{ place: item, upstream, vendor: upstream.vendor },
+    place: item,
+    upstream,
+    vendor: upstream.vendor,
     models: (text("models") ?? "")
       .split(",")
       .map((model) => model.trim())
@@ -88,7 +90,9 @@ function upstreamOf(item: Source, name: string, type: ChannelType, base_url: str
       `put the key of ${name} into the environment as ${variable}${count > 1 ? "_1 and so on" : ""}: the list has none`,
     );
   return {
-    ...{ name, kind, base_url },
+    name,
+    kind,
+    base_url,
     ...(type.vendor !== undefined && !isElsewhere && { vendor: type.vendor }),
     ...(!type.keyIsOptional && (count > 1 ? { api_keys: several } : { api_key: `\${${variable}}` })),
     ...(organization && { headers: { "OpenAI-Organization": organization } }),

@@ -62,7 +62,9 @@ function modelOf(
   if (!price)
     notes.toDo(place, `"${name}": no price is known. Give it one, or say in unpriced_models what such models cost`);
   return {
-    ...{ id: name, family: known?.family ?? "openai-compatible", kind: mode.kind },
+    id: name,
+    family: known?.family ?? "openai-compatible",
+    kind: mode.kind,
     ...(known?.context_window !== undefined && { context_window: known.context_window }),
     ...(known?.max_output_tokens !== undefined &&
       mode.kind === "chat" && { max_output_tokens: known.max_output_tokens }),

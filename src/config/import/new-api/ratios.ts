@@ -1,39 +1,11 @@
 /** Converts new-api's ratios to prices, US dollars for a million tokens: by digits, never by fractions. */
+import { product } from "../decimals.ts";
 import type { PriceDraft } from "../draft.ts";
 import type { Notes } from "../notes.ts";
 import { memberOf, type Source, textOf } from "../source.ts";
 
 /** dollarsPerRatio is what a ratio of 1 costs: two dollars for a million tokens. */
 const dollarsPerRatio = "2";
-const places = 6;
-
-/** Factor is a decimal number: `digits` times ten to the power of minus `fraction`. */
-interface Factor {
-  readonly digits: bigint;
-  readonly fraction: number;
-}
-
-function factorOf(text: string): Factor | undefined {
-  const [, whole = "", decimals = "", exponent = "0"] = /^(\d*)\.?(\d*)(?:e([+-]?\d{1,3}))?$/i.exec(text) ?? [];
-  return whole + decimals === ""
-    ? undefined
-    : { digits: BigInt(whole + decimals), fraction: decimals.length - Number(exponent) };
-}
-
-/** product multiplies decimal numbers, and rounds up to six places. Undefined where one is no number. */
-export function product(...texts: readonly string[]): string | undefined {
-  const factors = texts.map(factorOf);
-  if (factors.some((factor) => factor === undefined)) return undefined;
-  const { digits, fraction } = (factors as Factor[]).reduce(
-    (a, b) => ({ digits: a.digits * b.digits, fraction: a.fraction + b.fraction }),
-    { digits: 1n, fraction: 0 },
-  );
-  const shift = places - fraction;
-  const scale = 10n ** BigInt(Math.abs(shift));
-  const value = shift >= 0 ? digits * scale : (digits + scale - 1n) / scale;
-  const padded = String(value).padStart(places + 1, "0");
-  return `${padded.slice(0, -places)}.${padded.slice(-places).replace(/0{1,4}$/, "")}`;
-}
 
 /** columns are the ratios that are multiplied with the model's own, and with others. */
 const columns: readonly (readonly [column: string, ratios: readonly string[]])[] = [
@@ -57,7 +29,7 @@ export function priceOf(entry: Source, kind: string, notes: Notes): PriceDraft |
     return undefined;
   }
   if (textOf(memberOf(entry, "quota_type")) === "1") {
-    const request = product(textOf(memberOf(entry, "model_price")) ?? "");
+    const request = product(textOf(memberOf(entry, "model_price")) ?? "")?.text;
     return request === undefined ? undefined : { input: "0", ...(kind === "chat" && { output: "0" }), request };
   }
   const ratio = textOf(memberOf(entry, "model_ratio"));
@@ -70,7 +42,7 @@ export function priceOf(entry: Source, kind: string, notes: Notes): PriceDraft |
   for (const [column, others] of columns) {
     const ratios = others.map((other) => textOf(memberOf(entry, other)));
     if (ratios.some((other) => other === undefined) || (kind !== "chat" && column !== "input")) continue;
-    const amount = product(dollarsPerRatio, ratio, ...(ratios as string[]));
+    const amount = product(dollarsPerRatio, ratio, ...(ratios as string[]))?.text;
     if (amount !== undefined) price[column] = amount;
   }
   if (kind === "chat") price.output ??= price.input;

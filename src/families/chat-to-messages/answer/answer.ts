@@ -33,8 +33,13 @@ export function chatCompletion(message: Message, usage: JsonValue | undefined, c
   const counts = new MessageCounts();
   const hasTold = counts.take(usage);
   const draft: Draft = {
-    ...{ text: "", reasoning: "", answered: false, functionCall: undefined },
-    ...{ thinkingBlocks: [], annotations: [], toolCalls: [] },
+    text: "",
+    reasoning: "",
+    answered: false,
+    functionCall: undefined,
+    thinkingBlocks: [],
+    annotations: [],
+    toolCalls: [],
   };
   for (const block of message.content) addBlock(block, draft, context);
   const called: Called = draft.toolCalls.length > 0 ? "tool_calls" : draft.functionCall && "function_call";

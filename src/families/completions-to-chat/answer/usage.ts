@@ -20,7 +20,9 @@ export function usageJson(
   const input = totalInput(parts);
   return {
     ...rest,
-    ...{ prompt_tokens: input, completion_tokens: output, total_tokens: input + output },
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
     ...withCounts("prompt_tokens_details", prompt_tokens_details, {
       cached_tokens: parts.cacheRead,
       cache_write_tokens: parts.cacheWrite,

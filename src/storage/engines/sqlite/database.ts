@@ -121,7 +121,11 @@ function engineOf(sqlite: Sqlite.Database, segments: Segments): Engine {
       return transactions.read(work);
     },
     books: { ...books, transact: write, whenCommitted },
-    ...{ whenCommitted, withoutWaiting, waitBriefly, isFault, writable },
+    whenCommitted,
+    withoutWaiting,
+    waitBriefly,
+    isFault,
+    writable,
     segments: { ...segments, append: (...line) => writable.watch("notes", () => segments.append(...line)) },
     lockRetry: createLockRetry(withoutWaiting),
     probe: () => write(() => {}),

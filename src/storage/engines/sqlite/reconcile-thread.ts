@@ -9,7 +9,7 @@ import type { ReconcileTask } from "./reconcile-apart.ts";
 
 const port = parentPort;
 if (!port) throw new Error("the proof runs in a thread only");
-// What it rejects with ends the thread, and reaches the one who started it.
+// A rejection ends the thread, and becomes its `error` event.
 void prove((workerData as ReconcileTask).reconcile).then((proof) => port.postMessage(proof));
 
 async function prove(path: string): Promise<Reconciliation> {

@@ -2,7 +2,7 @@
  * The format of a back-up: a database of SQLite with all tables of the gateway, and two more. `backup_header` has one row that says of
  * when it is, and of which version; `backup_journal` has the lines of the journal that are not posted in it.
  *
- * Two numbers of the file's head that SQLite leaves to programs make damage known. The application id tells a back-up and its format;
+ * Two numbers of the file's head that SQLite leaves to programs make damage known. The application id marks a back-up and its format;
  * the user version is the CRC-32 of all other bytes, and the head has the file's length. A file that is cut or has changed by a byte is
  * refused, and any tool for SQLite reads one.
  */

@@ -17,7 +17,10 @@ const faults: Readonly<Record<HeadFault, string>> = {
   damaged: "is damaged: it has changed since it was written. Use another copy of it",
 };
 
-/** Returns the header of a back-up that is whole. `name` stands for it in messages. Throws a StorageError where it is not, or a newer version wrote it. */
+/**
+ * Returns the header of a back-up. `name` stands for the file in messages. Throws a StorageError where the back-up is not whole, or a
+ * newer version wrote it.
+ */
 export async function readBackup(file: string, name = file): Promise<BackupHeader> {
   const fault = faultOfBytes(file);
   if (fault !== undefined) throw new StorageError(`${name} ${faults[fault]}`);

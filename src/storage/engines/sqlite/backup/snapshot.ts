@@ -1,12 +1,12 @@
 /**
  * Takes one state of a database and of the journal beside it, while any number of processes work on both.
  *
- * A charge is told to its caller once it is in the journal, and is posted to the tables later; then its line may go. So both are read
+ * A caller is told of a charge once it is in the journal; later it is posted to the tables, and its line may go. So both are read
  * while this connection holds the lock for writing: nothing is posted meanwhile, and no line goes that is not. The lock is held for as
  * long as the lines are read, some milliseconds; calls that draw on leases, and reads, do not wait for it. The tables are copied
- * afterwards, as a reader sees them who began under the lock.
+ * afterwards, by the transaction that began under the lock.
  *
- * So the state has every charge that was told before it, in the tables or in a line, and never in both: lines that are posted in it
+ * So the state has every charge that a caller was told of before, in the tables or in a line, and never in both: lines that are posted in it
  * are left out.
  */
 import { readLine } from "../../../journal/records.ts";

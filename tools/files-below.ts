@@ -1,0 +1,10 @@
+/** Lists the files below a folder, for what builds and packs. */
+import { readdirSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+
+/** Returns the paths of all files below a folder, from the folder, with slashes. */
+export function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, "/"));
+}
