@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { settle } from "../../composition/settle.ts";
-import { loadConfig } from "../../config/config.ts";
+import { loadDataConfig } from "../../config/config.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
 import { restore as restoreData } from "../../storage/restore.ts";
 import { databasePath } from "../command.ts";
@@ -19,7 +19,7 @@ import { printProof } from "./reconcile.ts";
 export async function restore(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("restore", args);
   const [file = ""] = positionals;
-  const database = databasePath(loadConfig(values.config));
+  const database = databasePath(loadDataConfig(values.config));
   const init = {
     ...{ database, movesAside: values.force ?? false },
     settle: (storage: Parameters<typeof settle>[0], livedAt: number) => settle(storage, { livedAt, onError: tell }),
