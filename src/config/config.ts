@@ -11,6 +11,7 @@ import { ConfigError } from "./config-error.ts";
 import { cataloguePricesOf, currenciesSchema, inUnits } from "./currency.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
 import { type EnvironmentSettings, settingsOf, upstreamsOf } from "./environment.ts";
+import { messageFor } from "./issue-message.ts";
 import { processEnvironment } from "./process-environment.ts";
 import { checkProfiles } from "./profile-operations.ts";
 import { checkReferences } from "./references.ts";
@@ -257,24 +258,6 @@ function faultsOf(issue: z.core.$ZodIssue, file: string, document: YamlDocument)
   if (document.isUnset(path)) return [];
   return [{ file, line: document.lineOf(path), message: `${pathText(path)}${messageFor(issue)}` }];
 }
-
-/** messageFor returns zod's message, unless a plainer one is known. */
-function messageFor(issue: z.core.$ZodIssue): string | undefined {
-  if (issue.code === "invalid_key") return issue.issues[0]?.message;
-  if (issue.code !== "invalid_type") return issue.message;
-  if (issue.message.endsWith("received undefined")) return "is missing";
-  return typeMessages.get(issue.expected) ?? issue.message;
-}
-
-const keysAndValues = "expected keys and values, as gateway.example.yaml has them";
-
-/** typeMessages are the messages for values of the wrong type. */
-const typeMessages: ReadonlyMap<string, string> = new Map([
-  // Since version 1.2 of YAML, `yes` and `on` are strings.
-  ["boolean", "expected true or false, unquoted"],
-  ["object", keysAndValues],
-  ["record", keysAndValues],
-]);
 
 function pathText(path: Path): string {
   const text = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");
