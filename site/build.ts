@@ -12,7 +12,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { codeRulesPath } from "./code-styles.ts";
 import { checkLinks } from "./links.ts";
-import { referencePages } from "./reference/api/pages.ts";
+import { collection, referencePages } from "./reference/api/pages.ts";
 import { sidebarFile, sidebarFor } from "./sidebar-links.ts";
 import { sourcesIn, stage } from "./stage.ts";
 
@@ -52,7 +52,7 @@ function stageAll(): void {
     [sidebarFile, JSON.stringify(sidebarFor(sourcesIn(root), reference))],
     ...reference.map(({ address, text }) => [`${address.slice(1)}.md`, text] as const),
   ]);
-  stage({ root, folder: join(folder, "pages"), made, files: ["gen/openapi.json"] });
+  stage({ root, folder: join(folder, "pages"), made, files: ["gen/openapi.json", collection] });
 }
 
 /** Writes the colours of code into a file that every page loads, and takes out what the content security policy refuses. */
