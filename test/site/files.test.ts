@@ -157,7 +157,7 @@ test("documentation that is not built is told how to build it", async () => {
   const answer = await fetch(`${url}/docs/prices`);
   expect([answer.status, await answer.text()]).toEqual([
     503,
-    "The documentation is not built. `npm run build` in the project's folder builds it.\n",
+    "The documentation is not built. `npm run build:site` in the project's folder builds it.\n",
   ]);
   server.close();
 });

@@ -11,7 +11,7 @@ import { type Asset, assetsOf, contentPolicy, pageHeaders, plainText, type Site,
 
 const prefix = "/docs";
 
-const unbuilt = "The documentation is not built. `npm run build` in the project's folder builds it.\n";
+const unbuilt = "The documentation is not built. `npm run build:site` in the project's folder builds it.\n";
 
 /** Serves the files that `load` returns: none where the documentation was not built. They are read on the first request. */
 export function createDocs(load: () => readonly PackageFile[]): Site {
