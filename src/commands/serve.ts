@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import type { Logger } from "pino";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
-import { type Counts, type Gateway, type GatewayParts, startGateway } from "../composition/gateway.ts";
+import { type Gateway, type GatewayParts, startGateway } from "../composition/gateway.ts";
 import { withEmbedded } from "../composition/providers.ts";
 import { type Config, configFile, loadConfig } from "../config/config.ts";
 import { createDiscovery } from "../config/discovery/discover.ts";
@@ -84,7 +84,7 @@ export async function runGateway(config: Config, { prepare, greet, warmsModels }
       await prepare?.(gateway, storage);
       gateway.prepared();
       await greet(gateway, storage);
-      endCollecting = collectWhenIdle({ isIdle: () => isIdle(gateway.counts()) });
+      endCollecting = collectWhenIdle({ isIdle: createIsIdle(gateway) });
       await asked;
     } finally {
       endCollecting();
@@ -101,9 +101,15 @@ export async function runGateway(config: Config, { prepare, greet, warmsModels }
   process.once("beforeExit", () => process.exit());
 }
 
-/** isIdle reports whether no call is under way. */
-function isIdle({ upstreamRunning, upstreamQueued, drains, background, holds }: Counts): boolean {
-  return upstreamRunning + upstreamQueued + drains + background + holds === 0;
+/** createIsIdle returns a function that reports whether no call is under way, and none has ended since it was asked last. */
+function createIsIdle(gateway: Gateway): () => boolean {
+  let before = 0;
+  return () => {
+    const { upstreamRunning, upstreamQueued, drains, background, holds, ended } = gateway.counts();
+    const isSame = ended === before;
+    before = ended;
+    return isSame && upstreamRunning + upstreamQueued + drains + background + holds === 0;
+  };
 }
 
 /** quickMs is how long stopping may take before a message is logged. */

@@ -24,7 +24,7 @@ export type GatewayParts = Omit<Parts, "clock" | "random"> &
 /** How long closing waits for what calls used to be counted. The ledger waits longer, for what is guessed to be charged. */
 const countMs = 5_000;
 
-/** What is open and under way; all but the two that only grow are 0 once nobody calls and no connection is kept. */
+/** What is open and under way; all but those that only grow are 0 once nobody calls and no connection is kept. */
 export interface Counts extends ConnectionCounts {
   /** Bytes of requests' bodies. */
   readonly bodyBytes: number;
@@ -39,6 +39,8 @@ export interface Counts extends ConnectionCounts {
   readonly background: number;
   /** Calls that hold credit. */
   readonly holds: number;
+  /** Calls that have ended so far. */
+  readonly ended: number;
 }
 
 export interface Gateway {
@@ -95,7 +97,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   return {
     host: listening.host,
     port: listening.port,
-    counts: () => ({ ...open(), ...bytesAt(shared), ...runningAt(parts, shared) }),
+    counts: () => ({ ...open(), ...bytesAt(shared), ...runningAt(parts, shared), ended: seeing.ended() }),
     metricsPort: seeing.metricsPort,
     serveModels: shared.serveModels,
     prepared: readiness.prepared,

@@ -11,6 +11,8 @@ export interface Seeing {
   readonly observers: readonly Observer[];
   /** Where metrics are read; undefined where they are not. */
   readonly metricsPort: number | undefined;
+  /** How many calls have ended so far. */
+  ended(): number;
   /** Sends on what is still to be sent, and stops. */
   close(): Promise<void>;
 }
@@ -21,8 +23,11 @@ export async function createSeeing(parts: Parts, shared: Shared, open: () => Con
   const metrics =
     config.metrics && (await (await import("./metrics.ts")).startMetrics(parts, shared, open, config.metrics));
   const otlp = config.telemetry && (await startTelemetry(parts, config.telemetry));
+  let count = 0;
+  const counting: Observer = { ended: () => void count++ };
   return {
-    observers: [createCallLog(log), ...(metrics ? [metrics.observer] : []), ...(otlp?.observers ?? [])],
+    ended: () => count,
+    observers: [counting, createCallLog(log), ...(metrics ? [metrics.observer] : []), ...(otlp?.observers ?? [])],
     metricsPort: metrics?.port,
     async close() {
       // The call that ended last may not be told of yet: that is done behind its answer, in this turn of the event loop.

@@ -18,6 +18,7 @@ const ofTheWhole: ReadonlySet<string> = new Set([
   "dashboard",
   "project",
   "deploy",
+  "packaging",
   "packaging/openapi",
   "site",
   "http1/conformance",

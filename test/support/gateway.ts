@@ -113,7 +113,7 @@ export async function startTestGateway(
       const metrics = await scraping;
       await eventually(() => {
         if (what === "broken") return;
-        const { stalled, shed, floods, ...left } = gateway.counts();
+        const { stalled, shed, floods, ended, ...left } = gateway.counts();
         expectAllZero(left);
       });
       await storage.close();
@@ -132,7 +132,7 @@ export async function startTestGateway(
  */
 async function expectNothingRunning({ counts }: Gateway): Promise<void> {
   await eventually(() => {
-    const { undecided, http1, http2, stalled, shed, floods, ...running } = counts();
+    const { undecided, http1, http2, stalled, shed, floods, ended, ...running } = counts();
     expectAllZero(running);
   });
 }

@@ -1,13 +1,13 @@
 /**
  * Gives memory back once nobody calls: V8 keeps what it took for the start, or for a busy hour, until it is asked for.
  *
- * It is a pause of a tenth of a second. So it comes only after seconds without work, and again only after work that took memory.
+ * It is a pause of a tenth of a second or two. So it comes only after seconds without work, and again only after work that took memory.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 export interface IdleOptions {
-  /** Reports whether no call is under way. */
+  /** Reports whether no call is under way, nor was since it was asked last. */
   readonly isIdle: () => boolean;
   /** Collects all that is garbage. */
   readonly collect?: () => void;
@@ -18,7 +18,7 @@ export interface IdleOptions {
 }
 
 /** How many looks in a row must find no work. */
-const quietLooks = 3;
+const quietLooks = 5;
 /** A share of time below which an event loop has no work. */
 const idleShare = 0.02;
 /** How much more memory than after the last collection makes another worth its pause. */
