@@ -29,9 +29,14 @@ export function readAssets(): Assets {
   const own = [...files, ...folders.flatMap(filesIn)];
   return new Map([
     ...own.map((path) => [path, readFileSync(join(root, path))] as const),
-    ...catalogue.map((name) => [`catalog/${name}.json`, catalogueOf(name)] as const),
+    ...readCatalogueAssets(),
     ...[...borrowed].map(([path, lender]) => [path, readFileSync(resolve(lender))] as const),
   ]);
+}
+
+/** Reads those of the catalogue, which are packed as JSON. */
+export function readCatalogueAssets(): Assets {
+  return new Map(catalogue.map((name) => [`catalog/${name}.json`, catalogueOf(name)] as const));
 }
 
 function filesIn(folder: string): string[] {

@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import { filesBelow } from "../tools/files-below.ts";
 import { codeRulesPath } from "./code-styles.ts";
 import { checkLinks } from "./links.ts";
-import { referencePages } from "./reference/api/pages.ts";
+import { collection, referencePages } from "./reference/api/pages.ts";
 import { sidebarFile, sidebarFor } from "./sidebar-links.ts";
 import { sourcesIn, stage } from "./stage.ts";
 
@@ -53,7 +53,7 @@ function stageAll(): void {
     [sidebarFile, JSON.stringify(sidebarFor(sourcesIn(root), reference))],
     ...reference.map(({ address, text }) => [`${address.slice(1)}.md`, text] as const),
   ]);
-  stage({ root, folder: join(folder, "pages"), made, files: ["gen/openapi.json"] });
+  stage({ root, folder: join(folder, "pages"), made, files: ["gen/openapi.json", collection] });
 }
 
 /** Writes the colours of code into a file that every page loads, and takes out what the content security policy refuses. */

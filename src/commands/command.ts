@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Refusal } from "../call/refusals.ts";
-import { type Config, loadConfig } from "../config/config.ts";
+import { type Config, loadDataConfig } from "../config/config.ts";
 import { parseDecimal } from "../runtime/decimal.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { readTimestamp } from "../wire/timestamp.ts";
@@ -49,9 +49,13 @@ export async function withStorage(
   work: (storage: Storage, config: Config) => Promise<void>,
   needs: Needs = "database",
 ): Promise<void> {
-  const config = loadConfig(configFile);
-  if (needs === "database") findDatabase(databasePath(config));
-  const storage = await openStorage(databasePath(config), config.durability);
+  const config = loadDataConfig(configFile);
+  const path = databasePath(config);
+  if (needs === "database") findDatabase(path);
+  const isNew = isMissing(path);
+  const storage = await openStorage(path, config.durability);
+  // Whoever meant the data of a gateway that serves sees that it is not these.
+  if (isNew) console.error(`There was no database yet: made ${resolve(path)}.`);
   try {
     await work(storage, config);
   } catch (error) {
@@ -65,15 +69,20 @@ export async function withStorage(
 
 /** findDatabase throws a UsageError if the database does not exist: an empty new one would report that all is well. */
 export function findDatabase(path: string): void {
+  if (!isMissing(path)) return;
+  throw new UsageError(
+    `there is no database ${resolve(path)}. Set DATA_DIR, or data_dir of the configuration file, to the gateway's data ` +
+      "folder; `model-gateway serve` and `accounts create` make a new one",
+  );
+}
+
+/** isMissing reports whether there is no such file. Opening the database reports any other error. */
+function isMissing(path: string): boolean {
   try {
     statSync(path);
+    return false;
   } catch (error) {
-    // Opening the database reports any other error.
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") return;
-    throw new UsageError(
-      `there is no database ${resolve(path)}. Set DATA_DIR, or data_dir of the configuration file, to the gateway's data ` +
-        "folder; `model-gateway serve` and `accounts create` make a new one",
-    );
+    return (error as NodeJS.ErrnoException).code === "ENOENT";
   }
 }
 

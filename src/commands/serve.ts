@@ -3,11 +3,12 @@
  *
  * While nobody operates the gateway it prints the link for its first user, to standard output only, never to the log.
  */
+import { existsSync } from "node:fs";
 import type { Logger } from "pino";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { type Gateway, startGateway } from "../composition/gateway.ts";
 import { withEmbedded } from "../composition/providers.ts";
-import { type Config, loadConfig } from "../config/config.ts";
+import { type Config, configFile, loadConfig } from "../config/config.ts";
 import { createDiscovery } from "../config/discovery/discover.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
@@ -32,6 +33,7 @@ export async function serve(args: readonly string[]): Promise<void> {
     if (config.metrics && port !== undefined) {
       console.log(`Metrics are read at ${rootUrl({ ...config.metrics, port })}/metrics`);
     }
+    if (configFile(values.config) === undefined && existsSync("gateway.yaml")) console.log(notRead);
     const link = await storage.whenFree(() => issueSetUpLink(storage, Date.now()));
     if (!link) return;
     console.log("Nobody operates this gateway yet. Open this address within 24 hours to become its first user:");
@@ -39,6 +41,8 @@ export async function serve(args: readonly string[]): Promise<void> {
   };
   await runGateway(config, { greet });
 }
+
+const notRead = "gateway.yaml of this folder is not read: `--config gateway.yaml`, or GATEWAY_CONFIG, names it";
 
 type Ready = (gateway: Gateway, storage: Storage) => Promise<void>;
 

@@ -11,6 +11,7 @@ import { ConfigError } from "./config-error.ts";
 import { cataloguePricesOf, currenciesSchema, inUnits } from "./currency.ts";
 import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
 import { type EnvironmentSettings, settingsOf, upstreamsOf } from "./environment.ts";
+import { messageFor } from "./issue-message.ts";
 import { processEnvironment } from "./process-environment.ts";
 import { checkProfiles } from "./profile-operations.ts";
 import { checkReferences } from "./references.ts";
@@ -28,12 +29,27 @@ import { asWritten, withVendor } from "./vendors.ts";
 
 export type { CacheConfig, Config, Environment, ModelConfig, PriceConfig, UpstreamConfig };
 
+/** onlyForServing are the keys of gateway.yaml whose secrets no command needs but those that serve. */
+const onlyForServing: ReadonlySet<string> = new Set(["upstreams", "operator_key", "telemetry"]);
+
+/**
+ * loadDataConfig loads the configuration for a command on the data, in whose terminal the secrets of upstreams need not be set.
+ * Throws a ConfigError.
+ */
+export function loadDataConfig(givenFile?: string): Config {
+  return loadConfig(givenFile, processEnvironment(), onlyForServing);
+}
+
 /**
  * loadConfig loads the configuration. `givenFile` is the path of gateway.yaml; the default is GATEWAY_CONFIG. Throws a
  * ConfigError.
  */
-export function loadConfig(givenFile?: string, environment: Environment = processEnvironment()): Config {
-  const file = givenFile || environment.GATEWAY_CONFIG;
+export function loadConfig(
+  givenFile?: string,
+  environment: Environment = processEnvironment(),
+  excused?: ReadonlySet<string>,
+): Config {
+  const file = configFile(givenFile, environment);
   const faults: Fault[] = [];
   const { vendors, inDollars, currencies } = loadCatalogue(faults);
   const names = new Set(vendors.map(({ name }) => name));
@@ -41,8 +57,8 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     checkReferences(at, document, found, names);
     checkProfiles(at, document, found, vendors);
   };
-  const written: FileConfig =
-    (file ? load(file, fileSchema, environment, faults, { checkMore }) : undefined) ?? emptyFile;
+  const options = { checkMore, ...(excused ? { excused } : {}) };
+  const written: FileConfig = (file ? load(file, fileSchema, environment, faults, options) : undefined) ?? emptyFile;
   const unit = written.unit ?? { code: "JPY", symbol: "¥" };
   const cataloguePrices = cataloguePricesOf(written.catalogue_prices, unit.code, currencies);
   const builtIn = inDollars.map((model) => inUnits(model, cataloguePrices));
@@ -72,6 +88,11 @@ export function loadConfig(givenFile?: string, environment: Environment = proces
     catalogue,
     embeddedModels: written.embedded_models ?? !file,
   });
+}
+
+/** configFile returns the path of gateway.yaml: what is given, or GATEWAY_CONFIG; undefined for none. */
+export function configFile(givenFile?: string, environment: Environment = processEnvironment()): string | undefined {
+  return givenFile || environment.GATEWAY_CONFIG || undefined;
 }
 
 const emptyFile: FileConfig = { upstreams: [], models: [] };
@@ -195,6 +216,8 @@ function tierOf({ name, recharge, requests_per_minute, tokens_per_minute }: Tier
 type CheckReferences = (file: string, document: YamlDocument, faults: Fault[]) => void;
 
 interface LoadOptions {
+  /** excused are the keys below which a variable may be unset, as long as nothing else is wrong for want of it. */
+  readonly excused?: ReadonlySet<string>;
   /** read returns the text of the file. Throws where it cannot be read. */
   readonly read?: (file: string) => string;
   readonly checkMore?: CheckReferences;
@@ -208,7 +231,7 @@ function load<S extends z.ZodType>(
   schema: S,
   environment: Environment,
   faults: Fault[],
-  { read = readUtf8, checkMore }: LoadOptions = {},
+  { read = readUtf8, checkMore, excused }: LoadOptions = {},
 ): z.output<S> | undefined {
   let text: string;
   try {
@@ -217,12 +240,13 @@ function load<S extends z.ZodType>(
     faults.push({ file, message: `the file cannot be read (${(error as NodeJS.ErrnoException).code})` });
     return undefined;
   }
-  const document = readYaml(file, text, environment);
+  const document = readYaml(file, text, environment, excused);
   const found = [...document.faults];
   let data: z.output<S> | undefined;
   if (document.value !== undefined) {
     const result = schema.safeParse(document.value);
     data = result.data;
+    if (!result.success) found.push(...document.excused);
     for (const issue of result.error?.issues ?? []) found.push(...faultsOf(issue, file, document));
     checkMore?.(file, document, found);
   }
@@ -241,24 +265,6 @@ function faultsOf(issue: z.core.$ZodIssue, file: string, document: YamlDocument)
   if (document.isUnset(path)) return [];
   return [{ file, line: document.lineOf(path), message: `${pathText(path)}${messageFor(issue)}` }];
 }
-
-/** messageFor returns zod's message, unless a plainer one is known. */
-function messageFor(issue: z.core.$ZodIssue): string | undefined {
-  if (issue.code === "invalid_key") return issue.issues[0]?.message;
-  if (issue.code !== "invalid_type") return issue.message;
-  if (issue.message.endsWith("received undefined")) return "is missing";
-  return typeMessages.get(issue.expected) ?? issue.message;
-}
-
-const keysAndValues = "expected keys and values, as gateway.example.yaml has them";
-
-/** typeMessages are the messages for values of the wrong type. */
-const typeMessages: ReadonlyMap<string, string> = new Map([
-  // Since version 1.2 of YAML, `yes` and `on` are strings.
-  ["boolean", "expected true or false, unquoted"],
-  ["object", keysAndValues],
-  ["record", keysAndValues],
-]);
 
 function pathText(path: Path): string {
   const text = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");

@@ -4,7 +4,17 @@
  * variable.
  */
 import { readFileSync } from "node:fs";
-import { isMap, isScalar, LineCounter, type Node, type ParsedNode, parseDocument, type Scalar, visit } from "yaml";
+import {
+  isMap,
+  isPair,
+  isScalar,
+  LineCounter,
+  type Node,
+  type ParsedNode,
+  parseDocument,
+  type Scalar,
+  visit,
+} from "yaml";
 
 /** Fault is one mistake in a configuration, and its place. */
 export interface Fault {
@@ -18,6 +28,8 @@ export interface YamlDocument {
   /** value is undefined if the text is not YAML; then that is among the faults. */
   readonly value: unknown;
   readonly faults: readonly Fault[];
+  /** excused are the variables that are not set below the keys that were excused; a placeholder is in the place of their strings. */
+  readonly excused: readonly Fault[];
   /** lineOf returns the line of the value at this path, or of the nearest one around it. */
   lineOf(path: Path): number;
   /** keyLineOf returns the line of the key at the end of this path. */
@@ -59,8 +71,20 @@ export function variableOf(environment: Environment, name: string): Variable {
   }
 }
 
-/** readYaml parses a YAML text. Never throws: errors are among the faults. */
-export function readYaml(file: string, text: string, environment: Environment): YamlDocument {
+/** placeholder is long enough for any secret. */
+const placeholder = "-".repeat(64);
+const none: ReadonlySet<unknown> = new Set();
+
+/**
+ * readYaml parses a YAML text. Never throws: errors are among the faults. Below the keys of the file that are `excused`, a
+ * variable that is not set is no fault.
+ */
+export function readYaml(
+  file: string,
+  text: string,
+  environment: Environment,
+  excusedKeys: ReadonlySet<unknown> = none,
+): YamlDocument {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const line = (offset: number) => lines.linePos(offset).line;
@@ -70,12 +94,17 @@ export function readYaml(file: string, text: string, environment: Environment): 
     message: message.replace(/ token in YAML stream: .*/s, ""),
   }));
   const unset = new Set<Node>();
+  const excused: Fault[] = [];
   visit(document, {
-    Scalar(key, node) {
+    Scalar(key, node, [, , top]) {
       if (key === "key" || typeof node.value !== "string") return;
       const missing = replaceVariables(node as Scalar<string>, environment);
-      if (missing.length > 0) unset.add(node);
-      for (const message of missing) faults.push({ file, line: line(node.range?.[0] ?? 0), message });
+      if (missing.length === 0) return;
+      unset.add(node);
+      const isExcused = isPair(top) && isScalar(top.key) && excusedKeys.has(top.key.value);
+      if (isExcused) node.value = placeholder;
+      const told = isExcused ? excused : faults;
+      for (const message of missing) told.push({ file, line: line(node.range?.[0] ?? 0), message });
     },
   });
   let value: unknown;
@@ -89,6 +118,7 @@ export function readYaml(file: string, text: string, environment: Environment): 
   return {
     value,
     faults,
+    excused,
     lineOf: (path) => line(at(path)?.range?.[0] ?? 0),
     keyLineOf: (path) => line(keyAt(at(path.slice(0, -1)), path.at(-1))?.range?.[0] ?? 0),
     writtenAt: (path) => (at(path) as { source?: string } | null)?.source ?? "",

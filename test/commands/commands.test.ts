@@ -46,7 +46,10 @@ afterAll(async () => {
 describe("accounts and keys", () => {
   test("are made, listed and revoked, with nothing but the result on standard output", async () => {
     const account = await modelGateway(["accounts", "create", "--name", " Acme Ltd "], env);
-    expect(account).toMatchObject({ code: 0, stderr: "" });
+    expect(account).toMatchObject({
+      code: 0,
+      stderr: `There was no database yet: made ${join(env.DATA_DIR, "gateway.db")}.\n`,
+    });
     expect(account.stdout).toMatch(/^acc_[0-9a-z]{25}\n$/);
     const accountId = account.stdout.trim();
 
@@ -229,6 +232,61 @@ describe("money", () => {
   });
 });
 
+test("a gateway.yaml beside which the gateway starts without it is named", async () => {
+  const cwd = join(folder.path, "beside");
+  await mkdir(cwd);
+  await writeFile(join(cwd, "gateway.yaml"), "port: 0\n");
+  const told = "gateway.yaml of this folder is not read: `--config gateway.yaml`, or GATEWAY_CONFIG, names it\n";
+  for (const [args, isTold] of [
+    [["serve"], true],
+    [["serve", "--config", "gateway.yaml"], false],
+  ] as const) {
+    const server = new Running(systemNode, [bin, ...args], { PORT: "0", DATA_DIR: join(cwd, "data") }, { cwd });
+    await server.shows(/set-up#/);
+    expect((await server.stop()).stdout.includes(told), args.join(" ")).toBe(isTold);
+  }
+});
+
+describe("a configuration whose secrets are in the environment of the gateway alone", () => {
+  const write = async (name: string, text: string) => {
+    const file = join(folder.path, name);
+    await writeFile(file, text);
+    return file;
+  };
+  const upstream = (address: string) =>
+    `upstreams: [{ name: far, kind: openai, base_url: "${address}", api_key: "\${FAR_KEY}" }]\n`;
+
+  test("serves commands on the data, and not the gateway", async () => {
+    const data = join(folder.path, "secrets");
+    const text = `data_dir: ${data}\noperator_key: "\${OPERATOR_KEY}"\n${upstream("https://far.test/v1")}`;
+    const GATEWAY_CONFIG = await write("secrets.yaml", text);
+    const made = await commands.run(["accounts", "create", "--name", "late"], { GATEWAY_CONFIG });
+    expect([made.code, made.stderr]).toEqual([0, `There was no database yet: made ${join(data, "gateway.db")}.\n`]);
+    expect((await commands.run(["accounts", "list"], { GATEWAY_CONFIG })).stdout).toMatch(/ late\n/);
+    expect((await commands.run(["reconcile"], { GATEWAY_CONFIG })).stdout).toContain("The sums hold: 1 account");
+    const copy = join(folder.path, "secrets.db");
+    expect(await commands.run(["backup", copy], { GATEWAY_CONFIG })).toMatchObject({ code: 0 });
+    const { code, stderr } = await modelGateway(["serve"], { GATEWAY_CONFIG });
+    expect(code).toBe(2);
+    expect(stderr).toContain("secrets.yaml:2: the environment variable OPERATOR_KEY is not set");
+    expect(stderr).toContain("secrets.yaml:3: the environment variable FAR_KEY is not set");
+  });
+
+  test.each([
+    [
+      "names the data",
+      `data_dir: "\${WHERE}"\n${upstream("https://far.test/v1")}`,
+      ["1: the environment variable WHERE"],
+    ],
+    ["has other faults", upstream(`\${FAR_URL}`), ["1: the environment variable FAR_URL", "FAR_KEY"]],
+  ])("is refused where a variable %s", async (_, text, faults) => {
+    const GATEWAY_CONFIG = await write("faulty.yaml", text);
+    const { code, stderr } = await commands.run(["accounts", "list"], { GATEWAY_CONFIG });
+    expect(code).toBe(2);
+    for (const fault of faults) expect(stderr).toContain(fault);
+  });
+});
+
 describe("users", () => {
   const password = "correct horse battery";
   let own: { DATA_DIR: string; GATEWAY_CONFIG: string };
@@ -321,7 +379,10 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
     "an unknown command that every object knows": [["constructor"], 'there is no command "constructor"'],
     "accounts without an action": [["accounts"], "accounts needs one of: create, list, suspend"],
     "keys with an unknown action": [["keys", "make"], "keys needs one of: create, list, disable, enable, revoke"],
-    "an account without a name": [["accounts", "create"], "--name is needed"],
+    "an account without a name": [
+      ["accounts", "create"],
+      "accounts create: --name is needed. `model-gateway help accounts create`",
+    ],
     "an account with an empty name": [["accounts", "create", "--name", "  "], "--name is needed"],
     "a name with a line break": [["accounts", "create", "--name", "a\nb"], "no line breaks"],
     "an account's name as an argument": [["accounts", "create", "Acme"], "an argument too many"],
@@ -496,7 +557,7 @@ describe("where there is no database", () => {
       expect(existsSync(join(DATA_DIR, "gateway.db")), stderr).toBe(true);
       return stderr;
     };
-    expect(await beginning(["accounts", "create", "--name", "acme"])).toBe("");
+    expect(await beginning(["accounts", "create", "--name", "acme"])).toMatch(/^There was no database yet: made .*\n$/);
     expect(await beginning(["users", "invite", "--email", email])).toContain("may register as");
     // Which says how to go on.
     expect(await beginning(["keys", "create", "--account", "acme", "--name", "k"])).toContain("accounts create --name");
@@ -664,7 +725,7 @@ describe("a server that cannot start says why in one line, with exit code 1, whe
 
   test("its data folder is where none can be made", async () => {
     const path = "/proc/nowhere/data";
-    const { code, stderr } = await modelGateway(["serve"], { ...env, DATA_DIR: path }, { timeout: 20_000 });
+    const { code, stderr } = await modelGateway(["serve"], { ...env, PORT: "0", DATA_DIR: path }, { timeout: 20_000 });
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringContaining(`${path}/gateway.db cannot be opened`),

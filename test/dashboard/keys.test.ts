@@ -121,6 +121,16 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     });
   });
 
+  test("an operator without credit is led to the accounts, and not to an operator", async () => {
+    const accountId = newId("acc");
+    gateway.storage.accounts.insert({ id: accountId, name: "Operator", created_at: Date.now() });
+    await enter(signIn(gateway, Date.now(), { accountId, email: "first@example.com", operator: true }));
+    await window.open("/");
+    await page.getByText("You operate the gateway: recharge your own account").waitFor();
+    await page.getByRole("link", { name: "Open the accounts" }).click();
+    await page.getByRole("heading", { name: "Accounts" }).waitFor();
+  });
+
   test("an account with nothing is led to its first key, and from there to its first call", async () => {
     const accountId = newId("acc");
     gateway.storage.accounts.insert({ id: accountId, name: "Newcomer", created_at: Date.now(), postpaid: 1 });

@@ -46,6 +46,13 @@ test("has what a page says in the page itself, for readers without JavaScript an
   expect(readFileSync(join(out, "reference/chat.html"), "utf8")).toContain("max_completion_tokens");
 });
 
+test("has the collection of requests, which the reference and the page about the API lead to", () => {
+  const path = "/files/gen/collection/model-gateway.postman_collection.json";
+  expect(JSON.parse(readFileSync(join(out, path), "utf8")).info.name).toBe("Model Gateway");
+  for (const page of ["api.html", "reference.html"])
+    expect(readFileSync(join(out, page), "utf8")).toContain(`href="${path}"`);
+});
+
 test("takes less than 8 MB", () => {
   const files = readdirSync(out, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
   const bytes = files

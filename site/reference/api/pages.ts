@@ -27,6 +27,9 @@ function addressOf({ name }: Tag): string {
   return `/reference/${name.toLowerCase().replace(/\W+/g, "-")}`;
 }
 
+/** collection is the file of requests that the site offers. */
+export const collection = "gen/collection/model-gateway.postman_collection.json";
+
 function overview({ description, tags }: Api): string {
   const rows = tags.flatMap((tag) =>
     tag.operations.map(({ id, method, path, summary }) => [
@@ -44,8 +47,9 @@ ${escaped(description)}
 
 ## The examples
 
-They are written for a gateway at \`http://127.0.0.1:8080\` with its simulators, as \`npm run demo\` starts it. \`GATEWAY_API_KEY\` holds a key,
-\`ADMIN_KEY\` one with the administrator's privilege; \`RESPONSE_ID\` and \`KEY_ID\` the ids of a kept response and of a key.
+They are written for a gateway at \`http://127.0.0.1:8080\` with its simulators, as \`model-gateway demo\` starts it. \`GATEWAY_API_KEY\` holds a key,
+\`ADMIN_KEY\` one with the administrator's privilege; \`RESPONSE_ID\` and \`KEY_ID\` the ids of a kept response and of a key. As [a collection](/files/${collection}) they can be imported by Postman, Bruno, Insomnia
+and Hoppscotch.
 
 ## All endpoints
 

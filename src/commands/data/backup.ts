@@ -6,7 +6,7 @@ import { createReadStream, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { loadConfig } from "../../config/config.ts";
+import { loadDataConfig } from "../../config/config.ts";
 import { version } from "../../package/version.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
 import { type Backup, type BackupInit, backUp } from "../../storage/backup.ts";
@@ -21,7 +21,7 @@ export async function backup(args: readonly string[]): Promise<void> {
   const isStream = file === "-";
   if (isStream && process.stdout.isTTY)
     throw new UsageError("backup - writes the file to standard output: send that to a file or a program");
-  const database = databasePath(loadConfig(values.config));
+  const database = databasePath(loadDataConfig(values.config));
   findDatabase(database);
   const init = { database, replaces: values.force ?? false, version: version(), clock: Date.now };
   const made = await onDisk(() =>

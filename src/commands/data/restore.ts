@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { settle } from "../../composition/settle.ts";
-import { loadConfig } from "../../config/config.ts";
+import { loadDataConfig } from "../../config/config.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
 import { type RestoreInit, restore as restoreData } from "../../storage/restore.ts";
 import { databasePath } from "../command.ts";
@@ -19,7 +19,7 @@ import { printProof } from "./reconcile.ts";
 export async function restore(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("restore", args);
   const [file = ""] = positionals;
-  const database = databasePath(loadConfig(values.config));
+  const database = databasePath(loadDataConfig(values.config));
   const settleAt: RestoreInit["settle"] = (storage, livedAt) => settle(storage, { livedAt, onError: report });
   const init = { database, movesAside: values.force ?? false, settle: settleAt };
   const from = (signal: AbortSignal) =>

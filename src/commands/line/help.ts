@@ -39,9 +39,9 @@ function helpOf(name: string, { summary, details, arguments: named = [], options
   const words = named.map((argument) => (argument.isOptional ? `[${argument.name}]` : argument.name));
   const hasOptions = Object.keys(options).length > 0;
   const head = `usage: model-gateway ${[name, ...words, ...(hasOptions ? ["[OPTION]…"] : [])].join(" ")}`;
-  const shown = Object.entries(options).map(([option, { value, summary: what }]): [string, string] => [
+  const shown = Object.entries(options).map(([option, { value, summary: what, isNeeded }]): [string, string] => [
     `--${option}${value === undefined ? "" : ` ${value}`}`,
-    what,
+    isNeeded ? `${what}; needed` : what,
   ]);
   const paragraphs = [head, sentence(summary), details, hasOptions ? columns(shown).join("\n") : undefined];
   return paragraphs.filter((paragraph) => paragraph !== undefined).join("\n\n");

@@ -30,6 +30,10 @@ export function readOptions<C extends CommandName>(command: C, args: readonly st
     throw new UsageError(`${command} has an argument too many. ${helpHint(command)}`);
   const empty = Object.entries(spec.options).find(([name, { value }]) => value === "FILE" && values[name] === "");
   if (empty) throw new UsageError(`--${empty[0]} needs the path of a file. ${helpHint(command)}`);
+  const isEmpty = (value: (typeof values)[string]) =>
+    value === undefined || (typeof value === "string" && !value.trim());
+  const needed = Object.entries(spec.options).find(([name, { isNeeded }]) => isNeeded && isEmpty(values[name]));
+  if (needed) throw new UsageError(`${command}: --${needed[0]} is needed. ${helpHint(command)}`);
   return { values: values as OptionValues<C>, positionals };
 }
 

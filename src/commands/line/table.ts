@@ -9,6 +9,8 @@ export type Completes = "file" | "folder" | readonly string[];
 export interface OptionSpec {
   readonly type: "string" | "boolean";
   readonly multiple?: true;
+  /** Whether the command does nothing without it. */
+  readonly isNeeded?: true;
   /** The word for its value in help. */
   readonly value?: string;
   readonly summary: string;
@@ -35,7 +37,7 @@ const config = {
   config: { type: "string", value: "FILE", summary: "the configuration file", completes: "file" },
 } as const;
 const account = { type: "string", value: "ACCOUNT", summary: "the account's id or name" } as const;
-const amount = { type: "string", value: "AMOUNT", summary: "in units, as 12.50; needed" } as const;
+const amount = { type: "string", value: "AMOUNT", summary: "in units, as 12.50", isNeeded: true } as const;
 const expires = { type: "string", value: "TIME", summary: "when it expires, as 2030-01-31T12:00:00Z" } as const;
 const note = { type: "string", value: "TEXT", summary: "a note, at most 500 characters" } as const;
 const accountArgument = [{ name: "ACCOUNT" }] as const;
@@ -43,7 +45,7 @@ const keyArgument = [{ name: "KEY_ID" }] as const;
 const addressArgument = [{ name: "ADDRESS" }] as const;
 const movement = {
   ...config,
-  account: { ...account, summary: "the account's id or name; needed" },
+  account: { ...account, isNeeded: true },
   amount,
   note,
   "idempotency-key": { type: "string", value: "KEY", summary: "repeating it within a day records nothing again" },
@@ -74,7 +76,10 @@ export const commandTable = {
   serve: {
     summary: "run the gateway until Ctrl-C; the default",
     details: `Serves until SIGTERM, SIGINT or SIGHUP: then it accepts no more connections,
-and lets calls finish for drain_seconds. A second signal ends it at once.`,
+and lets calls finish for drain_seconds. A second signal ends it at once.
+
+HOST, PORT and DATA_DIR in the environment set its address and its folder:
+\`model-gateway help configuration\` has more.`,
     options: config,
   },
   demo: { summary: "the same, with an account, keys and a first call to play with", options: config },
@@ -82,7 +87,7 @@ and lets calls finish for drain_seconds. A second signal ends it at once.`,
     summary: "create an account; prints its id",
     options: {
       ...config,
-      name: { type: "string", value: "NAME", summary: "its name; needed" },
+      name: { type: "string", value: "NAME", summary: "its name", isNeeded: true },
       postpaid: { type: "boolean", summary: "it pays afterwards" },
       grant: { type: "string", value: "AMOUNT", summary: "with initial credit" },
     },
@@ -98,8 +103,8 @@ and lets calls finish for drain_seconds. A second signal ends it at once.`,
     summary: "create an API key; prints its secret, only once",
     options: {
       ...config,
-      account: { ...account, summary: "the account's id or name; needed" },
-      name: { type: "string", value: "NAME", summary: "its name; needed" },
+      account: { ...account, isNeeded: true },
+      name: { type: "string", value: "NAME", summary: "its name", isNeeded: true },
       "credit-limit": { type: "string", value: "AMOUNT", summary: "the most that it may spend in its life" },
       model: {
         type: "string",
@@ -178,7 +183,7 @@ alone.`,
     arguments: [{ name: "FILE", completes: "file" }],
     options: {
       ...config,
-      account: { ...account, summary: "whose keys they become; needed" },
+      account: { ...account, summary: "whose keys they become", isNeeded: true },
       team: { type: "string", value: "TEAM_ID", summary: "those of a team only" },
       strict,
     },

@@ -1,6 +1,6 @@
 /** Finds what the built-in catalogue knows of a model: its kind, its limits, and its price in US dollars as it is written there. */
 import { parse } from "yaml";
-import { packageText } from "../../package/package-files.ts";
+import { isSource, packageText } from "../../package/package-files.ts";
 import type { PriceDraft } from "./draft.ts";
 
 /** KnownModel is an entry of catalog/models.yaml. */
@@ -20,7 +20,11 @@ export interface KnownModel {
 export type Catalogue = (name: string) => KnownModel | undefined;
 
 export function readCatalogue(): Catalogue {
-  const { models } = parse(packageText("catalog/models.yaml")) as { readonly models: readonly KnownModel[] };
+  // Bundling makes JSON of the catalogue.
+  const file: unknown = isSource
+    ? parse(packageText("catalog/models.yaml"))
+    : JSON.parse(packageText("catalog/models.json"));
+  const { models } = file as { readonly models: readonly KnownModel[] };
   const known = new Map(models.map((model) => [model.id, model]));
   return (name) => {
     const bare = name.slice(name.lastIndexOf("/") + 1);

@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Section } from "../../parts/section.tsx";
+import { useUser } from "../../session.tsx";
 
 const said = texts(
   {
@@ -16,6 +17,9 @@ const said = texts(
     credit: "Get credit",
     creditAbout: "Calls are paid beforehand. Redeem a code, or ask the operator of the gateway for a recharge.",
     creditAction: "Redeem a code",
+    creditOperator:
+      "Calls are paid beforehand. You operate the gateway: recharge your own account, or grant it credit.",
+    creditAccounts: "Open the accounts",
     call: "Call a model",
     callAbout: "Give your client the address of the gateway and the key. The key's menu has examples to copy.",
     models: "See the models",
@@ -32,6 +36,8 @@ const said = texts(
     credit: "获取额度",
     creditAbout: "调用需预先付费。请使用兑换码，或联系网关管理员充值。",
     creditAction: "使用兑换码",
+    creditOperator: "调用需预先付费。您是网关管理员，可为自己的账户充值或赠送额度。",
+    creditAccounts: "打开账户",
     call: "调用模型",
     callAbout: "在客户端中填写网关地址和密钥。密钥的菜单中有可复制的示例。",
     models: "查看模型",
@@ -49,6 +55,8 @@ interface Props {
 
 export function FirstSteps({ hasKey, hasCredit }: Props) {
   const t = useTexts(said);
+  const { operator } = useUser();
+  const creditAbout = operator ? t.creditOperator : t.creditAbout;
   return (
     <Section title={t.title}>
       <Stack component="ol" gap="lg" m={0} p={0}>
@@ -59,10 +67,10 @@ export function FirstSteps({ hasKey, hasCredit }: Props) {
             </Button>
           )}
         </Step>
-        <Step number={2} title={t.credit} about={t.creditAbout} done={hasCredit ? t.done : undefined}>
+        <Step number={2} title={t.credit} about={creditAbout} done={hasCredit ? t.done : undefined}>
           {!hasCredit && (
-            <Anchor component={Link} to="/recharge" size="sm">
-              {t.creditAction}
+            <Anchor component={Link} to={operator ? "/operator/accounts" : "/recharge"} size="sm">
+              {operator ? t.creditAccounts : t.creditAction}
             </Anchor>
           )}
         </Step>
