@@ -10,6 +10,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -22,6 +23,7 @@ import { settle } from "../../src/composition/settle.ts";
 import { StorageError } from "../../src/runtime/write-trouble.ts";
 import { backUp, describeBackup } from "../../src/storage/backup.ts";
 import { writeChecksum } from "../../src/storage/engines/sqlite/backup/format.ts";
+import { keepAlone } from "../../src/storage/engines/sqlite/database.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
 import { restore } from "../../src/storage/restore.ts";
 import { openStorage } from "../../src/storage/storage.ts";
@@ -196,6 +198,18 @@ describe("a back-up", () => {
     expect(readdirSync(folder.path)).toEqual(["b"]);
   });
 
+  test("disturbs no other back-up to the same file: what another process is writing is left alone", async () => {
+    const t = await ledgerOf({ balance: ample });
+    // In containers of one volume each process may be the same number.
+    const others = [`b.partial-${process.pid}`, `b.partial-${process.pid}-journal`];
+    for (const name of others) writeFileSync(inFolder(name), "another's");
+    await backUpAt(t.path, inFolder("b"), 1);
+    for (const name of others) expect(readFileSync(inFolder(name), "utf8")).toBe("another's");
+    const both = await Promise.allSettled([1, 2].map((now) => backUpAt(t.path, inFolder("c"), now)));
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    await describeBackup(inFolder("c"));
+  });
+
   test("waits for nobody longer than some seconds, and leaves nothing then", async () => {
     const t = await charging();
     const lock = new Sqlite(t.path);
@@ -311,7 +325,8 @@ describe("a restore", () => {
     chmodSync(inFolder("b"), 0o444);
     const { database } = await restored(inFolder("b"));
     expect(statSync(database).mode & 0o777).toBe(0o600);
-    expect(readdirSync(join(database, ".."))).toEqual(["gateway.db"]);
+    expect(readdirSync(join(database, ".."))).toEqual(["gateway.db", "gateway.db.lock"]);
+    expect(statSync(`${database}.lock`).mode & 0o777).toBe(0o600);
   });
 
   test("says of a file what it is instead", async () => {
@@ -379,6 +394,25 @@ describe("a restore", () => {
     const sqlite = new Sqlite(database, { readonly: true });
     expect(sqlite.prepare("SELECT balance FROM accounts").pluck().get()).toBe(ample - 4);
     sqlite.close();
+  });
+
+  test("takes the place of no database that somebody opens meanwhile, whichever of the two comes first", async () => {
+    const path = inFolder("gateway.db");
+    await (await openStorage(path)).close();
+    const present = new Sqlite(`${path}.lock`, { timeout: 0 });
+    present.exec("BEGIN; SELECT 1 FROM sqlite_master");
+    expect(keepAlone(path)).toBeUndefined();
+    present.close();
+    const release = keepAlone(path);
+    const opening = openStorage(path);
+    opening.catch(() => {});
+    copyFileSync(path, `${path}.other`);
+    renameSync(`${path}.other`, path);
+    release?.();
+    await expect(opening).rejects.toThrow(`another file became ${path} while it was opened, as by a restore`);
+    // And what is there now is left alone.
+    await (await openStorage(path)).close();
+    expect(statSync(path).size).toBeGreaterThan(0);
   });
 
   test("that fails in the middle leaves the folder as it was", async () => {

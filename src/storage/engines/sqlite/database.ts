@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { type Compilable, Kysely, SqliteDialect } from "kysely";
-import { codeOf, isFault, LockedError } from "../../../runtime/write-trouble.ts";
+import { codeOf, isFault, LockedError, StorageError } from "../../../runtime/write-trouble.ts";
 import { createSegments, journalFolder, type Segments } from "../../journal/segments.ts";
 import type { Tables } from "../../schema.ts";
 import type { Database, Engine, Statement, WriteBehind } from "../engine.ts";
@@ -18,9 +18,9 @@ import { addonOptions } from "./addon.ts";
 import { isAlone } from "./alone.ts";
 import { createBusyTimeout } from "./busy-timeout.ts";
 import { isOutdated, migrate } from "./migrate.ts";
-import { type MadeFiles, makeFile } from "./new-file.ts";
+import { identityOf, type MadeFiles, makeFile, makeLockFile } from "./new-file.ts";
 import { openingError } from "./opening-error.ts";
-import { lockFile, showPresence } from "./presence.ts";
+import { lockFile, showPresence, takes } from "./presence.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
 import { createVersion } from "./version.ts";
 
@@ -44,6 +44,22 @@ export function isUnused(path: string): boolean {
 }
 
 /**
+ * Keeps every other process from opening the database at a path, whether there is one or not, until the returned function is called;
+ * then nobody works on another file than the one that has the path. Returns undefined where somebody works on it. Throws SQLite's error.
+ */
+export function keepAlone(path: string): (() => void) | undefined {
+  const made = makeLockFile(path);
+  const lock = connect(lockFile(path), { timeout: 0 });
+  const release = () => {
+    if (identityOf(path) === undefined) made.remove();
+    lock.close();
+  };
+  if (takes(lock, "BEGIN EXCLUSIVE")) return release;
+  lock.close();
+  return undefined;
+}
+
+/**
  * Opens the file of a database, and makes it and its folder if need be, for their owner only. Throws a StorageError; then nothing is
  * left that was not there.
  */
@@ -53,8 +69,10 @@ export async function openDatabase(
 ): Promise<{ db: Database; engine: Engine }> {
   const open: Sqlite.Database[] = [];
   let made: MadeFiles | undefined;
+  let identity: bigint | undefined;
   try {
     made = makeFile(path);
+    identity = identityOf(path);
     const sqlite = connect(path);
     const lock = connect(lockFile(path), { timeout: 0 });
     open.push(sqlite, lock);
@@ -69,12 +87,14 @@ export async function openDatabase(
     };
     const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: { prepare, close } }) });
     await showPresence({ path, lock, isOutdated: () => isOutdated(sqlite), update: () => migrate(sqlite, db) });
+    if (identityOf(path) !== identity)
+      throw new StorageError(`another file became ${path} while it was opened, as by a restore. Repeat the command`);
     const segments = createSegments(journalFolder(path), durability === "power");
     return { db, engine: engineOf(sqlite, segments) };
   } catch (error) {
     const told = openingError(path, error);
     for (const one of open) one.close();
-    if (made && isUnusedNow(path)) made.remove();
+    if (made && identityOf(path) === identity && isUnusedNow(path)) made.remove();
     throw told;
   }
 }

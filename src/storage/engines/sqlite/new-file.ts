@@ -1,5 +1,5 @@
 /** Makes the file of a database, and the folder that it is in; and removes them again where the database could not be opened. */
-import { closeSync, existsSync, mkdirSync, openSync, rmdirSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { codeOf } from "../../../runtime/write-trouble.ts";
 import { lockFile } from "./presence.ts";
@@ -27,6 +27,19 @@ export function makeFile(path: string): MadeFiles {
     throw error;
   }
   return { remove };
+}
+
+/** Makes the file of a database's lock where it is missing. */
+export function makeLockFile(path: string): MadeFiles {
+  const file = lockFile(path);
+  const isMissing = !existsSync(file);
+  closeSync(openSync(file, "a", 0o600));
+  return { remove: () => isMissing && rmSync(file, { force: true }) };
+}
+
+/** Returns what tells a file from another that gets its name; undefined where there is none. */
+export function identityOf(path: string): bigint | undefined {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }
 
 /**

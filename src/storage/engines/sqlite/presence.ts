@@ -49,7 +49,7 @@ const stopIt =
 const repeatIt = "another process brings its tables up to date. Repeat the command when it has";
 
 /** Takes a lock. Returns false where another process has one that forbids it. */
-function takes(lock: LockConnection, sql: string): boolean {
+export function takes(lock: LockConnection, sql: string): boolean {
   try {
     lock.exec(sql);
     return true;
