@@ -6,7 +6,7 @@ import { existsSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { StorageError } from "../runtime/write-trouble.ts";
-import { publish } from "./durable-files.ts";
+import { publish, unusedName } from "./durable-files.ts";
 import { readBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { writeBackup } from "./engines/sqlite/backup/write-backup.ts";
 
@@ -41,7 +41,7 @@ export interface Backup {
  * file appears under its name when it is whole and checked. Throws a StorageError, with nothing left, where that is not possible.
  */
 export async function backUp({ database, file, replaces, version, clock, signal }: BackupInit): Promise<Backup> {
-  const partial = `${file}.partial-${process.pid}`;
+  const partial = unusedName(`${file}.partial`);
   refuseFile(file, replaces);
   try {
     await writeBackup(database, partial, { clock, version, signal });

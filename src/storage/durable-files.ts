@@ -1,7 +1,13 @@
 /** Files that appear under their name whole, and stay after a loss of power. */
+import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { codeOf } from "../runtime/write-trouble.ts";
+
+/** Returns a name that no other process has: in containers of one volume each may be the process 1. */
+export function unusedName(path: string): string {
+  return `${path}-${randomBytes(6).toString("hex")}`;
+}
 
 /**
  * Gives a file that is whole its name, in one step. Where `replaces` is not set and there is such a file, it throws EEXIST and changes

@@ -6,9 +6,9 @@ import { existsSync, lstatSync, readdirSync, realpathSync, renameSync, rmSync } 
 import { dirname, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { codeOf, StorageError } from "../runtime/write-trouble.ts";
-import { publish, syncFile, syncFolder } from "./durable-files.ts";
+import { publish, syncFile, syncFolder, unusedName } from "./durable-files.ts";
 import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
-import { isUnused } from "./engines/sqlite/database.ts";
+import { isUnused, keepAlone } from "./engines/sqlite/database.ts";
 import { makeFolders } from "./engines/sqlite/new-file.ts";
 import type { Reconciliation } from "./money/reconcile.ts";
 import { openStorage, type Storage } from "./storage.ts";
@@ -45,17 +45,15 @@ export async function restore({ file, name, database, movesAside, settle, signal
   const place = placeOf(database);
   refusePlace(place, movesAside);
   const folders = makeFolders(dirname(place));
-  const staging = `${place}.restoring-${process.pid}`;
+  const staging = unusedName(`${place}.restoring`);
   let isDone = false;
   try {
     unpackBackup(file, staging, header);
     const proof = await proveIn(staging, (storage) => settle(storage, header.created_at));
     await setImmediate();
     signal?.throwIfAborted();
-    // Somebody may have come meanwhile.
-    refusePlace(place, movesAside);
-    const movedTo = moveAside(place);
-    put(staging, place, movedTo);
+    syncFile(staging);
+    const movedTo = replaceAlone(place, staging, movesAside);
     isDone = true;
     return { createdAt: header.created_at, version: header.version, proof, movedTo };
   } finally {
@@ -85,8 +83,26 @@ function refusePlace(place: string, movesAside: boolean): void {
     throw new StorageError(
       `there is ${first} already. Restore into an empty folder (DATA_DIR), or move the database there aside by --force`,
     );
-  if (existsSync(place) && !isUnusedAt(place))
-    throw new StorageError(`a gateway, or another command, works on ${place}. Stop it first`);
+  if (existsSync(place) && !isUnusedAt(place)) throw usedError(place);
+}
+
+function usedError(place: string): StorageError {
+  return new StorageError(`a gateway, or another command, works on ${place}. Stop it first`);
+}
+
+/** Gives the database its name while nobody else can open what has it. Returns where the one before went. */
+function replaceAlone(place: string, staging: string, movesAside: boolean): string | undefined {
+  const release = keepAlone(place);
+  if (!release) throw usedError(place);
+  try {
+    // Somebody may have come meanwhile.
+    refusePlace(place, movesAside);
+    const movedTo = moveAside(place);
+    put(staging, place, movedTo);
+    return movedTo;
+  } finally {
+    release();
+  }
 }
 
 /** A file that is no database has nobody who works on it. */
@@ -130,7 +146,6 @@ function put(staging: string, place: string, movedTo: string | undefined): void 
     // An empty folder may be left by a gateway that has stopped.
     rmSync(`${place}.notes`, { force: true, recursive: true });
     if (existsSync(`${staging}.notes`)) renameSync(`${staging}.notes`, `${place}.notes`);
-    syncFile(staging);
     publish(staging, place, false);
     syncFolder(dirname(place));
   } catch (error) {

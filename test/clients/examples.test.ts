@@ -161,6 +161,7 @@ def call_wrongly(keys: keys_pb2_grpc.KeyServiceStub) -> None:
         "The address of the gateway is http://host:port or https://host, not '127.0.0.1:8080'.",
         'The address of the gateway is needed without "/v1".',
         "The API key is empty. Leave it out, or read it from where it is kept.",
+        "The API key has a space, a line break or a sign that no key has. Copy it anew.",
       ],
     });
     // Two deadlines at once, one by asyncio, and the stream that was left.

@@ -453,6 +453,10 @@ for (const { name, lacks, start, seesUnsent } of ways) {
       expect(await run("misconfigured")).toEqual([
         `TypeError: The address of the gateway is needed without "/v1": ${gateway.rootUrl}`,
         "TypeError: The API key is empty. Leave it out, or read it from where it is kept.",
+        ...Array(2).fill("TypeError: The API key has a space, a line break or a sign that no key has. Copy it anew."),
+        "TypeError: A header of the call has a name or a value that HTTP does not allow.",
+        "TypeError: timeoutMs: expected a number, 0 or more: NaN",
+        "TypeError: attempts: expected a number, 0 or more: NaN",
       ]);
     });
   });

@@ -212,11 +212,11 @@ test("a signal ends a back-up and a restore, and nothing is left of them", async
     });
     return true;
   };
-  await interrupt(["backup", join(path, "b")], /^b\.partial-\d+$/, env, join(path, "b"));
+  await interrupt(["backup", join(path, "b")], /^b\.partial-\w+$/, env, join(path, "b"));
   expect(readdirSync(path, { recursive: true }).sort()).toEqual(before);
   const file = join(folder.path, "interrupted-file");
   expect(await commands.run(["backup", file], env)).toMatchObject({ code: 0 });
-  await interrupt(["restore", file], /gateway\.db\.restoring-\d+$/, { DATA_DIR: join(path, "new") }, join(path, "new"));
+  await interrupt(["restore", file], /gateway\.db\.restoring-\w+$/, { DATA_DIR: join(path, "new") }, join(path, "new"));
   // Nor one that waits for its input.
   const stdio = ["pipe", "pipe", "pipe"] as const;
   const waiting = new Running(

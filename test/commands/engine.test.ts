@@ -6,7 +6,8 @@ import { getPriority, totalmem } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "vitest";
 import { collectWhenIdle } from "../../src/commands/engine/collect-when-idle.ts";
-import { flags, semiSpace } from "../../src/commands/engine/options.ts";
+import { executableOptions, flags, semiSpace } from "../../src/commands/engine/options.ts";
+import { executableArguments } from "../../src/commands/engine/restart.ts";
 import { bin, Running, temporaryFolder, type Variables } from "../support/command.ts";
 
 interface Thread {
@@ -39,6 +40,16 @@ async function whileServing(env: Variables, look: (pid: number) => void): Promis
 test("what it is told it understands: another version may not", () => {
   const known = execFileSync(process.execPath, ["--v8-options"], { encoding: "utf8" });
   for (const flag of [...flags, semiSpace]) ok(known.includes(`  ${flag.replace(/=.*/, "")} (`), flag);
+});
+
+test("the executable begins anew with all options that its operator gave it, and not over the size that they set", () => {
+  const small = "--max-semi-space-size=8";
+  const args = (...given: string[]) => executableArguments([...executableOptions(), ...given], small);
+  deepStrictEqual(args(), [`--node-options=${small}`]);
+  deepStrictEqual(args("--max-old-space-size=300", '--title=a "b\\c'), [
+    `--node-options=--max-old-space-size=300 "--title=a \\"b\\\\c" ${small}`,
+  ]);
+  deepStrictEqual(args("--max-semi-space-size=16"), undefined);
 });
 
 describe.skipIf(process.platform !== "linux")("on Linux", () => {

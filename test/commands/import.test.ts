@@ -66,6 +66,54 @@ describe("import litellm-keys", () => {
     }
   });
 
+  test("opens no key further than it was: one whose bounds the file does not tell is disabled", async () => {
+    const own = { DATA_DIR: join(folder.path, "bounds-data") };
+    await commands.run(["accounts", "create", "--name", "acme"], own);
+    const bounds: Readonly<Record<string, object>> = {
+      "budget no number": { max_budget: "ten" },
+      "budget below 0": { max_budget: -1 },
+      "budget elsewhere": { budget_id: "b1" },
+      "budgets of models": { model_max_budget: { "embedded-chat": { max_budget: 1 } } },
+      "spend no number": { max_budget: 1, spend: "a lot" },
+      "spend beyond all": { max_budget: 1, spend: 1e300 },
+      "spend negative": { max_budget: 1, spend: -5 },
+      "expiry no time": { expires: "30d" },
+      "expiry a number": { expires: 1_600_000_000 },
+      "models a text": { models: "embedded-chat" },
+      "models unreadable": { models: [{ name: "embedded-chat" }] },
+      "models by groups": { access_group_ids: ["g1"] },
+      "some routes": { allowed_routes: ["/embeddings"] },
+      "reads only": { allowed_routes: ["info_routes"] },
+      "odd block": { blocked: "yes please" },
+    };
+    const open: Readonly<Record<string, object>> = {
+      "no bounds": { budget_id: "", model_max_budget: {}, allowed_routes: [], access_group_ids: [], blocked: false },
+      "all routes": { allowed_routes: ["llm_api_routes"] },
+      "budget of the table": { budget_id: "b1", litellm_budget_table: { max_budget: 2 } },
+      "budget beyond all": { max_budget: 1e30 },
+      "expiry of UTC": { expires: new Date(Date.now() + 60_000).toISOString().slice(0, 19) },
+    };
+    const keys = Object.entries({ ...bounds, ...open }).map(([alias, more]) =>
+      listed("web", { token: hashKeySecret(alias), key_alias: alias, ...more }),
+    );
+    const path = await file([
+      ...keys,
+      listed("gone", { expires: new Date(Date.now() - 60_000).toISOString().slice(0, 19) }),
+    ]);
+    const taken = await commands.run(["import", "litellm-keys", path, "--account", "acme"], {
+      ...own,
+      TZ: "Asia/Tokyo",
+    });
+    expect(taken.code, taken.stderr).toBe(0);
+    expect(taken.stderr).toContain('"gone": it has expired');
+    const { stdout } = await commands.run(["keys", "list"], own);
+    const lineOf = (name: string) => stdout.split("\n").find((line) => line.endsWith(`  ${name}`));
+    for (const name of Object.keys(bounds)) expect(lineOf(name), name).toMatch(/ disabled /);
+    for (const name of Object.keys(open)) expect(lineOf(name), name).toMatch(/ active /);
+    expect(lineOf("budget of the table")).toContain(" 2.00 ");
+    expect(lineOf("budget beyond all")).toContain(" 1000000000.00 ");
+  });
+
   test("leaves those alone that are here already, and takes those of a team only", async () => {
     const own = { DATA_DIR: join(folder.path, "team-data") };
     await commands.run(["accounts", "create", "--name", "acme"], own);

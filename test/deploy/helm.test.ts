@@ -26,6 +26,9 @@ afterAll(() => folder.remove());
 // biome-ignore lint/suspicious/noExplicitAny: objects of Kubernetes, whose shape kubernetes-validate checks.
 type Rendered = any;
 
+const reference = `\${KEY}`;
+const upstream = { name: "a", kind: "openai", base_url: "https://a.example/v1" };
+
 /** Everything that the chart can be told, at once. */
 const everything = {
   config: { drain_seconds: 100, operator_key: `\${OPERATOR_KEY}`, embedded_models: true, max_body_bytes: 16_777_216 },
@@ -254,9 +257,33 @@ describe.skipIf(!has("helm"))("helm", () => {
       { persistence: { enabled: false }, backup: { enabled: true } },
       /backup\.enabled: there is/,
     ],
+    ["an operator's key in plain text", { config: { operator_key: "k".repeat(40) } }, /config\.operator_key: a secret/],
+    [
+      "an upstream's key in plain text",
+      { config: { upstreams: [{ ...upstream, api_key: "sk-plain" }] } },
+      /config\.upstreams\[0\]\.api_key: a secret/,
+    ],
+    [
+      "one of several keys in plain text",
+      { config: { upstreams: [{ ...upstream, api_keys: [reference, "sk-plain"] }] } },
+      /config\.upstreams\[0\]\.api_keys: api_key: a secret/,
+    ],
+    [
+      "a secret header in plain text",
+      { config: { upstreams: [upstream, { ...upstream, headers: { "X-Auth": "plain", "x-version": "1" } }] } },
+      /config\.upstreams\[1\]\.headers\.X-Auth: a secret/,
+    ],
+    ["another folder of the data", { extraEnv: [{ name: "DATA_DIR", value: "/x" }] }, /extraEnv: DATA_DIR is set by/],
+    ["a port twice", { metrics: { port: 8080 } }, /metrics\.port: 8080 is the port of the gateway/],
     ["an empty secret", { secrets: { values: { KEY: "" } } }, /'\/secrets\/values\/KEY': minLength: got 0, want 1/],
   ])("refuses %s", (_, values, why) => {
     expect(refusal(values)).toMatch(why);
+  });
+
+  test("takes secrets of the environment, and headers that are none", () => {
+    const headers = { authorization: `Bearer ${reference}`, "anthropic-version": "2023-06-01" };
+    const config = { operator_key: reference, upstreams: [{ ...upstream, api_key: reference, headers }] };
+    expect(template({ config }).code).toBe(0);
   });
 });
 

@@ -7,14 +7,17 @@ import {
   chmodSync,
   copyFileSync,
   cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import fc from "fast-check";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -22,6 +25,7 @@ import { settle } from "../../src/composition/settle.ts";
 import { StorageError } from "../../src/runtime/write-trouble.ts";
 import { backUp, describeBackup } from "../../src/storage/backup.ts";
 import { writeChecksum } from "../../src/storage/engines/sqlite/backup/format.ts";
+import { keepAlone } from "../../src/storage/engines/sqlite/database.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
 import { restore } from "../../src/storage/restore.ts";
 import { openStorage } from "../../src/storage/storage.ts";
@@ -196,6 +200,18 @@ describe("a back-up", () => {
     expect(readdirSync(folder.path)).toEqual(["b"]);
   });
 
+  test("disturbs no other back-up to the same file: what another process is writing is left alone", async () => {
+    const t = await ledgerOf({ balance: ample });
+    // In containers of one volume each process may be the same number.
+    const others = [`b.partial-${process.pid}`, `b.partial-${process.pid}-journal`];
+    for (const name of others) writeFileSync(inFolder(name), "another's");
+    await backUpAt(t.path, inFolder("b"), 1);
+    for (const name of others) expect(readFileSync(inFolder(name), "utf8")).toBe("another's");
+    const both = await Promise.allSettled([1, 2].map((now) => backUpAt(t.path, inFolder("c"), now)));
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    await describeBackup(inFolder("c"));
+  });
+
   test("waits for nobody longer than some seconds, and leaves nothing then", async () => {
     const t = await charging();
     const lock = new Sqlite(t.path);
@@ -311,7 +327,8 @@ describe("a restore", () => {
     chmodSync(inFolder("b"), 0o444);
     const { database } = await restored(inFolder("b"));
     expect(statSync(database).mode & 0o777).toBe(0o600);
-    expect(readdirSync(join(database, ".."))).toEqual(["gateway.db"]);
+    expect(readdirSync(join(database, ".."))).toEqual(["gateway.db", "gateway.db.lock"]);
+    expect(statSync(`${database}.lock`).mode & 0o777).toBe(0o600);
   });
 
   test("says of a file what it is instead", async () => {
@@ -379,6 +396,25 @@ describe("a restore", () => {
     const sqlite = new Sqlite(database, { readonly: true });
     expect(sqlite.prepare("SELECT balance FROM accounts").pluck().get()).toBe(ample - 4);
     sqlite.close();
+  });
+
+  test("takes the place of no database that somebody opens meanwhile, whichever of the two comes first", async () => {
+    const path = inFolder("gateway.db");
+    await (await openStorage(path)).close();
+    const present = new Sqlite(`${path}.lock`, { timeout: 0 });
+    present.exec("BEGIN; SELECT 1 FROM sqlite_master");
+    expect(keepAlone(path)).toBeUndefined();
+    present.close();
+    const release = keepAlone(path);
+    const opening = openStorage(path);
+    // While it waits, the place may be empty, and have another database then.
+    renameSync(path, `${path}.moved`);
+    await setTimeout(120);
+    expect(existsSync(path)).toBe(false);
+    renameSync(`${path}.moved`, path);
+    release?.();
+    await (await opening).close();
+    expect(readdirSync(folder.path).sort()).toEqual(["gateway.db", "gateway.db.lock"]);
   });
 
   test("that fails in the middle leaves the folder as it was", async () => {

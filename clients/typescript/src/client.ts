@@ -14,6 +14,7 @@ import {
   makeAnyClient,
   type Transport,
 } from "@connectrpc/connect";
+import { headersFrom } from "./headers.ts";
 import { attemptsKey } from "./wrap-transport.ts";
 
 export interface CallOptions extends ConnectCallOptions {
@@ -79,9 +80,7 @@ async function* answersOf<I extends DescMessage, O extends DescMessage>(
 
 function headersOf({ headers, idempotencyKey }: CallOptions): HeadersInit | undefined {
   if (idempotencyKey === undefined) return headers;
-  const all = new Headers(headers);
-  all.set("idempotency-key", idempotencyKey);
-  return all;
+  return headersFrom(headers, { "idempotency-key": idempotencyKey });
 }
 
 /** Leaves the caller's own values as they are: they may be those of other calls, too. */

@@ -55,7 +55,7 @@ interface Failure {
 /** Returns the pause before the next attempt, in milliseconds; undefined where there is to be none. */
 export function pauseAfter({ error, attempt, isRepeatable }: Failure, options: RetryOptions = {}): number | undefined {
   const { attempts = 3, baseMs = 500, maxMs = 8_000 } = options;
-  if (attempt >= attempts) return undefined;
+  if (!(attempt < attempts)) return undefined;
   const refusal = refusalOf(error);
   const isWorthwhile = refusal ? passes(refusal, isRepeatable) : wasUnsent(error) || (isRepeatable && isBroken(error));
   if (!isWorthwhile) return undefined;

@@ -4,6 +4,7 @@
  */
 import type { DescMessage, DescMethod, DescMethodStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues, createContextKey, type Transport } from "@connectrpc/connect";
+import { headersFrom, readKey } from "./headers.ts";
 import type { ApiKey, GatewayOptions } from "./options.ts";
 import { isMadeOnce, isRepeatable, pauseAfter } from "./retry.ts";
 
@@ -56,18 +57,20 @@ export function wrapTransport(base: Transport, options: GatewayOptions): Transpo
   };
 }
 
-function checkOptions({ baseUrl, apiKey }: GatewayOptions): void {
+function checkOptions({ baseUrl, apiKey, headers, timeoutMs, retries }: GatewayOptions): void {
   if (/\/v1\/*$/.test(baseUrl)) {
     throw new TypeError(`The address of the gateway is needed without "/v1": ${baseUrl.replace(/\/v1\/*$/, "")}`);
   }
-  if (apiKey === "") throw new TypeError("The API key is empty. Leave it out, or read it from where it is kept.");
+  if (typeof apiKey === "string") readKey(apiKey);
+  headersFrom(headers);
+  // No comparison holds for NaN, as of a variable that is not set: it would mean for ever.
+  for (const [name, value] of Object.entries({ timeoutMs, ...retries })) {
+    if (value !== undefined && !(value >= 0)) throw new TypeError(`${name}: expected a number, 0 or more: ${value}`);
+  }
 }
 
 function headersOf({ headers, idempotencyKeys }: GatewayOptions, method: DescMethod, own?: HeadersInit): Headers {
-  const all = new Headers({ ...headers });
-  new Headers(own).forEach((value, name) => {
-    all.set(name, value);
-  });
+  const all = headersFrom(headers, own);
   const lacksKey = idempotencyKeys && isMadeOnce(method) && !all.has("idempotency-key");
   if (lacksKey) all.set("idempotency-key", randomKey());
   return all;
@@ -81,6 +84,7 @@ function randomKey(): string {
 
 async function inAttempts<T>(options: GatewayOptions, call: Call, make: Attempt<T>): Promise<T> {
   const timeoutMs = call.timeoutMs ?? options.timeoutMs ?? 600_000;
+  if (Number.isNaN(timeoutMs)) throw new TypeError("timeoutMs: expected a number");
   const endsAt = timeoutMs > 0 ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY;
   const attempts = call.contextValues?.get(attemptsKey) ?? options.retries?.attempts;
   const retries = { ...options.retries, attempts };
@@ -111,7 +115,7 @@ function leftUntil(endsAt: number): number | undefined {
 async function withCredential(headers: Headers, apiKey: ApiKey | undefined): Promise<Headers> {
   const sent = new Headers(headers);
   if (apiKey === undefined || sent.has("authorization") || sent.has("x-api-key")) return sent;
-  sent.set("authorization", `Bearer ${typeof apiKey === "string" ? apiKey : await apiKey()}`);
+  sent.set("authorization", `Bearer ${readKey(typeof apiKey === "string" ? apiKey : await apiKey())}`);
   return sent;
 }
 

@@ -1,7 +1,7 @@
 /** Starts the process anew with the options of V8 that hold only from its start. */
 import { processEnvironment } from "../../config/process-environment.ts";
 import { isExecutable } from "../../package/package-files.ts";
-import { type Memory, memoryHere, semiSpace, youngOption } from "./options.ts";
+import { executableOptions, type Memory, memoryHere, semiSpace, youngOption } from "./options.ts";
 
 /**
  * Becomes a process with the options for this memory, or where none is asked for, and only of the executable, for that of the
@@ -12,14 +12,28 @@ export function restartFor(asked: Memory | undefined, environment = processEnvir
   const memory = asked ?? (isExecutable ? memoryHere() : undefined);
   if (!memory) return true;
   const wanted = youngOption(memory);
-  const isYoung = (option: string) => option.startsWith(`${semiSpace}=`);
   if (process.execArgv.findLast(isYoung) === wanted) return true;
-  if (environment.NODE_OPTIONS?.includes(semiSpace) && !isExecutable) return false;
-  if (!process.execve || process.platform === "win32") return false;
-  // The executable takes options of its own only in this form, and the last one holds.
   const args = isExecutable
-    ? [`--node-options=${wanted}`, ...process.argv.slice(2)]
-    : [...process.execArgv.filter((option) => !isYoung(option)), wanted, ...process.argv.slice(1)];
-  process.execve(process.execPath, [process.execPath, ...args], environment as NodeJS.ProcessEnv);
+    ? executableArguments(process.execArgv, wanted)
+    : [...process.execArgv.filter((option) => !isYoung(option)), wanted, ...process.argv.slice(1, 2)];
+  if (!args || (environment.NODE_OPTIONS?.includes(semiSpace) && !isExecutable)) return false;
+  if (!process.execve || process.platform === "win32") return false;
+  const all = [process.execPath, ...args, ...process.argv.slice(2)];
+  process.execve(process.execPath, all, environment as NodeJS.ProcessEnv);
   return false;
+}
+
+const isYoung = (option: string) => option.startsWith(`${semiSpace}=`);
+
+/**
+ * Returns what has the executable run with an option and with those that its operator gave it, `execArgv` less its own; undefined where
+ * the operator has set that one. It takes all of them in one argument, of which the last one holds, as `NODE_OPTIONS` has them.
+ */
+export function executableArguments(execArgv: readonly string[], wanted: string): string[] | undefined {
+  const operators = execArgv.slice(executableOptions().length);
+  if (operators.some(isYoung)) return undefined;
+  const quoted = [...operators, wanted].map((option) =>
+    /[\s"\\]/.test(option) ? `"${option.replace(/["\\]/g, "\\$&")}"` : option,
+  );
+  return [`--node-options=${quoted.join(" ")}`];
 }

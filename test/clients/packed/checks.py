@@ -95,6 +95,7 @@ print(
                 caught(lambda: model_gateway.connect("127.0.0.1:8080", key)),
                 caught(lambda: model_gateway.connect(f"{address}/v1", key)),
                 caught(lambda: model_gateway.connect(address, "")),
+                caught(lambda: model_gateway.connect(address, "sk-secret\nanother")),
             ],
         }
     )

@@ -254,9 +254,18 @@ export const scenarios = {
 
   async misconfigured(connect, { baseUrl }) {
     const messages: string[] = [];
-    for (const options of [{ baseUrl: `${baseUrl}/v1/` }, { baseUrl, apiKey: "" }]) {
+    const secret = "sk-secret\nanother";
+    for (const options of [
+      { baseUrl: `${baseUrl}/v1/` },
+      { baseUrl, apiKey: "" },
+      { baseUrl, apiKey: secret },
+      { baseUrl, apiKey: () => secret },
+      { baseUrl, headers: { "x-api-key": secret } },
+      { baseUrl, timeoutMs: Number.NaN },
+      { baseUrl, retries: { attempts: Number.NaN } },
+    ]) {
       try {
-        connect(options);
+        await createClient(InferenceService, connect(options)).listModels({});
       } catch (error) {
         messages.push(String(error));
       }

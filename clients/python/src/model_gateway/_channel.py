@@ -61,8 +61,18 @@ def _target_of(address: str) -> tuple[str, bool]:
 
 
 def _check_key(api_key: ApiKey | None) -> None:
-    if api_key == "":
+    if isinstance(api_key, str):
+        _read_key(api_key)
+
+
+def _read_key(api_key: str) -> str:
+    """Returns a key without the spaces and line breaks around it, as a file has them. gRPC's own errors would quote it."""
+    key = api_key.strip()
+    if not key:
         raise ValueError("The API key is empty. Leave it out, or read it from where it is kept.")
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise ValueError("The API key has a space, a line break or a sign that no key has. Copy it anew.")
+    return key
 
 
 def _options_with(options: Options) -> list[tuple[str, str | int]]:
@@ -88,7 +98,7 @@ class _Keeper:
         has_credential = any(name in ("authorization", "x-api-key") for name, _ in metadata)
         if self._api_key is not None and not has_credential:
             key = self._api_key if isinstance(self._api_key, str) else self._api_key()
-            metadata.append(("authorization", f"Bearer {key}"))
+            metadata.append(("authorization", f"Bearer {_read_key(key)}"))
         return {"metadata": metadata, "timeout": self._timeout if details.timeout is None else details.timeout}
 
 

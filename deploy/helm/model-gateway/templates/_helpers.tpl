@@ -88,7 +88,46 @@ labels: {{- include "model-gateway.labels" . | nindent 2 }}
 {{- end -}}
 {{- end -}}
 
+{{/* Fails where a secret stands in gateway.yaml itself: a ConfigMap is read by many who may read no Secret. */}}
+{{- define "model-gateway.refusePlain" -}}
+{{- range $name, $value := .values -}}
+{{- $isSecret := or (has $name (list "api_key" "operator_key")) (and $.named (regexMatch "(?i)auth|key|token|secret|password|cookie|credential" $name)) -}}
+{{- if and $isSecret (kindIs "string" $value) $value (not (contains "${" $value)) -}}
+{{- fail (printf "config.%s%s: a secret stands here in plain text. Put it into a Secret (secrets), and write ${NAME} for its variable." $.at $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "model-gateway.refuseSecrets" -}}
+{{- include "model-gateway.refusePlain" (dict "at" "" "values" .Values.config) -}}
+{{- include "model-gateway.refusePlain" (dict "at" "telemetry.headers." "values" (dig "telemetry" "headers" dict .Values.config) "named" true) -}}
+{{- range $i, $upstream := .Values.config.upstreams -}}
+{{- $at := printf "upstreams[%d]." $i -}}
+{{- include "model-gateway.refusePlain" (dict "at" $at "values" $upstream) -}}
+{{- range $upstream.api_keys -}}
+{{- include "model-gateway.refusePlain" (dict "at" (printf "%sapi_keys: " $at) "values" (dict "api_key" .)) -}}
+{{- end -}}
+{{- range list "headers" "query" -}}
+{{- include "model-gateway.refusePlain" (dict "at" (printf "%s%s." $at .) "values" (get $upstream . | default dict) "named" true) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Fails where a variable of the chart's own is set twice: the later one would win, and the database lie outside of its volume. */}}
+{{- define "model-gateway.refuseOwnVariables" -}}
+{{- range .Values.extraEnv -}}
+{{- if has .name (list "HOST" "PORT" "DATA_DIR" "LOG_LEVEL" "METRICS_HOST" "METRICS_PORT" "GATEWAY_CONFIG") -}}
+{{- fail (printf "extraEnv: %s is set by the chart, whose ports, volumes and probes are made for it. Leave it out, and set the chart's own value." .name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "model-gateway.checks" -}}
+{{- include "model-gateway.refuseSecrets" . -}}
+{{- include "model-gateway.refuseOwnVariables" . -}}
+{{- if and .Values.metrics.enabled (eq (int .Values.metrics.port) 8080) -}}
+{{- fail "metrics.port: 8080 is the port of the gateway itself. Choose another." -}}
+{{- end -}}
 {{- include "model-gateway.refuseSeveral" . -}}
 {{- if and .Values.secrets.existingSecret .Values.secrets.values -}}
 {{- fail "secrets: existingSecret and values are both set. Put the values into the Secret that there is, or leave its name empty." -}}

@@ -51,6 +51,15 @@ export function readLiteLlmKeys(file: string, readText: ReadText, options: ReadK
 /** openNames stand for all models of the proxy. */
 const openNames: ReadonlySet<string> = new Set(["all-proxy-models", "*"]);
 
+/** openRoutes have all endpoints of models among them. */
+const openRoutes: ReadonlySet<string> = new Set(["llm_api_routes", "*", "/*"]);
+
+/** A bound that the file does not tell in full. The key is disabled: without its bound it could do more than before. */
+const unknown = Symbol("unknown");
+type Told<T> = T | typeof unknown;
+
+const orNone = <T>(told: Told<T>): T | undefined => (told === unknown ? undefined : told);
+
 function keyOf(source: Source, now: number, notes: Notes): KeyDraft | undefined {
   const secretHash = textOf(memberOf(source, "token")) ?? "";
   const shown = textOf(memberOf(source, "key_name")) ?? "";
@@ -61,8 +70,8 @@ function keyOf(source: Source, now: number, notes: Notes): KeyDraft | undefined 
   const name = (textOf(memberOf(source, "key_alias")) || shown || secretHash.slice(0, 8))
     .replace(/\p{Cc}/gu, " ")
     .slice(0, 200);
-  const expiresAt = Date.parse(textOf(memberOf(source, "expires")) ?? "");
-  if (expiresAt <= now) {
+  const expiresAt = expiryOf(source);
+  if (expiresAt !== unknown && expiresAt !== undefined && expiresAt <= now) {
     notes.leftOut(source, `"${name}": it has expired`);
     return undefined;
   }
@@ -71,36 +80,92 @@ function keyOf(source: Source, now: number, notes: Notes): KeyDraft | undefined 
   if (creditLimit === 0)
     notes.changed(source, `"${name}": its budget is spent. It is disabled: raise its limit, and enable it`);
   const models = modelsOf(source, name, notes);
+  const untold = Object.entries({
+    ...{ "its models": models, "its credit limit": creditLimit, "its expiry": expiresAt },
+    "its routes, for it called some endpoints only": routesOf(source),
+  }).filter(([, told]) => told === unknown);
+  for (const [what] of untold)
+    notes.toDo(
+      source,
+      `"${name}": the file does not tell ${what}. It is disabled: look at it, set what it may, and enable it`,
+    );
   return {
     place: source,
     name,
     secretHash,
-    creditLimit: creditLimit || undefined,
+    creditLimit: orNone(creditLimit),
     mask: `${shown.slice(0, 3) || "sk-"}…${shown.slice(-4)}`,
-    models: models === "unknown" ? undefined : models,
-    expiresAt: Number.isNaN(expiresAt) ? undefined : expiresAt,
-    disabled: isOn(memberOf(source, "blocked")) || creditLimit === 0 || models === "unknown",
+    ...{ models: orNone(models), expiresAt: orNone(expiresAt) },
+    disabled: !isEnabled(source) || creditLimit === 0 || untold.length > 0,
   };
 }
 
-/** creditLeft returns what is left of a budget, in millionths; undefined where there is none. What is spent is rounded up. */
-function creditLeft(source: Source): number | undefined {
-  const amountOf = (key: string) => {
-    const read = parseDecimal(product(memberOf(source, key)?.text ?? "")?.text ?? "");
-    return "value" in read ? read.value : undefined;
-  };
-  const budget = amountOf("max_budget");
-  return budget === undefined ? undefined : Math.max(0, budget - (amountOf("spend") ?? 0));
+/** isEnabled reports whether a key is not blocked for certain. */
+function isEnabled(source: Source): boolean {
+  const blocked = memberOf(source, "blocked");
+  return blocked === undefined || (isOff(blocked) && !isOn(blocked));
 }
 
-/** modelsOf returns the models that a key may use; undefined for all, and "unknown" for those that the file does not name. */
-function modelsOf(source: Source, name: string, notes: Notes): readonly string[] | undefined | "unknown" {
-  const names = (memberOf(source, "models")?.items ?? []).flatMap((item) => textOf(item) ?? []);
-  if (names.length === 0 || names.some((one) => openNames.has(one))) return undefined;
-  const named = names.filter((one) => one !== "all-team-models" && one !== "no-default-models");
-  if (named.length > 0) return named;
-  notes.toDo(source, `"${name}": the file does not tell its models. It is disabled: set its models, and enable it`);
-  return "unknown";
+/** expiryOf returns milliseconds since 1970; undefined for never. LiteLLM's times without an offset are of UTC. */
+function expiryOf(source: Source): Told<number | undefined> {
+  const written = memberOf(source, "expires");
+  if (!written || (written.scalar === "" && !written.items && !written.members)) return undefined;
+  const text = (textOf(written) ?? "").replace(/^(\d{4}-\d{2}-\d{2}) /, "$1T");
+  if (!/^\d{4}-\d{2}-\d{2}(?:T|$)/.test(text)) return unknown;
+  const read = Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text);
+  return Number.isNaN(read) ? unknown : read;
+}
+
+/** maxLimit is the most that a limit may be, in millionths. */
+const maxLimit = 1e15;
+
+/**
+ * creditLeft returns what is left of a budget, in millionths; undefined where there is none. What is spent is rounded up. A key without
+ * a budget of its own has that of its row in the table of budgets.
+ */
+function creditLeft(source: Source): Told<number | undefined> {
+  const table = memberOf(source, "litellm_budget_table");
+  const budget = amountOf(memberOf(source, "max_budget") ?? memberOf(table, "max_budget"), maxLimit);
+  const spent = amountOf(memberOf(source, "spend"), 0);
+  if (budget === undefined) {
+    const elsewhere = [...(table ? [] : [memberOf(source, "budget_id")]), memberOf(source, "model_max_budget")];
+    return elsewhere.some((one) => one && !isOff(one)) ? unknown : undefined;
+  }
+  return budget === unknown || spent === unknown ? unknown : Math.max(0, budget - (spent ?? 0));
+}
+
+/** amountOf reads an amount in millionths, rounded up; one that is too large is `most`, or unknown for 0. */
+function amountOf(source: Source | undefined, most: number): Told<number | undefined> {
+  if (!source) return undefined;
+  const told = product(textOf(source) ?? "");
+  if (!told) return unknown;
+  const read = parseDecimal(told.text);
+  const amount = "value" in read ? read.value : Number.POSITIVE_INFINITY;
+  if (most === 0) return Number.isFinite(amount) ? amount : unknown;
+  return Math.min(amount, most);
+}
+
+/** modelsOf returns the models that a key may use; undefined for all. */
+function modelsOf(source: Source, name: string, notes: Notes): Told<readonly string[] | undefined> {
+  const written = memberOf(source, "models");
+  const groups = memberOf(source, "access_group_ids");
+  const names = (written?.items ?? []).map(textOf);
+  if (names.some((one) => one !== undefined && openNames.has(one))) return undefined;
+  if (names.length === 0) {
+    if ([written, groups].some((one) => one && !isOff(one))) return unknown;
+    if (memberOf(source, "team_id"))
+      notes.toDo(source, `"${name}": it may use all models. Where its team may not, set its models`);
+    return undefined;
+  }
+  const told = names.filter((one) => one !== undefined && one !== "all-team-models" && one !== "no-default-models");
+  return told.length > 0 ? (told as string[]) : unknown;
+}
+
+/** routesOf returns undefined where a key may call all endpoints of models. */
+function routesOf(source: Source): Told<undefined> {
+  const written = memberOf(source, "allowed_routes");
+  if (!written || isOff(written)) return undefined;
+  return written.items?.some((item) => openRoutes.has(textOf(item) ?? "")) ? undefined : unknown;
 }
 
 /** bounds are what a key may have in LiteLLM and not here. */
@@ -112,7 +177,6 @@ const bounds: ReadonlyMap<string, string> = new Map([
   ["rpm_limit", "the rate is the account's (tiers)"],
   ["tpm_limit", "the rate is the account's (tiers)"],
   ["max_parallel_requests", "bodies_in_flight and queue bound what is under way"],
-  ["allowed_routes", "a key may call all models' endpoints"],
   ["soft_budget", "watch the balance: deploy/ has alerts"],
   ["model_max_budget", "one limit holds for all models of a key"],
   ["guardrails", "the gateway checks no prompts"],

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { isExecutable, isSource, packageBytes, packagePath } from "../../../package/package-files.ts";
-import { StorageError } from "../../../runtime/write-trouble.ts";
+import { codeOf, StorageError } from "../../../runtime/write-trouble.ts";
 
 let loaded: object | undefined;
 
@@ -37,18 +37,29 @@ function isMusl(): boolean {
 }
 
 function loadFrom(folders: readonly string[]): object {
-  const errors: unknown[] = [];
+  const errors: Error[] = [];
   for (const folder of folders) {
     try {
       return loadIn(folder);
     } catch (error) {
-      errors.push(error);
+      errors.push(error as Error);
     }
   }
-  const [first] = errors as [Error];
-  const remedy =
-    "The executable needs glibc 2.34 or newer, libstdc++ and libatomic, as Debian 12 and Ubuntu 22.04 have them";
-  throw new StorageError(`SQLite cannot be loaded on this system: ${first.message}. ${remedy}`, { cause: first });
+  throw loadError(errors);
+}
+
+const olderSystem =
+  "The executable needs glibc 2.34 or newer, libstdc++ and libatomic, as Debian 12 and Ubuntu 22.04 have them";
+const noPlace = "Set TMPDIR to a folder that can be written and takes programs (without noexec)";
+
+/** Returns what each folder's try ended with, and what to do: the loader itself refuses an addon that was written where it may run. */
+export function loadError(errors: readonly Error[]): StorageError {
+  const isPlace = (error: Error) =>
+    codeOf(error) !== "ERR_DLOPEN_FAILED" ||
+    /map segment|Operation not permitted|Permission denied/i.test(error.message);
+  const remedy = errors.every(isPlace) ? noPlace : olderSystem;
+  const messages = errors.map(({ message }) => message).join("; ");
+  return new StorageError(`SQLite cannot be loaded on this system: ${messages}. ${remedy}`, { cause: errors[0] });
 }
 
 function loadIn(folder: string): object {

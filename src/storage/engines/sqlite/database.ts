@@ -4,6 +4,7 @@
  * WAL mode: readers do not wait for the writer, and a second process (the command line) may work on the same file. What is
  * committed survives the death of the process.
  */
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
@@ -18,9 +19,9 @@ import { addonOptions } from "./addon.ts";
 import { isAlone } from "./alone.ts";
 import { createBusyTimeout } from "./busy-timeout.ts";
 import { isOutdated, migrate } from "./migrate.ts";
-import { type MadeFiles, makeFile } from "./new-file.ts";
+import { type MadeFiles, makeFile, makeLockFile } from "./new-file.ts";
 import { openingError } from "./opening-error.ts";
-import { lockFile, showPresence } from "./presence.ts";
+import { awaitTurn, lockFile, showPresence, takes } from "./presence.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
 import { createVersion } from "./version.ts";
 
@@ -44,6 +45,22 @@ export function isUnused(path: string): boolean {
 }
 
 /**
+ * Keeps every other process from opening the database at a path, whether there is one or not, until the returned function is called.
+ * Returns undefined where somebody opens it, or works on it. Throws SQLite's error.
+ */
+export function keepAlone(path: string): (() => void) | undefined {
+  const made = makeLockFile(path);
+  const lock = connect(lockFile(path), { timeout: 0 });
+  const release = () => {
+    if (!existsSync(path)) made.remove();
+    lock.close();
+  };
+  if (takes(lock, "BEGIN EXCLUSIVE")) return release;
+  lock.close();
+  return undefined;
+}
+
+/**
  * Opens the file of a database, and makes it and its folder if need be, for their owner only. Throws a StorageError; then nothing is
  * left that was not there.
  */
@@ -52,13 +69,19 @@ export async function openDatabase(
   durability: Durability = "process",
 ): Promise<{ db: Database; engine: Engine }> {
   const open: Sqlite.Database[] = [];
-  let made: MadeFiles | undefined;
+  const made: MadeFiles[] = [];
   try {
-    made = makeFile(path);
-    const sqlite = connect(path);
+    made.push(makeLockFile(path));
     const lock = connect(lockFile(path), { timeout: 0 });
-    open.push(sqlite, lock);
+    open.push(lock);
+    // Meanwhile nobody gives another file the path, as a restore does: SQLite's files beside it would be those of both.
+    const endTurn = await awaitTurn(path, lock);
+    made.push(makeFile(path));
+    const sqlite = connect(path);
+    open.push(sqlite);
+    // From now on the connection itself shows that somebody works on the file.
     await useWal(sqlite);
+    endTurn();
     sqlite.pragma(`synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
     sqlite.pragma("foreign_keys = ON");
     // SQLite's own knows the letters of ASCII only.
@@ -74,17 +97,32 @@ export async function openDatabase(
   } catch (error) {
     const told = openingError(path, error);
     for (const one of open) one.close();
-    if (made && isUnusedNow(path)) made.remove();
+    removeAlone(path, made);
     throw told;
   }
 }
 
+/** Removes what was made of a database that could not be opened, unless somebody else works on it. */
+function removeAlone(path: string, made: readonly MadeFiles[]): void {
+  if (made.length === 0) return;
+  const release = ifPossible(
+    () => keepAlone(path),
+    () => {},
+  );
+  if (release && isUnusedNow(path)) for (const one of made.toReversed()) one.remove();
+  release?.();
+}
+
 /** A file that cannot be opened at all is nobody's. */
 function isUnusedNow(path: string): boolean {
+  return ifPossible(() => isUnused(path), true);
+}
+
+function ifPossible<T>(work: () => T, otherwise: T): T {
   try {
-    return isUnused(path);
+    return work();
   } catch {
-    return true;
+    return otherwise;
   }
 }
 

@@ -10,18 +10,36 @@ export interface MadeFiles {
   remove(): void;
 }
 
-/** Makes the file and that of its lock where they are missing, and their folders, for their owner only. */
+/** Makes the file where it is missing, for its owner only. */
 export function makeFile(path: string): MadeFiles {
-  // SQLite leaves its own files behind where a disk has no room for all of them.
-  const missing = [path, lockFile(path), `${path}-wal`, `${path}-shm`].filter((file) => !existsSync(file));
+  // SQLite leaves its own files behind where a disk has no room for all of them, and gives them the mode of this one.
+  return makeFiles(path, [path, `${path}-wal`, `${path}-shm`]);
+}
+
+/** Makes the file of a database's lock where it is missing, and the folders that both are in, for their owner only. */
+export function makeLockFile(path: string): MadeFiles {
   const folders = makeFolders(dirname(path));
+  try {
+    const file = makeFiles(lockFile(path), [lockFile(path)]);
+    const remove = () => {
+      file.remove();
+      folders.remove();
+    };
+    return { remove };
+  } catch (error) {
+    folders.remove();
+    throw error;
+  }
+}
+
+/** Makes the file at a path. What is missing of `all` is removed with it. */
+function makeFiles(path: string, all: readonly string[]): MadeFiles {
+  const missing = all.filter((file) => !existsSync(file));
   const remove = () => {
     for (const file of missing) rmSync(file, { force: true });
-    folders.remove();
   };
   try {
-    // SQLite gives its own new files the mode of this one.
-    for (const file of [path, lockFile(path)]) closeSync(openSync(file, "a", 0o600));
+    closeSync(openSync(path, "a", 0o600));
   } catch (error) {
     remove();
     throw error;

@@ -30,26 +30,41 @@ export function lockFile(path: string): string {
   return `${path}.lock`;
 }
 
+const shared = "BEGIN; SELECT 1 FROM sqlite_master";
+
+/**
+ * Waits until nobody has the database for itself, and keeps it so until the returned function is called. Throws a StorageError where
+ * that takes too long.
+ */
+export async function awaitTurn(path: string, lock: LockConnection): Promise<() => void> {
+  for (const deadline = Date.now() + maxWaitMs; !takes(lock, shared); await setTimeout(pauseMs)) {
+    if (Date.now() > deadline) throw new StorageError(`${path} is kept by another process. ${repeatIt}`);
+  }
+  return () => lock.exec("ROLLBACK");
+}
+
 /** Has the tables brought up to date, and keeps the shared lock. Throws a StorageError where another process keeps it from that. */
 export async function showPresence({ path, lock, isOutdated, update }: Presence): Promise<void> {
   for (const deadline = Date.now() + maxWaitMs; ; await setTimeout(pauseMs)) {
     // Another process of this version may bring them up to date meanwhile.
     const isOld = await isOutdated();
-    if (takes(lock, isOld ? "BEGIN EXCLUSIVE" : "BEGIN; SELECT 1 FROM sqlite_master")) {
+    if (takes(lock, isOld ? "BEGIN EXCLUSIVE" : shared)) {
       await update();
       if (!isOld) return;
       lock.exec("ROLLBACK");
     } else if (Date.now() > deadline)
-      throw new StorageError(`${path} is of an older version, and ${isOld ? stopIt : repeatIt}`);
+      throw new StorageError(
+        isOld ? `${path} is of an older version, and ${stopIt}` : `${path} is kept by another process. ${repeatIt}`,
+      );
   }
 }
 
 const stopIt =
   "another process works on it. Stop the older gateway first: the tables are brought up to date when this one starts";
-const repeatIt = "another process brings its tables up to date. Repeat the command when it has";
+const repeatIt = "It is restored, or its tables are brought up to date: repeat the command when that has ended";
 
 /** Takes a lock. Returns false where another process has one that forbids it. */
-function takes(lock: LockConnection, sql: string): boolean {
+export function takes(lock: LockConnection, sql: string): boolean {
   try {
     lock.exec(sql);
     return true;
