@@ -20,8 +20,8 @@ import { eventually } from "../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { endedCall, holdRequest, ledgersOfTests, type TestLedger, unlimitedRequest } from "../support/money/ledger.ts";
 import { openAccount, openBooks, type Payer } from "../support/payer.ts";
-import { scrape } from "../support/scrape.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { scrape } from "../support/telemetry/scrape.ts";
 import { paidModels } from "../support/upstreams/paid-models.ts";
 import { answerAsOpenAi } from "../support/vendors.ts";
 

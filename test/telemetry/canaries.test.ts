@@ -10,14 +10,14 @@ import { asFormOfJson, doorsOf, type EndpointName, endpoints } from "../support/
 import { askRpc, signIn } from "../support/dashboard/session.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { remainsOf } from "../support/left-behind.ts";
-import { type OtlpReceiver, startOtlpReceiver } from "../support/otlp-receiver.ts";
-import { scrape } from "../support/scrape.ts";
 import {
   eventStream,
   type ScriptedExchange,
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "../support/scripted-upstream.ts";
+import { type OtlpReceiver, startOtlpReceiver } from "../support/telemetry/otlp-receiver.ts";
+import { scrape } from "../support/telemetry/scrape.ts";
 import { paidModels } from "../support/upstreams/paid-models.ts";
 import {
   answerAsAnthropic,

@@ -11,8 +11,8 @@ import { newId } from "../../src/runtime/ids.ts";
 import { asForm, asFormOfJson, asMultipart } from "../support/clients/endpoints.ts";
 import { now, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { expectNothingLeft, foundIn } from "../support/left-behind.ts";
-import { startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { startOtlpReceiver } from "../support/telemetry/otlp-receiver.ts";
 import { chatAnswer } from "../support/vendors.ts";
 
 /** Leaves a text in the database, where an account's name belongs. */

@@ -23,13 +23,13 @@ import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { createCounter, createHistogram } from "../../src/telemetry/series.ts";
 import { modelGateway, root, startServer, temporaryFolder } from "../support/command.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { read, scrape } from "../support/scrape.ts";
 import {
   eventStream,
   type ScriptedExchange,
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "../support/scripted-upstream.ts";
+import { read, scrape } from "../support/telemetry/scrape.ts";
 
 const answer = {
   ...{ id: "chatcmpl_1", object: "chat.completion", created: 1, model: "m" },

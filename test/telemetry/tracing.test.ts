@@ -11,8 +11,8 @@ import { Role } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import type { Config } from "../../src/config/config.ts";
 import { startTestGateway } from "../support/gateway.ts";
-import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { eventStream, type ScriptedExchange } from "../support/scripted-upstream.ts";
+import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from "../support/telemetry/otlp-receiver.ts";
 import { answerWell, at, openStage, type Stage, served } from "../support/upstreams/two-upstreams.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";

@@ -17,13 +17,13 @@ import { readMessage } from "../../../src/wire/read.ts";
 import { hear } from "../../support/clients/hear.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
-import { scrape } from "../../support/scrape.ts";
 import {
   eventStream,
   type ScriptedExchange,
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "../../support/scripted-upstream.ts";
+import { scrape } from "../../support/telemetry/scrape.ts";
 import { cost, paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
 import { anthropicFrames, blockEvents, chatChunk, done, messageAnswer, openaiFrames } from "../../support/vendors.ts";
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { createHedge } from "../../../src/pipeline/complete/hedge.ts";
 import type { Signal } from "../../../src/runtime/caller-abort.ts";
-import { scrape } from "../../support/scrape.ts";
+import { scrape } from "../../support/telemetry/scrape.ts";
 import { answerWell, at, openStage, type Stage, served } from "../../support/upstreams/two-upstreams.ts";
 
 let stage: Stage;

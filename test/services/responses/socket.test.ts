@@ -18,13 +18,13 @@ import {
 import { eventually } from "../../support/eventually.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
-import { scrape } from "../../support/scrape.ts";
 import {
   eventStream,
   type ScriptedExchange,
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "../../support/scripted-upstream.ts";
+import { scrape } from "../../support/telemetry/scrape.ts";
 import { cost, paidModels } from "../../support/upstreams/paid-models.ts";
 import { briefHello, done, openaiFrames } from "../../support/vendors.ts";
 
