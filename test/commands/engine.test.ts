@@ -131,7 +131,7 @@ describe("memory is given back", () => {
     const script = `
       import { collectWhenIdle } from ${JSON.stringify(join(import.meta.dirname, "../../src/commands/engine/collect-when-idle.ts"))};
       let kept = Array.from({ length: 2e6 }, (_, i) => ({ i }));
-      let most = 0;
+      let most = process.memoryUsage.rss();
       setTimeout(() => {}, 60_000);
       kept = undefined;
       const end = collectWhenIdle({ isIdle: () => true, everyMs: 50, residentBytes: () => {
