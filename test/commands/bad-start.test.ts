@@ -3,7 +3,7 @@
  * is really full or read-only, a user that really has no right.
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -41,6 +41,19 @@ test("a data folder of a newer version", async () => {
     );
   }
   expect(contentsOf(env.DATA_DIR)).toEqual(before);
+});
+
+test("a data folder in which a restore was killed between moving the old database aside and naming the new one", async () => {
+  const env = await dataIn(join(folder.path, "amid-restore"));
+  const name = "gateway.db.replaced-2026-11-26T05-00-00Z";
+  renameSync(join(env.DATA_DIR, "gateway.db"), join(env.DATA_DIR, name));
+  const before = contentsOf(env.DATA_DIR);
+  for (const args of [["serve"], ["demo"], ["accounts", "create", "--name", "new"]]) {
+    expect(await refusal(args, env)).toContain(`a restore moved aside: it was ended amid its work`);
+  }
+  expect(contentsOf(env.DATA_DIR)).toEqual(before);
+  renameSync(join(env.DATA_DIR, name), join(env.DATA_DIR, "gateway.db"));
+  expect((await modelGateway(["accounts", "list"], env)).code).toBe(0);
 });
 
 test("a port that another gateway serves at, which is found before the data folder is touched", async () => {

@@ -1,7 +1,7 @@
 /** Makes the file of a database, and the folder that it is in; and removes them again where the database could not be opened. */
-import { closeSync, existsSync, mkdirSync, openSync, rmdirSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
-import { codeOf } from "../../../runtime/write-trouble.ts";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { codeOf, StorageError } from "../../../runtime/write-trouble.ts";
 import { lockFile } from "./presence.ts";
 
 /** MadeFiles is what was made of a database that was not there before. */
@@ -10,10 +10,30 @@ export interface MadeFiles {
   remove(): void;
 }
 
-/** Makes the file where it is missing, for its owner only. */
+/** Makes the file where it is missing, for its owner only. Throws a StorageError where a restore has ended amid its work. */
 export function makeFile(path: string): MadeFiles {
+  refuseAmidRestore(path);
   // SQLite leaves its own files behind where a disk has no room for all of them, and gives them the mode of this one.
   return makeFiles(path, [path, `${path}-wal`, `${path}-shm`]);
+}
+
+/**
+ * A restore that was killed between moving the old database aside and naming the new one leaves none. An empty one in its place would
+ * look as if all accounts were gone.
+ */
+function refuseAmidRestore(path: string): void {
+  if (existsSync(path)) return;
+  const aside = readdirSync(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.replaced-`));
+  // Its other files have this name with an ending.
+  const [last] = aside
+    .filter((name) => name.endsWith("Z"))
+    .sort()
+    .reverse();
+  if (last === undefined) return;
+  throw new StorageError(
+    `there is no database ${path}, but what a restore moved aside: it was ended amid its work. Run \`model-gateway restore\` again, ` +
+      `or give ${last} and the files beside it their old names back`,
+  );
 }
 
 /** Makes the file of a database's lock where it is missing, and the folders that both are in, for their owner only. */
