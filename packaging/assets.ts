@@ -4,8 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { contractFiles } from "../src/doors/site/contract.ts";
-import { borrowed } from "../src/package/package-files.ts";
-import { filesBelow } from "../tools/files-below.ts";
+import { borrowed, pathsBelow } from "../src/package/package-files.ts";
 import { root } from "./bundle.ts";
 
 /** Assets are the files to be packed, by the paths under which the gateway reads them. */
@@ -40,7 +39,7 @@ export function readCatalogueAssets(): Assets {
 }
 
 function filesIn(folder: string): string[] {
-  const paths = filesBelow(join(root, folder)).map((path) => `${folder}/${path}`);
+  const paths = pathsBelow(join(root, folder)).map((path) => `${folder}/${path}`);
   if (paths.length === 0) throw new Error(`${folder} is empty: build it first`);
   return paths;
 }

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { executableOptions } from "../src/commands/engine/options.ts";
-import { filesBelow } from "../tools/files-below.ts";
+import { pathsBelow } from "../src/package/package-files.ts";
 import { root } from "./bundle.ts";
 import { nodeOf, ownPlatform, type Platform, platforms } from "./platforms.ts";
 import { serverChunk, serverFolder } from "./programs.ts";
@@ -58,7 +58,7 @@ export function makeExecutable(name: string, { packageFolder, work, output }: Ex
 function assetsOf(folder: string, { addon }: Platform): Record<string, string> {
   const isInside = (path: string) =>
     !path.startsWith("bin/") && !path.startsWith(`${serverFolder}/`) && (!path.startsWith("addons/") || path === addon);
-  const paths = filesBelow(folder).filter(isInside);
+  const paths = pathsBelow(folder).filter(isInside);
   return Object.fromEntries(paths.map((path) => [path, join(folder, path)]));
 }
 

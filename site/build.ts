@@ -10,7 +10,7 @@ import { hash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { filesBelow } from "../tools/files-below.ts";
+import { pathsBelow } from "../src/package/package-files.ts";
 import { codeRulesPath } from "./code-styles.ts";
 import { checkLinks } from "./links.ts";
 import { collection, referencePages } from "./reference/api/pages.ts";
@@ -61,7 +61,7 @@ function finish(built: string, base: string): void {
   const rules = readFileSync(join(built, codeRulesPath), "utf8");
   const name = `assets/code.${hash("sha256", rules, "hex").slice(0, 8)}.css`;
   renameSync(join(built, codeRulesPath), join(built, name));
-  for (const path of filesBelow(built).filter((one) => one.endsWith(".html"))) {
+  for (const path of pathsBelow(built).filter((one) => one.endsWith(".html"))) {
     const html = readFileSync(join(built, path), "utf8");
     // What is left of styles in pages are variables that the theme sets again once it runs.
     const plain = html.replace(/(<[^>]*?) style="[^"]*"/g, "$1");
@@ -83,12 +83,12 @@ function indexAt(base: string): string {
 /** Moves the files into place: first what pages ask for, then the pages. What no page asks for any more is removed last. */
 function place(from: string, to: string): void {
   const isPage = (file: string) => Number(file.endsWith(".html"));
-  const files = filesBelow(from).sort((a, b) => isPage(a) - isPage(b));
+  const files = pathsBelow(from).sort((a, b) => isPage(a) - isPage(b));
   for (const file of files) {
     mkdirSync(dirname(join(to, file)), { recursive: true });
     renameSync(join(from, file), join(to, file));
   }
-  for (const file of filesBelow(to)) if (!files.includes(file)) rmSync(join(to, file), { force: true });
+  for (const file of pathsBelow(to)) if (!files.includes(file)) rmSync(join(to, file), { force: true });
 }
 
 /** Reports whether the tools are there: they are not where the development dependencies were left out. */

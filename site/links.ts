@@ -1,11 +1,11 @@
 /** Checks that every link of the built site leads to a file of it, and to a place that is in it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { filesBelow } from "../tools/files-below.ts";
+import { pathsBelow } from "../src/package/package-files.ts";
 
 /** Returns the links that lead nowhere, each with its page. */
 export function checkLinks(built: string, base: string): string[] {
-  const files = new Set(filesBelow(built));
+  const files = new Set(pathsBelow(built));
   const pages = [...files].filter((file) => file.endsWith(".html"));
   const texts = new Map(pages.map((page) => [page, readFileSync(join(built, page), "utf8")]));
   const anchors = new Map([...texts].map(([page, html]) => [page, anchorsIn(html)]));

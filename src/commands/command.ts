@@ -1,4 +1,4 @@
-/** What commands on the database share: reading values and the configuration, opening the storage, tables. */
+/** Functions that commands on the database share: they read values and the configuration, open the storage, and print tables. */
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
@@ -54,7 +54,7 @@ export async function withStorage(
   if (needs === "database") findDatabase(path);
   const isNew = isMissing(path);
   const storage = await openStorage(path, config.durability);
-  // Whoever meant the data of a gateway that serves sees that it is not these.
+  // A new database is announced: the operator may have meant the one of a gateway that serves.
   if (isNew) console.error(`There was no database yet: made ${resolve(path)}.`);
   try {
     await work(storage, config);

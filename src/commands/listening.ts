@@ -1,4 +1,4 @@
-/** Where a gateway listens: the address for clients on this machine, and what to do where it cannot. */
+/** Returns the address for clients on this machine, and explains why a gateway cannot listen. */
 import { createServer } from "node:net";
 import type { Config } from "../config/config.ts";
 import { StartError } from "./line/errors.ts";

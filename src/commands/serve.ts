@@ -105,10 +105,10 @@ export async function runGateway(config: Config, { prepare, greet, warmsModels }
 function createIsIdle(gateway: Gateway): () => boolean {
   let before = 0;
   return () => {
-    const { upstreamRunning, upstreamQueued, drains, background, holds, ended } = gateway.counts();
+    const { ended, ...underWay } = gateway.activity();
     const isSame = ended === before;
     before = ended;
-    return isSame && upstreamRunning + upstreamQueued + drains + background + holds === 0;
+    return isSame && Object.values(underWay).every((count) => count === 0);
   };
 }
 

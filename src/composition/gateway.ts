@@ -14,7 +14,7 @@ import { createShared, type Parts, type Shared } from "./parts.ts";
 import { createRetention } from "./retention.ts";
 import { logTrouble } from "./trouble-log.ts";
 
-/** What the gateway is given. The clock and the chance are the machine's unless they are given. */
+/** GatewayParts are the parts that a gateway is started with. Without `clock` and `random` it takes the machine's. */
 export type GatewayParts = Omit<Parts, "clock" | "random"> &
   Partial<Pick<Parts, "clock" | "random">> & {
     /** Whether it takes calls, but is not ready until `prepared` is called: something of its start is still to be made. */
@@ -24,12 +24,18 @@ export type GatewayParts = Omit<Parts, "clock" | "random"> &
 /** How long closing waits for what calls used to be counted. The ledger waits longer, for what is guessed to be charged. */
 const countMs = 5_000;
 
-/** What is open and under way; all but those that only grow are 0 once nobody calls and no connection is kept. */
-export interface Counts extends ConnectionCounts {
-  /** Bytes of requests' bodies. */
-  readonly bodyBytes: number;
+/** Counts are numbers of things that are open or under way. All are 0 once nobody calls and no connection is kept, but for the totals. */
+export interface Counts extends ConnectionCounts, Activity {
   /** Bytes of what connections remember of the responses on them. */
   readonly rememberedBytes: number;
+  /** Calls that hold credit. */
+  readonly holds: number;
+}
+
+/** Activity is the part of the counts that is in memory. Looking at it never touches the database. */
+export interface Activity {
+  /** Bytes of requests' bodies. */
+  readonly bodyBytes: number;
   /** Requests at upstreams, and calls that wait for a place there. */
   readonly upstreamRunning: number;
   readonly upstreamQueued: number;
@@ -37,8 +43,6 @@ export interface Counts extends ConnectionCounts {
   readonly drains: number;
   /** Responses that are made in the background. */
   readonly background: number;
-  /** Calls that hold credit. */
-  readonly holds: number;
   /** Calls that have ended so far. */
   readonly ended: number;
 }
@@ -50,6 +54,7 @@ export interface Gateway {
   readonly metricsPort: number | undefined;
   /** What is open and under way at this moment. */
   counts(): Counts;
+  activity(): Activity;
   /** Serves these models from now on, in the place of the configuration's. Calls under way go on with theirs. */
   readonly serveModels: Shared["serveModels"];
   /** Says that it is ready, where it was started as one that is not yet. */
@@ -66,9 +71,9 @@ export interface Gateway {
 /** Starts the gateway. Throws where the port is taken or a route is broken. */
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const parts: Parts = { clock: Date.now, random: Math.random, ...given };
-  const { config, storage, log, clock } = parts;
+  const { config, storage, log } = parts;
   const shared = createShared(parts);
-  const { accelerators, providers, ledger, drains, background, hurry, onError } = shared;
+  const { accelerators, providers, ledger, drains, background, onError } = shared;
   const readiness = createReadiness(storage.writable, given.isPreparing);
   let listener: Listener | undefined;
   const open = () => listener?.counts() ?? nothingOpen;
@@ -78,8 +83,8 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const plainOptions = { remembersHeads: accelerators.remembersHeads };
   const rejectionBody = (status: number) => refusalAnswer(Family.OPENAI, rejectionOf(status), "").body;
   const { host, port, idleMs, stalledReaderMs: stalledMs, maxConnections } = config;
-  const bounds = { idleMs, stalledMs, maxConnections };
-  const listening = await listen({ host, port, ...bounds, ...doors, handlePlain, plainOptions, rejectionBody }).catch(
+  const at = { host, port, idleMs, stalledMs, maxConnections };
+  const listening = await listen({ ...at, ...doors, handlePlain, plainOptions, rejectionBody }).catch(
     async (error: unknown) => {
       await seeing.close();
       throw error;
@@ -91,13 +96,13 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   // What processes before this one left reserved.
   void ledger.sweep().catch(onError);
   const checks = startChecks(parts, shared);
-  const { retention: store, whenFree } = storage;
-  const retention = createRetention({ store, whenFree, ...config.retention, clock, onError });
-  void retention.run();
+  const retention = startRetention(parts, shared);
+  const activity = () => activityAt(shared, seeing.ended());
   return {
     host: listening.host,
     port: listening.port,
-    counts: () => ({ ...open(), ...bytesAt(shared), ...runningAt(parts, shared), ended: seeing.ended() }),
+    activity,
+    counts: () => ({ ...open(), ...activity(), ...heldAt(parts, shared) }),
     metricsPort: seeing.metricsPort,
     serveModels: shared.serveModels,
     prepared: readiness.prepared,
@@ -114,7 +119,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       // Nobody is served any more, and what is not written now is left to another process.
       waitAgain();
       endLog();
-      const hurrying = setTimeout(() => hurry.abort(), countMs);
+      const hurrying = setTimeout(() => shared.hurry.abort(), countMs);
       await ledger.close();
       clearTimeout(hurrying);
       await retention.close();
@@ -124,18 +129,26 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   };
 }
 
-function bytesAt({ bodies, memories }: Shared) {
-  return { bodyBytes: bodies.bytes, rememberedBytes: memories.bytes };
+function startRetention({ config, storage, clock }: Parts, { onError }: Shared) {
+  const { retention: store, whenFree } = storage;
+  const retention = createRetention({ store, whenFree, ...config.retention, clock, onError });
+  void retention.run();
+  return retention;
 }
 
-function runningAt({ config, storage }: Parts, { health, queues, drains, background }: Shared) {
-  const names = config.upstreams.map(({ name }) => name);
+function heldAt({ storage }: Parts, { memories }: Shared) {
+  return { rememberedBytes: memories.bytes, holds: storage.holds.total().count };
+}
+
+function activityAt({ bodies, providers, health, queues, drains, background }: Shared, ended: number): Activity {
+  const names = [...providers.keys()];
   return {
+    bodyBytes: bodies.bytes,
     upstreamRunning: names.reduce((sum, name) => sum + health.of(name).running, 0),
     upstreamQueued: names.reduce((sum, name) => sum + queues.queued(name), 0),
     drains: drains.count(),
     background: background.count,
-    holds: storage.holds.total().count,
+    ended,
   };
 }
 

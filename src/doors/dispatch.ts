@@ -29,7 +29,7 @@ export interface DispatchOptions {
   readonly rpc: RpcDoor;
   readonly readiness: Readiness;
   readonly addresses: Addresses;
-  /** What is served below paths of its own: the dashboard, the documentation. */
+  /** The dashboard, the documentation, and the contract: each serves paths of its own. */
   readonly sites: readonly Site[];
   readonly cors: Cors;
   readonly upgrades?: Upgrades | undefined;

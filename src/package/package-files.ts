@@ -59,7 +59,9 @@ export function packagePaths(wanted: readonly string[]): string[] {
   const isThere = (path: string) => (isExecutable ? sea.getAssetKeys().includes(path) : existsSync(join(root, path)));
   return wanted.flatMap((path) => {
     if (!path.endsWith("/")) return isThere(path) ? [path] : [];
-    return packageFilesBelow(path.slice(0, -1)).map((file) => path + file.path);
+    return isExecutable
+      ? sea.getAssetKeys().filter((key) => key.startsWith(path))
+      : pathsBelow(join(root, path)).map((file) => path + file);
   });
 }
 
@@ -93,22 +95,21 @@ const maxRetries = 10;
 /** Returns the files below a folder of the disk, none where it is missing. */
 export function filesBelow(folder: string, retriesLeft = maxRetries): PackageFile[] {
   try {
-    return entriesBelow(folder).map((path) => ({
-      path: relative(folder, path).replaceAll(sep, "/"),
-      body: readFileSync(path),
-    }));
+    return pathsBelow(folder).map((path) => ({ path, body: readFileSync(join(folder, path)) }));
   } catch (error) {
     if (retriesLeft === 0 || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     return filesBelow(folder, retriesLeft - 1);
   }
 }
 
-function entriesBelow(folder: string): string[] {
+/** Returns the paths of all files below a folder of the disk, from the folder, with slashes; none where it is missing. */
+export function pathsBelow(folder: string): string[] {
   let entries: Dirent[];
   try {
     entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   } catch {
     return [];
   }
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const files = entries.filter((entry) => entry.isFile());
+  return files.map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, "/"));
 }

@@ -32,7 +32,7 @@ export interface Restored {
   readonly createdAt: number;
   readonly version: string;
   readonly proof: Reconciliation;
-  /** Where the database went that was there before; undefined for none. */
+  /** The new path of the database that was there before; undefined where there was none. */
   readonly movedTo: string | undefined;
 }
 

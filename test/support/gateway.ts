@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { type Counts, type Gateway, startGateway } from "../../src/composition/gateway.ts";
+import { type Activity, type Counts, type Gateway, startGateway } from "../../src/composition/gateway.ts";
 import { type Config, loadConfig, type ModelConfig, type UpstreamConfig } from "../../src/config/config.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
@@ -30,6 +30,7 @@ export interface TestGateway {
   readonly databasePath: string;
   /** What is open and under way. */
   readonly counts: () => Counts;
+  readonly activity: () => Activity;
   readonly serveModels: Gateway["serveModels"];
   /** What was logged so far, one JSON line each. */
   readonly logged: () => string;
@@ -112,6 +113,7 @@ export async function startTestGateway(
     storage,
     databasePath,
     counts: gateway.counts,
+    activity: gateway.activity,
     serveModels: gateway.serveModels,
     logged: () => lines.join(""),
     async close(what) {

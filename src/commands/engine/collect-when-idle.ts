@@ -9,7 +9,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 export interface IdleOptions {
-  /** Reports whether no call is under way, nor was since it was asked last. */
+  /** Reports whether no call is under way, nor was since it was asked last. It is asked every second, and may not throw. */
   readonly isIdle: () => boolean;
   /** Collects all that is garbage. */
   readonly collect?: () => void;
@@ -40,7 +40,7 @@ export function collectWhenIdle({
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, seen);
     seen = now;
-    quiet = isIdle() && utilization < idleShare ? quiet + 1 : 0;
+    quiet = utilization < idleShare && isIdle() ? quiet + 1 : 0;
     if (quiet < quietLooks || residentBytes() < left + worthBytes) return;
     collect();
     left = residentBytes();

@@ -1,4 +1,4 @@
-/** What `model-gateway help` prints: all commands, one of them, or a topic. Made from the table of commands. */
+/** Makes the texts of `model-gateway help` from the table of commands: all commands, one of them, or a topic. */
 import { helpHint, UsageError } from "./errors.ts";
 import { actionsOf, type CommandSpec, firstWords, groups, specs, type topics } from "./table.ts";
 

@@ -3,7 +3,7 @@
  * shells (`completion.ts`) follow from it. It imports nothing, so that help costs no start of anything else.
  */
 
-/** What a shell offers for a value: files, folders, or one of these words. Nothing where it is unset. */
+/** Completes tells a shell which values to offer: files, folders, or these words. It offers none where this is unset. */
 export type Completes = "file" | "folder" | readonly string[];
 
 export interface OptionSpec {
@@ -61,7 +61,7 @@ export const shells = ["bash", "zsh", "fish", "powershell"] as const;
 /** The topics of help beside commands. */
 export const topics = ["configuration", "exit-codes"] as const;
 
-/** What stands before the commands that share a first word. */
+/** groups are the summaries of the commands that share a first word, by that word. */
 export const groups: ReadonlyMap<string, string> = new Map(
   Object.entries({
     accounts: "create, list, suspend and reinstate accounts",

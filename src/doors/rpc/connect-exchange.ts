@@ -105,7 +105,7 @@ export class ConnectExchange implements Exchange {
       throw error;
     });
     if (!this.#reading) return response;
-    // What came of the body of a client that has disconnected is no message either.
+    // A client that has disconnected has sent a part of its body, which is no message either.
     const unread = request.signal.aborted ? cancelled() : malformedBody(unreadableMessage);
     this.#reading.reject(this.#refused ?? unread);
     if (!isUnreadable(this.#context?.signal.reason)) return response;

@@ -1,4 +1,4 @@
-/** What may follow each beginning of a command line: the scripts of all shells are made of this. */
+/** Lists the words that may follow each beginning of a command line. The scripts of all shells are made from this list. */
 import { actionsOf, type CommandSpec, type Completes, firstWords, groups, type OptionSpec, specs } from "../table.ts";
 
 /** Place is where a command line stands: after no word, after a group's name, or after a whole command. */

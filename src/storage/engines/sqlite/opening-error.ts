@@ -1,4 +1,4 @@
-/** What an error of opening or reading a database is to its operator: one line that says what to do. */
+/** Turns an error of opening or reading a database into one line for its operator, which says what to do. */
 import { accessSync, constants, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { codeOf, diskRemedy, StorageError } from "../../../runtime/write-trouble.ts";

@@ -23,7 +23,7 @@ export interface BackupHeader {
 
 /** "mgb" and the number of the format. */
 export const applicationId = 0x6d676201;
-/** What every format has in common. */
+/** The application id of every format, without its number. */
 const anyFormat = 0x6d676200;
 
 export const createTables = `
@@ -37,7 +37,7 @@ export const dropTables = "DROP TABLE backup_header; DROP TABLE backup_journal";
 export type HeadFault = "foreign" | "no back-up" | "newer" | "cut" | "damaged";
 
 const magic = "SQLite format 3\0";
-/** Where the head of a database has its numbers, in bytes. */
+/** The positions of numbers in the first bytes of a database. */
 const head = { length: 100, pageSize: 16, pages: 28, userVersion: 60, applicationId: 68 } as const;
 const pieceBytes = 1024 * 1024;
 
