@@ -44,7 +44,8 @@ const longestMs = 15_000;
 const leastMs = 1_500;
 const quietMs = 600;
 const firstQuietMs = 2_000;
-const settledMs = 4_000;
+/** Five seconds after its last call the gateway gives back the room that its young objects had. */
+const settledMs = 9_000;
 const pollMs = 100;
 const growthByDefault = 512;
 /**
@@ -133,7 +134,8 @@ interface Settled {
 
 /**
  * Waits until nothing is under way and what was held before is free again, for some seconds. Where memory alone is
- * missing, a full collection is asked for: garbage that nobody has needed the room of is no leak.
+ * missing even after the gateway's own collection of an idle heap, a full one is asked for: garbage that nobody has
+ * needed the room of is no leak.
  */
 async function settle(gateway: GatewayProcess, theatre: Theatre, before: Held | undefined): Promise<Settled> {
   const end = performance.now() + settledMs;
