@@ -138,9 +138,8 @@ export function drawShare(held: HeldBucket, cost: number, now: number, nodes: nu
 }
 
 /** Reports whether this process's share is full again, which is as good as none. */
-export function isShareFull(held: HeldBucket, now: number): boolean {
-  if (!held.share) return true;
-  return refilledShare(held, now, held.share.nodes, 0).parts >= fullOf(held.rate);
+export function isShareFull({ share, rate }: HeldBucket, now: number): boolean {
+  return !share || share.parts + (now - share.at) * rate.capacity >= roomOf(rate, share.nodes, 0);
 }
 
 /**
@@ -154,14 +153,22 @@ export function settleShare(held: HeldBucket, now: number): void {
   held.drawn += Math.max(0, Math.round((levelAt(held, now) - parts) / (nodes * held.rate.windowMs)));
 }
 
-/** Returns the share, refilled up to now. It has room for one call at least, however many processes there are. */
+/** Returns the share, refilled up to now. */
 function refilledShare(held: HeldBucket, now: number, nodes: number, cost: number): Share {
-  held.share ??= { parts: levelAt(held, now), at: now, nodes };
-  const { share, rate } = held;
-  const room = Math.max(fullOf(rate), Math.max(1, cost) * rate.windowMs * share.nodes);
-  share.parts = Math.min(room, share.parts + (now - share.at) * rate.capacity);
+  const { rate } = held;
+  if (!held.share) {
+    const level = levelAt(held, now);
+    held.share = { parts: level < fullOf(rate) ? level : roomOf(rate, nodes, cost), at: now, nodes };
+  }
+  const { share } = held;
+  share.parts = Math.min(roomOf(rate, share.nodes, cost), share.parts + (now - share.at) * rate.capacity);
   share.at = now;
   return share;
+}
+
+/** Returns what a share holds when it is full: room for one call at least, however many nodes there are. */
+function roomOf(rate: Rate, nodes: number, cost: number): number {
+  return Math.max(fullOf(rate), Math.max(1, cost) * rate.windowMs * nodes);
 }
 
 function look(held: HeldBucket, now: number): Decision {

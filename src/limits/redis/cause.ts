@@ -1,7 +1,13 @@
 /** Says in words why Redis is away, and what to do about it. The words never hold what a URL or an answer does. */
 
-/** Returns the words for an error of the connection, or for one that Redis answered. */
-export function causeOf(error: unknown): string {
+/** Returns the words for an error of the connection, or for one that Redis answered. `isTls`: of a connection that was to be encrypted. */
+export function causeOf(error: unknown, isTls: boolean): string {
+  const cause = wordsOf(error);
+  // A server without TLS waits for the rest of what it takes for a command.
+  return cause === silent && isTls ? `${silent}, or does not speak TLS (redis://)` : cause;
+}
+
+function wordsOf(error: unknown): string {
   const { code, message = "", name } = (error ?? {}) as { code?: unknown; message?: string; name?: string };
   if (typeof code === "string") return byCode.get(code) ?? (/CERT|SIGN|ISSUER/.test(code) ? certificate : code);
   const found = byText.find(([pattern]) => pattern.test(message));

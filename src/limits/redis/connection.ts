@@ -131,7 +131,7 @@ function fail(state: State, error: unknown): void {
   if (state.isClosed) return;
   if (error instanceof TimeoutError) state.counts.timeouts++;
   else state.counts.failures++;
-  state.cause = causeOf(error);
+  state.cause = causeOf(error, state.options.url.startsWith("rediss:"));
   state.awaySince ??= performance.now();
   tellAway(state);
 }
@@ -202,10 +202,16 @@ async function close(state: State): Promise<void> {
   if (client) destroy(client);
 }
 
-/** Opens a client that does not connect again by itself: whoever opened it does. */
+/** Opens a client that does not connect again by itself, and sends nothing that a restricted user would need a right for. */
 function openClient({ url, connectMs }: ConnectionOptions) {
   const socket = { connectTimeout: connectMs, reconnectStrategy: false } as const;
-  return createClient({ url, socket, disableOfflineQueue: true, maintNotifications: "disabled" });
+  return createClient({
+    url,
+    socket,
+    disableOfflineQueue: true,
+    maintNotifications: "disabled",
+    disableClientInfo: true,
+  });
 }
 
 function destroy(client: Client): void {

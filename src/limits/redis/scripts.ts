@@ -53,14 +53,15 @@ return { units, parts }`);
 
 /**
  * Notes in the set at the key that a node lives, for some milliseconds from now: node, milliseconds. 0 milliseconds: no longer.
- * Returns how many live.
+ * Returns how many live. What needs memory comes first: a script that has written may go on when memory is full, and then a beat would
+ * succeed where takes fail.
  */
 export const nodesScript = script(`
 ${nowText}
 local ms = tonumber(ARGV[2])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 if ms > 0 then
   redis.call('ZADD', KEYS[1], now + ms, ARGV[1])
   redis.call('PEXPIRE', KEYS[1], ms)
 else redis.call('ZREM', KEYS[1], ARGV[1]) end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 return redis.call('ZCARD', KEYS[1])`);
