@@ -21,7 +21,6 @@ import {
   type Upgrades,
 } from "../doors/socket/responses-sockets.ts";
 import { createGuesses } from "../limits/guesses.ts";
-import { createMemoryLimiter } from "../limits/memory.ts";
 import { type PackageFile, packageBytes, packageFilesBelow } from "../package/package-files.ts";
 import { createAdmit } from "../pipeline/admit/admit.ts";
 import { createAuthenticate } from "../pipeline/admit/authenticate.ts";
@@ -40,9 +39,6 @@ import type { NewAuditEvent } from "../storage/people/audit-events.ts";
 import type { SessionStore } from "../storage/people/sessions.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { createServices } from "./services.ts";
-
-/** Of how many addresses, and neighbourhoods, failed credentials are counted. */
-const mostGuessing = 100_000;
 
 export interface Doors extends Dispatch {
   /** Compiles the rules of all requests, while calls are taken. Rejects where a rule is broken. */
@@ -145,7 +141,7 @@ function createGateway(
   const writeLater: WriteLater = (write) => void storage.whenFree(write).catch(onError);
   const auditEvents = { insert: (event: NewAuditEvent) => writeLater(() => storage.auditEvents.insert(event)) };
   const guessed = createGuessed({
-    guesses: createGuesses({ limiter: createMemoryLimiter(clock, mostGuessing), ...config.failedCredentials }),
+    guesses: createGuesses({ limiter: shared.limits.guesses, ...config.failedCredentials }),
     onFailed: (failed) => {
       for (const observer of observers) observer.failedCredential?.(failed);
     },
