@@ -1,10 +1,13 @@
 /** Two gateways over one Redis: callers have one rate, whichever answers them, and an operator sees what stands between them. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { pino } from "pino";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Gateway, startGateway } from "../../src/composition/gateway.ts";
 import { type Config, loadConfig } from "../../src/config/config.ts";
 import type { RedisConfig } from "../../src/config/shape.ts";
 import { openStorage } from "../../src/storage/storage.ts";
+import { root } from "../support/command.ts";
 import { environment } from "../support/environment.ts";
 import { eventually } from "../support/eventually.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
@@ -58,6 +61,32 @@ function ask(port: number, key: string, headers: Record<string, string> = {}): P
 
 const metricsOf = async ({ metricsPort }: TestGateway) =>
   (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+
+test("nothing of it is loaded without REDIS_URL", async () => {
+  const program = `
+    import { createRequire } from "node:module";
+    const loaded = async () => {
+      const { startLimits } = await import("./src/composition/limits.ts");
+      const url = process.env.REDIS_URL;
+      const times = { timeoutMs: 50, connectMs: 50 };
+      const redis = url ? { url, prefix: "", whenAway: "divide", assumedNodes: 1, ...times } : undefined;
+      const limits = await startLimits({ config: { redis }, log: { info() {}, warn() {} }, clock: Date.now });
+      await limits.close();
+      return Object.keys(createRequire(import.meta.url).cache).filter((path) => path.includes("@redis")).length;
+    };
+    console.log(await loaded());
+  `;
+  const count = async (env: Record<string, string>) => {
+    const args = ["--input-type=module", "--eval", program];
+    const { stdout } = await promisify(execFile)(process.execPath, args, {
+      cwd: root,
+      env: { ...process.env, ...env },
+    });
+    return Number(stdout);
+  };
+  expect(await count({})).toBe(0);
+  expect(await count({ REDIS_URL: "redis://127.0.0.1:1" })).toBeGreaterThan(10);
+});
 
 describe.skipIf(!hasRedis.redis)("redis", () => {
   test("a caller of two gateways has its rate once, and reads of both what is left", async () => {

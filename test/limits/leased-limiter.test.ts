@@ -11,7 +11,10 @@ afterEach(() => void vi.useRealTimers());
 /** What keeps the buckets, and what it was asked. */
 function keeper(nodes = 1) {
   const time = { now: 0 };
-  const state = { isAway: false, rejects: false, asks: [] as Ask[], given: 0, slices: open() };
+  const skip = (ms: number) => {
+    time.now += ms;
+  };
+  const state = { isAway: false, rejects: false, asks: [] as Ask[], given: 0, slices: open(), skip };
   function open() {
     return createMemorySlices(
       () => time.now,
@@ -117,6 +120,19 @@ describe("a node", () => {
     for (let ms = 0; ms < 200; ms += 5, await pass(5)) await one.take("acc", perMinute(1_000_000), 10);
     await one.take("acc", perMinute(2_000_000), 1);
     expect(state.given).toBeGreaterThan(0);
+  });
+
+  test("that was stopped for a while takes nothing of the slice that it had", async () => {
+    const { limiter, state, pass } = keeper();
+    const one = limiter();
+    const rate = perMinute(1_000_000);
+    for (let ms = 0; ms < 200; ms += 5, await pass(5)) await one.take("acc", rate, 10);
+    const asked = state.asks.length;
+    // Time goes on, and no timer of this process does.
+    state.skip(100_000);
+    await one.take("acc", rate, 1);
+    expect(state.asks.length).toBe(asked + 1);
+    expect(state.asks.at(-1)?.drawn).toBeLessThan(0);
   });
 
   test("gives everything back when it closes", async () => {
