@@ -6,6 +6,7 @@ import type { Config, RedisConfig } from "../config/shape.ts";
 import type { DecisionCounts } from "../limits/leased-limiter.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
+import type { Places } from "../limits/places.ts";
 import { newId } from "../runtime/ids.ts";
 import type { RedisGauges } from "../telemetry/gauges/redis.ts";
 
@@ -16,6 +17,8 @@ export interface Limits {
   readonly attempts: Limiter;
   /** Wrong credentials. */
   readonly guesses: Limiter;
+  /** Returns the places of an upstream that gateways share. Undefined without Redis. */
+  readonly sharedPlaces: ((name: string, places: number) => Places) | undefined;
   /** Undefined without Redis. */
   readonly redis: RedisGauges | undefined;
   /** Gives back what this node has of shared rates. */
@@ -40,6 +43,7 @@ export function startLimits(parts: LimitsParts): Promise<Limits> | Limits {
     rates: createMemoryLimiter(clock),
     attempts: createMemoryLimiter(clock),
     guesses: createMemoryLimiter(clock, mostGuessing),
+    sharedPlaces: undefined,
     redis: undefined,
     close: async () => {},
   };
@@ -47,9 +51,10 @@ export function startLimits(parts: LimitsParts): Promise<Limits> | Limits {
 
 /** The client library is loaded only here. */
 async function startShared({ log, clock }: LimitsParts, config: RedisConfig): Promise<Limits> {
-  const [{ createRedisSlices }, { createLeasedLimiter }] = await Promise.all([
+  const [{ createRedisSlices }, { createLeasedLimiter }, { createPlaces }] = await Promise.all([
     import("../limits/redis/slices.ts"),
     import("../limits/leased-limiter.ts"),
+    import("../limits/places.ts"),
   ]);
   const { url, whenAway } = config;
   const redis = addressOf(url);
@@ -71,11 +76,17 @@ async function startShared({ log, clock }: LimitsParts, config: RedisConfig): Pr
   });
   const attempts = createLeasedLimiter({ ...shared, nameOf: hidden("sign-in") });
   const guesses = createLeasedLimiter({ ...shared, nameOf: hidden("guess") });
+  const open: Places[] = [];
   return {
     ...{ rates, attempts, guesses },
+    sharedPlaces(name, places) {
+      const shared = createPlaces(slices.places, name, places);
+      open.push(shared);
+      return shared;
+    },
     redis: { isUp: () => !slices.isAway(), nodes: slices.nodes, counts: slices.counts, decisions: () => counts },
     async close() {
-      for (const limiter of [rates, attempts, guesses]) limiter.close();
+      for (const limiter of [rates, attempts, guesses, ...open]) limiter.close();
       await slices.close();
     },
   };

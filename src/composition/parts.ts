@@ -71,7 +71,7 @@ export function createShared({ config, storage, log, clock }: Parts, limits: Lim
   const accelerators = chooseAccelerators(config.accelerators);
   const hurry = new CallerAbort();
   const health = createHealth(clock);
-  const queues = createQueues(config.upstreams);
+  const queues = createQueues(config.upstreams, limits.sharedPlaces);
   const providers = [...createProviders(config.upstreams, clock, accelerators)];
   // Who waits for a place is no attempt yet.
   const watched = (name: string, provider: Provider) => queues.wrap(name, health.watch(name, provider));

@@ -106,7 +106,7 @@ export const processSettings = {
     .optional()
     .meta({
       description: `A Redis (6.2 or newer) or Valkey over which several gateways share rates: requests and tokens of accounts, calls of an
-        RPC, wrong credentials, sign-in. Without it each gateway counts for itself. REDIS_URL in the environment is enough.`,
+        RPC, wrong credentials, sign-in, and places at upstreams with a queue. Without it each gateway counts for itself. REDIS_URL in the environment is enough.`,
       examples: [{ url: `redis://:\${REDIS_PASSWORD}@127.0.0.1:6379/0` }],
     }),
   metrics: z

@@ -3,6 +3,7 @@
  */
 import { createHash } from "node:crypto";
 import { spareParts } from "../contract.ts";
+import { placesMs } from "../place-shares.ts";
 
 export interface Script {
   readonly text: string;
@@ -65,3 +66,47 @@ if ms > 0 then
 else redis.call('ZREM', KEYS[1], ARGV[1]) end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 return redis.call('ZCARD', KEYS[1])`);
+
+/**
+ * Answers a PlacesAsk of the places at the key, as `grantPlaces` does: node, places, running, wanted. Returns granted and whether they are
+ * short. Each field is a node's lease: held, wanted, since, until.
+ */
+export const placesScript = script(`
+local node, places, running, wanted = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+${nowText}
+local held, since, wishes, all = 0, now, {}, { wanted }
+local leases = redis.call('HGETALL', KEYS[1])
+for i = 1, #leases, 2 do
+  local h, w, s, u = string.match(leases[i + 1], '^(%d+) (%d+) (%d+) (%d+)$')
+  h, w, s, u = tonumber(h), tonumber(w), tonumber(s), tonumber(u)
+  if not h or u <= now then redis.call('HDEL', KEYS[1], leases[i])
+  elseif leases[i] == node then if w > h then since = s end
+  else
+    held = held + h
+    wishes[#wishes + 1] = { w, s }
+    all[#all + 1] = w
+  end
+end
+table.sort(all)
+local left, sharing = places, #all
+for _, w in ipairs(all) do
+  if w * sharing > left then break end
+  left, sharing = left - w, sharing - 1
+end
+local share, short = wanted, 0
+if sharing > 0 then
+  local equal, earlier = math.floor(left / sharing), 0
+  for _, wish in ipairs(wishes) do
+    if wish[1] > equal and wish[2] < since then earlier = earlier + 1 end
+  end
+  share, short = equal, 1
+  if earlier < left - equal * sharing then share = equal + 1 end
+end
+local granted = math.max(running, math.min(wanted, share, places - held))
+if wanted > 0 then
+  if granted > running or granted >= wanted then since = now end
+  local lease = string.format('%.0f %.0f %.0f %.0f', granted, wanted, since, now + ${placesMs})
+  redis.call('HSET', KEYS[1], node, lease)
+  redis.call('PEXPIRE', KEYS[1], ${placesMs})
+else redis.call('HDEL', KEYS[1], node) end
+return { granted, short }`);

@@ -3,7 +3,9 @@
  * a turn go out together. What Redis forgets (FLUSHALL, a restart without data, keys that it evicts) is full again.
  */
 import type { Ask, Slice, Slices } from "../contract.ts";
+import type { PlaceKeeper } from "../places.ts";
 import { type Connection, type ConnectionOptions, createConnection, within } from "./connection.ts";
+import { createRedisPlaces } from "./places.ts";
 import { takeScript } from "./scripts.ts";
 
 export interface RedisSlicesOptions extends Omit<ConnectionOptions, "nodesKey"> {
@@ -22,12 +24,19 @@ export interface RedisCounts {
 
 export interface RedisSlices extends Slices, Pick<Connection, "firstTried" | "close"> {
   counts(): RedisCounts;
+  /** The places of upstreams, as this node sees them. */
+  readonly places: PlaceKeeper;
 }
 
 export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): RedisSlices {
   const connection = createConnection({ ...options, nodesKey: `${prefix}nodes` });
   let roundTrips = 0;
   let roundTripMs = 0;
+  /** Notes an answer that took so long. */
+  const count = (ms: number) => {
+    roundTrips++;
+    roundTripMs += ms;
+  };
 
   async function ask({ id, rate, least, need, spare, drawn }: Ask): Promise<Slice> {
     const args = [rate.capacity, rate.windowMs, least, need, spare, drawn];
@@ -49,11 +58,10 @@ export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): R
 
   async function take(asks: readonly Ask[]): Promise<readonly Slice[]> {
     const begunAt = performance.now();
-    roundTrips++;
     const settled = Promise.allSettled(asks.map(ask));
     try {
       const outcomes = await within(options.timeoutMs, settled);
-      roundTripMs += performance.now() - begunAt;
+      count(performance.now() - begunAt);
       const refused = outcomes.find(({ status }) => status === "rejected");
       if (refused) throw (refused as PromiseRejectedResult).reason;
       return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<Slice>).value);
@@ -66,6 +74,7 @@ export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): R
 
   return {
     take,
+    places: createRedisPlaces(connection, { ...options, prefix }, count),
     giveBack(unused) {
       for (const { id, rate, units } of unused) giveBack(id, rate, units);
     },

@@ -30,10 +30,14 @@ export function registerRedis(registry: Registry, { isUp, nodes, counts, decisio
   );
   const counter = (name: string, help: string, read: () => number) =>
     registerCounter(registry, `model_gateway_redis_${name}_total`, help, read);
-  counter("round_trips", "Questions to Redis. One asks for all buckets of a moment.", () => counts().roundTrips);
+  counter(
+    "round_trips",
+    "Questions that Redis answered. One asks for all buckets of a moment.",
+    () => counts().roundTrips,
+  );
   counter(
     "round_trip_seconds",
-    "Time until Redis answered, of all answered questions.",
+    "Time until Redis answered, of all questions, in seconds.",
     () => counts().roundTripSeconds,
   );
   counter("timeouts", "Answers of Redis that did not come in time.", () => counts().timeouts);

@@ -47,7 +47,8 @@ describe.skipIf(!hasRedis.redis)("redis", () => {
 
   test("a user that may do no more than docs/scaling.md says is enough, and one that may do less is told", async () => {
     const rights = "~model-gateway:* -@all +hello +auth +select";
-    const inScripts = "+eval +evalsha +time +get +set +del +zadd +zcard +zrem +zremrangebyscore +pexpire";
+    const inScripts =
+      "+eval +evalsha +time +get +set +del +zadd +zcard +zrem +zremrangebyscore +hgetall +hset +hdel +pexpire";
     const gateway = ["--user", "gateway", "on", ">pass", ...rights.split(" "), ...inScripts.split(" ")];
     const { port } = await start(...gateway, "--user", "reader", "on", ">pass", "~*", "-@all", "+hello", "+get");
     expect(await told(`redis://gateway:pass@127.0.0.1:${port}`)).toBeUndefined();
