@@ -10,8 +10,10 @@ import { openStorage } from "../../src/storage/storage.ts";
 import { root } from "../support/command.ts";
 import { environment } from "../support/environment.ts";
 import { eventually } from "../support/eventually.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { hasRedis, type RedisServer, startRedis } from "../support/redis/server.ts";
+import { startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { wholeAnswer } from "../support/upstreams/two-upstreams.ts";
 
 const password = "a-word-that-nobody-reads";
 const tiers = [{ name: "All", recharge: 0, requestsPerMinute: 20, tokensPerMinute: undefined }];
@@ -111,6 +113,33 @@ describe.skipIf(!hasRedis.redis)("redis", () => {
     const { ports } = await startFleet({}, { failedCredentials: { perMinute: 6 } });
     for (let i = 0; i < 6; i++) expect((await ask(ports[0], `sk-wrong-${i}-${"x".repeat(30)}`)).status).toBe(401);
     expect((await ask(ports[1], `sk-wrong-7-${"x".repeat(30)}`)).status).toBe(429);
+  });
+
+  test("an upstream has so many calls of both gateways together as its queue says", async () => {
+    let [running, most] = [0, 0];
+    const upstream = await startScriptedUpstream(async (exchange) => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      running--;
+      exchange.json(200, wholeAnswer);
+    });
+    closing.push(() => upstream.close());
+    const queue = { max_concurrent: 3, max_queued: 100, max_wait_seconds: 30 };
+    const { upstreams = [], ...behind } = upstreamAt(upstream.baseUrl);
+    const settings = { ...behind, upstreams: upstreams.map((one) => ({ ...one, queue })) };
+    const tiers = [{ name: "All", recharge: 0, requestsPerMinute: 10_000, tokensPerMinute: undefined }];
+    const { first, ports } = await startFleet({}, { ...settings, tiers });
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, i) =>
+        fetch(`http://127.0.0.1:${ports[i % 2]}/v1/chat/completions`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${first.apiKey}`, "content-type": "application/json" },
+          body: JSON.stringify({ model: "embedded-chat", max_tokens: 10, messages: [{ role: "user", content: "Hi" }] }),
+        }).then(async (answer) => ({ status: answer.status, body: await answer.text() })),
+      ),
+    );
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    expect(most).toBe(3);
   });
 
   test("metrics and the log say how it stands, and neither knows the password", async () => {
