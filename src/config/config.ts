@@ -203,9 +203,9 @@ function cacheOf({ max_bytes, seconds, price_share }: NonNullable<FileConfig["ca
 function redisOf(written: FileConfig["redis"], url = written?.url): Config["redis"] {
   if (url === undefined) return undefined;
   const { prefix = "model-gateway:", when_away = "divide", nodes = 1 } = written ?? {};
-  const { timeout_seconds = 0.05, connect_timeout_seconds = 2 } = written ?? {};
+  const { cluster: isCluster = false, timeout_seconds = 0.05, connect_timeout_seconds = 2 } = written ?? {};
   const times = { timeoutMs: timeout_seconds * 1000, connectMs: connect_timeout_seconds * 1000 };
-  return { url, prefix, whenAway: when_away, assumedNodes: nodes, ...times };
+  return { url, isCluster, prefix, whenAway: when_away, assumedNodes: nodes, ...times };
 }
 
 function metricsOf(written: FileConfig["metrics"], settings: EnvironmentSettings): Config["metrics"] {

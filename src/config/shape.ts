@@ -121,6 +121,8 @@ export interface UnpricedConfig {
 export interface RedisConfig {
   /** url may hold a password: it is printed nowhere. */
   readonly url: string;
+  /** isCluster is whether url is the address of a cluster's node. */
+  readonly isCluster: boolean;
   readonly prefix: string;
   readonly whenAway: "divide" | "refuse";
   /** assumedNodes is how many nodes share the rates, until Redis has told. */

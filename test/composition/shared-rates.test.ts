@@ -36,7 +36,15 @@ async function startFleet(more: Partial<RedisConfig> = {}, settings: Partial<Con
   closing.push(() => server.kill());
   const url = `redis://:${password}@127.0.0.1:${server.port}/2`;
   const redis: RedisConfig = {
-    ...{ url, prefix: "fleet:", whenAway: "divide", assumedNodes: 1, timeoutMs: 200, connectMs: 2_000 },
+    ...{
+      url,
+      isCluster: false,
+      prefix: "fleet:",
+      whenAway: "divide",
+      assumedNodes: 1,
+      timeoutMs: 200,
+      connectMs: 2_000,
+    },
     ...more,
   };
   const shared = { tiers, redis, ...settings };
@@ -71,7 +79,7 @@ test("nothing of it is loaded without REDIS_URL", async () => {
       const { startLimits } = await import("./src/composition/limits.ts");
       const url = process.env.REDIS_URL;
       const times = { timeoutMs: 50, connectMs: 50 };
-      const redis = url ? { url, prefix: "", whenAway: "divide", assumedNodes: 1, ...times } : undefined;
+      const redis = url ? { url, isCluster: false, prefix: "", whenAway: "divide", assumedNodes: 1, ...times } : undefined;
       const limits = await startLimits({ config: { redis }, log: { info() {}, warn() {} }, clock: Date.now });
       await limits.close();
       return Object.keys(createRequire(import.meta.url).cache).filter((path) => path.includes("@redis")).length;

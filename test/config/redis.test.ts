@@ -31,7 +31,14 @@ async function faultsOf(text: string, environment: Environment = {}): Promise<st
   }
 }
 
-const usual = { prefix: "model-gateway:", whenAway: "divide", assumedNodes: 1, timeoutMs: 50, connectMs: 2_000 };
+const usual = {
+  isCluster: false,
+  prefix: "model-gateway:",
+  whenAway: "divide",
+  assumedNodes: 1,
+  timeoutMs: 50,
+  connectMs: 2_000,
+};
 
 test("there is none unless it is named", async () => {
   expect(await redisOf("port: 1\n")).toBeUndefined();
@@ -47,8 +54,8 @@ test("its address alone suffices, in the environment or in the file, and the env
   expect(await redisOf('redis: { prefix: "eu:", when_away: refuse }\n', { REDIS_URL: url })).toEqual({
     ...{ url, ...usual, prefix: "eu:", whenAway: "refuse" },
   });
-  const text = 'redis: { url: "redis://a", nodes: 3, timeout_seconds: 0.2, connect_timeout_seconds: 1 }\n';
-  expect(await redisOf(text)).toMatchObject({ assumedNodes: 3, timeoutMs: 200, connectMs: 1_000 });
+  const text = 'redis: { url: "redis://a", cluster: true, nodes: 3, timeout_seconds: 0.2, connect_timeout_seconds: 1 }\n';
+  expect(await redisOf(text)).toMatchObject({ isCluster: true, assumedNodes: 3, timeoutMs: 200, connectMs: 1_000 });
 });
 
 test("an address that is none is a fault, in words that do not repeat it", async () => {

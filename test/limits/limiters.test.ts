@@ -40,7 +40,15 @@ function inRedis(kind: (typeof redisKinds)[number]): Kind {
     },
     async open() {
       const prefix = `test-${++opened}:`;
-      const rest = { node: "one", assumedNodes: 1, connectMs: 2_000, timeoutMs: 5_000, onAway() {}, onBack() {} };
+      const rest = {
+        node: "one",
+        assumedNodes: 1,
+        connectMs: 2_000,
+        isCluster: false,
+        timeoutMs: 5_000,
+        onAway() {},
+        onBack() {},
+      };
       slices = createRedisSlices({ url: server.url, prefix, ...rest });
       await slices.firstTried;
       limiter = createLeasedLimiter({ slices });

@@ -43,7 +43,7 @@ function inRedis(kind: (typeof redisKinds)[number]): Kind {
     },
     async open(count) {
       const prefix = `test-${++opened}:`;
-      const rest = { assumedNodes: 1, connectMs: 2_000, timeoutMs: 2_000, onAway() {}, onBack() {} };
+      const rest = { assumedNodes: 1, connectMs: 2_000, isCluster: false, timeoutMs: 2_000, onAway() {}, onBack() {} };
       slices = Array.from({ length: count }, (_, i) =>
         createRedisSlices({ url: server.url, prefix, node: `node ${i}`, ...rest }),
       );

@@ -563,7 +563,8 @@ describe("what is deployed with it", () => {
     await gateway.close();
     // Nothing listens there: what is known of it is told nevertheless.
     const times = { timeoutMs: 50, connectMs: 500 };
-    const redis = { url: "redis://127.0.0.1:1", prefix: "", whenAway: "divide", assumedNodes: 1, ...times } as const;
+    const address = { url: "redis://127.0.0.1:1", isCluster: false, prefix: "" };
+    const redis = { ...address, whenAway: "divide", assumedNodes: 1, ...times } as const;
     await start({ cache: { maxBytes: 100_000, keepMs: 1000, priceShare: 0 }, redis });
     const { types } = await scrape(gateway.metricsPort);
     const parts = (type: string) => (type === "histogram" ? ["", "_bucket", "_sum", "_count"] : [""]);

@@ -83,6 +83,9 @@ export const processSettings = {
         description: "Its address. REDIS_URL in the environment wins.",
         examples: [`redis://:\${REDIS_PASSWORD}@127.0.0.1:6379/0`],
       }),
+      cluster: z.boolean().default(false).meta({
+        description: "Whether the address is that of a node of a Redis Cluster, which tells where the others are.",
+      }),
       prefix: z
         .string()
         .regex(/^[\x21-\x7a]{1,100}$/, "expected at most 100 characters of ASCII without spaces and braces")

@@ -2,23 +2,18 @@
  * The connection to Redis or Valkey, and whether it is away. A failure or a time-out makes it away at once: then nothing is sent but
  * a beat each half second, and the first beat that is answered ends it. So a dead Redis delays the calls of one moment, by the
  * time-out, and no others. A beat also says that this node lives, and brings how many do.
- *
- * Importing this file loads the client library.
  */
-import { createClient } from "@redis/client";
 import { causeOf } from "./cause.ts";
+import { type Client, type ClientOptions, openClient } from "./client.ts";
 import { nodesScript, type Script } from "./scripts.ts";
 
-export interface ConnectionOptions {
-  /** redis:// or rediss://, with user, password and number of the database where there are any. */
-  readonly url: string;
+export interface ConnectionOptions extends ClientOptions {
   /** The key of the set of nodes that live. */
   readonly nodesKey: string;
   /** What this node is called there. */
   readonly node: string;
   /** How many nodes are assumed to live until Redis has told. */
   readonly assumedNodes: number;
-  readonly connectMs: number;
   /** How long an answer may take. */
   readonly timeoutMs: number;
   readonly onAway: (away: Away) => void;
@@ -63,8 +58,6 @@ const stuckMs = 2_000;
 /** Shorter outages are counted, and not told of. */
 const untoldMs = 1_000;
 
-type Client = ReturnType<typeof openClient>;
-
 interface State {
   readonly options: ConnectionOptions;
   readonly counts: ConnectionCounts;
@@ -108,10 +101,9 @@ export function createConnection(options: ConnectionOptions): Connection {
 }
 
 function open(state: State): void {
-  const opened = openClient(state.options);
+  const opened: Client = openClient(state.options, (error) => lose(state, opened, error));
   state.client = opened;
   state.waitingSince = performance.now();
-  opened.on("error", (error: unknown) => lose(state, opened, error));
   opened.connect().then(
     () => state.client === opened && beat(state, opened),
     (error: unknown) => lose(state, opened, error),
@@ -122,7 +114,7 @@ function lose(state: State, lost: Client, error: unknown): void {
   if (lost !== state.client) return;
   state.client = undefined;
   state.waitingSince = undefined;
-  destroy(lost);
+  lost.close();
   fail(state, error);
   state.onTried();
 }
@@ -199,37 +191,17 @@ async function close(state: State): Promise<void> {
     await within(timeoutMs, evaluate(client, nodesScript, nodesKey, [node, 0])).catch(() => {});
   }
   state.client = undefined;
-  if (client) destroy(client);
-}
-
-/** Opens a client that does not connect again by itself, and sends nothing that a restricted user would need a right for. */
-function openClient({ url, connectMs }: ConnectionOptions) {
-  const socket = { connectTimeout: connectMs, reconnectStrategy: false } as const;
-  return createClient({
-    url,
-    socket,
-    disableOfflineQueue: true,
-    maintNotifications: "disabled",
-    disableClientInfo: true,
-  });
-}
-
-function destroy(client: Client): void {
-  try {
-    client.destroy();
-  } catch {
-    // It is closed already.
-  }
+  client?.close();
 }
 
 /** Runs a script by its sum, or by its text where Redis does not know it: it forgets scripts when it starts. */
 async function evaluate(client: Client, { text, sha }: Script, key: string, args: readonly (string | number)[]) {
   const rest = ["1", key, ...args.map(String)];
   try {
-    return await client.sendCommand(["EVALSHA", sha, ...rest]);
+    return await client.send(key, ["EVALSHA", sha, ...rest]);
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
-    return client.sendCommand(["EVAL", text, ...rest]);
+    return client.send(key, ["EVAL", text, ...rest]);
   }
 }
 

@@ -4,8 +4,16 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { createConnection } from "../../../src/limits/redis/connection.ts";
 import { nodesScript } from "../../../src/limits/redis/scripts.ts";
+import { createRedisSlices } from "../../../src/limits/redis/slices.ts";
 import { temporaryFolder } from "../../support/command.ts";
-import { freePort, hasRedis, type RedisServer, startRedis } from "../../support/redis/server.ts";
+import {
+  clusterNode,
+  freePort,
+  hasRedis,
+  type RedisServer,
+  startCluster,
+  startRedis,
+} from "../../support/redis/server.ts";
 
 const servers: RedisServer[] = [];
 afterEach(async () => {
@@ -19,12 +27,21 @@ async function start(...args: string[]): Promise<RedisServer> {
 }
 
 /** Tries a URL, and returns what was told of it; undefined where it works. */
-async function told(url: string): Promise<string | undefined> {
+async function told(url: string, more: { isCluster?: boolean } = {}): Promise<string | undefined> {
   const causes: string[] = [];
   const connection = createConnection({
-    ...{ url, nodesKey: "model-gateway:nodes", node: "one", assumedNodes: 1, connectMs: 1_000, timeoutMs: 1_000 },
+    ...{
+      url,
+      nodesKey: "model-gateway:nodes",
+      node: "one",
+      assumedNodes: 1,
+      connectMs: 1_000,
+      isCluster: false,
+      timeoutMs: 1_000,
+    },
     onAway: ({ cause }) => void causes.push(cause),
     onBack() {},
+    ...more,
   });
   await connection.firstTried;
   await connection.close();
@@ -66,14 +83,41 @@ describe.skipIf(!hasRedis.redis)("redis", () => {
 
   test("a node of a cluster", async () => {
     const folder = await temporaryFolder();
-    const { port } = await start("--cluster-enabled", "yes", "--cluster-config-file", `${folder.path}/nodes.conf`);
+    const { port } = await start(...(await clusterNode(`${folder.path}/nodes.conf`)));
     expect(await told(`redis://127.0.0.1:${port}`)).toBe("its cluster is down");
+    await folder.remove();
+  });
+
+  test("a cluster, whose nodes have half of the keys each", async () => {
+    const folder = await temporaryFolder();
+    const [node, other] = await startCluster("redis", folder.path);
+    servers.push(node, other);
+    expect(await told(node.url)).toBe("it is a node of a cluster: say so with redis.cluster: true");
+    for (const { url } of [node, other]) {
+      expect(await told(url, { isCluster: true })).toBeUndefined();
+      const rest = { assumedNodes: 1, connectMs: 2_000, timeoutMs: 1_000, onAway() {}, onBack() {} };
+      const slices = createRedisSlices({ url, isCluster: true, prefix: "test:", node: "one", ...rest });
+      await slices.firstTried;
+      const ask = { rate: { capacity: 60, windowMs: 3_600_000 }, least: 1, need: 1, spare: 0, drawn: 0 };
+      const granted = await slices.take(Array.from({ length: 30 }, (_, i) => ({ ...ask, id: `${url} ${i}` })));
+      expect(granted.filter(({ units }) => units === 1)).toHaveLength(30);
+      await slices.close();
+    }
+    const plain = await start();
+    expect(await told(plain.url, { isCluster: true })).toBe("it is no cluster: leave redis.cluster out");
     await folder.remove();
   });
 
   test("scripts that it does not know are sent whole", async () => {
     const { url } = await start();
-    const rest = { nodesKey: "nodes", node: "one", assumedNodes: 1, connectMs: 1_000, timeoutMs: 1_000 };
+    const rest = {
+      nodesKey: "nodes",
+      node: "one",
+      assumedNodes: 1,
+      connectMs: 1_000,
+      isCluster: false,
+      timeoutMs: 1_000,
+    };
     const connection = createConnection({ url, ...rest, onAway() {}, onBack() {} });
     await connection.firstTried;
     const answers = await Promise.all(["a", "b"].map((node) => connection.run(nodesScript, "other", [node, 1_000])));

@@ -28,6 +28,7 @@ async function openNode(server: RedisServer, more: Partial<RedisSlicesOptions> &
       node: crypto.randomUUID(),
       assumedNodes: 1,
       connectMs: 2_000,
+      isCluster: false,
       timeoutMs: 100,
     },
     onAway: ({ cause, nodes }) => void told.push(`away: ${cause}, ${nodes}`),

@@ -3,7 +3,10 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { createClient } from "@redis/client";
+import { eventually } from "../eventually.ts";
 
 export const redisKinds = ["redis", "valkey"] as const;
 export type RedisKind = (typeof redisKinds)[number];
@@ -40,6 +43,33 @@ export async function startRedis(kind: RedisKind, more: readonly string[] = [], 
       server = await launch(kind, at, more);
     },
   };
+}
+
+/** Returns the arguments of a server that is a node of a cluster. Its other port would be far above the first, and there may be none. */
+export async function clusterNode(file: string): Promise<string[]> {
+  return ["--cluster-enabled", "yes", "--cluster-config-file", file, "--cluster-port", String(await freePort())];
+}
+
+/** Starts a cluster of two nodes, each with half of the keys, and returns them when both know it. */
+export async function startCluster(kind: RedisKind, folder: string): Promise<readonly [RedisServer, RedisServer]> {
+  const start = async (name: string) => startRedis(kind, await clusterNode(join(folder, `${name}.conf`)));
+  const nodes = [await start("one"), await start("other")] as const;
+  const clients = await Promise.all(nodes.map(({ url }) => createClient({ url }).connect()));
+  const [one, other] = clients as [(typeof clients)[0], (typeof clients)[0]];
+  await one?.sendCommand(["CLUSTER", "ADDSLOTSRANGE", "0", "8191"]);
+  await other?.sendCommand(["CLUSTER", "ADDSLOTSRANGE", "8192", "16383"]);
+  const bus = (await other?.sendCommand<string[]>(["CONFIG", "GET", "cluster-port"])) as unknown as {
+    "cluster-port": string;
+  };
+  await one?.sendCommand(["CLUSTER", "MEET", "127.0.0.1", String(nodes[1].port), bus["cluster-port"]]);
+  await eventually(async () => {
+    for (const client of clients) {
+      const info = await client.sendCommand<string>(["CLUSTER", "INFO"]);
+      if (!info.includes("cluster_state:ok")) throw new Error(info);
+    }
+  }, 30_000);
+  for (const client of clients) client.destroy();
+  return nodes;
 }
 
 async function launch(kind: RedisKind, port: number, more: readonly string[]): Promise<ChildProcess> {
