@@ -54,7 +54,8 @@ test("its address alone suffices, in the environment or in the file, and the env
   expect(await redisOf('redis: { prefix: "eu:", when_away: refuse }\n', { REDIS_URL: url })).toEqual({
     ...{ url, ...usual, prefix: "eu:", whenAway: "refuse" },
   });
-  const text = 'redis: { url: "redis://a", cluster: true, nodes: 3, timeout_seconds: 0.2, connect_timeout_seconds: 1 }\n';
+  const text =
+    'redis: { url: "redis://a", cluster: true, nodes: 3, timeout_seconds: 0.2, connect_timeout_seconds: 1 }\n';
   expect(await redisOf(text)).toMatchObject({ isCluster: true, assumedNodes: 3, timeoutMs: 200, connectMs: 1_000 });
 });
 

@@ -172,7 +172,8 @@ function tick(state: State): void {
   const { client, waitingSince } = state;
   if (!client) open(state);
   else if (waitingSince === undefined) beat(state, client);
-  else if (performance.now() - waitingSince > stuckMs) lose(state, client, new TimeoutError());
+  else if (performance.now() - waitingSince > Math.max(stuckMs, state.options.connectMs))
+    lose(state, client, new TimeoutError());
   tellAway(state);
   arm(state);
 }
