@@ -37,7 +37,7 @@ export interface Bank {
     request?: JsonObject,
   ): Promise<{ text: string; pieces: number; contentType: string | undefined }>;
   /** Makes a key, and charges a call to it. */
-  charge(account: string, call: Partial<Capture> & { readonly id: string; readonly key_id: string }): void;
+  charge(account: string, call: Partial<Capture> & { readonly id: string; readonly key_id: string }): Promise<void>;
   /** Changes the database behind everybody's back. */
   tamper(sql: string): void;
   close(): Promise<void>;
@@ -101,10 +101,10 @@ export async function openBank(): Promise<Bank> {
       const text = pieces.map(({ csv }) => Buffer.from(csv).toString()).join("");
       return { text, pieces: pieces.length, contentType: pieces[0]?.contentType };
     },
-    charge(account_id, { id, key_id, ...more }) {
-      if (!storage.keys.findWithAccount(key_id)) {
+    async charge(account_id, { id, key_id, ...more }) {
+      if (!(await storage.keys.findWithAccount(key_id))) {
         const names = { id: key_id, account_id, name: "k", secret_hash: key_id, secret_mask: "m" };
-        storage.keys.insert({ ...names, created_at: time });
+        await storage.keys.insert({ ...names, created_at: time });
       }
       const usage = { input: 1, cache_read: 2, cache_write: 3, output: 4, reasoning: 1, characters: 0, estimated: 0 };
       const names = { id, account_id, key_id, operation: "chat", model: "m", upstream: "u", outcome: 1 };
