@@ -91,19 +91,25 @@ interface Call {
 /** What ends an answer of either form. */
 const lastWords = ["data: [DONE]\n\n", '"type":"message_stop"', '"type":"response.completed"'];
 
-function begin(payer: Payer, { path, body, headers }: Asked): { hearing: Hearing; atEnd: () => Standing | undefined } {
-  let standing: Standing | undefined;
+function begin(
+  payer: Payer,
+  { path, body, headers }: Asked,
+): {
+  hearing: Hearing;
+  atEnd: () => Promise<Standing | undefined>;
+} {
+  let standing: Promise<Standing> | undefined;
   const hearing = hear(gateway, {
     path,
     body,
     apiKey: payer.apiKey,
     ...(headers ? { headers } : {}),
-    async onPiece(heard, headers) {
+    onPiece(heard, headers) {
       const isWhole = heard.length === Number(headers["content-length"]);
-      if (isWhole || lastWords.some((word) => heard.includes(word))) standing ??= await books.of(payer);
+      if (isWhole || lastWords.some((word) => heard.includes(word))) standing ??= books.of(payer);
     },
   });
-  return { hearing, atEnd: () => standing };
+  return { hearing, atEnd: async () => standing };
 }
 
 /** Makes a call with an account of its own. */
@@ -111,7 +117,7 @@ async function ask(asked: Asked, init?: AccountInit): Promise<Call> {
   const payer = await openAccount(gateway, init);
   const { hearing, atEnd } = begin(payer, asked);
   const answer = await hearing.answer;
-  const standing = atEnd();
+  const standing = await atEnd();
   const isCutOff = answer.status === 200 && answer.text.includes('"error"');
   if (!standing && !isCutOff) throw new Error(`no end was heard: ${answer.text}`);
   return { payer, answer, atEnd: standing ?? (await books.of(payer)) };
