@@ -86,10 +86,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const { host, port, idleMs, stalledReaderMs: stalledMs, maxConnections } = config;
   const at = { host, port, idleMs, stalledMs, maxConnections };
   const listening = await listen({ ...at, ...doors, handlePlain, plainOptions, rejectionBody }).catch(
-    async (error: unknown) => {
-      await seeing.close();
-      return afterClosing(shared.limits)(error);
-    },
+    afterClosing(seeing, shared.limits),
   );
   listener = listening;
   const waitAgain = storage.waitBriefly();
@@ -132,10 +129,10 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   };
 }
 
-/** Returns what rejects with the error of a start that failed, once this is closed. */
-function afterClosing({ close }: Shared["limits"]): (error: unknown) => Promise<never> {
+/** Returns what rejects with the error of a start that failed, once these are closed. */
+function afterClosing(...open: readonly { close(): Promise<void> }[]): (error: unknown) => Promise<never> {
   return async (error) => {
-    await close();
+    await Promise.all(open.map((one) => one.close()));
     throw error;
   };
 }
