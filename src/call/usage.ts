@@ -53,3 +53,12 @@ export const nothingUsed: CallUsage = {
   reasoning: 0,
   characters: 0,
 };
+
+/** Returns the sum of two usages. A rare part that neither has stays unset. */
+export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
+  const sum = new Map<string, number>();
+  for (const [part, count = 0] of [...Object.entries(one), ...Object.entries(other)]) {
+    sum.set(part, (sum.get(part) ?? 0) + count);
+  }
+  return Object.fromEntries(sum) as unknown as CallUsage;
+}

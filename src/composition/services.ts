@@ -10,6 +10,7 @@ import { priorityOf } from "../call/tiers.ts";
 import { embeddedUpstream } from "../config/references.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
+import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
 import { createValidate } from "../pipeline/check/validate.ts";
 import { createCandidatesFor } from "../pipeline/complete/candidates.ts";
 import { type Complete, createComplete } from "../pipeline/complete/complete.ts";
@@ -74,7 +75,9 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   const onUsed: CaptureOptions["onUsed"] = (caller, tokens) => void limit.used(caller, tokens).catch(onError);
   const onWaived: CaptureOptions["onWaived"] = ({ id, record: { model, attempts } }, waived) =>
     log.warn({ request_id: id, model, upstream: attempts.at(-1)?.upstream, waived_millionths: waived }, lossWords);
-  const settle = createCapture({ ledger, clock, onUsed, onWaived, onError });
+  const keepPrice = (priceId: string, card: string) => storage.prices.keep(priceId, card, clock());
+  const keptPrices = createKeptPrices({ keep: keepPrice, onError });
+  const settle = createCapture({ ledger, keptPrices, clock, onUsed, onWaived, onError });
   const hedge = config.hedging && createHedge(config.hedging);
   const send = createSend({ targets, attempts: config.retries.attempts, hedge, clock, random });
   const leadsOf = createCandidatesFor({ catalog, providers, targets, random });

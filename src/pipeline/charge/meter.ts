@@ -6,7 +6,7 @@
  */
 
 import type { Operation } from "../../call/operations.ts";
-import { type CallUsage, nothingUsed } from "../../call/usage.ts";
+import { addUsage, type CallUsage, nothingUsed } from "../../call/usage.ts";
 import type { Served } from "../../ledger/rates.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { sequence } from "../../runtime/sequence.ts";
@@ -28,7 +28,9 @@ export interface Measured {
   readonly requests: readonly MeasuredRequest[];
   /** Whether any of it was counted by the gateway. */
   readonly estimated: boolean;
-  /** Whether the model stopped by an error or a filter, without any output. */
+  /** Whether an upstream reported usage that cannot be true: then the gateway's own count stands in its place. */
+  readonly isImplausible: boolean;
+  /** Whether the model stopped by an error or a filter, without any output or reported input. */
   readonly isNothing: boolean;
   /** Whether it stopped by an error or a filter. */
   readonly gaveUp: boolean;
@@ -38,6 +40,7 @@ export const nothingMeasured: Measured = {
   used: nothingUsed,
   requests: [],
   estimated: false,
+  isImplausible: false,
   isNothing: true,
   gaveUp: false,
 };
@@ -166,6 +169,7 @@ function measuredOf({ attempt, how, countedOutput }: Measuring, input: number): 
     used,
     requests: [{ used, asked, told: manner }],
     estimated: isCut || isCounted,
+    isImplausible: isCut,
     isNothing: hasGivenUp && output === 0 && text.isEmpty(),
     gaveUp: hasGivenUp,
   };
@@ -192,14 +196,11 @@ async function countText(kept: KeptText, counting: Counting): Promise<number> {
 }
 
 function sum(a: Measured, b: Measured): Measured {
-  const used = new Map<string, number>();
-  for (const [part, count = 0] of [...Object.entries(a.used), ...Object.entries(b.used)]) {
-    used.set(part, (used.get(part) ?? 0) + count);
-  }
   return {
-    used: Object.fromEntries(used) as unknown as CallUsage,
+    used: addUsage(a.used, b.used),
     requests: [...a.requests, ...b.requests],
     estimated: a.estimated || b.estimated,
+    isImplausible: a.isImplausible || b.isImplausible,
     isNothing: a.isNothing && b.isNothing,
     gaveUp: a.gaveUp || b.gaveUp,
   };

@@ -26,6 +26,7 @@ import { Wire } from "../../../src/wire/wire.ts";
 import { type HeardAnswer, type Hearing, hear } from "../../support/clients/hear.ts";
 import { Running, root, temporaryFolder } from "../../support/command.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { repricedRows } from "../../support/money/repriced.ts";
 import { type Books, openAccount, openBooks, type Payer, type Standing } from "../../support/payer.ts";
 import {
   eventStream,
@@ -61,6 +62,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   expect((await gateway.storage.reconcile()).differences).toEqual([]);
+  expect(repricedRows(gateway.databasePath)).toMatchObject({ differing: [], withoutPrice: 0 });
   books.close();
   await gateway.close();
   await upstream.close();
