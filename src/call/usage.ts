@@ -37,6 +37,8 @@ export type ToldManner = { readonly [part in keyof Manner]?: string | undefined 
 export type ToldUsage = { readonly [part in keyof Usage]?: number | undefined } & {
   /** How the upstream served the call. */
   readonly manner?: ToldManner | undefined;
+  /** Set where it reported a count that is none, as a fraction, a text or a number below 0. */
+  readonly isBroken?: true | undefined;
 };
 
 /** CallUsage is what a call used, in parts that do not overlap; for speech, the characters of its input. */

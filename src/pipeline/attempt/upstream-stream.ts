@@ -12,6 +12,7 @@ import { forEach, pushStream, stopPulling, type Take } from "../../runtime/push-
 import type { Pace } from "../../targets/pace.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { AttemptMeter } from "../charge/meter.ts";
+import { billRefused } from "./billed-refusal.ts";
 import type { CallStreams, ReadStream } from "./call-streams.ts";
 
 export interface UpstreamStreamInit {
@@ -81,7 +82,10 @@ export class UpstreamStream implements ReadStream {
       this.#init.call.readingBegan(this);
       forEach(frames, this.#pass).then(
         () => this.#ended(end.resolve),
-        (error: unknown) => this.#ended(() => end.reject(error)),
+        (error: unknown) => {
+          billRefused(this.#init.meter, error);
+          this.#ended(() => end.reject(error));
+        },
       );
       return end.promise;
     }) as AsyncIterable<Batch> as F;

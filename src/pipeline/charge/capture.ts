@@ -29,6 +29,8 @@ export interface CaptureOptions {
   readonly onUsed: (caller: Caller, tokens: number) => void;
   /** Called for a call that should have cost more than was held for it, with the difference in millionths of the unit. */
   readonly onWaived?: (call: Call, waived: number) => void;
+  /** Called for a call whose upstream reported usage that cannot be true. */
+  readonly onImplausible?: (call: Call) => void;
   /** Called with errors that no caller waits for. */
   readonly onError: (error: unknown) => void;
 }
@@ -81,7 +83,19 @@ function measureUsage(charge: Charge): MaybePromise<Measured> {
     return charge.hasCost ? meter.measureLeft() : nothingMeasured;
   }
   charge.hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
+  if (outcome === Outcome.FAILED && meter.hasBilled()) return measureFailed(charge);
   return charge.hasCost ? meter.measure(outcome === Outcome.ANSWERED) : nothingMeasured;
+}
+
+/**
+ * Measures a call that failed although some of it was answered, or after its upstream refused it and reported usage: the other
+ * prompts of several, or what a filter read. The vendor bills that, and so the call is charged for it.
+ */
+function measureFailed(charge: Charge): MaybePromise<Measured> {
+  const { modelCall } = charge;
+  modelCall.outcome = Outcome.BROKEN;
+  charge.hasCost = true;
+  return modelCall.meter.measureBilled();
 }
 
 /** Returns the row of the call. Its cost is bounded by the hold only when the ledger captures it. */
@@ -127,7 +141,7 @@ function rowOf(charge: Charge, measured: Measured, priceUsage: PriceUsage): Capt
 function recordCharge(
   { modelCall, measured, usage }: Charge,
   charged: Captured | undefined,
-  { onUsed, onWaived }: CaptureOptions,
+  { onUsed, onWaived, onImplausible }: CaptureOptions,
 ): AnswerHeaders {
   const { call, outcome } = modelCall;
   const { record } = call;
@@ -137,6 +151,10 @@ function recordCharge(
   record.waived = charged?.waived ?? 0;
   if (record.waived > 0) onWaived?.(call, record.waived);
   if (measured.gaveUp) record.gaveUp = true;
+  if (measured.isImplausible) {
+    record.isImplausible = true;
+    onImplausible?.(call);
+  }
   onUsed(call.caller, tokensOf(usage));
   return costHeaders(record.cost, usage, measured.estimated);
 }
