@@ -104,15 +104,15 @@ class Attempts implements CallMeter {
   }
 
   measureBilled(): MaybePromise<Measured> {
-    return this.#measureAll(this.#attempts.filter(isBilled), { complete: true, isLeft: false });
+    return this.#measureAll(this.#attempts.filter(isBilled), { complete: true });
   }
 
   measure(complete: boolean): MaybePromise<Measured> {
-    return this.#measureAll(this.#counted(), { complete, isLeft: false });
+    return this.#measureAll(this.#counted(), { complete });
   }
 
   measureLeft(): MaybePromise<Measured> {
-    return this.#measureAll(this.#attempts.filter(hasCome), { complete: false, isLeft: true });
+    return this.#measureAll(this.#attempts.filter(hasCome), { complete: false });
   }
 
   #measureAll(all: readonly MeteredAttempt[], how: How): MaybePromise<Measured> {
@@ -134,8 +134,6 @@ const hasCome = (attempt: MeteredAttempt) => !attempt.isDropped && attempt.hasCo
 interface How {
   /** Whether the reported output is all of it, also where the end of the answer has not been seen. */
   readonly complete: boolean;
-  /** Whether the caller has disconnected. */
-  readonly isLeft: boolean;
 }
 
 /** The measuring of one attempt, as its steps work it out. */
@@ -180,10 +178,13 @@ function countInput(measuring: Measuring, countedOutput: number): MaybePromise<n
 
 function measuredOf(measuring: Measuring, input: number): Measured {
   const { attempt, how, countedOutput, isInputDoubted, isOutputDoubted, areSearchesDoubted } = measuring;
-  const { operation, usage, output: text, hasGivenUp, isBroken, isOutputReported, asked, manner } = attempt;
+  const { operation, usage, output: text, hasGivenUp, isBroken, asked, manner } = attempt;
+  const isOutputReported = attempt.isOutputReported && !isOutputDoubted;
   const { cacheRead, cacheWrite, cacheWriteHour } = isInputDoubted ? nothingUsed : usage;
   const reported = isOutputDoubted ? undefined : reportedOutput(attempt);
-  const hidden = isOutputDoubted || (how.isLeft && !isOutputReported) ? reasoningOf(attempt, countedOutput) : 0;
+  // A report that came before the output says nothing of its reasoning, unless the answer is complete.
+  const isReported = isOutputReported || (how.complete && reported !== undefined);
+  const hidden = isReported ? 0 : reasoningOf(attempt, countedOutput);
   const output = Math.max(reported ?? 0, countedOutput + hidden);
   const reasoning = isOutputDoubted ? hidden : Math.max(usage.reasoning, hidden);
   const isCounted = isInputDoubted || usage.input === undefined || output !== reported;

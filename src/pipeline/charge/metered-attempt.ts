@@ -20,7 +20,7 @@ export interface AttemptMeter extends Meter {
   hasContent(): boolean;
   /** Returns the output that the upstream reported by the end of the answer; undefined before the end, or without a report. */
   usageAtEnd(): Pick<Usage, "output" | "reasoning"> | undefined;
-  /** Takes an estimate of hidden reasoning, for a caller that disconnects. Output and reasoning together are `max` tokens at most. */
+  /** Takes an estimate of hidden reasoning, for where no usage is reported. Output and reasoning together are `max` tokens at most. */
   reasoned(tokens: number, max: number): void;
   /** Reports whether the upstream reported any input or output. */
   hasUsage(): boolean;
