@@ -122,10 +122,11 @@ export function affordableOutput(held: number, estimate: Estimate): number | und
 }
 
 /** Returns the most input tokens. Each prompt may fill the whole context, and so may each of several texts to embed. */
-function maxInputOf(asked: Operation, request: Wire, { contextWindow }: Model): number {
+function maxInputOf(asked: Operation, request: Wire, { contextWindow, targets }: Model): number {
   if (asked === "speech") return 0;
   const isOne = asked !== "embeddings" && asked !== "completions";
-  return inputBound(request, isOne ? contextWindow : undefined, promptsOf(asked, request.outline()));
+  const names = targets.map(({ model }) => model);
+  return inputBound(request, isOne ? contextWindow : undefined, promptsOf(asked, request.outline()), names);
 }
 
 /**
