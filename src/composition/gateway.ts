@@ -9,6 +9,7 @@ import { refusalAnswer } from "../doors/rest/refusal-answers.ts";
 import { createReadiness } from "../doors/rpc/health.ts";
 import { createDoors, type Doors } from "./doors.ts";
 import { startChecks } from "./health-checks.ts";
+import { startLimits } from "./limits.ts";
 import { createSeeing } from "./observers.ts";
 import { createShared, type Parts, type Shared } from "./parts.ts";
 import { createRetention } from "./retention.ts";
@@ -28,8 +29,6 @@ const countMs = 5_000;
 export interface Counts extends ConnectionCounts, Activity {
   /** Bytes of what connections remember of the responses on them. */
   readonly rememberedBytes: number;
-  /** Calls that hold credit. */
-  readonly holds: number;
 }
 
 /** Activity is the part of the counts that is in memory. Looking at it never touches the database. */
@@ -55,6 +54,8 @@ export interface Gateway {
   /** What is open and under way at this moment. */
   counts(): Counts;
   activity(): Activity;
+  /** Returns how many calls hold credit, of all processes on the database. */
+  holds(): Promise<number>;
   /** Serves these models from now on, in the place of the configuration's. Calls under way go on with theirs. */
   readonly serveModels: Shared["serveModels"];
   /** Says that it is ready, where it was started as one that is not yet. */
@@ -72,12 +73,12 @@ export interface Gateway {
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const parts: Parts = { clock: Date.now, random: Math.random, ...given };
   const { config, storage, log } = parts;
-  const shared = createShared(parts);
+  const shared = createShared(parts, await startLimits(parts));
   const { accelerators, providers, ledger, drains, background, onError } = shared;
   const readiness = createReadiness(storage.writable, given.isPreparing);
   let listener: Listener | undefined;
   const open = () => listener?.counts() ?? nothingOpen;
-  const seeing = await createSeeing(parts, shared, open);
+  const seeing = await createSeeing(parts, shared, open).catch(afterClosing(shared.limits));
   const doors = createDoors(parts, shared, seeing.observers, readiness);
   const handlePlain = accelerators.servesPlainPosts ? doors.handlePlain : undefined;
   const plainOptions = { remembersHeads: accelerators.remembersHeads };
@@ -87,7 +88,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const listening = await listen({ ...at, ...doors, handlePlain, plainOptions, rejectionBody }).catch(
     async (error: unknown) => {
       await seeing.close();
-      throw error;
+      return afterClosing(shared.limits)(error);
     },
   );
   listener = listening;
@@ -102,7 +103,8 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     host: listening.host,
     port: listening.port,
     activity,
-    counts: () => ({ ...open(), ...activity(), ...heldAt(parts, shared) }),
+    counts: () => ({ ...open(), ...activity(), rememberedBytes: shared.memories.bytes }),
+    holds: async () => (await storage.holds.total()).count,
     metricsPort: seeing.metricsPort,
     serveModels: shared.serveModels,
     prepared: readiness.prepared,
@@ -123,9 +125,18 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       await ledger.close();
       clearTimeout(hurrying);
       await retention.close();
+      await shared.limits.close();
       await Promise.all([...providers.values()].map((provider) => provider.close()));
       await seeing.close();
     },
+  };
+}
+
+/** Returns what rejects with the error of a start that failed, once this is closed. */
+function afterClosing({ close }: Shared["limits"]): (error: unknown) => Promise<never> {
+  return async (error) => {
+    await close();
+    throw error;
   };
 }
 
@@ -134,10 +145,6 @@ function startRetention({ config, storage, clock }: Parts, { onError }: Shared) 
   const retention = createRetention({ store, whenFree, ...config.retention, clock, onError });
   void retention.run();
   return retention;
-}
-
-function heldAt({ storage }: Parts, { memories }: Shared) {
-  return { rememberedBytes: memories.bytes, holds: storage.holds.total().count };
 }
 
 function activityAt({ bodies, providers, health, queues, drains, background }: Shared, ended: number): Activity {

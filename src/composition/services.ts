@@ -8,7 +8,6 @@ import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Caller } from "../call/call.ts";
 import { priorityOf } from "../call/tiers.ts";
 import { embeddedUpstream } from "../config/references.ts";
-import { createMemoryLimiter } from "../limits/memory.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
 import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
 import { createValidate } from "../pipeline/check/validate.ts";
@@ -37,11 +36,11 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { complete, explain } = createModelCalls(parts, shared);
   const responses = { store: storage.responses, background: shared.background, clock, limits: config.responses };
   const { defaultModels, tiers, maxKeysPerAccount: maxKeys } = config;
-  const { keys, idempotency } = storage;
+  const { keys, transact } = storage;
   const { accountRate, making } = limit;
   const unit = config.unit.code;
   const { registration, publicUrls } = config;
-  const limiter = createMemoryLimiter(clock);
+  const limiter = shared.limits.attempts;
   const services = [InferenceService, KeyService, AccountService, UsageService, SessionService, OperatorService];
   const upstreams = () => upstreamsOf(parts, shared);
   const { queued } = shared.queues;
@@ -52,7 +51,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
     serve(
       KeyService,
-      keyService({ keys, idempotency, catalog, clock, maxKeys, unit, accountRate, countCreation: making }),
+      keyService({ keys, transact, catalog, clock, maxKeys, unit, accountRate, countCreation: making }),
     ),
     serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
