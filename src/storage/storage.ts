@@ -16,6 +16,7 @@ import type { LedgerStore } from "./money/contract.ts";
 import { type EntryStore, entryStore } from "./money/entries.ts";
 import { type HoldStore, holdStore } from "./money/holds.ts";
 import { ledgerStore } from "./money/ledger.ts";
+import { type PriceStore, priceStore } from "./money/prices.ts";
 import type { Reconciliation } from "./money/reconcile.ts";
 import { type RedeemCodeStore, redeemCodeStore } from "./money/redeem-codes.ts";
 import { type AuditEventStore, auditEventStore } from "./people/audit-events.ts";
@@ -33,6 +34,7 @@ export interface Stores {
   readonly idempotency: IdempotencyStore;
   readonly holds: HoldStore;
   readonly entries: EntryStore;
+  readonly prices: PriceStore;
   readonly redeemCodes: RedeemCodeStore;
   readonly requests: RequestStore;
   readonly responses: ResponseStore;
@@ -104,6 +106,7 @@ function storesOver(scope: Scope): Stores {
     idempotency: idempotencyStore(scope),
     holds: holdStore(scope),
     entries: entryStore(scope, requests),
+    prices: priceStore(scope),
     redeemCodes: redeemCodeStore(scope),
     requests,
     responses: responseStore(scope),
