@@ -29,7 +29,7 @@ export async function measureMoney(): Promise<void> {
     const issued = Array.from({ length: keys }, () =>
       issueKey(storage.keys, { accountId, name: "bench", admin: false, now }),
     );
-    const ledger = createLeasedLedger({ store: storage.ledger, clock: Date.now, onError });
+    const ledger = createLeasedLedger({ openBooks: storage.openBooks(true), clock: Date.now, onError });
     const secrets = issued.map(({ secret }) => secret);
     await authentication(storage, ledger, secrets);
     const call = paidCall(ledger, accountId, issued[0]?.key.id ?? "");

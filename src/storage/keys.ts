@@ -7,8 +7,8 @@
  */
 import { type Compilable, type Insertable, type Selectable, sql, type Updateable } from "kysely";
 import type { Database, Engine } from "./engines/engine.ts";
-import { createPendingTotals, type PendingTotals, partOf } from "./journal/pending-totals.ts";
-import { ledgerStatements } from "./money/ledger-statements.ts";
+import { createPendingTotals, type PendingTotals, partOf } from "./engines/sqlite/books/pending-totals.ts";
+import { ledgerStatements } from "./engines/sqlite/books/statements.ts";
 import type { ApiKeyTable } from "./schema.ts";
 
 export type ApiKey = Selectable<ApiKeyTable>;

@@ -1,4 +1,5 @@
 /** All stores over one database. */
+import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import { type AccountStore, accountStore } from "./accounts.ts";
 import { type BackgroundStore, backgroundStore } from "./answers/background-responses.ts";
 import { type IdempotencyStore, idempotencyStore } from "./answers/idempotency.ts";
@@ -8,13 +9,17 @@ import { type RequestStore, requestStore } from "./calls/requests.ts";
 import { type RetentionStore, retentionStore } from "./calls/retention.ts";
 import type { WhenFree } from "./engines/lock-retry.ts";
 import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
+import { createBooks } from "./engines/sqlite/books/books.ts";
+import { createBooksParts } from "./engines/sqlite/books/parts.ts";
+import { createJournalBooks } from "./engines/sqlite/journal/journal-books.ts";
 import { reconcileApart } from "./engines/sqlite/reconcile-apart.ts";
 import type { Writable } from "./engines/writable.ts";
 import { type KeyStore, keyStore } from "./keys.ts";
-import type { LedgerStore } from "./money/contract.ts";
+import { createRejects } from "./journal/rejects.ts";
+import type { OpenBooks } from "./money/books.ts";
+import type { Available } from "./money/contract.ts";
 import { type EntryStore, entryStore } from "./money/entries.ts";
 import { type HoldStore, holdStore } from "./money/holds.ts";
-import { ledgerStore } from "./money/ledger.ts";
 import type { Reconciliation } from "./money/reconcile.ts";
 import { type RedeemCodeStore, redeemCodeStore } from "./money/redeem-codes.ts";
 import { type AuditEventStore, auditEventStore } from "./people/audit-events.ts";
@@ -29,7 +34,12 @@ export interface Storage {
   readonly links: LinkStore;
   readonly keys: KeyStore;
   readonly idempotency: IdempotencyStore;
-  readonly ledger: LedgerStore;
+  /** Opens the books of money for a process, or for one ledger of it. `hasJournal` has them write into a journal first. */
+  openBooks(hasJournal: boolean): OpenBooks;
+  /** Returns what a key may still spend: the lesser of its limit and its account's balance, less all holds. */
+  available(keyId: string): MaybePromise<Available>;
+  /** Counts the lines and parts of journals that were set aside for an operator. */
+  journalRejects(): number;
   readonly holds: HoldStore;
   readonly entries: EntryStore;
   readonly redeemCodes: RedeemCodeStore;
@@ -63,6 +73,7 @@ export interface Storage {
 export async function openStorage(path: string, durability?: Durability): Promise<Storage> {
   const { db, engine } = await openDatabase(path, durability);
   const requests = requestStore(db, engine);
+  const booksParts = createBooksParts(engine);
   const entries = entryStore(db, engine, requests);
   return {
     accounts: accountStore(db, engine),
@@ -71,7 +82,13 @@ export async function openStorage(path: string, durability?: Durability): Promis
     links: linkStore(db, engine),
     keys: keyStore(db, engine),
     idempotency: idempotencyStore(engine),
-    ledger: ledgerStore(engine),
+    openBooks: (hasJournal) => (options) =>
+      hasJournal ? createJournalBooks(booksParts, options) : createBooks(booksParts, options),
+    available: booksParts.steps.available,
+    journalRejects: () =>
+      createRejects(engine.segments)
+        .all()
+        .reduce((count, { rejects }) => count + rejects.length, 0),
     holds: holdStore(db, engine),
     entries,
     redeemCodes: redeemCodeStore(db, engine, entries),

@@ -236,7 +236,7 @@ describe("what else keeps writes from arriving is reported at once, and when it 
   test("a database that is read-only", async () => {
     const t = await ledgerOf({ balance: 100 });
     const told = listen(t);
-    const touch = () => t.store.transact(() => t.store.touch("key_1", 1));
+    const touch = () => t.engine.books.transact(() => t.parts.statements.touchKey.run(1, "key_1"));
     t.engine.books.prepare<[]>("PRAGMA query_only = ON").run();
     expect(touch).toThrow("readonly");
     expect(told).toEqual(["the database cannot be written: it is read-only, for 0 s"]);

@@ -11,6 +11,7 @@ import { expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
+import { directMoney } from "../support/money/direct.ts";
 import { now } from "../support/gateway.ts";
 import { root, tableWith } from "../support/pages.ts";
 
@@ -45,11 +46,11 @@ function deleted(storage: Storage, owner: Owner, i: number): void {
   capture(storage, owner, now + i * 30);
 }
 
-function capture({ ledger }: Storage, { accountId, keyId }: Owner, at: number): void {
+function capture(storage: Storage, { accountId, keyId }: Owner, at: number): void {
   const of = { account_id: accountId, key_id: keyId, operation: "chat", model: "gpt-5.1", upstream: "openai" };
   const used = { input: 1210, cache_read: 800, cache_write: 0, output: 370, reasoning: 120, characters: 0 };
   const times = { created_at: at, duration_ms: 4900, first_byte_ms: 730 };
-  ledger.capture({ id: newId("req", at), ...of, ...used, ...times, outcome: 1, estimated: 0, cost: 5979 });
+  void directMoney(storage).capture({ id: newId("req", at), ...of, ...used, ...times, outcome: 1, estimated: 0, cost: 5979 });
 }
 
 async function bytesOf(write: (storage: Storage, owner: Owner, i: number) => void): Promise<number> {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { afterEach, expect, test, vi } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
-import type { Entry, JournalRecord } from "../../src/storage/journal/contract.ts";
+import type { Entry, JournalRecord } from "../../src/storage/money/books.ts";
 import { lineOf, readLine } from "../../src/storage/journal/records.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
@@ -190,7 +190,7 @@ test("a hold that cannot be released is released later", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   const t = await ledgerOf({ balance: 100 });
   await t.ledger.hold(unlimitedRequest("r1", 90, t.now()));
-  const free = vi.spyOn(t.store, "release").mockImplementation(() => {
+  const free = vi.spyOn(t.parts.steps, "release").mockImplementation(() => {
     throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
   });
   const freed = t.ledger.release("r1").then(

@@ -20,6 +20,7 @@ import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { createCatalog } from "../../../src/targets/catalog.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { temporaryFolder } from "../command.ts";
+import { directMoney } from "./direct.ts";
 
 export interface Bank {
   readonly path: string;
@@ -109,7 +110,7 @@ export async function openBank(): Promise<Bank> {
       const usage = { input: 1, cache_read: 2, cache_write: 3, output: 4, reasoning: 1, characters: 0, estimated: 0 };
       const names = { id, account_id, key_id, operation: "chat", model: "m", upstream: "u", outcome: 1 };
       const call = { ...names, ...usage, cost: 0, created_at: time, duration_ms: 7, first_byte_ms: 3, ...more };
-      storage.ledger.transact(() => storage.ledger.capture(call));
+      void directMoney(storage).capture(call);
     },
     tamper(sql) {
       const sqlite = new Sqlite(path);

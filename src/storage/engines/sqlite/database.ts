@@ -164,7 +164,11 @@ function engineOf(sqlite: Sqlite.Database, segments: Segments): Engine {
     waitBriefly,
     isFault,
     writable,
-    segments: { ...segments, append: (...line) => writable.watch("notes", () => segments.append(...line)) },
+    segments: {
+      ...segments,
+      open: (...begun) => writable.watch("notes", () => segments.open(...begun)),
+      append: (...line) => writable.watch("notes", () => segments.append(...line)),
+    },
     lockRetry: createLockRetry(withoutWaiting),
     probe: () => write(() => {}),
     beforeAccess(one) {
