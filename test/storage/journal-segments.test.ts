@@ -51,8 +51,9 @@ test("a torn line spoils no other, and is reported where it is between others", 
   expect(balanceOnDisk(t.path)).toBe(ample - 4);
   const rejected = createSegments(`${t.path}.notes`, false).rejected(node);
   expect(rejected.map((line) => JSON.parse(line))).toEqual([
-    { line: 3, reason: "it is torn", text: '{"seq":2,"entr' },
-    { line: 4, reason: "it is no object", text: "5" },
+    { line: 5, reason: "it has no checksum", text: '{"seq":2,"entr' },
+    { line: 6, reason: "it has no checksum", text: "5" },
+    { line: 7, reason: "it has no checksum", text: expect.stringContaining('"seq":3') },
   ]);
   expect(() => reconcile(other.engine)).not.toThrow();
 });

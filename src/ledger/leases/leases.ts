@@ -19,6 +19,8 @@ export interface Lease extends CreditLink, LeaseName {
   idle: number;
   /** Says whether any call has drawn on it since it was last looked at for being idle. */
   wasUsed: boolean;
+  /** Says that the books have reserved anything for it. */
+  isGrown: boolean;
   /** Says that it was given back: what calls have not used of it goes to their account. */
   isGone: boolean;
 }
@@ -70,6 +72,7 @@ export function createLeases(node: string, credit: Credit): Leases {
       return lease;
     },
     grow(lease, amount) {
+      lease.isGrown = true;
       lease.idle += amount;
       credit.leased(lease, amount);
     },
@@ -86,7 +89,7 @@ export function createLeases(node: string, credit: Credit): Leases {
         leases.delete(scope);
         lease.isGone = true;
         credit.leased(lease, -lease.idle);
-        ids.push(lease.id);
+        if (lease.isGrown) ids.push(lease.id);
       }
       return ids;
     },
@@ -105,5 +108,5 @@ function newLease(id: string, { accountId, keyId, isLimited }: Payer): Lease {
   const taken = { leaseId: id, isOfKey: isLimited };
   const links = { ofAccount: undefined, ofKey: undefined };
   const of = { id, isOfKey: isLimited, taken, accountId, keyId: isLimited ? keyId : "" };
-  return { ...of, idle: 0, wasUsed: true, isGone: false, ...links };
+  return { ...of, idle: 0, wasUsed: true, isGrown: false, isGone: false, ...links };
 }

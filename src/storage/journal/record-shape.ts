@@ -18,7 +18,7 @@ export function faultOf({ seq, at, settled, held, others, entries }: LineJson): 
   if (at !== undefined && !Number.isFinite(at)) return "its time is none";
   if (entries !== undefined) return faultOfAll(entries);
   if (settled === undefined && held === undefined && others === undefined) return "it tells of no calls";
-  return faultOfRuns(settled, faultOfRun) ?? faultOfRuns(held, faultOfHolds) ?? faultOfAll(others ?? []);
+  return faultOfRuns(settled, faultOfRun) ?? faultOfRuns(held, faultOfHolds) ?? (others === undefined ? undefined : faultOfAll(others));
 }
 
 function faultOfRuns(runs: unknown = [], faultOfOne: (run: unknown) => string | undefined): string | undefined {

@@ -21,7 +21,8 @@ export function applyEach({ records, node, expiresAt, onError }: EachOptions, pa
     } catch (error) {
       if (!isFault(error)) throw error;
       onError(error);
-      for (const { record, entry } of own) rejected.set(record, [...(rejected.get(record) ?? []), entry]);
+      const { record } = own.at(-1) as (typeof own)[number];
+      rejected.set(record, [...(rejected.get(record) ?? []), ...own.map(({ entry }) => entry)]);
     }
   }
   for (const [{ seq, at }, aside] of rejected) rows.setAside(node, seq, at, aside);

@@ -28,8 +28,10 @@ export interface Hooks {
   pending(): readonly JournalRecord[];
   /** Within the transaction: returns those records that are not applied, and marks all as applied. */
   take(records: readonly JournalRecord[]): readonly JournalRecord[];
-  /** Called when these records are applied for good. */
-  applied(records: readonly JournalRecord[]): void;
+  /** Within the transaction: called when a lease was granted, on which records will draw. */
+  leased(): void;
+  /** Called when a transaction is committed, with the records that are applied for good. */
+  committed(records: readonly JournalRecord[]): void;
 }
 
 export interface SqliteBooks extends Books {
@@ -95,7 +97,15 @@ export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hoo
     whenFree: queue.run,
     version: () => version(),
     mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
-    decide: (next) => queue.run(() => transact(next, (turn, each) => decideIn(turn, each, parts, options, posting.leased))),
+    decide(next) {
+      let turn: Turn | undefined;
+      const recall = () => (turn ??= next());
+      const onLeased = (id: string) => {
+        posting.leased.add(id);
+        hooks.leased();
+      };
+      return queue.run(() => transact(recall, (asked, each) => decideIn(asked, each, parts, options, onLeased)));
+    },
     write: (record) => queue.run(() => post(() => ({ ...nothing, records: [record] }))),
     apply: () => false,
     touch(keyId, now) {
@@ -133,7 +143,8 @@ function withoutJournal(): Hooks {
   return {
     pending: () => [],
     take: (records) => records.filter(({ seq }) => seq > applied),
-    applied(records) {
+    leased: () => {},
+    committed(records) {
       applied = Math.max(applied, records.at(-1)?.seq ?? 0);
     },
   };
@@ -191,7 +202,7 @@ function createPosting(parts: BooksParts, { node, clock, onError }: BooksOptions
       touched.clear();
       unreleased.clear();
       for (const id of recalled?.leases ?? []) leased.delete(id);
-      if (records.length > 0) hooks.applied(records);
+      hooks.committed(records);
       return result;
     } catch (error) {
       for (const id of recalled?.leases ?? []) unreleased.add(id);
@@ -233,7 +244,7 @@ function decideIn(
   each: Each,
   { steps }: BooksParts,
   { node, clock }: BooksOptions,
-  leased: Set<string>,
+  onLeased: (id: string) => void,
 ): Decisions {
   const left = new Map<string, number>();
   return {
@@ -242,7 +253,7 @@ function decideIn(
     holds: holds.map((asked) =>
       each(() => {
         const granted = steps.grant(asked, node, clock(), left);
-        if (granted.kind === "leased" && asked.lease) leased.add(asked.lease.id);
+        if (granted.kind === "leased" && asked.lease) onLeased(asked.lease.id);
         return granted;
       }),
     ),

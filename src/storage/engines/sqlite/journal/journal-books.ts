@@ -24,11 +24,8 @@ export function createJournalBooks(parts: BooksParts, options: BooksOptions): Sq
   return {
     ...books,
     write(record) {
-      if (!journal.isOpen()) {
-        // The first record begins the journal, in the transaction that applies it.
-        journal.begin();
-        return books.write(record);
-      }
+      // A record that came before any lease, or where the file could not be made, is applied at once.
+      if (!journal.isOpen()) return books.write(record);
       journal.append(record);
       if (journal.count() >= maxPending) books.tryToPost();
       else books.postLater();
@@ -48,8 +45,6 @@ export function createJournalBooks(parts: BooksParts, options: BooksOptions): Sq
 interface Journal extends Hooks {
   /** Says that the database knows of the journal: then lines may be appended. */
   isOpen(): boolean;
-  /** Makes the file, if that is possible, and has the next transaction tell the database. */
-  begin(): void;
   append(record: JournalRecord): void;
   /** How many entries are not applied. */
   count(): number;
@@ -71,8 +66,10 @@ function createJournal({ engine, rows }: BooksParts, { node, clock, onError }: B
 
   return {
     isOpen: () => state === "open",
-    begin() {
+    leased() {
+      // The file comes first: a journal that the database knows of is there.
       if (state === "none" && tried(() => segments.open(node, rows.database(), clock()), onError)) state = "begun";
+      if (state === "begun") rows.begin(node, firstSum(rows.database(), node));
     },
     append(record) {
       // Whoever read the sums meanwhile has had it applied.
@@ -86,14 +83,14 @@ function createJournal({ engine, rows }: BooksParts, { node, clock, onError }: B
     hasCallsOf: (accountId) => accounts.has(accountId),
     pending: () => pending,
     take(records) {
-      if (state === "begun") rows.begin(node, firstSum(rows.database(), node));
       const posted = rows.find(node)?.posted ?? 0;
       const last = records.at(-1);
       if (last && last.seq > posted) rows.advance(node, last.seq, lastSum);
       return records.filter(({ seq }) => seq > posted && seq > applied);
     },
-    applied(records) {
+    committed(records) {
       if (state === "begun") state = "open";
+      if (records.length === 0) return;
       applied = Math.max(applied, records.at(-1)?.seq ?? 0);
       pending = [];
       entries = 0;
