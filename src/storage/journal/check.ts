@@ -80,10 +80,11 @@ export function checkJournal(
   }
   const read = readLines(text, head?.base);
   const posted = row?.posted ?? 0;
-  const isOlder = text.head.kind === "none";
+  // Where the database knows that it has begun, it had a head.
+  const isOlder = text.head.kind === "none" && !row?.isOpen;
   const at = Math.max(head?.at ?? 0, read.records.at(-1)?.record.at ?? 0);
   const links = head ? linkFaults(read, row, head.base === firstSum(database, node)) : [];
-  const faults = isOlder ? [] : [...headFaults(text, head, read, posted), ...read.faults, ...links];
+  const faults = isOlder ? [] : [...headFaults(head, read, posted), ...read.faults, ...links];
   return { records: read.records, rejected: read.rejected, faults, at, isOlder };
 }
 
@@ -149,15 +150,10 @@ function gapBefore({ records }: ReadLines, { number }: NumberedLine): JournalFau
 }
 
 /** Compares the lines with what the head says is there. What is posted may be gone. */
-function headFaults(
-  { head: { kind } }: SegmentText,
-  head: Head | undefined,
-  { records, rejected }: ReadLines,
-  posted: number,
-): JournalFault[] {
-  if (kind === "damaged") return [{ kind: "head", reason: "its head is damaged, so nobody knows whether its end is there" }];
+function headFaults(head: Head | undefined, { records, rejected }: ReadLines, posted: number): JournalFault[] {
+  if (!head) return [{ kind: "head", reason: "its head is damaged, so nobody knows whether its end is there" }];
   const reached = Math.max(posted, ...records.map(({ record }) => record.seq), ...rejected.map(({ seq = 0 }) => seq));
-  if (!head || head.seq <= reached) return [];
+  if (head.seq <= reached) return [];
   return [{ kind: "cut", reason: `its end is missing: it went on from record ${reached} to record ${head.seq}` }];
 }
 
