@@ -7,6 +7,8 @@ import type { Storage } from "../../../src/storage/storage.ts";
 export interface DirectMoney {
   /** Charges a call what it states, as far as that is available. */
   capture(call: Capture): MaybePromise<Captured | undefined>;
+  /** The same for many calls, in one transaction. */
+  captureAll(calls: readonly Capture[]): Promise<void>;
   /** Holds for a call. Its deadline is 90 seconds after `now`. */
   hold(init: Omit<HoldInit, "node" | "expiresAt">): MaybePromise<Held>;
   /** Expires what is past its deadline at a moment. */
@@ -24,6 +26,13 @@ export function directMoney(storage: Pick<Storage, "openBooks">): DirectMoney {
         books.decide(() => ({ ...nothing, captures: [{ call, most: call.cost }] })),
         ({ captures: [captured] }) => decided(captured),
       ),
+    async captureAll(calls) {
+      const { captures } = await books.decide(() => ({
+        ...nothing,
+        captures: calls.map((call) => ({ call, most: call.cost })),
+      }));
+      captures.forEach(decided);
+    },
     hold(init) {
       setNow(init.now);
       return andThen(
