@@ -133,7 +133,7 @@ test("what a process that lives has journaled a moment ago is waited for, and re
     ...{ nodes: () => ["nod_1"], nodesRejected: () => [], rejected: () => [], reject: () => 0 },
     read: () => ({ head: { kind: "none" } as const, lines: [{ number: 2, text: lineOf(record) }] }),
   };
-  const row = () => ({ node: "nod_1", posted, sum: null, isOpen: true });
+  const row = () => ({ node: "nod_1", posted, sum: null, isOpen: false });
   const rows = { database: () => "dba_1", find: row, open: () => [row()] };
   const pauses: number[] = [];
   const proofAfter = (onPause: () => void) =>
