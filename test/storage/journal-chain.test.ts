@@ -92,6 +92,9 @@ test("a journal that is whole is posted, and its file goes once its process cann
   other.pass(holdMs);
   await other.ledger.sweep();
   expect(existsSync(t.file)).toBe(false);
+  expect(other.parts.rows.find(t.node)).toMatchObject({ isOpen: false });
+  other.pass(24 * 3_600_000);
+  await other.ledger.sweep();
   expect(other.parts.rows.find(t.node)).toBeUndefined();
   expect(await found(other, other.now())).toEqual([]);
   expect(other.errors).toEqual([]);
@@ -265,6 +268,27 @@ test("whatever byte of a file is another, and wherever it is cut, that is found,
   }
   expect(unseen).toEqual([]);
   writeFileSync(t.file, bytes);
+});
+
+test("a process that was still for so long that others removed its journal begins another", async () => {
+  const t = await dead();
+  const other = await swept(t);
+  other.pass(holdMs);
+  await other.ledger.sweep();
+  expect(existsSync(t.file)).toBe(false);
+  t.pass(2 * holdMs);
+  await t.ledger.sweep();
+  expect(existsSync(t.file)).toBe(true);
+  await other.ledger.sweep();
+  expect(other.errors).toEqual([]);
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  await charge(t, "r9", 9);
+  expect(await found(t, t.now())).toEqual(["journal_unposted"]);
+  other.pass(2 * holdMs);
+  await other.ledger.sweep();
+  expect(costs(other)).toEqual([1, 2, 4, 8, 9]);
+  expect(other.errors).toEqual([]);
+  expect(await found(other, other.now())).toEqual([]);
 });
 
 test("a torn last line is in order: nobody was told of a charge in it", async () => {
