@@ -541,6 +541,12 @@ export function storageUnavailable(cause: unknown): Refusal {
   return new Refusal(Reason.STORAGE_UNAVAILABLE, message, { cause, headers: { "retry-after": "1" } });
 }
 
+/** Refuses a call whose rate cannot be counted. */
+export function ratesUnavailable(): Refusal {
+  const message = "The gateway cannot count rates at the moment. Try again in 1 s.";
+  return new Refusal(Reason.STORAGE_UNAVAILABLE, message, { headers: { "retry-after": "1" } });
+}
+
 export function internal(cause: unknown): Refusal {
   return new Refusal(
     Reason.INTERNAL,

@@ -59,7 +59,7 @@ export function accountStore({ db, transact, lock }: Scope): AccountStore {
         .selectFrom("accounts")
         .selectAll()
         .where((either) => either.or([either("id", "=", idOrName), either("name", "=", idOrName)]))
-        .orderBy((by) => by.case().when("id", "=", idOrName).then(0).else(1).end())
+        .orderBy((by) => by.case().when("id", "=", idOrName).then(by.lit(0)).else(by.lit(1)).end())
         .limit(1)
         .executeTakeFirst(),
     lock: (id) => lock(db.selectFrom("accounts").select("id").where("id", "=", id)),

@@ -86,7 +86,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["storage/money/contract.ts (types)", "storage/journal/contract.ts (types)", "storage/engines/lock-retry.ts"],
     ...["config (types)", "call", "wire (types)", "runtime"],
   ],
-  limits: ["runtime (types)"],
+  limits: ["runtime"],
   telemetry: ["pipeline/observe.ts (types)", "call", "runtime"],
   tokens: ["call", "wire (types)", "package", "runtime"],
   storage: ["package", "runtime"],

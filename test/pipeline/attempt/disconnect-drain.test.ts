@@ -178,7 +178,7 @@ describe("who leaves after the first content pays what the upstream then tells",
       await vi.waitFor(() => expect(heard).toContain("Hel"), { interval: 2 });
       await hearing.leave();
       await untilDraining(at.gateway);
-      expect(at.books.of(payer)).toMatchObject({ requests: [], holds: 1 });
+      expect(await at.books.of(payer)).toMatchObject({ requests: [], holds: 1 });
       for (const piece of rest.slice(said)) await exchange.write(piece);
       exchange.end();
       expect(await rowOf(payer)).toMatchObject(inFull);
@@ -555,7 +555,7 @@ describe("what is read on is bounded", () => {
     await say(exchange, "openai", 3);
     await say(await upstream.next(), "openai", 0);
     expect((await next.answer).text).toContain("[DONE]");
-    expect(at.books.of(payer)).toMatchObject({ spent: 2 * due, held: 0 });
+    expect(await at.books.of(payer)).toMatchObject({ spent: 2 * due, held: 0 });
     await queued.close();
     await upstream.close();
   });
@@ -639,5 +639,5 @@ test("a call that was left is no answer to its repetition", async () => {
   const { text, headers: told } = await again.answer;
   expect(text).toContain("[DONE]");
   expect(told["x-gateway-original-request-id"]).toBeUndefined();
-  expect(at.books.of(payer)).toMatchObject({ spent: 2 * due, held: 0 });
+  expect(await at.books.of(payer)).toMatchObject({ spent: 2 * due, held: 0 });
 });

@@ -342,7 +342,7 @@ describe("a gateway that stops", () => {
     await hearing.begun;
     const after = openBooks(stopping.databasePath);
     await stopping.close("running");
-    const standing = after.of(payer);
+    const standing = await after.of(payer);
     after.close();
     expect(standing).toMatchObject({ holds: 0, held: 0, requests: [{ outcome: Outcome.LEFT, estimated: 1 }] });
     expect((await standing).spent).toBeGreaterThan(0);
