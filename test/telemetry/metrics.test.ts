@@ -592,7 +592,7 @@ describe("what is deployed with it", () => {
       holds: async () => ({ count: 0, amount: 0 }),
       open: () => nothingOpen,
       bodyBytes: () => 0,
-      storage: { isWritable: () => true, rejectedLines: () => 0 },
+      storage: { isWritable: () => true, journalRejects: () => 0 },
       redis: {
         isUp: () => true,
         nodes: () => 1,
