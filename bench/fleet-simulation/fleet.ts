@@ -63,7 +63,7 @@ export function simulateFleet(scenario: Scenario): Simulated {
     ...{ flows: run.flows, shard: run.shard, begin: run.begin, end: run.end, hot: run.hot },
     cores: { ...(Object.fromEntries(cpu) as Counts["cpu"]), ...run.taken },
     used: {
-      cores: perSecond("cpu") / 1e6 / scenario.cores + run.takenCores / scenario.cores,
+      cores: (perSecond("cpu") / 1e6 + run.takenCores) / coresOf(scenario),
       log: perSecond("bytes") / scenario.logBytes,
       hotRow: perSecond("hotUs") / 1e6,
     },
@@ -75,6 +75,11 @@ export function simulateFleet(scenario: Scenario): Simulated {
     longestReleaseMs: counts.longestRelease / 1000,
     ...{ dueRows: since("dueRows"), logBytes: perSecond("bytes") },
   };
+}
+
+/** Returns the cores of a Postgres that are for calls: at least one. */
+export function coresOf({ cores, coresPart }: Scenario): number {
+  return Math.max(1, Math.round(cores * coresPart));
 }
 
 interface Run {
@@ -114,7 +119,8 @@ function startRun(scenario: Scenario): Run {
     "polls and touches": (flows.polls * costs.versionPoll + flows.touches * shard.accounts * costs.touch) / 1e6,
   };
   const takenCores = taken["key reads"] + taken["polls and touches"];
-  const { cores, flushUs, logBytes } = scenario;
+  const { flushUs, logBytes } = scenario;
+  const cores = coresOf(scenario);
   const touched = flows.touches * shard.accounts * costs.log.touch;
   return {
     ...{ scenario, flows, shard, costs, calendar, taken, takenCores },

@@ -42,7 +42,10 @@ function main(args: readonly string[]): void {
       ...Object.fromEntries([...flags.keys()].map((flag) => [flag, { type: "string" }] as const)),
     },
   });
-  if (values.help === true) return console.log(usage);
+  if (values.help === true) {
+    console.log(usage);
+    return;
+  }
   const all = Object.keys(cases);
   const chosen = names("--case", typeof values.case === "string" ? values.case : all.join(), all);
   const given: Record<string, string | undefined> = {};

@@ -1,6 +1,6 @@
 /** Tells what was simulated, in tables of Markdown. */
 import { type Break, breakOf, longestWait, type Needed, neededBy, type Use, usesOf } from "./bounds.ts";
-import { type Simulated, simulateFleet } from "./fleet.ts";
+import { coresOf, type Simulated, simulateFleet } from "./fleet.ts";
 import type { Planned } from "./plan.ts";
 import { type Dry, runDry } from "./running-dry.ts";
 import type { Scenario } from "./scenario.ts";
@@ -41,6 +41,9 @@ function dryOf({ replicas, reach, callSeconds, hold, cost, leaseIdleMs, seed }: 
   return runDry({ ...account, replicas: served, callSeconds, hold, cost, leaseIdleMs, recalls, seed });
 }
 
+/** What the row of a call takes, with its indexes, for a day of a call a second. The size is assumed. */
+const bytesADay = 400 * 86_400;
+
 const count = (value: number) => Math.round(value).toLocaleString("en");
 const rough = (value: number) => count(Number(value.toPrecision(2)));
 const percent = (value: number) =>
@@ -56,7 +59,7 @@ export function textOf(told: Told): string {
   const { name, scenario, simulated, uses } = told;
   const { replicas, callsPerSecond, keys, accounts, scarce, shards, cores, redisShards, seed } = scenario;
   const title = `## ${name}: ${count(replicas)} replicas, ${count(callsPerSecond)} calls/s, ${count(keys)} keys of ${count(accounts)} accounts`;
-  const below = `${percent(scarce)} of the calls scarce, ${shards} Postgres of ${cores} cores, ${redisShards} Redis, seed ${seed}.`;
+  const below = `${percent(scarce)} of the calls scarce, ${shards} Postgres of ${cores} cores (${coresOf(scenario)} of them for calls), ${redisShards} Redis, seed ${seed}.`;
   const used = uses.map((use) => [use.name, percent(use.used), percent(use.most)]);
   const note = `A wait is a part of ${longestWait / 1000} ms, for one call in a hundred. Cores of Postgres: ${percent(simulated.used.cores)}; batches grow as they fill up, so waits are the bound.`;
   return [
@@ -64,7 +67,7 @@ export function textOf(told: Told): string {
     below,
     table(["bound", "used", "at most"], used),
     note,
-    flowsText(simulated),
+    flowsText(told),
     workText(simulated),
     endText(told),
   ].join("\n\n");
@@ -92,6 +95,10 @@ function flowsText({ simulated, uses }: Told): string {
         [batches.write, batches.entries, batches.decide].map(rough).join(", "),
       ],
       ["its rows due/s, MB/s of log", `${rough(dueRows)}, ${(logBytes / 1e6).toFixed(0)}`],
+      [
+        "rows of calls a day at 400 bytes each, TB, of all",
+        ((flows.leased + flows.scarce) * bytesADay * 1e-12).toFixed(1),
+      ],
       ["its longest return of leases, ms", longestReleaseMs.toFixed(0)],
     ],
   );

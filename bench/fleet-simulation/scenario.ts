@@ -38,6 +38,8 @@ export interface Scenario {
   /** Postgres servers, each with a part of the accounts; their cores, their log's bytes a second, and a flush of it in microseconds. */
   readonly shards: number;
   readonly cores: number;
+  /** The part of the cores that is for calls: vacuum, checkpoints, standbys and waiting for each other take the rest. It is assumed. */
+  readonly coresPart: number;
   readonly logBytes: number;
   readonly flushUs: number;
   readonly redisShards: number;
@@ -70,7 +72,7 @@ const usual: Scenario = {
     releaseRows: 1_000_000,
     gatherMs: 0,
   },
-  ...{ shards: 1, cores: 16, logBytes: 500_000_000, flushUs: 300, redisShards: 1, roundTripUs: 200 },
+  ...{ shards: 1, cores: 16, coresPart: 0.5, logBytes: 500_000_000, flushUs: 300, redisShards: 1, roundTripUs: 200 },
   ...{ costs: "functions", seconds: 2, seed: 1 },
 };
 
@@ -109,6 +111,7 @@ export const settings: Readonly<Partial<Record<keyof Scenario, string>>> = {
   buckets: "asks of rate buckets that a call makes: 1, or 3 with tokens a minute",
   shards: "Postgres servers, each with a part of the accounts",
   cores: "cores of each",
+  coresPart: "the part of them that is for calls, and not for vacuum, checkpoints, standbys",
   logBytes: "bytes a second that its write-ahead log takes",
   flushUs: "how long a flush of the log takes, µs",
   redisShards: "Redis servers",
@@ -137,7 +140,7 @@ const atLeastOne: ReadonlySet<string> = new Set([
   "releaseRows",
 ]);
 const wholes: ReadonlySet<string> = new Set([...atLeastOne, "reach", "seed"]);
-const parts: ReadonlySet<string> = new Set(["scarce", "hotScarce"]);
+const parts: ReadonlySet<string> = new Set(["scarce", "hotScarce", "coresPart"]);
 const most: Readonly<Partial<Record<keyof Scenario, number>>> = {
   ...{ replicas: 10_000, callsPerSecond: 100_000_000, shards: 10_000, seconds: 60 },
 };
