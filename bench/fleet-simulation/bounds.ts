@@ -112,18 +112,25 @@ export interface Needed {
 /** The most Postgres servers that are tried. */
 const maxShards = 512;
 
-/** Returns what the scenario's load takes, each bound by itself: Postgres as the replicas are, then replicas over so many Postgres. */
+/** So often replicas and servers are fitted to each other: more of the ones make smaller batches for the others. */
+const fittings = 3;
+
+/** Returns what the scenario's load takes, all of it together. */
 export function neededBy(scenario: Scenario): Needed {
   const redis = Math.max(1, Math.ceil((flowsOf(scenario).redisAsks * redisAskUs) / 1e6 / most));
-  const tried = (shards: number) => simulateFleet({ ...scenario, shards, redisShards: redis, seconds: tryFor });
-  const isBorne = (shards: number) =>
-    usesOf({ ...scenario, shards, redisShards: redis, seconds: tryFor }, tried(shards)).every(
-      ({ name, used, most: bound }) => name === replicaCore || used <= bound,
-    );
-  const postgres = leastThat(isBorne);
-  const over = { ...scenario, shards: postgres ?? 1 };
-  const replicas = Math.ceil((scenario.replicas * replicaUse(over, tried(over.shards))) / most);
-  return { replicas, redis, postgres };
+  const simulate = (tried: Scenario) => usesOf(tried, simulateFleet(tried));
+  const replicaUseIn = (uses: readonly Use[]) => uses.find(({ name }) => name === replicaCore)?.used ?? 0;
+  let needed: Needed = { replicas: scenario.replicas, redis, postgres: undefined };
+  for (let i = 0; i < fittings; i++) {
+    const { replicas } = needed;
+    const over = { ...scenario, replicas, redisShards: redis, seconds: tryFor };
+    const isBorne = (shards: number) => holds(simulate({ ...over, shards }).filter(({ name }) => name !== replicaCore));
+    const postgres = leastThat(isBorne);
+    const used = replicaUseIn(simulate({ ...over, shards: postgres ?? 1 }));
+    needed = { redis, postgres, replicas: Math.ceil((replicas * used) / most) };
+    if (needed.replicas === replicas) break;
+  }
+  return needed;
 }
 
 /** Returns the least number of servers that is borne, if more are, too. */

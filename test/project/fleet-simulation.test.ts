@@ -171,9 +171,10 @@ describe("a fleet", () => {
     const { replicas, postgres, redis } = neededBy(planned);
     expect(postgres).toBeDefined();
     const built = { ...planned, replicas, shards: postgres ?? 0, redisShards: redis };
-    // More replicas make more transactions of the same calls: a tenth more of them has room.
-    const roomy = { ...built, replicas: Math.ceil(replicas * 1.1), shards: built.shards + 1 };
-    expect(usesOf(roomy, simulateFleet(roomy)).filter((use) => !holds([use]))).toEqual([]);
+    // Both were fitted to each other a few times, by short runs: a fifth more servers have room.
+    const roomy = { ...built, shards: Math.ceil(built.shards * 1.2) };
+    const servers = usesOf(roomy, simulateFleet(roomy)).filter(({ name }) => name !== "a replica's core");
+    expect(servers.filter((use) => !holds([use]))).toEqual([]);
     const without = { ...(cases.internet as Scenario), shards: built.shards, redisShards: redis };
     expect(holds(usesOf(without, simulateFleet(without)))).toBe(false);
   });
@@ -232,18 +233,12 @@ describe("docs/scaling.md", () => {
   });
 
   test("has the plan", { timeout: 120_000 }, () => {
-    const rows = tableWith(
-      "docs/scaling.md",
-      "with this, too",
-      "calls/s over one Postgres",
-      "Postgres",
-      "replicas",
-      "Redis",
-    );
+    const rows = tableWith("docs/scaling.md", "with this, too", "calls/s over one Postgres");
     const plan = planOf(cases.internet as Scenario);
     expect(rows.map(([what]) => what)).toEqual(plan.map(({ what }) => what));
     for (const [i, { overOne, postgres, redis, replicas }] of plan.entries()) {
-      const [, calls = "", servers = "", nodes = "", buckets = ""] = rows[i] ?? [];
+      const [, calls = "", breaks, nodes = "", servers = "", buckets = ""] = rows[i] ?? [];
+      expect(breaks).toBe(overOne.what);
       expect(Math.abs((numbers(calls)[0] ?? 0) / overOne.callsPerSecond - 1)).toBeLessThan(0.25);
       expect(Math.abs((numbers(servers)[0] ?? 0) - (postgres ?? 0))).toBeLessThanOrEqual(1);
       expect(Math.abs((numbers(nodes)[0] ?? 0) / replicas - 1)).toBeLessThan(0.25);
