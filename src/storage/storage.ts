@@ -34,7 +34,6 @@ export interface Stores {
   readonly idempotency: IdempotencyStore;
   readonly holds: HoldStore;
   readonly entries: EntryStore;
-  readonly prices: PriceStore;
   readonly redeemCodes: RedeemCodeStore;
   readonly requests: RequestStore;
   readonly responses: ResponseStore;
@@ -48,6 +47,7 @@ export type Transact = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
 
 export interface Storage extends Stores {
   readonly ledger: LedgerStore;
+  readonly prices: PriceStore;
   readonly retention: RetentionStore;
   /**
    * Runs work in one transaction, with stores over that. It may run twice, and has no effects but those on its stores; using others
@@ -77,6 +77,7 @@ export async function openStorage(path: string, durability?: Durability): Promis
   return {
     ...storesOver(scope),
     ledger: ledgerStore(engine),
+    prices: priceStore(engine),
     retention: retentionStore(engine),
     transact: (work) => scope.transact((within) => work(storesOver(within))),
     version,
@@ -106,7 +107,6 @@ function storesOver(scope: Scope): Stores {
     idempotency: idempotencyStore(scope),
     holds: holdStore(scope),
     entries: entryStore(scope, requests),
-    prices: priceStore(scope),
     redeemCodes: redeemCodeStore(scope),
     requests,
     responses: responseStore(scope),
