@@ -1,5 +1,5 @@
 /**
- * Has calls and acts deleted that are older than they are kept: at the start, and then every hour, with room for other
+ * Has calls and audit events forgotten that are older than they are kept: at the start, and then every hour, with room for other
  * writers in between.
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -45,6 +45,8 @@ export function createRetention({ store, whenFree, requestsMs, auditMs, clock, o
       const hour = Math.floor((now - requestsMs) / hourMs) * hourMs;
       await all(() => store.forgetRequests(hour, firstIdAt("req", hour)));
     }
+    // Also where calls are kept for good by now: older versions may have left an entry for each that they had forgotten.
+    await all(() => store.foldCharges());
     if (auditMs !== undefined) await all(() => store.forgetAuditEvents(firstIdAt("act", now - auditMs)));
   }
 

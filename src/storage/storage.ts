@@ -15,12 +15,13 @@ import type { LedgerStore } from "./money/contract.ts";
 import { type EntryStore, entryStore } from "./money/entries.ts";
 import { type HoldStore, holdStore } from "./money/holds.ts";
 import { ledgerStore } from "./money/ledger.ts";
-import type { Reconciliation } from "./money/reconcile.ts";
 import { type RedeemCodeStore, redeemCodeStore } from "./money/redeem-codes.ts";
 import { type AuditEventStore, auditEventStore } from "./people/audit-events.ts";
 import { type LinkStore, linkStore } from "./people/links.ts";
 import { type SessionStore, sessionStore } from "./people/sessions.ts";
 import { type UserStore, userStore } from "./people/users.ts";
+import type { Finding } from "./proof/finding.ts";
+import { type Proof, type ReconcileOptions, type Reconciliation, reconciled } from "./proof/proof.ts";
 
 export interface Storage {
   readonly accounts: AccountStore;
@@ -54,8 +55,10 @@ export interface Storage {
   waitBriefly(): () => void;
   /** Reports whether writes arrive. */
   readonly writable: Writable;
-  /** Proves that the sums of money hold. */
-  reconcile(): Promise<Reconciliation>;
+  /** Proves that the sums of money hold, as far as that was not proved before: yields what is found, and returns what was proved. */
+  findings(options?: ReconcileOptions): AsyncGenerator<Finding, Proof>;
+  /** The same, with all findings at once. */
+  reconcile(options?: ReconcileOptions): Promise<Reconciliation>;
   close(): Promise<void>;
 }
 
@@ -64,6 +67,10 @@ export async function openStorage(path: string, durability?: Durability): Promis
   const { db, engine } = await openDatabase(path, durability);
   const requests = requestStore(db, engine);
   const entries = entryStore(db, engine, requests);
+  const findings = (options: ReconcileOptions = {}) => {
+    engine.read(() => {}); // Flushes: the thread sees only what is posted.
+    return reconcileApart(path, options);
+  };
   return {
     accounts: accountStore(db, engine),
     users: userStore(db, engine),
@@ -80,17 +87,15 @@ export async function openStorage(path: string, durability?: Durability): Promis
     backgroundResponses: backgroundStore(db, engine),
     replays: replayStore(engine),
     auditEvents: auditEventStore(db, engine),
-    retention: retentionStore(engine),
+    retention: retentionStore(db, engine),
     transact: engine.transact,
     version: engine.version,
     whenFree: engine.lockRetry.whenFree,
     free: () => engine.lockRetry.whenFree(engine.probe),
     waitBriefly: engine.waitBriefly,
     writable: engine.writable,
-    reconcile() {
-      engine.read(() => {}); // Flushes: the thread sees only what is posted.
-      return reconcileApart(path);
-    },
+    findings,
+    reconcile: (options) => reconciled(findings(options)),
     async close() {
       await engine.lockRetry.settled();
       engine.writable.close();

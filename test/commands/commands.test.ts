@@ -156,7 +156,7 @@ describe("money", () => {
     expect(await commands.run(["reconcile"], env)).toMatchObject({
       code: 1,
       stdout: `balance of ${id}: 5.000001 is written, 5.00 follows\n`,
-      stderr: expect.stringContaining("1 differences"),
+      stderr: expect.stringContaining("1 findings"),
     });
   });
 

@@ -141,7 +141,7 @@ describe("refunds", () => {
       storage.entries.record({ id: newId("led"), accountId: payer.accountId, kind: 2, amount, note: null, now });
     expect(refund(most + 1)).toEqual({ kind: "short", available: most });
     if (most > 0) expect(refund(most).kind).toBe("recorded");
-    expect((await storage.reconcile()).differences).toEqual([]);
+    expect((await storage.reconcile()).findings).toEqual([]);
     books.close();
     await gateway.close();
   });

@@ -108,16 +108,18 @@ test("the command reports charges that are not posted, and lines that were set a
   const t = await dead();
   const reconcile = () => modelGateway(["reconcile"], { DATA_DIR: dirname(t.path) });
   const dying = await reconcile();
-  expect(dying.stdout).toBe(
-    `calls that are noted by ${t.node} and not written: 2: 0.00 is written, 0.000011 follows\n`,
-  );
-  expect([dying.code, dying.stderr]).toEqual([1, expect.stringContaining("1 differences")]);
+  expect(dying.stdout.split("\n", 2)).toEqual([
+    `calls that are noted by ${t.node} and not written: 2: 0.00 is written, 0.000011 follows`,
+    // Its process died months ago, by the clock of the command.
+    expect.stringMatching(/^hold nod_\w+ acc_1: /),
+  ]);
+  expect([dying.code, dying.stderr]).toEqual([1, expect.stringContaining("2 findings")]);
   appendFileSync(t.file, `\n{"seq":3}\n${lineOf({ seq: 4, at: t.now(), entries: [] })}`);
-  const told = `line 4 of the notes of ${t.node}, which is no note: it tells of no calls: nobody knows what that comes to\n`;
+  const told = `line 4 of the notes of ${t.node}, which is no note: it tells of no calls\n`;
   expect((await reconcile()).stdout).toContain(told);
   await sweptByAnother(ledgerOf({}, t.path));
   const swept = await reconcile();
-  expect([swept.code, swept.stdout]).toEqual([1, told]);
+  expect([swept.code, swept.stdout]).toEqual([1, expect.stringMatching(`^${told}\n.*no record`)]);
   rmSync(`${t.file}.rejected`);
   const clean = await reconcile();
   expect([clean.code, clean.stdout]).toEqual([0, expect.stringContaining("The sums hold")]);
@@ -147,8 +149,8 @@ test("what a process that lives has journaled a moment ago is waited for, and re
   expect(await proofAfter(afterThree)).toEqual([]);
   expect(pauses).toHaveLength(3);
   [now, posted] = [1_000, 0];
-  expect(await proofAfter(() => {})).toEqual([
-    { what: "calls that are noted by nod_1 and not written: 1", written: 0, derived: 5 },
+  expect(await proofAfter(() => {})).toMatchObject([
+    { kind: "journal_unposted", what: "calls that are noted by nod_1 and not written: 1", written: 0, derived: 5 },
   ]);
   expect(now).toBe(5_900);
 });

@@ -199,9 +199,20 @@ GET /api/pricing.`,
     },
   },
   reconcile: {
-    summary: "prove all sums of money; exit code 1 where one is wrong",
-    details: "Also reports charges that are in the journal only, and lines that are broken.",
-    options: config,
+    summary: "prove all sums of money; exit code 1 on any finding",
+    details: `Each finding is printed with what it means and what to do about it. It also
+reports charges that are in the journal only, lines that are broken, and what no
+sequence of calls leads to, such as a prepaid account below 0.
+
+Calls that were proved before are not read again: the sums of their hours stand
+for them, and are compared with what they were. Run it each night, and with
+--full now and then.`,
+    options: {
+      ...config,
+      full: { type: "boolean", summary: "read all calls that are kept" },
+      repair: { type: "boolean", summary: "set sums that alone are wrong to what follows; audited" },
+      json: { type: "boolean", summary: "print one JSON object; money in millionths" },
+    },
   },
   backup: {
     summary: "write one consistent file of all data, also while serving",

@@ -14,6 +14,8 @@ export type Database = Kysely<Tables>;
 
 /** Engine is the connection that stores work with. Before it reads or writes, it has every WriteBehind flush. */
 export interface Engine extends Connection, BusyTimeout {
+  /** The same connection by Kysely, which waits between statements: for work that nothing else is done beside, as the proof. */
+  readonly db: Database;
   /** Runs work that only reads, on one state of the database, however long it takes. No writer waits for it. */
   read<T>(work: () => T): T;
   /** Runs a query, and returns its rows. */

@@ -103,7 +103,7 @@ function chargesOf({ grouped, expiredLeases }: Batch, { deleteHold }: LedgerStat
     else if (!isHeld) charges.push(chargeOf(entry, 0, 0));
     else {
       const own = taken ? undefined : deleteHold.get(call.id);
-      if (own) charges.push(chargeOf(entry, own.amount, own.amount));
+      if (own) charges.push({ ...chargeOf(entry, own.amount, own.amount), hadHold: true });
       else alone.push(call);
     }
   }

@@ -77,6 +77,7 @@ function holdStatements(books: Connection) {
 }
 
 function callStatements(books: Connection) {
+  const selectKeptFrom = books.prepare<[], { readonly id: string }>("SELECT id FROM kept_from WHERE kind = 'requests'");
   const sums = ["requests", ...summedColumns].map((name) => `${name} = ${name} + excluded.${name}`);
   return {
     /** Changes nothing where the call has a row. */
@@ -84,6 +85,11 @@ function callStatements(books: Connection) {
       `INSERT INTO requests (${columnNames.join(", ")}) VALUES ${placeholders(columnNames.length)}
        ON CONFLICT (id) DO NOTHING`,
     ),
+    /**
+     * Returns the id before which calls are forgotten. Where an older call has no row, it may have been charged before, and is not
+     * charged again.
+     */
+    keptFrom: () => selectKeptFrom.get()?.id ?? "",
     /** Deletes the row of a call that was recorded as lost. Changes nothing for any other. */
     deleteLost: books.prepare<[id: string]>(`DELETE FROM requests WHERE id = ? AND outcome = ${lost}`),
     addToHour: books.prepare<readonly (string | number)[]>(

@@ -108,12 +108,15 @@ function createCapture(
   statements: LedgerStatements,
   availableTo: LedgerStore["available"],
 ): LedgerStore["capture"] {
-  const { captureOfKey, captureOfAccount, deleteHold, insertRequest, deleteLost, addToHour } = statements;
+  const { captureOfKey, captureOfAccount, deleteHold, insertRequest, deleteLost, addToHour, keptFrom } = statements;
   const selectKnown = books.prepare<[id: string], { readonly id: string }>("SELECT id FROM requests WHERE id = ?");
   return (call: Capture, most = call.cost): Captured | undefined => {
     const { id, account_id, key_id } = call;
     if (selectKnown.get(id) && deleteLost.run(id) === 0) return undefined;
-    const released = deleteHold.get(id)?.amount ?? 0;
+    const hold = deleteHold.get(id);
+    // What holds has not been captured, however old it is.
+    if (!hold && id < keptFrom()) return undefined;
+    const released = hold?.amount ?? 0;
     const asked = Math.min(call.cost, most);
     const cost = asked <= released ? asked : Math.min(asked, released + availableTo(key_id).available);
     const waived = call.cost - cost;

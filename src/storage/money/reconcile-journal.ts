@@ -7,7 +7,7 @@
  * rejected lines.
  */
 import type { JournalRecord, JournalStore, RejectedLine } from "../journal/contract.ts";
-import type { Difference } from "./reconcile.ts";
+import { type Finding, found } from "../proof/finding.ts";
 
 export interface ReconcileJournalOptions {
   readonly journal: Pick<JournalStore, "nodes" | "recordsOf" | "posted" | "rejected">;
@@ -22,8 +22,8 @@ const postedMs = 5_000;
 const minMs = 1_000;
 const pauseMs = 100;
 
-export async function reconcileJournal({ journal, clock, pause }: ReconcileJournalOptions): Promise<Difference[]> {
-  const differences: Difference[] = [];
+export async function reconcileJournal({ journal, clock, pause }: ReconcileJournalOptions): Promise<Finding[]> {
+  const findings: Finding[] = [];
   for (const node of journal.nodes()) {
     const { records, rejected } = journal.recordsOf(node);
     const from = clock();
@@ -31,7 +31,7 @@ export async function reconcileJournal({ journal, clock, pause }: ReconcileJourn
     const until = Math.min(from + postedMs, Math.max(from + minMs, (last?.at ?? 0) + postedMs));
     while (last && journal.posted(node) < last.seq && clock() < until) await pause(pauseMs);
     const posted = journal.posted(node);
-    differences.push(
+    findings.push(
       ...unposted(
         node,
         records.filter(({ seq }) => seq > posted),
@@ -39,20 +39,22 @@ export async function reconcileJournal({ journal, clock, pause }: ReconcileJourn
       ...rejected.filter(({ seq = posted + 1 }) => seq > posted).map((line) => unreadable(node, line)),
     );
   }
-  differences.push(...journal.rejected().flatMap(({ node, lines }) => lines.map((line) => unreadable(node, line))));
+  findings.push(...journal.rejected().flatMap(({ node, lines }) => lines.map((line) => unreadable(node, line))));
   // A line may be in the journal still, and in the file of rejected lines already.
-  return [...new Map(differences.map((difference) => [difference.what, difference])).values()];
+  return [...new Map(findings.map((finding) => [finding.what, finding])).values()];
 }
 
-function unposted(node: string, records: readonly JournalRecord[]): Difference[] {
+function unposted(node: string, records: readonly JournalRecord[]): Finding[] {
   const calls = records.flatMap(({ entries }) =>
     entries.flatMap((entry) => (entry.kind === "settle" ? [entry.call] : [])),
   );
   if (calls.length === 0) return [];
   const derived = calls.reduce((sum, { cost }) => sum + cost, 0);
-  return [{ what: `calls that are noted by ${node} and not written: ${calls.length}`, written: 0, derived }];
+  return [
+    found("journal_unposted", { what: `calls that are noted by ${node} and not written: ${calls.length}`, derived }),
+  ];
 }
 
-function unreadable(node: string, { line, reason }: RejectedLine): Difference {
-  return { what: `line ${line} of the notes of ${node}, which is no note: ${reason}`, written: 0, derived: 0 };
+function unreadable(node: string, { line, reason }: RejectedLine): Finding {
+  return found("journal_unreadable", { what: `line ${line} of the notes of ${node}, which is no note: ${reason}` });
 }

@@ -303,7 +303,7 @@ describe("a redeem code", () => {
     const won = ended.map(({ stdout }) => Number(/won (\d+)/.exec(stdout)?.[1]));
     expect((won[0] ?? 0) + (won[1] ?? 0)).toBe(20);
     expect(await standing()).toMatchObject({ balance: "500.00", recharged: "500.00" });
-    expect((await bank.storage.reconcile()).differences).toEqual([]);
+    expect((await bank.storage.reconcile()).findings).toEqual([]);
     // Another connection of this process also fails to claim it.
     const other = await openStorage(bank.path);
     expect(other.redeemCodes.claim({ codeHash: "none", accountId: account, entryId: "led_x", now: 0 }).kind).toBe(

@@ -163,7 +163,7 @@ function command(text: string, work: (model: MoneyModel, real: RealMoney) => Pro
     async run(model, real) {
       const before = { balance: leftOfBalance(model), limit: leftOfLimit(model), wasPostpaid: model.postpaid };
       await work(model, real);
-      real.compare(model);
+      await real.compare(model);
       // Only who was billed afterwards before may owe anything, and never more than then.
       const owed = before.wasPostpaid ? Number.POSITIVE_INFINITY : Math.max(0, -before.balance);
       strictEqual(leftOfBalance(model) >= -owed, true, "the balance was overdrawn");

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import type { Capture } from "../../../src/ledger/contract.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import type { Recorded } from "../../../src/storage/money/entries.ts";
-import { reconcile } from "../../../src/storage/money/reconcile.ts";
 import type { Claimed } from "../../../src/storage/money/redeem-codes.ts";
 import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 import { heldOf, type MoneyModel } from "./money-model.ts";
+import { reconcile } from "./proof.ts";
 
 export interface MoneyProcess {
   readonly ledger: LedgerByIds;
@@ -27,8 +27,8 @@ export interface RealMoney {
   redeem(process: number, codeHash: string): Claimed;
   setLimit(process: number, limit: number | null): string;
   setPostpaid(postpaid: boolean): void;
-  /** Fails unless every sum is as the model has it, and the proof of the sums is clean. */
-  compare(model: MoneyModel): void;
+  /** Rejects unless every sum is as the model has it, and the proof of the sums is clean. */
+  compare(model: MoneyModel): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -90,7 +90,7 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
       storageOf(process).redeemCodes.claim({ codeHash, accountId, entryId: `led_e${made++}`, now: time }),
     setLimit: (process, credit_limit) => storageOf(process).keys.update(accountId, keyId, { credit_limit }).kind,
     setPostpaid: (postpaid) => void storageOf(1).accounts.update(accountId, { postpaid: postpaid ? 1 : 0 }),
-    compare(model) {
+    async compare(model) {
       for (const { storage } of processes) storage.transact(() => {});
       const { balance, recharged, spent, entries, charges, calls } = model;
       const held = heldOf(model);
@@ -100,7 +100,7 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
         { ...rows.get() },
         { balance, recharged, held, held_of_key: held, spent, entries, charges, ...states },
       );
-      deepStrictEqual(reconcile(sums.engine).differences, []);
+      deepStrictEqual((await reconcile(sums.engine)).findings, []);
     },
     async close() {
       await sums.db.destroy();

@@ -93,7 +93,7 @@ export async function openDatabase(
     const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: { prepare, close } }) });
     await showPresence({ path, lock, isOutdated: () => isOutdated(sqlite), update: () => migrate(sqlite, db) });
     const segments = createSegments(journalFolder(path), durability === "power");
-    return { db, engine: engineOf(sqlite, segments) };
+    return { db, engine: engineOf(sqlite, segments, db) };
   } catch (error) {
     const told = openingError(path, error);
     for (const one of open) one.close();
@@ -138,7 +138,7 @@ interface Access {
   written: number;
 }
 
-function engineOf(sqlite: Sqlite.Database, segments: Segments): Engine {
+function engineOf(sqlite: Sqlite.Database, segments: Segments, db: Database): Engine {
   const runner = sqlite.transaction((work: () => unknown) => work());
   const transactions = createTransactions(runner, () => sqlite.inTransaction);
   const { whenCommitted } = transactions;
@@ -150,6 +150,7 @@ function engineOf(sqlite: Sqlite.Database, segments: Segments): Engine {
   const books: Pick<Engine, "prepare"> = { prepare: (sql) => booksStatement(sqlite.prepare(sql)) };
   return {
     ...statementsOf(access),
+    db,
     transact(work) {
       flush();
       return write(work);

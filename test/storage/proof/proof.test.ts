@@ -3,7 +3,7 @@
  * changed behind everybody's back.
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Bank, openBank } from "../support/money/bank.ts";
+import { type Bank, openBank } from "../../support/money/bank.ts";
 
 let bank: Bank;
 
@@ -27,21 +27,24 @@ beforeEach(async () => {
 
 afterEach(() => bank.close());
 
+const proved = () => bank.storage.reconcile({ now: bank.now() });
+
 test("holds after recharges, refunds, grants, charges and holds", async () => {
-  expect(await bank.storage.reconcile()).toEqual({ accounts: 1, keys: 2, entries: 5, requests: 3, differences: [] });
-  expect(await bank.ask("reconcile")).toEqual({ accounts: 1, entries: 5 });
+  const counts = { accounts: 1, keys: 2, entries: 5, requests: 3, provedBefore: 0 };
+  expect(await proved()).toEqual({ ...counts, repaired: [], findings: [] });
+  expect(await bank.ask("reconcile")).toEqual({ accounts: 1, entries: 5, requests: 3, proved_before: 0 });
 });
 
 test("counts a call that was given up as lost, and came back", async () => {
   bank.storage.ledger.transact(() => bank.storage.ledger.expire(bank.now() + 2));
   bank.charge("acc_1", { id: "req_4", key_id: "key_1", cost: 5 });
-  expect((await bank.storage.reconcile()).differences).toEqual([]);
+  expect((await proved()).findings).toEqual([]);
 });
 
 describe("names", () => {
   const hour = "2026-01-02T03:00Z";
   const entry = "INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)";
-  const cases: Record<string, [sql: string, differences: readonly (readonly [string, number, number])[]]> = {
+  const cases: Record<string, [sql: string, findings: readonly (readonly [string, number, number])[]]> = {
     "a balance": ["UPDATE accounts SET balance = balance + 1", [["balance of acc_1", 4131, 4130]]],
     "a cumulative recharge": ["UPDATE accounts SET recharged = 0", [["recharge of acc_1", 0, 4000]]],
     "what an account has reserved": ["UPDATE accounts SET held = 0", [["holds of acc_1", 0, 9]]],
@@ -139,8 +142,8 @@ describe("names", () => {
   for (const [name, [sql, expected]] of Object.entries(cases)) {
     test(name, async () => {
       bank.tamper(sql);
-      const { differences } = await bank.storage.reconcile();
-      const found = differences.map(({ what, written, derived }) => [what, written, derived]);
+      const { findings } = await proved();
+      const found = findings.map(({ what, written, derived }) => [what, written, derived]);
       expect(found.sort((a, b) => (String(a) < String(b) ? -1 : 1))).toEqual(expected);
     });
   }
