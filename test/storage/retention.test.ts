@@ -119,17 +119,16 @@ test("forgotten charges are an entry for each key and month, which grows, and so
   expect(may.slice(3).toSorted()).toEqual(["2026-05-01 -10 1 of key_1", "2026-05-01 -11 1 of key_2"]);
   expect(folded.slice(0, 3)).toEqual(["2026-04-15 100 ", ...folded.slice(1, 3)]);
   expect(folded.slice(1, 3).toSorted()).toEqual(["2026-04-01 -22 2 of key_1", "2026-04-01 -24 2 of key_2"]);
-  expect(await bank.ask("listLedger", { kinds: ["charge"] }, { account: "acc_1" })).toMatchObject({
-    entries: expect.arrayContaining([
-      expect.objectContaining({
-        kind: "charge",
-        key_id: "key_2",
-        calls: 2,
-        amount: "-0.000024",
-        created_at: "2026-04-01T00:00:00Z",
-      }),
-    ]),
-  });
+  const { entries: listed } = await bank.ask("listLedger", { kinds: ["charge"] }, { account: "acc_1" });
+  expect(listed).toContainEqual(
+    expect.objectContaining({
+      kind: "charge",
+      key_id: "key_2",
+      calls: 2,
+      amount: "-0.000024",
+      created_at: "2026-04-01T00:00:00.000Z",
+    }),
+  );
 });
 
 test("entries that older versions wrote, one for each forgotten call, are folded into those of their months", async () => {

@@ -233,6 +233,14 @@ are proved; exit code 1 where one is wrong.`,
       force: { type: "boolean", summary: "move the database that is there aside, and keep it" },
     },
   },
+  compact: {
+    summary: "give the room of deleted rows back to the disk",
+    details: `Calls that retention has deleted leave room in the file, which is used again;
+this makes the file as small as what is in it. No gateway may work on it
+meanwhile. It takes as much room again beside the file until it is done, and
+some seconds for each gigabyte. Ended amid it, the file is as it was.`,
+    options: config,
+  },
   health: {
     summary: "ask whether the gateway at HOST and PORT is ready",
     details: `Prints one line. Exit code 0 where it is ready, 1 where it is not. Reads no

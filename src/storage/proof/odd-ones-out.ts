@@ -16,7 +16,7 @@ const contradicting: Partial<Record<FindingKind, readonly FindingKind[]>> = {
   hour_cost: ["balance", "key_spent", "price"],
   hour_usage: ["balance", "key_spent", "hour_cost", "price"],
   // Holds are rows of their own. One of nobody is released when it expires.
-  account_held: [],
+  account_held: ["balance"],
   key_held: [],
 };
 
@@ -33,7 +33,8 @@ export async function oddOnesOut(db: Database, findings: readonly Found[]): Prom
     const doubts = contradicting[finding.kind];
     const account = accountOf(finding);
     if (!doubts || account === undefined || doubts.some((kind) => kindsOf.get(account)?.has(kind))) return finding;
-    return { ...finding, ...oddOneOut, isRepairable: true };
+    const subject = finding.subject && { ...finding.subject, accountId: account };
+    return { ...finding, ...oddOneOut, isRepairable: true, subject };
   });
 }
 

@@ -19,7 +19,7 @@ export interface RepairOptions {
 }
 
 /** The action of its audit events. */
-export const repairAction = "reconcile --repair";
+export const repairAction = "Proof.Repaired";
 
 /** proveAndRepair proves the sums as `prove` does, and then repairs what it found if that is asked for. */
 export async function* proveAndRepair(
