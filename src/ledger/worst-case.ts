@@ -40,7 +40,7 @@ export function hasAttachments(request: Wire): boolean {
 }
 
 /** Reports whether a request uses tools that run at the vendor, in any family: tools named by a type, MCP servers, web search. */
-function usesVendorTools({ tools, input, mcp_servers, container, web_search_options }: JsonObject): boolean {
+export function usesVendorTools({ tools, input, mcp_servers, container, web_search_options }: JsonObject): boolean {
   if ((mcp_servers ?? container ?? web_search_options ?? null) !== null) return true;
   if (hasVendorTool(tools)) return true;
   // Items of the input may have tools.

@@ -26,6 +26,8 @@ export interface Tables {
   usage_hours_now: UsageHourTable;
   due_now: UsageHourTable;
   api_keys_now: ApiKeyTable;
+  /** The prices that calls were charged by. */
+  prices: PriceTable;
   redeem_codes: RedeemCodeTable;
   idempotency_keys: IdempotencyKeyTable;
   sessions: SessionTable;
@@ -161,6 +163,15 @@ export type UsageHourTable = {
   model: Fixed<string>;
   requests: Generated<number>;
 } & { [column in SummedColumn]: Generated<number> };
+
+/** PriceTable is the price cards that calls name. Rows are only added. */
+export interface PriceTable {
+  /** Follows from the card. */
+  id: Fixed<string>;
+  /** JSON, as `ledger/price-card.ts` writes it. */
+  card: Fixed<string>;
+  created_at: Fixed<number>;
+}
 
 /** RedeemCodeTable is codes that recharge the account that claims them. */
 export interface RedeemCodeTable {

@@ -15,6 +15,7 @@ import type { LedgerStore } from "./money/contract.ts";
 import { type EntryStore, entryStore } from "./money/entries.ts";
 import { type HoldStore, holdStore } from "./money/holds.ts";
 import { ledgerStore } from "./money/ledger.ts";
+import { type PriceStore, priceStore } from "./money/prices.ts";
 import { type RedeemCodeStore, redeemCodeStore } from "./money/redeem-codes.ts";
 import { type AuditEventStore, auditEventStore } from "./people/audit-events.ts";
 import { type LinkStore, linkStore } from "./people/links.ts";
@@ -33,6 +34,7 @@ export interface Storage {
   readonly ledger: LedgerStore;
   readonly holds: HoldStore;
   readonly entries: EntryStore;
+  readonly prices: PriceStore;
   readonly redeemCodes: RedeemCodeStore;
   readonly requests: RequestStore;
   readonly responses: ResponseStore;
@@ -81,6 +83,7 @@ export async function openStorage(path: string, durability?: Durability): Promis
     ledger: ledgerStore(engine),
     holds: holdStore(db, engine),
     entries,
+    prices: priceStore(db, engine),
     redeemCodes: redeemCodeStore(db, engine, entries),
     requests,
     responses: responseStore(db, engine),

@@ -123,7 +123,7 @@ function createCapture(
     captureOfKey.run(released, cost, key_id);
     captureOfAccount.run(released, cost, account_id);
     insertRequest.run(...requestValues({ ...call, cost, waived }));
-    addToHour.run(...hourValues(hourTotalOf(call, cost)));
+    addToHour.run(...hourValues(hourTotalOf(call, cost, 1, waived)));
     return { cost, waived };
   };
 }

@@ -213,36 +213,62 @@ describe("what is reserved while a call runs", () => {
     expect(held).toBeGreaterThanOrEqual(50 * (60 * cost.input + cost.output));
   });
 
-  const tellings: readonly [string, AccountInit, number][] = [
-    ["of a prepaid account", { recharge: 100_000 }, 1_000_000],
-    ["with ample credit", { recharge: 1_000_000_000 }, 1_000_000],
-    ["of an account that is billed afterwards", { postpaid: true, recharge: 0 }, 9_000_000_000_000_000],
-    ["of a key with a limit", { recharge: 1_000_000, creditLimit: 100_000 }, 9_000_000_000_000_000],
-    ["of a key with a limit, billed afterwards", { postpaid: true, creditLimit: 100_000 }, 2 ** 53 - 2],
+  const payers: readonly [string, AccountInit][] = [
+    ["of a prepaid account", { recharge: 100_000 }],
+    ["with ample credit", { recharge: 1_000_000_000 }],
+    ["of an account that is billed afterwards", { postpaid: true, recharge: 0 }],
+    ["of a key with a limit", { recharge: 1_000_000, creditLimit: 100_000 }],
+    ["of a key with a limit, billed afterwards", { postpaid: true, creditLimit: 100_000 }],
   ];
-  test.each(tellings)("is exceeded by no charge, whatever an upstream tells: %s", async (_, init, told) => {
-    const usage = { prompt_tokens: 1, completion_tokens: told, total_tokens: told + 1 };
+  const warnings = (id: string) => {
+    const lines = gateway.logged().trim().split("\n");
+    return lines.filter((text) => text.includes(id) && text.includes('"level":40')).map((line) => JSON.parse(line));
+  };
+
+  test.each(payers)("is exceeded by no charge, whatever the model reasons beyond its bound: %s", async (_, init) => {
+    const output = 1_000_000;
+    const details = { completion_tokens_details: { reasoning_tokens: output - 1 } };
+    const usage = { prompt_tokens: 1, completion_tokens: output, total_tokens: output + 1, ...details };
     upstream.script = (exchange) => exchange.json(200, chatAnswer({ content: "Hi" }, "stop", { usage }));
     const payer = openAccount(gateway, init);
     const body = { model: "gpt", messages, max_tokens: 5 };
     const answer = await say(payer, body);
     const held = inputOf(body) + 5 * cost.output;
-    const output = Math.min(told, 1e9);
     expect([answer.status, answer.headers["x-gateway-cost"]]).toEqual([200, formatDecimal(held)]);
     const standing = books.of(payer);
     expect(standing).toMatchObject({ balance: payer.begunWith - held, spent: held, held: 0, keyHeld: 0 });
     const waived = cost.input + output * cost.output - held;
-    const row = { cost: held, waived, input: 1, output, estimated: told === output ? 0 : 1 };
-    expect(standing.requests).toMatchObject([row]);
-    expect(standing.hours).toMatchObject([{ cost: held, output }]);
+    expect(standing.requests).toMatchObject([{ cost: held, waived, input: 1, output, estimated: 0, implausible: 0 }]);
+    expect(standing.hours).toMatchObject([{ cost: held, waived, output }]);
     const id = standing.requests[0]?.id as string;
-    const lines = gateway
-      .logged()
-      .trim()
-      .split("\n")
-      .filter((text) => text.includes(id) && text.includes('"level":40'));
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ model: "gpt", waived_millionths: waived }]);
+    expect(warnings(id)).toMatchObject([{ model: "gpt", waived_millionths: waived }]);
   });
+
+  const absurd: readonly [string, unknown][] = [
+    ["a million tokens where five were allowed", 1_000_000],
+    ["9e15 tokens", 9_000_000_000_000_000],
+    ["2 ** 53 − 2 tokens", 2 ** 53 - 2],
+    ["1e300 tokens", 1e300],
+    ["−1 tokens", -1],
+    ["half a token", 2.5],
+    ["a count in words", "7"],
+  ];
+  for (const [payerName, init] of payers) {
+    test.each(absurd)(`holds no output that cannot be true, ${payerName}: %s`, async (_, told) => {
+      const usage = { prompt_tokens: 1, completion_tokens: told };
+      upstream.script = (exchange) => exchange.json(200, chatAnswer({ content: "Hi" }, "stop", { usage }));
+      const payer = openAccount(gateway, init);
+      await say(payer, { model: "gpt", messages, max_tokens: 5 });
+      const standing = books.of(payer);
+      const charged = cost.input + cost.output;
+      expect(standing).toMatchObject({ balance: payer.begunWith - charged, spent: charged, held: 0, keyHeld: 0 });
+      const row = { cost: charged, waived: 0, input: 1, output: 1, estimated: 1, implausible: 1 };
+      expect(standing.requests).toMatchObject([row]);
+      expect(warnings(standing.requests[0]?.id as string)).toMatchObject([
+        { model: "gpt", upstream: "openai", msg: expect.stringContaining("cannot be true") },
+      ]);
+    });
+  }
 });
 
 describe("prices", () => {
