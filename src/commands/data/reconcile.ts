@@ -17,9 +17,10 @@ export async function reconcile(args: readonly string[]): Promise<void> {
 
 /** printProof prints what holds and what does not. Exit code 1 where something does not. */
 export function printProof(proof: Reconciliation): void {
-  const { accounts, keys, entries, requests, provedBefore, findings, repaired } = proof;
+  const { accounts, keys, entries, requests, provedBefore, withoutPrice, findings, repaired } = proof;
   const before = provedBefore === 0 ? "" : `; ${provedBefore} calls were proved before`;
   const summed = `${accounts} accounts, ${keys} keys, ${entries} ledger entries, ${requests} calls${before}`;
+  if (withoutPrice > 0) console.error(`${withoutPrice} calls keep no price, and cannot be priced again.`);
   for (const finding of findings) console.log(lineOf(finding));
   for (const text of new Set(findings.map(({ means, repair }) => `\n${means}\n${repair}`))) console.log(text);
   if (findings.length === 0) {
@@ -43,8 +44,15 @@ function printJson({ findings, repaired, ...proof }: Reconciliation): void {
     const isRepaired = repaired.includes(what);
     return { kind, what, written, derived, means, repair, repairable: isRepairable, repaired: isRepaired };
   });
-  const { accounts, keys, entries, requests, provedBefore } = proof;
-  const counts = { accounts, keys, entries, calls: requests, calls_proved_before: provedBefore };
+  const { accounts, keys, entries, requests, provedBefore, withoutPrice } = proof;
+  const counts = {
+    accounts,
+    keys,
+    entries,
+    calls: requests,
+    calls_proved_before: provedBefore,
+    calls_without_price: withoutPrice,
+  };
   console.log(JSON.stringify({ holds: findings.length === 0, ...counts, findings: told }, null, 2));
   if (findings.length > 0) process.exitCode = 1;
 }

@@ -72,6 +72,7 @@ function proofMessage(proof: Reconciliation): MessageInitShape<typeof ReconcileR
     entries: BigInt(proof.entries),
     requests: BigInt(proof.requests),
     provedBefore: BigInt(proof.provedBefore),
+    withoutPrice: BigInt(proof.withoutPrice),
     differences: proof.findings.map(({ kind, what, written, derived, means, repair, isRepairable }) => ({
       ...{ kind, what, means, repair, repairable: isRepairable },
       written: BigInt(written),

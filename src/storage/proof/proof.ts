@@ -17,6 +17,7 @@ import type { Finding, Found } from "./finding.ts";
 import { closeHours, compareHours, type Hours, readHours } from "./hours.ts";
 import { findBroken } from "./invariants.ts";
 import { oddOnesOut } from "./odd-ones-out.ts";
+import { comparePrices } from "./prices.ts";
 import { callsIn, type Spans, spansOf } from "./spans.ts";
 import { compareSums } from "./sums.ts";
 
@@ -45,6 +46,8 @@ export interface Proof {
   readonly requests: number;
   /** How many calls were proved by an earlier proof, and not read: the sums of their hours are as they were. */
   readonly provedBefore: number;
+  /** How many of the calls that were read cost something and keep no price to compare that with, as those of older versions. */
+  readonly withoutPrice: number;
   /** What was repaired of the findings, by `what`. */
   readonly repaired: readonly string[];
 }
@@ -93,17 +96,23 @@ async function read(db: Database, { now, isFull = false }: ProofOptions): Promis
   const hours: Hours = isFull ? { ...known, closed: new Set() } : known;
   const closed = [...hours.closed].filter((hour) => hour >= hours.keptFrom);
   const spans = spansOf(closed);
+  const prices = await comparePrices(db, spans.open);
   const findings = [
     ...(await compareSums(db, spans)),
     ...(await findCharges(db)),
     ...(await compareHours(db, spans, hours.keptFrom)),
     ...(await findBroken(db, now)),
     ...hours.found,
+    ...prices.found,
   ];
-  return { proof: await count(db, spans, hours), findings: await oddOnesOut(db, findings), hours };
+  return {
+    proof: { ...(await count(db, spans, hours)), withoutPrice: prices.withoutPrice },
+    findings: await oddOnesOut(db, findings),
+    hours,
+  };
 }
 
-async function count(db: Database, spans: Spans, { sums }: Hours): Promise<Proof> {
+async function count(db: Database, spans: Spans, { sums }: Hours): Promise<Omit<Proof, "withoutPrice">> {
   const of = async (rows: RawBuilder<unknown>) =>
     (await sql<{ count: number }>`SELECT count(*) AS count FROM ${rows}`.execute(db)).rows[0]?.count ?? 0;
   const { rows } = await sql<{ requests: number; charged: number }>`

@@ -65,15 +65,20 @@ function longest(runs: readonly Run[]): Run[] {
  * head came, its `created_at` that when its body had come.
  */
 export function callsIn(spans: readonly Span[], columns: RawBuilder<unknown>): RawBuilder<unknown> {
-  const parts = spans.map(({ from, to }) => {
-    const bounds = [
-      ...(from === undefined ? [] : [sql`id >= ${firstIdAt("req", from - slackMs)} AND created_at >= ${from}`]),
-      ...(to === undefined ? [] : [sql`id < ${firstIdAt("req", to + slackMs)} AND created_at < ${to}`]),
-    ];
+  const parts = spans.map((span) => {
+    const bounds = boundsOf(span);
     const where = bounds.length === 0 ? sql`` : sql`WHERE ${sql.join(bounds, sql` AND `)}`;
     return sql`SELECT ${columns} FROM requests ${where}`;
   });
   return sql.join(parts, sql` UNION ALL `);
+}
+
+/** Returns the conditions that a call is in a span. */
+export function boundsOf({ from, to }: Span): RawBuilder<boolean>[] {
+  return [
+    ...(from === undefined ? [] : [sql<boolean>`id >= ${firstIdAt("req", from - slackMs)} AND created_at >= ${from}`]),
+    ...(to === undefined ? [] : [sql<boolean>`id < ${firstIdAt("req", to + slackMs)} AND created_at < ${to}`]),
+  ];
 }
 
 /** Returns the condition that `hour` is in one of these spans. */

@@ -30,9 +30,15 @@ afterEach(() => bank.close());
 const proved = () => bank.storage.reconcile({ now: bank.now() });
 
 test("holds after recharges, refunds, grants, charges and holds", async () => {
-  const counts = { accounts: 1, keys: 2, entries: 5, requests: 3, provedBefore: 0 };
+  const counts = { accounts: 1, keys: 2, entries: 5, requests: 3, provedBefore: 0, withoutPrice: 2 };
   expect(await proved()).toEqual({ ...counts, repaired: [], findings: [] });
-  expect(await bank.ask("reconcile")).toEqual({ accounts: 1, entries: 5, requests: 3, proved_before: 0 });
+  expect(await bank.ask("reconcile")).toEqual({
+    accounts: 1,
+    entries: 5,
+    requests: 3,
+    proved_before: 0,
+    without_price: 2,
+  });
 });
 
 test("counts a call that was given up as lost, and came back", async () => {
@@ -147,6 +153,34 @@ describe("names", () => {
       expect(found.sort((a, b) => (String(a) < String(b) ? -1 : 1))).toEqual(expected);
     });
   }
+});
+
+test("prices calls again by the prices that they keep, and counts those that keep none", async () => {
+  const card = {
+    input: 5_000_000,
+    output: 10_000_000,
+    cache_read: 500_000,
+    cache_write: 0,
+    cache_write_hour: 0,
+    characters: 0,
+  };
+  bank.tamper(`INSERT INTO prices VALUES ('prc_1', '${JSON.stringify(card)}', 1), ('prc_2', '{}', 1);
+    UPDATE requests SET price_id = 'prc_1' WHERE id = 'req_1'`);
+  const { findings, withoutPrice } = await proved();
+  // 1 input token at 5, 2 cached ones at 0.5, 4 of output at 10.
+  expect(findings).toMatchObject([{ kind: "price", what: "price of req_1", written: 30, derived: 46 }]);
+  expect(withoutPrice).toBe(1);
+  bank.tamper(
+    "UPDATE requests SET waived = 16 WHERE id = 'req_1'; UPDATE usage_hours SET waived = 16 WHERE key_id = 'key_1'",
+  );
+  expect((await proved()).findings).toEqual([]);
+  bank.tamper(
+    "UPDATE requests SET price_parts = '[{' WHERE id = 'req_1'; UPDATE requests SET price_id = 'prc_2' WHERE id = 'req_2'",
+  );
+  expect((await proved()).findings.map(({ what }) => what)).toEqual([
+    "price of req_1, which cannot be read",
+    "price of req_2, which cannot be read",
+  ]);
 });
 
 test("tells the operator each difference in units", async () => {

@@ -6,7 +6,6 @@
  * anew in one transaction, so one that is ended amid it, by whatever, is as it was.
  */
 import { statSync } from "node:fs";
-import { dirname } from "node:path";
 import { StorageError } from "../../../runtime/write-trouble.ts";
 import { connect, isUnused, keepAlone } from "./database.ts";
 import { openingError } from "./opening-error.ts";
@@ -17,7 +16,10 @@ export interface Compacted {
   readonly after: number;
 }
 
-/** Compacts a database that nobody works on. Throws a StorageError, with nothing changed, where somebody does. */
+/**
+ * Compacts a database that nobody works on. SQLite writes the new file into its folder for temporary files first. Throws a
+ * StorageError, with nothing changed, where somebody does.
+ */
 export function compact(path: string): Compacted {
   const release = keepAlone(path);
   try {
@@ -34,8 +36,6 @@ export function compact(path: string): Compacted {
 }
 
 function rewrite(path: string): void {
-  // SQLite writes the new file there first; the system's folder may be small, or in memory.
-  process.env.SQLITE_TMPDIR = dirname(path);
   const sqlite = connect(path);
   try {
     sqlite.exec("VACUUM");
