@@ -73,7 +73,10 @@ test("forgotten calls leave an entry for each key and month, and the file shrink
   const full = statSync(path).size;
   expect(full).toBeGreaterThan(50_000_000);
   const storage = await openStorage(path);
-  expect((await storage.reconcile({ now })).findings).toEqual([]);
+  expect(await storage.reconcile({ now })).toMatchObject({ requests: calls, provedBefore: 0, findings: [] });
+  // All but the calls of the last hour, which may have others that end late.
+  const again = { requests: calls / 240, provedBefore: calls - calls / 240, findings: [] };
+  expect(await storage.reconcile({ now })).toMatchObject(again);
   await forget(storage);
   const kept = await storage.requests.page({ accountId: "acc_1" }, undefined, 10_000);
   expect(kept.length).toBe(calls / 240);

@@ -27,7 +27,7 @@ interface Owner {
 const writers: Readonly<Record<string, (storage: Storage, owner: Owner, i: number) => void>> = {
   "a call, with the sums that it is part of": (storage, owner, i) => void capture(storage, owner, now + i * 30),
   "a call, where each is of another hour": (storage, owner, i) => void capture(storage, owner, now + i * hour),
-  "a charged call that `retention` has deleted": deleted,
+  "a key's charges of a month after `retention`, with an hour of usage": deleted,
   "an API key": ({ keys }, { accountId }, i) =>
     void issueKey(keys, { accountId, name: `service ${i}`, admin: false, now: now + i, maxKeys: count * 2 }),
   "a recharge, grant or refund": ({ entries }, { accountId }, i) =>
@@ -40,9 +40,9 @@ const writers: Readonly<Record<string, (storage: Storage, owner: Owner, i: numbe
     }),
 };
 
-/** Writes a call that is deleted when all are there. */
+/** Writes the only call of a month, which is deleted when all are there. */
 function deleted(storage: Storage, owner: Owner, i: number): void {
-  capture(storage, owner, now + i * 30);
+  capture(storage, owner, Date.UTC(2026, i));
 }
 
 function capture({ ledger }: Storage, { accountId, keyId }: Owner, at: number): void {
@@ -73,7 +73,7 @@ async function bytesOf(write: (storage: Storage, owner: Owner, i: number) => voi
     for (let i = 0; i < count; i++) write(storage, { accountId, keyId: key.id }, i);
   });
   if (write === deleted)
-    while (storage.retention.forgetRequests(now + count * hour, newId("req", now + count * hour)) > 0);
+    while (storage.retention.forgetRequests(Date.UTC(2026, count), newId("req", Date.UTC(2026, count))) > 0);
   const bytes = (sizeOf() - before) / count;
   await storage.close();
   await rm(folder, { recursive: true });

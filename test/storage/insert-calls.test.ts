@@ -107,3 +107,17 @@ test("a disk that is full fails all at once: none is tried alone", async () => {
   apply(t, all(t));
   await expectCharged(t, costs(all(t)));
 });
+
+test("one that comes later than calls are kept is set aside, and not charged: it may have been charged and forgotten", async () => {
+  const t = await open({ balance: ample });
+  t.engine.prepare<[]>("INSERT INTO kept_from VALUES ('requests', 5, 'req_5')").run();
+  const entries = all(t).slice(0, 8);
+  expect(() => apply(t, entries)).toThrow("req_1 is older than calls are kept");
+  for (const entry of entries) {
+    const isLate = entry.call.id < "req_5" && entry.call.cost > 0;
+    if (isLate) expect(() => apply(t, [entry])).toThrow(RangeError);
+    else apply(t, [entry]);
+  }
+  expect(rows(t).map(({ id }) => id)).toEqual(["req_0", "req_5", "req_6", "req_7"]);
+  await expectCharged(t, 18);
+});

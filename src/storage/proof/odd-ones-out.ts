@@ -8,16 +8,16 @@
 import type { Database } from "../engines/engine.ts";
 import { type FindingKind, type Found, oddOneOut } from "./finding.ts";
 
-/** The kinds of findings of the same account that leave open which side is right. */
-const contradicting: Partial<Record<FindingKind, readonly FindingKind[]>> = {
+/** The kinds that a repair may put right, each with those of the same account that leave open which side is right. */
+export const contradicting: Partial<Record<FindingKind, readonly FindingKind[]>> = {
   balance: ["recharged", "key_spent", "hour_cost", "charged_twice", "charge_without_call", "code_without_recharge"],
   recharged: ["balance", "code_without_recharge"],
-  key_spent: ["balance", "hour_cost", "charged_twice", "charge_without_call"],
-  hour_cost: ["balance", "key_spent", "price"],
-  hour_usage: ["balance", "key_spent", "hour_cost", "price"],
   // Holds are rows of their own. One of nobody is released when it expires.
   account_held: ["balance"],
   key_held: [],
+  key_spent: ["balance", "hour_cost", "charged_twice", "charge_without_call"],
+  hour_cost: ["balance", "key_spent", "price"],
+  hour_usage: ["balance", "key_spent", "hour_cost", "price"],
 };
 
 /** oddOnesOut marks the findings that a repair puts right. */

@@ -1,7 +1,9 @@
 /** What no sequence of recharges and calls leads to is found, also where all sums agree; and what may look like it is not. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { kinds } from "../../../src/storage/proof/finding.ts";
+import { contradicting } from "../../../src/storage/proof/odd-ones-out.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
+import { tableWith } from "../../support/pages.ts";
 
 const hourMs = 3_600_000;
 
@@ -86,4 +88,13 @@ test("charges that could not be written, with what they come to", async () => {
     "set_aside: calls that could not be written, set aside by nod_1 as 3 0 7",
     "set_aside: calls that could not be written, set aside by nod_1 as 4 0 0",
   ]);
+});
+
+test("docs/money.md lists every kind of finding, and which of them are repaired", () => {
+  const rows = tableWith("docs/money.md", "kind", "found is", "`--repair`");
+  expect(rows.flatMap(([kind = ""]) => kind.replaceAll("`", "").split(", "))).toEqual(Object.keys(kinds));
+  const alone = rows.flatMap(([kind = "", , repair]) =>
+    repair === "alone" ? kind.replaceAll("`", "").split(", ") : [],
+  );
+  expect(alone).toEqual(Object.keys(contradicting));
 });
