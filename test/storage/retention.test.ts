@@ -131,6 +131,25 @@ test("forgotten charges are an entry for each key and month, which grows, and so
   );
 });
 
+test("a batch is forgotten as a whole or not at all, and the next run goes on", async () => {
+  const count = call(3 * dayMs, 5 * 60_000);
+  const balance = bank.storage.accounts.find("acc_1")?.balance;
+  bank.tamper(`CREATE TRIGGER amid_it BEFORE INSERT ON kept_from
+    WHEN (SELECT sum(calls) FROM ledger_entries) >= 500 BEGIN SELECT raise(ABORT, 'ended amid it'); END`);
+  const job = retention(dayMs);
+  await job.run();
+  expect(errors.splice(0).map(String)).toEqual([expect.stringContaining("ended amid it")]);
+  expect(await kept()).toHaveLength(count);
+  expect((await charges("acc_1")).every(({ calls }) => calls === null)).toBe(true);
+  expect((await bank.storage.reconcile()).findings).toEqual([]);
+  bank.tamper("DROP TRIGGER amid_it");
+  await job.run();
+  await job.close();
+  expect((await kept()).length).toBeLessThan(count / 2);
+  expect(bank.storage.accounts.find("acc_1")?.balance).toBe(balance);
+  expect((await bank.storage.reconcile()).findings).toEqual([]);
+});
+
 test("entries that older versions wrote, one for each forgotten call, are folded into those of their months", async () => {
   bank.charge("acc_1", { id: newId("req", now - 1), key_id: "key_1", cost: 7, created_at: now - 1 });
   const old = Array.from({ length: 1203 }, (_, i) => now - 40 * dayMs + i * 60_000);
