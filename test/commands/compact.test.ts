@@ -50,13 +50,12 @@ async function fill(): Promise<void> {
 }
 
 async function forget(storage: Storage): Promise<void> {
-  const { retention: store, whenFree } = storage;
+  const { retention: store } = storage;
   const fail = (error: unknown) => {
     throw error;
   };
   const job = createRetention({
     store,
-    whenFree,
     requestsMs: hourMs,
     auditMs: undefined,
     clock: () => now,

@@ -17,31 +17,27 @@ let bank: Bank;
 beforeEach(async () => {
   bank = await openBank();
   const { accounts, entries } = bank.storage;
-  accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
-  entries.record({ id: "led_1", accountId: "acc_1", kind: 1, amount: 1_000_000, note: null, now: 1 });
+  await accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
+  await entries.record({ id: "led_1", accountId: "acc_1", kind: 1, amount: 1_000_000, note: null, now: 1 });
 });
 
 afterEach(() => bank.close());
 
 /** Calls of one millionth each, one every `everyMs` from so long ago until now. */
-function call(fromMs: number, everyMs: number): number {
-  let count = 0;
-  bank.storage.ledger.transact(() => {
-    for (let at = now - fromMs; at < now; at += everyMs, count++) {
-      bank.charge("acc_1", { id: newId("req", at), key_id: "key_1", cost: 1, created_at: at, duration_ms: 5 });
-    }
-  });
-  return count;
+async function call(fromMs: number, everyMs: number): Promise<number> {
+  const calls = [];
+  for (let at = now - fromMs; at < now; at += everyMs)
+    calls.push({ id: newId("req", at), key_id: "key_1", cost: 1, created_at: at, duration_ms: 5 });
+  await bank.charge("acc_1", ...calls);
+  return calls.length;
 }
 
 const errors: unknown[] = [];
 
 function retention(requestsMs: number | undefined, auditMs?: number, at = now) {
   const { retention: store } = bank.storage;
-  const { whenFree } = bank.storage;
   return createRetention({
     store,
-    whenFree,
     requestsMs,
     auditMs,
     clock: () => at,
@@ -69,18 +65,18 @@ async function charges(account: string): Promise<LedgerEntry[]> {
 const kept = () => bank.storage.requests.page({ accountId: "acc_1" }, undefined, 10_000);
 
 test("calls older than they are kept go in batches, by whole hours; sums, charges and their proof stay", async () => {
-  const count = call(10 * dayMs, 6 * 60_000);
-  const spent = bank.storage.accounts.find("acc_1")?.balance;
+  const count = await call(10 * dayMs, 6 * 60_000);
+  const spent = (await bank.storage.accounts.find("acc_1"))?.balance;
   const job = retention(2 * dayMs);
   await job.run();
   const left = await kept();
   expect(Math.min(...left.map(({ created_at }) => created_at))).toBe(now - 2 * dayMs - 30 * 60_000);
   expect(count - left.length).toBeGreaterThan(1500);
-  const sums = bank.storage.requests.sums({
+  const sums = await bank.storage.requests.sums({
     ...{ accountId: "acc_1", from: 0, to: now, bucketMs: dayMs, byKey: false, byModel: false, limit: 100 },
   });
   expect(sums.reduce((sum, { requests }) => sum + requests, 0)).toBe(count);
-  expect(bank.storage.accounts.find("acc_1")?.balance).toBe(spent);
+  expect((await bank.storage.accounts.find("acc_1"))?.balance).toBe(spent);
   expect(await bank.storage.reconcile()).toMatchObject({ findings: [], requests: left.length });
   const listed = await charges("acc_1");
   expect(listed.slice(0, -1).map(({ amount }) => amount)).toEqual(left.map(() => -1));
@@ -96,20 +92,25 @@ test("forgotten charges are an entry for each key and month, which grows, and so
   const { entries } = bank.storage;
   for (const month of [2, 3, 4]) {
     const id = newId("led", at(month, 15));
-    entries.record({ id, accountId: "acc_1", kind: 1, amount: 100, note: null, now: at(month, 15) });
+    await entries.record({ id, accountId: "acc_1", kind: 1, amount: 100, note: null, now: at(month, 15) });
     for (const [i, day] of [3, 9, 20, 28].entries()) {
       const key_id = i % 2 === 0 ? "key_1" : "key_2";
-      bank.charge("acc_1", { id: newId("req", at(month, day)), key_id, cost: 10 + i, created_at: at(month, day) });
+      await bank.charge("acc_1", {
+        id: newId("req", at(month, day)),
+        key_id,
+        cost: 10 + i,
+        created_at: at(month, day),
+      });
     }
   }
-  const balance = bank.storage.accounts.find("acc_1")?.balance;
+  const balance = (await bank.storage.accounts.find("acc_1"))?.balance;
   for (const until of [at(3, 10), at(4, 10)]) {
     const job = retention(dayMs, undefined, until + dayMs);
     await job.run();
     await job.close();
     expect((await bank.storage.reconcile()).findings).toEqual([]);
   }
-  expect(bank.storage.accounts.find("acc_1")?.balance).toBe(balance);
+  expect((await bank.storage.accounts.find("acc_1"))?.balance).toBe(balance);
   const told = (await entries.page("acc_1", { kinds: [], limit: 100 })).map(
     ({ created_at, amount, calls, key_id }) =>
       `${new Date(created_at).toISOString().slice(0, 10)} ${amount} ${calls === null ? "" : `${calls} of ${key_id}`}`,
@@ -132,8 +133,8 @@ test("forgotten charges are an entry for each key and month, which grows, and so
 });
 
 test("a batch is forgotten as a whole or not at all, and the next run goes on", async () => {
-  const count = call(3 * dayMs, 5 * 60_000);
-  const balance = bank.storage.accounts.find("acc_1")?.balance;
+  const count = await call(3 * dayMs, 5 * 60_000);
+  const balance = (await bank.storage.accounts.find("acc_1"))?.balance;
   bank.tamper(`CREATE TRIGGER amid_it BEFORE INSERT ON kept_from
     WHEN (SELECT sum(calls) FROM ledger_entries) >= 500 BEGIN SELECT raise(ABORT, 'ended amid it'); END`);
   const job = retention(dayMs);
@@ -146,12 +147,12 @@ test("a batch is forgotten as a whole or not at all, and the next run goes on", 
   await job.run();
   await job.close();
   expect((await kept()).length).toBeLessThan(count / 2);
-  expect(bank.storage.accounts.find("acc_1")?.balance).toBe(balance);
+  expect((await bank.storage.accounts.find("acc_1"))?.balance).toBe(balance);
   expect((await bank.storage.reconcile()).findings).toEqual([]);
 });
 
 test("entries that older versions wrote, one for each forgotten call, are folded into those of their months", async () => {
-  bank.charge("acc_1", { id: newId("req", now - 1), key_id: "key_1", cost: 7, created_at: now - 1 });
+  await bank.charge("acc_1", { id: newId("req", now - 1), key_id: "key_1", cost: 7, created_at: now - 1 });
   const old = Array.from({ length: 1203 }, (_, i) => now - 40 * dayMs + i * 60_000);
   bank.tamper(`INSERT INTO kept_from VALUES ('requests', ${now - 30 * dayMs}, '${newId("req", now - 30 * dayMs)}');
     UPDATE accounts SET balance = balance - ${2 * old.length};
@@ -177,7 +178,7 @@ function oneACall(id: string, cost: number, at: number): string {
 test("a sum of charges that could not be counted exactly is in several entries", async () => {
   const most = 9e15;
   bank.tamper("UPDATE accounts SET postpaid = 1, was_postpaid = 1");
-  for (const i of [0, 1, 2]) bank.charge("acc_1", { id: newId("req", i), key_id: `key_${i % 2}`, cost: 1 });
+  for (const i of [0, 1, 2]) await bank.charge("acc_1", { id: newId("req", i), key_id: `key_${i % 2}`, cost: 1 });
   bank.tamper(`UPDATE requests SET cost = ${most - 5}, created_at = 7`);
   const job = retention(dayMs);
   await job.run();
@@ -193,25 +194,25 @@ test("a sum of charges that could not be counted exactly is in several entries",
 test("a charge that comes when its call may be forgotten is not charged again, and one that holds credit is charged", async () => {
   const [first, second] = [newId("req", now - 50 * dayMs), newId("req", now - 49 * dayMs)] as const;
   for (const id of [first, second])
-    bank.charge("acc_1", { id, key_id: "key_1", cost: 5, created_at: now - 50 * dayMs });
+    await bank.charge("acc_1", { id, key_id: "key_1", cost: 5, created_at: now - 50 * dayMs });
   const job = retention(dayMs);
   await job.run();
   await job.close();
-  const balance = () => bank.storage.accounts.find("acc_1")?.balance;
-  expect(balance()).toBe(999_990);
-  bank.charge("acc_1", { id: first, key_id: "key_1", cost: 5, created_at: now - 50 * dayMs });
-  expect(balance()).toBe(999_990);
+  const balance = async () => (await bank.storage.accounts.find("acc_1"))?.balance;
+  expect(await balance()).toBe(999_990);
+  await bank.charge("acc_1", { id: first, key_id: "key_1", cost: 5, created_at: now - 50 * dayMs });
+  expect(await balance()).toBe(999_990);
   const names = { node: "n", accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
   const third = newId("req", now - 48 * dayMs);
   const { ledger } = bank.storage;
   ledger.transact(() => ledger.hold({ requestId: third, ...names, max: 9, min: 9, now, expiresAt: now + dayMs }));
-  bank.charge("acc_1", { id: third, key_id: "key_1", cost: 5, created_at: now - 48 * dayMs });
-  expect(balance()).toBe(999_985);
+  await bank.charge("acc_1", { id: third, key_id: "key_1", cost: 5, created_at: now - 48 * dayMs });
+  expect(await balance()).toBe(999_985);
   expect((await bank.storage.reconcile()).findings).toEqual([]);
 });
 
 test("a charge that is in the ledger already, by a fault, keeps no call from being deleted, and is reported", async () => {
-  const count = call(3 * hourMs, hourMs);
+  const count = await call(3 * hourMs, hourMs);
   const [oldest] = (await kept()).slice(-1);
   bank.tamper(`INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
     VALUES ('led_x', 'acc_1', 4, -2, '${oldest?.id}', 'key_1', 1)`);
@@ -224,7 +225,7 @@ test("a charge that is in the ledger already, by a fault, keeps no call from bei
 });
 
 test("what is kept is still proved: a call that vanishes otherwise is reported", async () => {
-  call(2 * dayMs, hourMs);
+  await call(2 * dayMs, hourMs);
   const job = retention(dayMs);
   await job.run();
   await job.close();
@@ -240,7 +241,13 @@ test("what is kept is still proved: a call that vanishes otherwise is reported",
 
 test("a call that came in one hour and was taken up in the next is deleted with the later one", async () => {
   const hour = Math.floor((now - dayMs) / hourMs) * hourMs;
-  bank.charge("acc_1", { id: newId("req", hour - 1), key_id: "key_1", cost: 1, created_at: hour, duration_ms: 5 });
+  await bank.charge("acc_1", {
+    id: newId("req", hour - 1),
+    key_id: "key_1",
+    cost: 1,
+    created_at: hour,
+    duration_ms: 5,
+  });
   const first = retention(dayMs);
   await first.run();
   await first.close();
@@ -253,7 +260,7 @@ test("a call that came in one hour and was taken up in the next is deleted with 
 });
 
 test("acts go by themselves, and what is kept for good is not touched", async () => {
-  call(400 * dayMs, 10 * dayMs);
+  await call(400 * dayMs, 10 * dayMs);
   const act = {
     actor_kind: "nobody",
     actor_id: "",
@@ -264,12 +271,17 @@ test("acts go by themselves, and what is kept for good is not touched", async ()
     address: "",
   };
   for (const at of [now - 30 * dayMs, now - 29 * dayMs, now - 1]) {
-    bank.storage.auditEvents.insert({ id: newId("act", at), created_at: at, action: "KeyService.CreateKey", ...act });
+    await bank.storage.auditEvents.insert({
+      id: newId("act", at),
+      created_at: at,
+      action: "KeyService.CreateKey",
+      ...act,
+    });
   }
   const job = retention(undefined, 29.5 * dayMs);
   await job.run();
   await job.close();
-  expect(bank.storage.auditEvents.page({ limit: 10 })).toHaveLength(2);
+  expect(await await bank.storage.auditEvents.page({ limit: 10 })).toHaveLength(2);
   expect(await kept()).toHaveLength(40);
   expect(errors).toEqual([]);
 });

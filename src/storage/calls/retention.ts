@@ -12,28 +12,29 @@
  */
 import { sql } from "kysely";
 import { idOf } from "../../runtime/ids.ts";
-import type { Database, Engine } from "../engines/engine.ts";
+import { changed, type Database, type Scope } from "../engines/scope.ts";
 import { charge, maxSum } from "../money/entries.ts";
 
 export interface RetentionStore {
   /** Forgets some calls that came before this hour and have ids before this one. Returns how many. */
-  forgetRequests(hour: number, beforeId: string): number;
+  forgetRequests(hour: number, beforeId: string): Promise<number>;
   /** Folds some entries that charge a single forgotten call. Returns how many. */
-  foldCharges(): number;
+  foldCharges(): Promise<number>;
   /** Deletes some audit events whose ids are before this one. Returns how many. */
-  forgetAuditEvents(beforeId: string): number;
+  forgetAuditEvents(beforeId: string): Promise<number>;
 }
 
 /** How many rows a transaction deletes: writers wait for it. */
 const batch = 500;
 const hourMs = 3_600_000;
 
-export function retentionStore(db: Database, engine: Engine): RetentionStore {
+export function retentionStore({ db, transact }: Scope): RetentionStore {
   return {
-    forgetRequests: (hour, beforeId) => engine.transact(() => forgetRequests(db, engine, hour, beforeId)),
-    foldCharges: () => engine.transact(() => foldCharges(db, engine)),
+    forgetRequests: (hour, beforeId) => transact(({ db }) => forgetRequests(db, hour, beforeId)),
+    foldCharges: () => transact(({ db }) => foldCharges(db)),
     forgetAuditEvents: (beforeId) =>
-      engine.run(
+      changed(
+        db,
         db
           .deleteFrom("acts")
           .where("id", "in", (acts) =>
@@ -43,64 +44,60 @@ export function retentionStore(db: Database, engine: Engine): RetentionStore {
   };
 }
 
-function forgetRequests(db: Database, engine: Engine, hour: number, beforeId: string): number {
-  const forgotten = engine.all(
-    db
-      .deleteFrom("requests")
-      // A call's id has the time when its head came, and it is summed in the hour when its body had come: both must have passed.
-      .where("id", "in", (calls) =>
-        calls
-          .selectFrom("requests")
-          .select("id")
-          .where("id", "<", beforeId)
-          .where("created_at", "<", hour)
-          .orderBy("id")
-          .limit(batch),
-      )
-      .returning(["account_id", "key_id", "created_at", "cost"]),
-  );
+async function forgetRequests(db: Database, hour: number, beforeId: string): Promise<number> {
+  const forgotten = await db
+    .deleteFrom("requests")
+    // A call's id has the time when its head came, and it is summed in the hour when its body had come: both must have passed.
+    .where("id", "in", (calls) =>
+      calls
+        .selectFrom("requests")
+        .select("id")
+        .where("id", "<", beforeId)
+        .where("created_at", "<", hour)
+        .orderBy("id")
+        .limit(batch),
+    )
+    .returning(["account_id", "key_id", "created_at", "cost"])
+    .execute();
   if (forgotten.length === 0) return 0;
-  fold(db, engine, forgotten);
-  reopenHours(db, engine, forgotten);
-  engine.run(
-    db
-      .insertInto("kept_from")
-      .values({ kind: "requests", at: hour, id: beforeId })
-      // It never goes back: forgotten calls do not return when more is configured to be kept.
-      .onConflict((conflict) =>
-        conflict.column("kind").doUpdateSet({ at: hour, id: beforeId }).where("kept_from.at", "<", hour),
-      ),
-  );
+  await fold(db, forgotten);
+  await reopenHours(db, forgotten);
+  await db
+    .insertInto("kept_from")
+    .values({ kind: "requests", at: hour, id: beforeId })
+    // It never goes back: forgotten calls do not return when more is configured to be kept.
+    .onConflict((conflict) =>
+      conflict.column("kind").doUpdateSet({ at: hour, id: beforeId }).where("kept_from.at", "<", hour),
+    )
+    .execute();
   return forgotten.length;
 }
 
 /** A call that ran for longer than calls are kept changed an hour that was forgotten, which nobody can prove any more. */
-function reopenHours(db: Database, engine: Engine, calls: readonly { readonly created_at: number }[]): void {
+async function reopenHours(db: Database, calls: readonly { readonly created_at: number }[]): Promise<void> {
   const hours = new Set(calls.map(({ created_at }) => created_at - (created_at % hourMs)));
-  engine.run(
-    db
-      .deleteFrom("closed_periods")
-      .where("hour", "in", [...hours])
-      .where("hour", "<", (kept) => kept.selectFrom("kept_from").select("at").where("kind", "=", "requests")),
-  );
+  await db
+    .deleteFrom("closed_periods")
+    .where("hour", "in", [...hours])
+    .where("hour", "<", (kept) => kept.selectFrom("kept_from").select("at").where("kind", "=", "requests"))
+    .execute();
 }
 
-function foldCharges(db: Database, engine: Engine): number {
-  const folded = engine.all(
-    db
-      .deleteFrom("ledger_entries")
-      .where("id", "in", (entries) =>
-        entries
-          .selectFrom("ledger_entries")
-          .select("id")
-          .where("kind", "=", charge)
-          .where("request_id", "<", (kept) => kept.selectFrom("kept_from").select("id").where("kind", "=", "requests"))
-          .orderBy("request_id")
-          .limit(batch),
-      )
-      .returning(["account_id", "key_id", "created_at", sql<number>`-amount`.as("cost")]),
-  );
-  fold(db, engine, folded);
+async function foldCharges(db: Database): Promise<number> {
+  const folded = await db
+    .deleteFrom("ledger_entries")
+    .where("id", "in", (entries) =>
+      entries
+        .selectFrom("ledger_entries")
+        .select("id")
+        .where("kind", "=", charge)
+        .where("request_id", "<", (kept) => kept.selectFrom("kept_from").select("id").where("kind", "=", "requests"))
+        .orderBy("request_id")
+        .limit(batch),
+    )
+    .returning(["account_id", "key_id", "created_at", sql<number>`-amount`.as("cost")])
+    .execute();
+  await fold(db, folded);
   return folded.length;
 }
 
@@ -113,7 +110,7 @@ interface ForgottenCharge {
 }
 
 /** Adds charges to the entries of their keys and months. */
-function fold(db: Database, engine: Engine, charges: readonly ForgottenCharge[]): void {
+async function fold(db: Database, charges: readonly ForgottenCharge[]): Promise<void> {
   const charged = charges.filter(({ cost }) => cost !== 0);
   const ofMonths = Map.groupBy(charged, ({ account_id, key_id, created_at }) =>
     JSON.stringify([account_id, key_id, monthOf(created_at)]),
@@ -123,7 +120,7 @@ function fold(db: Database, engine: Engine, charges: readonly ForgottenCharge[])
     const month = monthOf(created_at);
     for (const part of exactSums(ofMonth)) {
       const entry = { account_id, kind: charge, key_id, created_at: month, ...part };
-      for (let ordinal = 0; !added(db, engine, { id: idOf("led", month, `${name} ${ordinal}`), ...entry }); ) ordinal++;
+      for (let ordinal = 0; !(await added(db, { id: idOf("led", month, `${name} ${ordinal}`), ...entry })); ) ordinal++;
     }
   }
 }
@@ -139,22 +136,18 @@ interface FoldedCharge {
 }
 
 /** Adds to an entry, or makes it. Returns false where its amount would be more than can be counted exactly. */
-function added(db: Database, engine: Engine, entry: FoldedCharge): boolean {
-  const { amount, calls } = entry;
+async function added(db: Database, entry: FoldedCharge): Promise<boolean> {
   const insert = db.insertInto("ledger_entries").values(entry);
-  return (
-    engine.run(
-      insert.onConflict((conflict) =>
-        conflict
-          .column("id")
-          .doUpdateSet({
-            amount: sql<number>`ledger_entries.amount + ${amount}`,
-            calls: sql<number>`ledger_entries.calls + ${calls}`,
-          })
-          .where(sql<boolean>`ledger_entries.amount + ${amount} >= ${-maxSum}`),
-      ),
-    ) === 1
+  const added = insert.onConflict((conflict) =>
+    conflict
+      .column("id")
+      .doUpdateSet((of) => ({
+        amount: of("ledger_entries.amount", "+", of.ref("excluded.amount")),
+        calls: of("ledger_entries.calls", "+", of.ref("excluded.calls")),
+      }))
+      .where((of) => of(of("ledger_entries.amount", "+", of.ref("excluded.amount")), ">=", -maxSum)),
   );
+  return (await changed(db, added)) === 1;
 }
 
 /** Returns the sums of charges, several where one could not be counted exactly. */

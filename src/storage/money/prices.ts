@@ -2,7 +2,7 @@
  * The prices that calls were charged by, each card once, for as long as the database is there: a row is priced again by its card, whatever
  * the configuration says by then.
  */
-import type { Database, Engine } from "../engines/engine.ts";
+import type { Scope } from "../engines/scope.ts";
 
 export interface PriceStore {
   /** Keeps a card under the id that follows from its content. One that is kept already stays as it is. */
@@ -11,23 +11,22 @@ export interface PriceStore {
   find(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
-export function priceStore(db: Database, engine: Engine): PriceStore {
+export function priceStore({ db }: Scope): PriceStore {
   return {
-    keep: async (id, card, created_at) => {
-      const insert = db
+    async keep(id, card, created_at) {
+      await db
         .insertInto("prices")
         .values({ id, card, created_at })
-        .onConflict((conflict) => conflict.column("id").doNothing());
-      await engine.lockRetry.whenFree(() => engine.run(insert));
+        .onConflict((conflict) => conflict.column("id").doNothing())
+        .execute();
     },
-    find: async (ids) => {
+    async find(ids) {
       if (ids.length === 0) return new Map();
-      const found = engine.all(
-        db
-          .selectFrom("prices")
-          .select(["id", "card"])
-          .where("id", "in", [...ids]),
-      );
+      const found = await db
+        .selectFrom("prices")
+        .select(["id", "card"])
+        .where("id", "in", [...ids])
+        .execute();
       return new Map(found.map(({ id, card }) => [id, card]));
     },
   };

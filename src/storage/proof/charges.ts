@@ -1,6 +1,6 @@
 /** Finds charges that are there twice, that charge no call, or that could not be written. */
 import { sql } from "kysely";
-import type { Database } from "../engines/engine.ts";
+import type { Database } from "../engines/scope.ts";
 import type { Entry } from "../journal/contract.ts";
 import { charge } from "../money/entries.ts";
 import { type Found, found } from "./finding.ts";

@@ -1,6 +1,6 @@
 /** Finds what no sequence of recharges and calls leads to, whatever the sums say. */
 import { type RawBuilder, sql } from "kysely";
-import type { Database } from "../engines/engine.ts";
+import type { Database } from "../engines/scope.ts";
 import { type FindingKind, type Found, found } from "./finding.ts";
 import { maxOfKind } from "./sums.ts";
 

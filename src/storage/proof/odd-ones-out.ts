@@ -5,7 +5,7 @@
  * A balance, what keys have spent and what hours cost all follow from the same calls. If a call was lost, all three differ, and the stored
  * ones are the right ones; if one of them differs alone, it is the wrong one.
  */
-import type { Database } from "../engines/engine.ts";
+import type { Database } from "../engines/scope.ts";
 import { type FindingKind, type Found, oddOneOut } from "./finding.ts";
 
 /** The kinds that a repair may put right, each with those of the same account that leave open which side is right. */

@@ -5,7 +5,7 @@
 import { sql } from "kysely";
 import { cardFrom, type PriceCard } from "../../ledger/price-card.ts";
 import { type FindCard, type RepricedRow, repriced } from "../../ledger/reprice.ts";
-import type { Database } from "../engines/engine.ts";
+import type { Database } from "../engines/scope.ts";
 import { type Found, found } from "./finding.ts";
 import { boundsOf, type Span } from "./spans.ts";
 import { maxOfKind } from "./sums.ts";

@@ -11,7 +11,7 @@
  */
 import { type RawBuilder, sql } from "kysely";
 import { troubleOf } from "../../runtime/write-trouble.ts";
-import type { Database } from "../engines/engine.ts";
+import type { Database } from "../engines/scope.ts";
 import { findCharges } from "./charges.ts";
 import type { Finding, Found } from "./finding.ts";
 import { closeHours, compareHours, type Hours, readHours } from "./hours.ts";

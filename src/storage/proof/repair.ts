@@ -7,7 +7,7 @@
  */
 import { type RawBuilder, sql } from "kysely";
 import { newId } from "../../runtime/ids.ts";
-import type { Database } from "../engines/engine.ts";
+import type { Database } from "../engines/scope.ts";
 import { counted, type Finding, type Found } from "./finding.ts";
 import { type Proof, prove, type ReconcileOptions } from "./proof.ts";
 

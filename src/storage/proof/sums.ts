@@ -1,6 +1,6 @@
 /** Compares the sums of accounts and keys with what they sum: ledger entries, calls, holds. */
 import { type RawBuilder, sql } from "kysely";
-import type { Database } from "../engines/engine.ts";
+import type { Database } from "../engines/scope.ts";
 import { charge, grant } from "../money/entries.ts";
 import { type FindingKind, type Found, found } from "./finding.ts";
 import { callsIn, hourIn, type Spans } from "./spans.ts";

@@ -23,16 +23,23 @@ let bank: Bank;
 beforeEach(async () => {
   bank = await openBank();
   const { accounts, entries } = bank.storage;
-  accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
-  entries.record({ id: newId("led", begin), accountId: "acc_1", kind: 1, amount: 1_000_000, note: null, now: begin });
-  for (let i = 0; i < count; i++) call(begin + i * (hourMs / 4));
+  await accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
+  await entries.record({
+    id: newId("led", begin),
+    accountId: "acc_1",
+    kind: 1,
+    amount: 1_000_000,
+    note: null,
+    now: begin,
+  });
+  for (let i = 0; i < count; i++) await call(begin + i * (hourMs / 4));
 });
 
 afterEach(() => bank.close());
 
-function call(at: number, key_id = "key_1"): string {
+async function call(at: number, key_id = "key_1"): Promise<string> {
   const id = newId("req", at);
-  bank.charge("acc_1", { id, key_id, cost: 3, created_at: at + 5, duration_ms: 9 });
+  await bank.charge("acc_1", { id, key_id, cost: 3, created_at: at + 5, duration_ms: 9 });
   return id;
 }
 
@@ -53,8 +60,8 @@ function firstIn(hour: number): string {
 test("calls that were proved are not read again, and what comes after them is", async () => {
   expect(await proved()).toMatchObject({ requests: count, provedBefore: 0, findings: [] });
   expect(await proved()).toMatchObject({ requests: 0, provedBefore: count, findings: [] });
-  call(now - 5);
-  call(now);
+  await call(now - 5);
+  await call(now);
   expect(await proved()).toMatchObject({ requests: 2, provedBefore: count, findings: [] });
   expect(await proved(true)).toMatchObject({ requests: count + 2, provedBefore: 0, findings: [] });
 });
@@ -77,7 +84,7 @@ test("a call whose row has changed since is found by a full proof, and the sums 
 
 test("a call that comes late has its hour read again, and closed again", async () => {
   await proved();
-  call(begin + dayMs + 7, "key_2");
+  await call(begin + dayMs + 7, "key_2");
   expect(await proved()).toMatchObject({ requests: 5, provedBefore: count - 4, findings: [] });
   expect(await proved()).toMatchObject({ requests: 0, provedBefore: count + 1, findings: [] });
 });
@@ -97,7 +104,7 @@ test("an hour that is gone is read again", async () => {
 });
 
 test("money that moved between keys within a closed hour is found by what the keys have spent", async () => {
-  call(begin + dayMs, "key_2");
+  await call(begin + dayMs, "key_2");
   await proved();
   bank.tamper(`UPDATE usage_hours SET cost = cost + 1 WHERE hour = ${begin + dayMs} AND key_id = 'key_1';
     UPDATE usage_hours SET cost = cost - 1 WHERE hour = ${begin + dayMs} AND key_id = 'key_2'`);
@@ -111,15 +118,17 @@ test("balances hold while calls of closed hours are forgotten, amid that and aft
   const { retention: store } = bank.storage;
   const until = begin + 2 * dayMs;
   let batches = 0;
-  const whenFree: typeof bank.storage.whenFree = async (work) => {
-    // Amid the work, one batch after the other.
-    if (batches++ < 3) expect(await found()).toEqual([]);
-    return work();
+  const amid: typeof store = {
+    ...store,
+    async forgetRequests(...before) {
+      if (batches++ < 3) expect(await found()).toEqual([]);
+      return store.forgetRequests(...before);
+    },
   };
-  for (let i = 0; i < 900; i++) call(begin + hourMs + i);
+  for (let i = 0; i < 900; i++) await call(begin + hourMs + i);
   await proved();
-  const parts = { store, requestsMs: dayMs, auditMs: undefined, clock: () => until + dayMs, onError: fail };
-  const job = createRetention({ whenFree, ...parts });
+  const parts = { store: amid, requestsMs: dayMs, auditMs: undefined, clock: () => until + dayMs, onError: fail };
+  const job = createRetention(parts);
   await job.run();
   await job.close();
   expect(batches).toBeGreaterThan(3);
@@ -129,9 +138,9 @@ test("balances hold while calls of closed hours are forgotten, amid that and aft
 
 test("the sums of an hour whose calls are forgotten are what they were when they were proved", async () => {
   await proved();
-  const { retention: store, whenFree } = bank.storage;
+  const { retention: store } = bank.storage;
   const parts = { store, requestsMs: dayMs, auditMs: undefined, clock: () => begin + 3 * dayMs, onError: fail };
-  const job = createRetention({ whenFree, ...parts });
+  const job = createRetention(parts);
   await job.run();
   await job.close();
   bank.tamper(`UPDATE usage_hours SET cost = cost + 1, requests = requests + 1 WHERE hour = ${begin + dayMs}`);
@@ -149,10 +158,10 @@ test("the sums of an hour whose calls are forgotten are what they were when they
 
 test("a call that ran for longer than calls are kept changes its forgotten hour rightly", async () => {
   await proved();
-  const { retention: store, whenFree } = bank.storage;
+  const { retention: store } = bank.storage;
   const run = async () => {
     const parts = { store, requestsMs: dayMs, auditMs: undefined, clock: () => begin + 3 * dayMs, onError: fail };
-    const job = createRetention({ whenFree, ...parts });
+    const job = createRetention(parts);
     await job.run();
     await job.close();
   };
@@ -161,7 +170,7 @@ test("a call that ran for longer than calls are kept changes its forgotten hour 
   const id = newId("req", begin + 5);
   const { ledger } = bank.storage;
   ledger.transact(() => ledger.hold({ requestId: id, ...names, max: 9, min: 9, now, expiresAt: now + dayMs }));
-  bank.charge("acc_1", { id, key_id: "key_1", cost: 5, created_at: begin + 5, duration_ms: 2 * dayMs });
+  await bank.charge("acc_1", { id, key_id: "key_1", cost: 5, created_at: begin + 5, duration_ms: 2 * dayMs });
   expect(await found()).toEqual([]);
   await run();
   expect(await found()).toEqual([]);

@@ -11,9 +11,9 @@ let bank: Bank;
 
 beforeEach(async () => {
   bank = await openBank();
-  bank.storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
-  bank.storage.entries.record({ id: "led_1", accountId: "acc_1", kind: 1, amount: 100, note: null, now: 1 });
-  bank.charge("acc_1", { id: "req_1", key_id: "key_1", cost: 30 });
+  await bank.storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
+  await bank.storage.entries.record({ id: "led_1", accountId: "acc_1", kind: 1, amount: 100, note: null, now: 1 });
+  await bank.charge("acc_1", { id: "req_1", key_id: "key_1", cost: 30 });
 });
 
 afterEach(() => bank.close());
@@ -39,11 +39,11 @@ test("a prepaid account that has less than its holds", async () => {
 });
 
 test("an account that owes something may, where it is or was postpaid", async () => {
-  bank.storage.accounts.update("acc_1", { postpaid: 1 });
-  bank.charge("acc_1", { id: "req_2", key_id: "key_1", cost: 500 });
-  expect(bank.storage.accounts.find("acc_1")?.balance).toBe(-430);
+  await bank.storage.accounts.update("acc_1", { postpaid: 1 });
+  await bank.charge("acc_1", { id: "req_2", key_id: "key_1", cost: 500 });
+  expect((await bank.storage.accounts.find("acc_1"))?.balance).toBe(-430);
   expect(await found()).toEqual([]);
-  bank.storage.accounts.update("acc_1", { postpaid: 0 });
+  await bank.storage.accounts.update("acc_1", { postpaid: 0 });
   expect(await found()).toEqual([]);
 });
 
@@ -70,9 +70,9 @@ test("a hold that has outlived its process by an hour", async () => {
 test("a redeem code that was claimed without its recharge", async () => {
   const code = { batch_id: "bat_1", code_mask: "m", amount: 20, note: null, created_at: 1, expires_at: null };
   const codes = ["a", "b"].map((name) => ({ id: `code_${name}`, code_hash: name, ...code }));
-  bank.storage.redeemCodes.insert(codes);
+  await bank.storage.redeemCodes.insert(codes);
   for (const codeHash of ["a", "b"])
-    bank.storage.redeemCodes.claim({ codeHash, accountId: "acc_1", entryId: `led_${codeHash}`, now: 7 });
+    await bank.storage.redeemCodes.claim({ codeHash, accountId: "acc_1", entryId: `led_${codeHash}`, now: 7 });
   expect(await found()).toEqual([]);
   bank.tamper("DELETE FROM ledger_entries WHERE id = 'led_b'; UPDATE accounts SET balance = 90, recharged = 120");
   expect(await found()).toEqual(["code_without_recharge: codes that acc_1 claimed, as code_b 40 20"]);

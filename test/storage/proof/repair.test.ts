@@ -11,10 +11,10 @@ let bank: Bank;
 
 beforeEach(async () => {
   bank = await openBank();
-  bank.storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
-  bank.storage.entries.record({ id: "led_1", accountId: "acc_1", kind: 1, amount: 5000, note: null, now: 1 });
-  bank.charge("acc_1", { id: "req_1", key_id: "key_1", cost: 30 });
-  bank.charge("acc_1", { id: "req_2", key_id: "key_2", cost: 40 });
+  await bank.storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
+  await bank.storage.entries.record({ id: "led_1", accountId: "acc_1", kind: 1, amount: 5000, note: null, now: 1 });
+  await bank.charge("acc_1", { id: "req_1", key_id: "key_1", cost: 30 });
+  await bank.charge("acc_1", { id: "req_2", key_id: "key_2", cost: 40 });
   const names = { node: "n", accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
   const now = bank.now();
   const { ledger } = bank.storage;
@@ -46,7 +46,7 @@ describe("sets right", () => {
       expect(findings.length).toBeGreaterThan(0);
       expect(repaired).toEqual(findings.map(({ what }) => what));
       expect((await proved()).findings).toEqual([]);
-      const events = bank.storage.auditEvents.page({ action: "Proof.Repaired", limit: 10 });
+      const events = await bank.storage.auditEvents.page({ action: "Proof.Repaired", limit: 10 });
       expect(events.map(({ details }) => JSON.parse(details).what).toSorted()).toEqual(repaired.toSorted());
       expect(events[0]).toMatchObject({ account_id: "acc_1", actor_kind: "command_line" });
     });
@@ -72,7 +72,7 @@ describe("leaves to a person", () => {
       expect(findings.length).toBeGreaterThan(0);
       expect(repaired).toEqual([]);
       expect((await proved()).findings).toEqual(findings);
-      expect(bank.storage.auditEvents.page({ limit: 10 })).toEqual([]);
+      expect(await bank.storage.auditEvents.page({ limit: 10 })).toEqual([]);
     });
   }
 });
@@ -82,10 +82,10 @@ test("charges that come between the proof and the repair are kept", async () => 
   const { db } = await openDatabase(bank.path);
   const proving = proveAndRepair(db, { now: bank.now(), isRepairing: true });
   expect((await proving.next()).value).toMatchObject({ kind: "balance" });
-  bank.charge("acc_1", { id: "req_5", key_id: "key_1", cost: 11 });
+  await bank.charge("acc_1", { id: "req_5", key_id: "key_1", cost: 11 });
   expect(await proving.next()).toMatchObject({ done: true, value: { repaired: ["balance of acc_1"] } });
   await db.destroy();
-  expect(bank.storage.accounts.find("acc_1")?.balance).toBe(5000 - 30 - 40 - 11);
+  expect((await bank.storage.accounts.find("acc_1"))?.balance).toBe(5000 - 30 - 40 - 11);
   expect((await proved()).findings).toEqual([]);
 });
 

@@ -7,5 +7,5 @@ import { proveAndRepair } from "../../../src/storage/proof/repair.ts";
 /** reconcile takes the moment of the test for now where that is given: else nothing that is held counts as left behind. */
 export function reconcile(engine: Engine, options: ReconcileOptions = {}): Promise<Reconciliation> {
   engine.read(() => {}); // Flushes.
-  return reconciled(proveAndRepair(engine.db, { now: 0, ...options }));
+  return reconciled(proveAndRepair(engine.scope.db, { now: 0, ...options }));
 }

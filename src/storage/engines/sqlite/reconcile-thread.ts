@@ -20,7 +20,7 @@ async function run({ reconcile: path, ...options }: ReconcileTask): Promise<void
     // First the journal: what is posted meanwhile is in the sums, and not reported as missing.
     const beside = await reconcileJournal({ journal, clock: Date.now, pause: (ms) => setTimeout(ms) });
     for (const finding of beside) send({ finding });
-    const proving = proveAndRepair(db, { now: Date.now(), ...options });
+    const proving = proveAndRepair(engine.scope.db, { now: Date.now(), ...options });
     for (;;) {
       const { done, value } = await proving.next();
       if (done) return send({ proof: value });
