@@ -8,7 +8,6 @@ import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Caller } from "../call/call.ts";
 import { priorityOf } from "../call/tiers.ts";
 import { embeddedUpstream } from "../config/references.ts";
-import { createMemoryLimiter } from "../limits/memory.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
 import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
 import { createValidate } from "../pipeline/check/validate.ts";
@@ -41,7 +40,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { accountRate, making } = limit;
   const unit = config.unit.code;
   const { registration, publicUrls } = config;
-  const limiter = createMemoryLimiter(clock);
+  const limiter = shared.limits.attempts;
   const services = [InferenceService, KeyService, AccountService, UsageService, SessionService, OperatorService];
   const upstreams = () => upstreamsOf(parts, shared);
   const { queued } = shared.queues;

@@ -28,6 +28,8 @@ export interface Hold extends Slotted {
 /** Short says that nothing was held, and what is left of what. */
 export type Short = Extract<Held, { kind: "short" }>;
 
+/** The most that can be held for one call, in millionths of the unit. */
+export const maxHold = 4e15;
 /** How long a hold outlives its process, in milliseconds. */
 export const holdMs = 90_000;
 /** How often the deadlines of holds are moved on. */

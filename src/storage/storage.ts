@@ -111,12 +111,12 @@ function storesOver(scope: Scope): Stores {
     idempotency: idempotencyStore(scope),
     holds: holdStore(scope),
     entries: entryStore(scope, requests),
+    prices: priceStore(scope),
     redeemCodes: redeemCodeStore(scope),
     requests,
     responses: responseStore(scope),
     backgroundResponses: backgroundStore(scope),
     replays: replayStore(scope),
     auditEvents: auditEventStore(scope),
-    prices: priceStore(scope),
   };
 }

@@ -211,6 +211,15 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#outline ?? this.json();
   }
 
+  /**
+   * Returns a string of the outline that may stand in for one of the same length: the text itself, in ASCII. `holder` is the object of
+   * the outline that has it.
+   */
+  longText(holder: JsonObject, key: string): string | Buffer {
+    const omitted = this.#leftOut.find((one) => one.holder === holder && one.key === key);
+    return omitted && this.#leftOutOf ? this.#leftOutOf.subarray(omitted.from, omitted.to) : (holder[key] as string);
+  }
+
   /** Reports whether only the message exists, and no JSON. */
   isMessageOnly(): boolean {
     return this.#message !== undefined && this.#json === undefined && this.#text() === undefined;

@@ -207,7 +207,7 @@ export type Request = Message<"modelgateway.v1.Request"> & {
   usage?: Usage | undefined;
 
   /**
-   * Whether the gateway estimated the usage because the upstream reported none.
+   * Whether the gateway counted any of the usage, because the upstream reported none or what cannot be true.
    *
    * @generated from field: bool estimated = 8;
    */
@@ -933,7 +933,8 @@ export const Outcome = {
   FAILED: 2,
 
   /**
-   * The upstream broke off after the answer had begun. Charged: the input, and the output until then.
+   * The upstream broke off after the answer had begun, or failed after some of it was billed. Charged: the input, and the
+   * output until then.
    *
    * @generated from enum value: OUTCOME_BROKEN = 3;
    */

@@ -26,6 +26,9 @@ export interface KeptPricesOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** How long a price that could not be kept is left alone: each try may wait for another process's lock, and others wait for it. */
+const pauseMs = 60_000;
+
 export function createKeptPrices({ keep, onError }: KeptPricesOptions): KeptPrices {
   const byId = new Map<string, KeptPrice>();
   /** The rates of models and of their bands and modes are the same objects for as long as the model is served. */
@@ -34,6 +37,8 @@ export function createKeptPrices({ keep, onError }: KeptPricesOptions): KeptPric
     { readonly factor: number; readonly mode: string | undefined; readonly kept: KeptPrice }
   >();
   const inFlight = new Set<string>();
+  /** When those that could not be kept are tried again, by `performance.now()`. */
+  const retriesAt = new Map<string, number>();
 
   function ofCard(card: PriceCard): KeptPrice {
     const json = cardJson(card);
@@ -49,7 +54,7 @@ export function createKeptPrices({ keep, onError }: KeptPricesOptions): KeptPric
       await keep(price.id, price.json);
       price.isKept = true;
     } catch (error) {
-      // The next call of this price tries again.
+      retriesAt.set(price.id, performance.now() + pauseMs);
       onError(error);
     } finally {
       inFlight.delete(price.id);
@@ -63,7 +68,8 @@ export function createKeptPrices({ keep, onError }: KeptPricesOptions): KeptPric
       const isLast = last !== undefined && last.factor === factor && last.mode === mode;
       const kept = isLast ? last.kept : ofCard(cardOf(price, chosen));
       if (!isLast) byRates.set(rates, { factor, mode, kept });
-      if (!kept.isKept && !inFlight.has(kept.id)) void keepNow(kept);
+      if (!kept.isKept && !inFlight.has(kept.id) && performance.now() >= (retriesAt.get(kept.id) ?? 0))
+        void keepNow(kept);
       return kept;
     },
   };

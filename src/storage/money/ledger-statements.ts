@@ -7,6 +7,12 @@ import { hourColumns } from "./totals.ts";
 /** What may be held of an account before a call, and by one, at most: the sum of both is still exact. */
 export const maxHeld = 4e15;
 
+/**
+ * The most that any sum of money may come to, or be owed: a double still holds it exactly. Beyond it holds are refused: those of an account
+ * that is billed afterwards and owes so much, and of a key that has spent so much.
+ */
+export const maxSum = 9e15;
+
 /** A number of the proto's Outcome, which storage does not import. */
 export const lost = 5;
 
@@ -44,10 +50,10 @@ function holdStatements(books: Connection) {
   return {
     holdKey: books.prepare<[held: number, now: number, keyId: string, held: number]>(
       `UPDATE api_keys SET held = held + ?, last_used_at = ? WHERE id = ? AND revoked_at IS NULL
-       AND (credit_limit IS NULL OR credit_limit - spent - held >= ?) AND held < ${maxHeld}`,
+       AND coalesce(credit_limit, ${maxSum}) - spent - held >= ? AND held < ${maxHeld}`,
     ),
     holdAccount: books.prepare<[held: number, accountId: string, held: number]>(
-      `UPDATE accounts SET held = held + ? WHERE id = ? AND (postpaid = 1 OR balance - held >= ?) AND held < ${maxHeld}`,
+      `UPDATE accounts SET held = held + ? WHERE id = ? AND balance - held + postpaid * ${maxSum} >= ? AND held < ${maxHeld}`,
     ),
     insertHold: books.prepare<HoldValues>(insertHold),
     mayLease: books.prepare<[keyId: string, isLimited: number], { readonly id: string }>(

@@ -16,7 +16,7 @@ import { journalStore } from "../journal/journal.ts";
 import { createPendingTotals } from "../journal/pending-totals.ts";
 import type { Available, Capture, Captured, Held, HoldInit, LedgerStore } from "./contract.ts";
 import { leaseStore } from "./leases.ts";
-import { type LedgerStatements, ledgerStatements, lost, maxHeld, requestValues } from "./ledger-statements.ts";
+import { type LedgerStatements, ledgerStatements, lost, maxHeld, maxSum, requestValues } from "./ledger-statements.ts";
 import { release, reserve } from "./reserve.ts";
 import { hourTotalOf, hourValues } from "./totals.ts";
 
@@ -59,17 +59,24 @@ export function ledgerStore(engine: Engine): LedgerStore {
   };
 }
 
-/** What a key may spend; null where nothing bounds it. */
+/** What a key may spend: by its limit, or by what can be counted. */
 interface AvailableRow {
-  readonly ofLimit: number | null;
-  readonly ofBalance: number | null;
+  readonly ofLimit: number;
+  readonly isLimited: number;
+  readonly ofBalance: number;
+  readonly isPrepaid: number;
+}
+
+/** What nobody bounded is infinite, until a hold of the greatest size would come near what can be counted. */
+function boundedBy(amount: number, isBounded: number): number {
+  return isBounded === 0 && amount >= maxHeld ? Number.POSITIVE_INFINITY : amount;
 }
 
 function createHolds(books: Connection, statements: LedgerStatements) {
   // `(SELECT ?)` hides the value from the planner, which would otherwise replan the join on every call.
   const selectAvailable = books.prepare<[keyId: string], AvailableRow>(
-    `SELECT k.credit_limit - k.spent - k.held AS ofLimit,
-       CASE a.postpaid WHEN 1 THEN NULL ELSE a.balance - a.held END AS ofBalance
+    `SELECT coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held AS ofLimit, k.credit_limit IS NOT NULL AS isLimited,
+       a.balance - a.held + a.postpaid * ${maxSum} AS ofBalance, a.postpaid = 0 AS isPrepaid
      FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = (SELECT ?)`,
   );
 
@@ -82,8 +89,8 @@ function createHolds(books: Connection, statements: LedgerStatements) {
 
   function availableTo(keyId: string): Available {
     const row = selectAvailable.get(keyId);
-    const ofLimit = row?.ofLimit ?? Number.POSITIVE_INFINITY;
-    const ofBalance = row?.ofBalance ?? Number.POSITIVE_INFINITY;
+    const ofLimit = row ? boundedBy(row.ofLimit, row.isLimited) : Number.POSITIVE_INFINITY;
+    const ofBalance = row ? boundedBy(row.ofBalance, row.isPrepaid) : Number.POSITIVE_INFINITY;
     return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
   }
 

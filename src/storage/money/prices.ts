@@ -14,6 +14,8 @@ export interface PriceStore {
 export function priceStore({ db }: Scope): PriceStore {
   return {
     async keep(id, card, created_at) {
+      // After a start most are there, and reading takes no lock.
+      if (await db.selectFrom("prices").select("id").where("id", "=", id).executeTakeFirst()) return;
       await db
         .insertInto("prices")
         .values({ id, card, created_at })
@@ -22,11 +24,7 @@ export function priceStore({ db }: Scope): PriceStore {
     },
     async find(ids) {
       if (ids.length === 0) return new Map();
-      const found = await db
-        .selectFrom("prices")
-        .select(["id", "card"])
-        .where("id", "in", [...ids])
-        .execute();
+      const found = await db.selectFrom("prices").select(["id", "card"]).where("id", "in", ids).execute();
       return new Map(found.map(({ id, card }) => [id, card]));
     },
   };

@@ -9,7 +9,7 @@ import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
 import { type AccountInit, now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
-import { cost, paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
+import { cost, paidModel, paidModels, price } from "../../support/upstreams/paid-models.ts";
 import {
   answerAsAnthropic,
   answerAsOpenAi,
@@ -38,7 +38,8 @@ beforeAll(async () => {
   ];
   const meta = { name: "meta", kind: "openai", base_url: upstream.baseUrl, api_key: "k" } as const;
   const upstreams = [...(config.upstreams ?? []), meta];
-  gateway = await startTestGateway({ ...config, upstreams, models: [...(config.models ?? []), ...more] });
+  const gold = paidModel("gpt-gold", "openai", { price: { ...price, output: 1e13 } });
+  gateway = await startTestGateway({ ...config, upstreams, models: [...(config.models ?? []), ...more, gold] });
   books = openBooks(gateway.databasePath, gateway.storage);
 });
 
@@ -297,6 +298,18 @@ describe("prices", () => {
     expect(requests).toMatchObject(status === 200 ? [{ cost: 0, input: 9, output: 2 }] : []);
   });
 
+  test("so high that no call can be held for are refused before anything is sent, and say so", async () => {
+    const asked = answerAll();
+    const payer = await openAccount(gateway, { postpaid: true, recharge: 0 });
+    const answer = await say(payer, { model: "gpt-gold", messages, max_tokens: 4e9 });
+    expect([answer.status, answer.text]).toEqual([
+      402,
+      expect.stringContaining("no call can be held more than 4000000000.00 for"),
+    ]);
+    expect(asked).toHaveLength(0);
+    expect(await books.of(payer)).toMatchObject({ balance: 0, held: 0, requests: [] });
+  });
+
   test("are owed by an account that is billed afterwards, below zero", async () => {
     answerAll();
     const payer = await openAccount(gateway, { postpaid: true, recharge: 0 });
@@ -368,10 +381,10 @@ describe("a gateway that stops", () => {
     await hearing.begun;
     const after = openBooks(stopping.databasePath);
     await stopping.close("running");
-    const standing = after.of(payer);
+    const standing = await after.of(payer);
     after.close();
     expect(standing).toMatchObject({ holds: 0, held: 0, requests: [{ outcome: Outcome.LEFT, estimated: 1 }] });
-    expect((await standing).spent).toBeGreaterThan(0);
+    expect(standing.spent).toBeGreaterThan(0);
     await vi.waitFor(() => expect(upstream.openRequests).toBe(0), { timeout: 10_000 });
   });
 });
