@@ -7,8 +7,8 @@
  */
 import { catchError, Deferred, isPromise, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
 import type { Books, Entry, JournalRecord, Recalled } from "../storage/money/books.ts";
-import { type Enlisted, noSteps, type Steps, takeSteps, type TurnOptions } from "./steps.ts";
 import { retry } from "./retry.ts";
+import { type Enlisted, noSteps, type Steps, type TurnOptions, takeSteps } from "./steps.ts";
 import { createUnwritten } from "./unwritten.ts";
 
 export interface GroupCommitOptions extends TurnOptions {
@@ -105,7 +105,10 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     unwritten: unwritten.seal,
     async settled() {
       while (turn || inFlight || decisions.running()) {
-        await catchError(() => turn ?? inFlight ?? decisions.running(), () => {});
+        await catchError(
+          () => turn ?? inFlight ?? decisions.running(),
+          () => {},
+        );
       }
     },
   };

@@ -89,7 +89,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   limits: ["runtime"],
   telemetry: ["pipeline/observe.ts (types)", "call", "runtime"],
   tokens: ["call", "wire (types)", "package", "runtime"],
-  storage: ["package", "runtime"],
+  storage: ["ledger/reprice.ts", "ledger/price-card.ts", "package", "runtime"],
   config: ["call/tiers.ts", "package", "runtime"],
   http1: ["runtime"],
   call: ["wire", "runtime"],

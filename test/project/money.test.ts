@@ -15,8 +15,8 @@ import { priceOf } from "../../src/ledger/price-of.ts";
 import { type Asked, chargedRates } from "../../src/ledger/rates.ts";
 import { formatDecimal, parseDecimal } from "../../src/runtime/decimal.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { directMoney } from "../support/money/direct.ts";
 import { now, startTestGateway } from "../support/gateway.ts";
+import { directMoney } from "../support/money/direct.ts";
 import { blocks, tableWith } from "../support/pages.ts";
 import { openAccount, openBooks } from "../support/payer.ts";
 import { startScriptedUpstream } from "../support/scripted-upstream.ts";
@@ -142,7 +142,7 @@ describe("refunds", () => {
       storage.entries.record({ id: newId("led"), accountId: payer.accountId, kind: 2, amount, note: null, now });
     expect(await refund(most + 1)).toEqual({ kind: "short", available: most });
     if (most > 0) expect((await refund(most)).kind).toBe("recorded");
-    expect((await storage.reconcile()).differences).toEqual([]);
+    expect((await storage.reconcile()).findings).toEqual([]);
     books.close();
     await gateway.close();
   });

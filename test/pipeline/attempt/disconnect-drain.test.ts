@@ -49,7 +49,7 @@ async function place(more: Partial<Config> = {}): Promise<Place> {
     ...{ upstream, gateway, books },
     async close() {
       expect(await drainingAt(gateway)).toBe(0);
-      expect((await gateway.storage.reconcile()).differences).toEqual([]);
+      expect((await gateway.storage.reconcile()).findings).toEqual([]);
       books.close();
       await gateway.close();
       await upstream.close();

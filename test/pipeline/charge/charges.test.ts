@@ -62,7 +62,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  expect((await gateway.storage.reconcile()).differences).toEqual([]);
+  expect((await gateway.storage.reconcile()).findings).toEqual([]);
   expect(repricedRows(gateway.databasePath)).toMatchObject({ differing: [], withoutPrice: 0 });
   books.close();
   await gateway.close();

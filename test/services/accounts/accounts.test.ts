@@ -9,9 +9,9 @@ import { newId } from "../../../src/runtime/ids.ts";
 import { pageQuery, type RequestFilter, spanOf } from "../../../src/storage/calls/requests-query.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { openStorage } from "../../../src/storage/storage.ts";
-import { directMoney } from "../../support/money/direct.ts";
 import { Running, root } from "../../support/command.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
+import { directMoney } from "../../support/money/direct.ts";
 
 let bank: Bank;
 let account: string;
@@ -305,7 +305,7 @@ describe("a redeem code", () => {
     const won = ended.map(({ stdout }) => Number(/won (\d+)/.exec(stdout)?.[1]));
     expect((won[0] ?? 0) + (won[1] ?? 0)).toBe(20);
     expect(await standing()).toMatchObject({ balance: "500.00", recharged: "500.00" });
-    expect((await bank.storage.reconcile()).differences).toEqual([]);
+    expect((await bank.storage.reconcile()).findings).toEqual([]);
     // Another connection of this process also fails to claim it.
     const other = await openStorage(bank.path);
     expect(

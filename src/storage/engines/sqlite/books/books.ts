@@ -177,7 +177,13 @@ function createPosting(parts: BooksParts, { node, clock, onError }: BooksOptions
 
   function applyRecords(records: readonly JournalRecord[], isEach: boolean, mayStayPending: boolean): void {
     const expiresAt = clock() + holdMs;
-    if (!isEach) parts.apply(records.flatMap(({ entries }) => entries), node, expiresAt, mayStayPending);
+    if (!isEach)
+      parts.apply(
+        records.flatMap(({ entries }) => entries),
+        node,
+        expiresAt,
+        mayStayPending,
+      );
     else applyEach({ records, node, expiresAt, onError }, parts);
   }
 

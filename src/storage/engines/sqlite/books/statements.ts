@@ -1,8 +1,9 @@
 /** The statements that write holds and charges. Each changes one sum; the caller keeps all of them true to each other. */
 import { type CallRow, columnNames, defaultOf, summedColumns } from "../../../columns.ts";
 import { compileValues } from "../../../compile-row.ts";
-import type { Connection } from "../../engine.ts";
+import { lost } from "../../../money/contract.ts";
 import { hourColumns } from "../../../money/totals.ts";
+import type { Connection } from "../../engine.ts";
 
 /** What may be held of an account before a call, and by one, at most: the sum of both is still exact. */
 export const maxHeld = 4e15;
@@ -12,9 +13,6 @@ export const maxHeld = 4e15;
  * that is billed afterwards and owes so much, and of a key that has spent so much.
  */
 export const maxSum = 9e15;
-
-/** A number of the proto's Outcome, which storage does not import. */
-export const lost = 5;
 
 interface ReleasedHold {
   readonly amount: number;
@@ -85,6 +83,7 @@ function holdStatements(books: Connection) {
 }
 
 function callStatements(books: Connection) {
+  const selectKeptFrom = books.prepare<[], { readonly id: string }>("SELECT id FROM kept_from WHERE kind = 'requests'");
   const sums = ["requests", ...summedColumns].map((name) => `${name} = ${name} + excluded.${name}`);
   return {
     /** Changes nothing where the call has a row. */
@@ -92,6 +91,11 @@ function callStatements(books: Connection) {
       `INSERT INTO requests (${columnNames.join(", ")}) VALUES ${placeholders(columnNames.length)}
        ON CONFLICT (id) DO NOTHING`,
     ),
+    /**
+     * Returns the id before which calls are forgotten. Where an older call has no row, it may have been charged before, and is not
+     * charged again.
+     */
+    keptFrom: () => selectKeptFrom.get()?.id ?? "",
     /** Deletes the row of a call that was recorded as lost. Changes nothing for any other. */
     deleteLost: books.prepare<[id: string]>(`DELETE FROM requests WHERE id = ? AND outcome = ${lost}`),
     addToHour: books.prepare<readonly (string | number)[]>(

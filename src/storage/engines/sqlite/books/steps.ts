@@ -9,13 +9,20 @@
  */
 import { noSums } from "../../../columns.ts";
 import { type DecidedHold, type Granted, type HoldEntry, holdMs } from "../../../money/books.ts";
-import type { Available, Capture, Captured, Held, HoldInit } from "../../../money/contract.ts";
+import {
+  type Available,
+  type Capture,
+  type Captured,
+  type Held,
+  type HoldInit,
+  lost,
+} from "../../../money/contract.ts";
 import { leaseFor } from "../../../money/lease-size.ts";
 import { hourTotalOf, hourValues } from "../../../money/totals.ts";
 import type { Connection } from "../../engine.ts";
 import { growLease } from "./leases.ts";
 import { release, reserve } from "./reserve.ts";
-import { type LedgerStatements, lost, maxHeld, maxSum, requestValues } from "./statements.ts";
+import { type LedgerStatements, maxHeld, maxSum, requestValues } from "./statements.ts";
 
 /** How many holds expire in one transaction. */
 const batch = 500;
@@ -57,7 +64,10 @@ export function createSteps(books: Connection, statements: LedgerStatements): St
   };
 }
 
-function createGrant(statements: LedgerStatements, { hold, available }: Pick<Steps, "hold" | "available">): Steps["grant"] {
+function createGrant(
+  statements: LedgerStatements,
+  { hold, available }: Pick<Steps, "hold" | "available">,
+): Steps["grant"] {
   const { mayLease } = statements;
   return ({ lease, ...asked }, node, now, leased) => {
     const { keyId, accountId, max } = asked;
@@ -66,7 +76,15 @@ function createGrant(statements: LedgerStatements, { hold, available }: Pick<Ste
     if (lease && max > 0 && mayLease.get(keyId, lease.isOfKey ? 1 : 0)) {
       const left = leased.get(lease.id) ?? 0;
       const amount = left >= max ? 0 : leaseFor(max, available(keyId).available);
-      const init = { id: lease.id, node, accountId, keyId: lease.isOfKey ? keyId : "", amount, now: asked.now, expiresAt };
+      const init = {
+        id: lease.id,
+        node,
+        accountId,
+        keyId: lease.isOfKey ? keyId : "",
+        amount,
+        now: asked.now,
+        expiresAt,
+      };
       if (left >= max || (amount > 0 && growLease(statements, init))) {
         leased.set(lease.id, left + amount - max);
         return { kind: "leased", grown: amount };
@@ -132,12 +150,15 @@ function createCapture(
   statements: LedgerStatements,
   availableTo: Steps["available"],
 ): Steps["capture"] {
-  const { captureOfKey, captureOfAccount, deleteHold, insertRequest, deleteLost, addToHour } = statements;
+  const { captureOfKey, captureOfAccount, deleteHold, insertRequest, deleteLost, addToHour, keptFrom } = statements;
   const selectKnown = books.prepare<[id: string], { readonly id: string }>("SELECT id FROM requests WHERE id = ?");
   return (call: Capture, most = call.cost): Captured | undefined => {
     const { id, account_id, key_id } = call;
     if (selectKnown.get(id) && deleteLost.run(id) === 0) return undefined;
-    const released = deleteHold.get(id)?.amount ?? 0;
+    const hold = deleteHold.get(id);
+    // What holds has not been captured, however old it is.
+    if (!hold && id < keptFrom()) return undefined;
+    const released = hold?.amount ?? 0;
     const asked = Math.min(call.cost, most);
     const cost = asked <= released ? asked : Math.min(asked, released + availableTo(key_id).available);
     const waived = call.cost - cost;

@@ -68,7 +68,12 @@ function recoverOne(owner: string, parts: BooksParts, options: BooksOptions, rep
 }
 
 /** Tells of a file that is not touched, once. */
-function report(owner: string, faults: readonly JournalFault[], { onError }: BooksOptions, reported: Set<string>): void {
+function report(
+  owner: string,
+  faults: readonly JournalFault[],
+  { onError }: BooksOptions,
+  reported: Set<string>,
+): void {
   if (reported.has(owner)) return;
   reported.add(owner);
   for (const { reason } of faults) onError(new Error(`the journal of ${owner} is left alone: ${reason}`));
@@ -90,7 +95,13 @@ function post(owner: string, found: CheckedJournal, parts: BooksParts, options: 
   });
 }
 
-function keepRejects(owner: string, found: CheckedJournal, posted: number, parts: BooksParts, options: BooksOptions): void {
+function keepRejects(
+  owner: string,
+  found: CheckedJournal,
+  posted: number,
+  parts: BooksParts,
+  options: BooksOptions,
+): void {
   const lines = found.rejected.filter(({ seq = posted + 1 }) => seq > posted);
   if (lines.length + found.faults.length === 0) return;
   const added = createRejects(parts.engine.segments).add(owner, lines, found.faults);

@@ -13,6 +13,7 @@ import * as dueSums from "./0010-due-sums.ts";
 import * as notesInLists from "./0011-notes-in-lists.ts";
 import * as backgroundResponses from "./0012-background-responses.ts";
 import * as prices from "./0013-prices.ts";
+import * as proof from "./0015-proof.ts";
 import * as journalChain from "./0016-journal-chain.ts";
 
 export const migrations: MigrationProvider = {
@@ -30,6 +31,7 @@ export const migrations: MigrationProvider = {
     "0011-notes-in-lists": notesInLists,
     "0012-background-responses": backgroundResponses,
     "0013-prices": prices,
+    "0015-proof": proof,
     "0016-journal-chain": journalChain,
   }),
 };
