@@ -36,6 +36,7 @@ const notPasted: Readonly<Record<string, string>> = {
   "export UPSTREAM_KEY=sk-your-key\nnpx model-gateway serve": "test/commands/commands.test.ts",
   "export GATEWAY_CONFIG=gateway.yaml\n": "test/commands/commands.test.ts",
   "sha256sum --check": "npm run test:install",
+  "REDIS_URL=": "test/composition/shared-rates.test.ts",
   "npm ci\nnpm run build": "npm run test:image",
   "npx model-gateway demo   ": "npm run test:install",
   "docker build": "npm run test:image",
@@ -130,9 +131,9 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
   "npx model-gateway recharge --account acme": (output) => expect(output).toContain("acme"),
   "npx model-gateway users invite": async (_, { gateway }) => {
     const { accounts, users } = gateway.storage;
-    const account = accounts.find("acme");
+    const account = await accounts.find("acme");
     if (!account) throw new Error("there is no account acme");
-    users.insert({
+    await users.insert({
       id: newId("usr"),
       account_id: account.id,
       email: "a@example.com",
@@ -197,7 +198,12 @@ describe.each(pages.filter((page) => of(page, "sh", "ts", "python").some(isPaste
 
   beforeAll(async () => {
     gateway = await startTestGateway({ operatorKey });
-    const admin = issueKey(gateway.storage.keys, { accountId: gateway.accountId, name: "admin", admin: true, now });
+    const admin = await issueKey(gateway.storage.keys, {
+      accountId: gateway.accountId,
+      name: "admin",
+      admin: true,
+      now,
+    });
     folder = await folderLikeAClone(gateway, admin.secret);
     const keys = { GATEWAY_API_KEY: gateway.apiKey, ADMIN_KEY: admin.secret, OPERATOR_KEY: operatorKey };
     const path = `${join(folder, "bin")}:${join(root, "node_modules/.bin")}:${process.env.PATH}`;
@@ -302,7 +308,8 @@ describe("what is only read", () => {
       const folder = await mkdtemp(join(tmpdir(), "docs-test-"));
       const file = join(folder, "gateway.yaml");
       await writeFile(file, block.code);
-      const config = loadConfig(file, { UPSTREAM_KEY: "sk-upstream", OPERATOR_KEY: operatorKey, OTLP_TOKEN: "token" });
+      const secrets = { UPSTREAM_KEY: "sk-upstream", OTLP_TOKEN: "token", REDIS_PASSWORD: "word" };
+      const config = loadConfig(file, { ...secrets, OPERATOR_KEY: operatorKey });
       if (block.page !== "docs/configuration.md") expect(config.upstreams.length).toBeGreaterThan(0);
       await rm(folder, { recursive: true });
     },

@@ -41,66 +41,89 @@ export type ClaimKey = (asking: Asking, signal: Signal) => Promise<HeldClaim | S
 
 const renewMs = 20_000;
 
+/** RunningCall is a call that claims its key, or has claimed it. */
 interface RunningCall {
   readonly requestHash: string;
-  readonly over: Promise<void>;
+  /** Resolves once the database has decided on the claim. */
+  readonly decided: Promise<void>;
+  /** Resolves once the call is over; undefined until it has claimed the key. */
+  over: Promise<void> | undefined;
 }
 
-export function createClaims({ store, node, clock, onError }: ClaimsOptions): ClaimKey {
-  const running = new Map<string, RunningCall>();
-  let renewing: NodeJS.Timeout | undefined;
+export function createClaims(options: ClaimsOptions): ClaimKey {
+  const { store, node, clock } = options;
+  const running = createRunningCalls(options);
 
-  const writeLater = (work: () => void) => void store.whenFree(work).catch(onError);
-  const renew = () => writeLater(() => store.renew(node, clock() + holdMs));
-
-  function begin(claim: Claim, place: string): HeldClaim {
-    const { promise: over, resolve } = Promise.withResolvers<void>();
-    running.set(place, { requestHash: claim.requestHash, over });
-    renewing ??= setInterval(renew, renewMs).unref();
-    let isKept = false;
-    let isOver = false;
-    return {
-      async keep(answer) {
-        isKept = await store.whenFree(() => store.keep(claim, answer));
-      },
-      end() {
-        if (isOver) return;
-        isOver = true;
-        if (!isKept) writeLater(() => store.free(claim));
-        running.delete(place);
-        if (running.size === 0) {
-          clearInterval(renewing);
-          renewing = undefined;
-        }
-        resolve();
-      },
-    };
-  }
-
-  function claimNow(claim: Claim, place: string) {
-    const claimed = store.claim(claim);
-    return claimed.kind === "claimed" ? begin(claim, place) : claimed;
-  }
-
-  const claimKey: ClaimKey = async (asking, signal) => {
-    const place = `${asking.accountId} ${asking.keyHash}`;
-    for (let first = running.get(place); first; first = running.get(place)) {
-      if (first.requestHash !== asking.requestHash) throw idempotencyConflict();
-      await unlessAborted(first.over, signal);
+  /** Claims a key that no call of this process claims or has claimed. From its first moment on no other does. */
+  async function claimNow(asking: Asking, place: string) {
+    const { promise: decided, resolve } = Promise.withResolvers<void>();
+    const call: RunningCall = { requestHash: asking.requestHash, decided, over: undefined };
+    running.enter(place, call);
+    try {
+      const now = clock();
+      const claim: Claim = { ...asking, node, now, expiresAt: now + holdMs };
+      const claimed = await store.claim(claim);
+      return claimed.kind === "claimed" ? held(claim, call, () => running.leave(place), options) : claimed;
+    } finally {
+      if (!call.over) running.leave(place);
+      resolve();
     }
-    const now = clock();
-    const claim: Claim = { ...asking, node, now, expiresAt: now + holdMs };
-    // While this call waited for the database, another call of this process may have claimed the key.
-    const claimed = await store.whenFree(() => (running.has(place) ? undefined : claimNow(claim, place)));
-    if (!claimed) return claimKey(asking, signal);
+  }
+
+  return async (asking, signal) => {
+    const place = `${asking.accountId} ${asking.keyHash}`;
+    for (let first = running.at(place); first; first = running.at(place)) {
+      // Until it is decided whose the key is, neither of two requests is known to be the wrong one.
+      if (first.over && first.requestHash !== asking.requestHash) throw idempotencyConflict();
+      await unlessAborted(first.over ?? first.decided, signal);
+    }
+    const claimed = await claimNow(asking, place);
     if ("end" in claimed || claimed.kind === "answered") return claimed;
     if (claimed.kind === "running") throw idempotencyRunning();
     throw claimed.kind === "conflict" ? idempotencyConflict() : replayTooLarge();
   };
-  return claimKey;
 }
 
-/** Waits for another call to end. Rejects with a Refusal where the caller disconnects before. */
+/** The calls of this process that claim keys or have claimed them, by account and key. While there are any, their claims are extended. */
+function createRunningCalls({ store, node, clock, onError }: ClaimsOptions) {
+  const calls = new Map<string, RunningCall>();
+  let renewing: NodeJS.Timeout | undefined;
+  const renew = () => void store.renew(node, clock() + holdMs).catch(onError);
+  return {
+    at: (place: string) => calls.get(place),
+    enter(place: string, call: RunningCall): void {
+      calls.set(place, call);
+      renewing ??= setInterval(renew, renewMs).unref();
+    },
+    leave(place: string): void {
+      calls.delete(place);
+      if (calls.size > 0) return;
+      clearInterval(renewing);
+      renewing = undefined;
+    },
+  };
+}
+
+function held(claim: Claim, call: RunningCall, leave: () => void, { store, onError }: ClaimsOptions): HeldClaim {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  call.over = promise;
+  let isKept = false;
+  let isOver = false;
+  return {
+    async keep(answer) {
+      isKept = await store.keep(claim, answer);
+    },
+    end() {
+      if (isOver) return;
+      isOver = true;
+      if (!isKept) void store.free(claim).catch(onError);
+      leave();
+      resolve();
+    },
+  };
+}
+
+/** Waits for another call. Rejects with a Refusal where the caller disconnects before. */
 function unlessAborted(over: Promise<void>, signal: Signal): Promise<void> {
   return new Promise((resolve, reject) => {
     const left = () => reject(cancelled());

@@ -13,7 +13,7 @@ import type { ServiceImplementation } from "../../call/call.ts";
 import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import { accessOf } from "../../pipeline/admit/authorize.ts";
 import { pageOf } from "../page.ts";
-import { requestMessage } from "../usage/request-message.ts";
+import { callWithBill, requestMessage } from "../usage/request-message.ts";
 import { requestFilterOf } from "../usage/usage.ts";
 import { whole } from "../whole.ts";
 import { auditEventMessage } from "./audit-event-message.ts";
@@ -28,12 +28,12 @@ type Rpcs = Pick<
 >;
 
 export function operatorViews({ storage, config, upstreams, services }: OperatorParts): Rpcs {
-  const { accounts, requests, auditEvents } = storage;
-  const idOf = (account: string | undefined) => (account ? findAccount(accounts, account).id : undefined);
+  const { accounts, requests, auditEvents, prices } = storage;
+  const idOf = async (account: string | undefined) => (account ? (await findAccount(accounts, account)).id : undefined);
   return {
     async listAllRequests({ request, signal }) {
       const message = request.message();
-      const accountId = idOf(message.account);
+      const accountId = await idOf(message.account);
       if (accountId === undefined) refuseWithoutAccount(message.filter);
       const filter = requestFilterOf(message.filter);
       const { items, next } = await pageOf(message, "req", (before, limit) =>
@@ -45,9 +45,9 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
     },
     async getAnyRequest({ request }) {
       const { id = "" } = request.message();
-      const found = requests.findAny(id);
+      const found = await requests.findAny(id);
       if (!found) throw resourceNotFound("request", id);
-      return whole(GetAnyRequestResponseSchema, { request: requestMessage(found) });
+      return whole(GetAnyRequestResponseSchema, await callWithBill(found, prices));
     },
     async listUpstreams() {
       return whole(ListUpstreamsResponseSchema, { upstreams: upstreams().map(upstreamMessage) });
@@ -57,7 +57,7 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
     },
     async listAudit({ request }) {
       const message = request.message();
-      const [accountId, action] = [idOf(message.account), message.action || undefined];
+      const [accountId, action] = [await idOf(message.account), message.action || undefined];
       const { items, next } = await pageOf(message, "act", (before, limit) =>
         auditEvents.page({ accountId, action, before, limit }),
       );

@@ -237,7 +237,7 @@ describe("what a session shows", () => {
   test("is counted where it is no redeem code, and the right one is worth what it is", async () => {
     await makeUser(gateway);
     const browser = await signedIn(gateway, undefined, from);
-    const { codes } = issueRedeemCodes(gateway.storage.redeemCodes, {
+    const { codes } = await issueRedeemCodes(gateway.storage.redeemCodes, {
       ...{ amount: 5_000_000, count: 1, expiresAt: null, note: null, now },
     });
     const redeem = (code: string) => browser.account.redeemCode({ code });
@@ -255,7 +255,7 @@ describe("what is not counted", () => {
       expect((await rest("", home)).status).toBe(401);
       expect((await rest(gateway.apiKey, home)).status).toBe(200);
     }
-    gateway.storage.keys.update(gateway.accountId, gateway.keyId, { disabled: 1 });
+    await gateway.storage.keys.update(gateway.accountId, gateway.keyId, { disabled: 1 });
     for (let i = 0; i < 2 * perMinute; i++) expect((await rest(gateway.apiKey, home)).status).toBe(401);
     expect(await fail(perMinute)).toEqual(wrong(perMinute));
   });
@@ -266,9 +266,9 @@ describe("an operator sees", () => {
 
   test("an address beyond its bound in the audit log, once a minute, and nothing of what was guessed", async () => {
     await fail(perMinute);
-    expect(acts()).toEqual([]);
+    expect(await acts()).toEqual([]);
     await fail(5);
-    expect(acts()).toMatchObject([
+    expect(await acts()).toMatchObject([
       {
         actor_kind: "nobody",
         address: home,
@@ -278,11 +278,11 @@ describe("an operator sees", () => {
     ]);
     clock.pass(minutes);
     await fail(perMinute + 3);
-    expect(acts().map(({ details }) => details)).toEqual([
+    expect((await acts()).map(({ details }) => details)).toEqual([
       `{"credential":"api_key","failures":11}`,
       `{"credential":"api_key","failures":7}`,
     ]);
-    expect(JSON.stringify(acts())).not.toContain("sk-wrong");
+    expect(JSON.stringify(await acts())).not.toContain("sk-wrong");
   });
 
   test("how many failed, by their kind, in the metrics", async () => {
@@ -353,11 +353,11 @@ describe("a flood", () => {
     expect(take("first"), "it was forgotten").toBe(true);
   });
 
-  test("of the same wrong key costs one look at the database, until something is written there", () => {
+  test("of the same wrong key costs one look at the database, until something is written there", async () => {
     let [looks, version] = [0, 1];
     const known = createKnownKeys({
       keys: {
-        findBySecretHash: () => {
+        findBySecretHash: async () => {
           looks++;
           return undefined;
         },
@@ -366,10 +366,10 @@ describe("a flood", () => {
       ledger: { flushCallsOf: () => false } as unknown as Ledger,
       version: () => version,
     });
-    for (let i = 0; i < 10; i++) expect(known.find("hash", now)).toBeUndefined();
+    for (let i = 0; i < 10; i++) expect(await known.find("hash", now)).toBeUndefined();
     expect(looks).toBe(1);
     version++;
-    expect(known.find("hash", now)).toBeUndefined();
+    expect(await known.find("hash", now)).toBeUndefined();
     expect(looks).toBe(2);
   });
 });

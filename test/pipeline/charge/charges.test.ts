@@ -18,6 +18,7 @@ import type { Config } from "../../../src/config/config.ts";
 import { createCounting } from "../../../src/pipeline/charge/count-used.ts";
 import { CallerAbort } from "../../../src/runtime/caller-abort.ts";
 import { formatDecimal } from "../../../src/runtime/decimal.ts";
+import { readLine } from "../../../src/storage/journal/records.ts";
 import { createSegments } from "../../../src/storage/journal/segments.ts";
 import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { loadTokenizer } from "../../../src/tokens/tokenizer.ts";
@@ -26,6 +27,7 @@ import { Wire } from "../../../src/wire/wire.ts";
 import { type HeardAnswer, type Hearing, hear } from "../../support/clients/hear.ts";
 import { Running, root, temporaryFolder } from "../../support/command.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { repricedRows } from "../../support/money/repriced.ts";
 import { type Books, openAccount, openBooks, type Payer, type Standing } from "../../support/payer.ts";
 import {
   eventStream,
@@ -61,6 +63,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   expect((await gateway.storage.reconcile()).differences).toEqual([]);
+  expect(repricedRows(gateway.databasePath)).toMatchObject({ differing: [], withoutPrice: 0 });
   books.close();
   await gateway.close();
   await upstream.close();
@@ -91,8 +94,14 @@ interface Call {
 /** What ends an answer of either form. */
 const lastWords = ["data: [DONE]\n\n", '"type":"message_stop"', '"type":"response.completed"'];
 
-function begin(payer: Payer, { path, body, headers }: Asked): { hearing: Hearing; atEnd: () => Standing | undefined } {
-  let standing: Standing | undefined;
+function begin(
+  payer: Payer,
+  { path, body, headers }: Asked,
+): {
+  hearing: Hearing;
+  atEnd: () => Promise<Standing | undefined>;
+} {
+  let standing: Promise<Standing> | undefined;
   const hearing = hear(gateway, {
     path,
     body,
@@ -103,18 +112,18 @@ function begin(payer: Payer, { path, body, headers }: Asked): { hearing: Hearing
       if (isWhole || lastWords.some((word) => heard.includes(word))) standing ??= books.of(payer);
     },
   });
-  return { hearing, atEnd: () => standing };
+  return { hearing, atEnd: async () => standing };
 }
 
 /** Makes a call with an account of its own. */
 async function ask(asked: Asked, init?: AccountInit): Promise<Call> {
-  const payer = openAccount(gateway, init);
+  const payer = await openAccount(gateway, init);
   const { hearing, atEnd } = begin(payer, asked);
   const answer = await hearing.answer;
-  const standing = atEnd();
+  const standing = await atEnd();
   const isCutOff = answer.status === 200 && answer.text.includes('"error"');
   if (!standing && !isCutOff) throw new Error(`no end was heard: ${answer.text}`);
-  return { payer, answer, atEnd: standing ?? books.of(payer) };
+  return { payer, answer, atEnd: standing ?? (await books.of(payer)) };
 }
 
 const conversation = [{ role: "user", content: "Say hello to the caller, please." }];
@@ -228,7 +237,7 @@ function threefold<C extends Readonly<Record<string, number>>>(charge: C): C {
 
 /** The end of a call whose caller disconnected cannot be awaited by reading its answer. */
 async function untilSettled(payer: Payer): Promise<void> {
-  await vi.waitFor(() => expect(books.of(payer).requests).toHaveLength(1), { timeout: 10_000 });
+  await vi.waitFor(async () => expect((await books.of(payer)).requests).toHaveLength(1), { timeout: 10_000 });
 }
 
 interface Charge {
@@ -256,9 +265,9 @@ function expectBooks(payer: Payer, standing: Standing, { outcome = Outcome.ANSWE
   expect(standing.hours).toMatchObject([{ ...parts, requests: 1, cost, key_id: payer.keyId, model: row?.model }]);
 }
 
-function expectUntouched(payer: Payer): void {
+async function expectUntouched(payer: Payer): Promise<void> {
   const nothing = { requests: [], hours: [], spent: 0, held: 0, keyHeld: 0, holds: 0 };
-  expect(books.of(payer)).toEqual({ ...nothing, balance: payer.begunWith });
+  expect(await books.of(payer)).toEqual({ ...nothing, balance: payer.begunWith });
 }
 
 /** The cost that the answer reports: in its headers if it is unary, otherwise in its trailers. */
@@ -296,7 +305,7 @@ describe("refused by the gateway: nothing", () => {
     const before = upstream.received.length;
     const { payer, answer } = await ask(asked, init);
     expect([answer.status, answer.text]).toEqual([status, expect.any(String)]);
-    expectUntouched(payer);
+    await expectUntouched(payer);
     expect(upstream.received.length).toBe(before);
   });
 });
@@ -471,7 +480,7 @@ describe("the upstream broke off in the middle: input, and output up to then", (
 describe("the caller left in the middle, and no usage was told in time: input, and output up to then", () => {
   for (const { name, family, vendor } of streamedWays) {
     test(name, async () => {
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       const { hearing } = begin(payer, request(family, vendor, true));
       const exchange = await upstream.next();
       exchange.head(200, eventStream);
@@ -480,7 +489,7 @@ describe("the caller left in the middle, and no usage was told in time: input, a
       await hearing.leave();
       await exchange.left;
       await untilSettled(payer);
-      expectBooks(payer, books.of(payer), { outcome: Outcome.LEFT, ...(await partOf(vendor)) });
+      expectBooks(payer, await books.of(payer), { outcome: Outcome.LEFT, ...(await partOf(vendor)) });
     });
   }
 });
@@ -492,38 +501,39 @@ describe("the caller left before the first byte: nothing, and the upstream is le
       ["after the upstream's head", true],
     ] as const) {
       test(`${name}, ${moment}`, async () => {
-        const payer = openAccount(gateway);
+        const payer = await openAccount(gateway);
         const { hearing } = begin(payer, request(family, vendor, stream));
         const exchange = await upstream.next();
-        expect(books.of(payer)).toMatchObject({ holds: 1, balance: payer.begunWith });
-        expect(books.of(payer).held).toBeGreaterThan(0);
+        expect(await books.of(payer)).toMatchObject({ holds: 1, balance: payer.begunWith });
+        expect((await books.of(payer)).held).toBeGreaterThan(0);
         if (head) exchange.head(200, stream ? eventStream : { "content-type": "application/json" });
         await hearing.leave();
         await exchange.left;
         await untilSettled(payer);
-        expectBooks(payer, books.of(payer), { outcome: Outcome.LEFT, cost: 0 });
+        expectBooks(payer, await books.of(payer), { outcome: Outcome.LEFT, cost: 0 });
       });
     }
   }
 });
 
-describe("answered with no output at all and an error finish: nothing", () => {
+describe("stopped by a filter with no output at all: the input that was told, and nothing where none was", () => {
   const openaiNothing = {
     ...openaiUsage,
     completion_tokens: 0,
     total_tokens: 100,
     completion_tokens_details: undefined,
   };
-  const nothing: Readonly<Record<Vendor, Script>> = {
-    openai(exchange) {
+  const filtered: Readonly<Record<Vendor, (isTold: boolean) => Script>> = {
+    openai: (isTold) => (exchange) => {
       const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
-      const usage = openaiNothing;
+      const usage = isTold ? openaiNothing : undefined;
       if (!stream) exchange.json(200, chatAnswer({ content: "" }, "content_filter", { usage }));
+      else if (!usage) exchange.stream(chatChunk({}, "content_filter"));
       else exchange.stream(chatChunk({}, "content_filter"), { ...chatChunk({}), choices: [], usage });
     },
-    anthropic(exchange) {
+    anthropic: (isTold) => (exchange) => {
       const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
-      const usage = { ...anthropicInput, output_tokens: 0 };
+      const usage = isTold ? { ...anthropicInput, output_tokens: 0 } : undefined;
       if (!stream) return exchange.json(200, messageAnswer([], "refusal", { usage }));
       exchange.head(200, eventStream);
       exchange.end(
@@ -536,13 +546,22 @@ describe("answered with no output at all and an error finish: nothing", () => {
     },
   };
   for (const { name, family, vendor, stream } of ways) {
-    test(name, async () => {
-      upstream.script = nothing[vendor];
+    test(`${name}, told`, async () => {
+      upstream.script = filtered[vendor](true);
       const { payer, answer, atEnd } = await ask(request(family, vendor, stream));
       expect(answer.status).toBe(200);
-      const { output, reasoning, cost, ...input } = charges[vendor];
-      expectBooks(payer, atEnd, { ...input, cost: 0 });
-      expect(toldCost(answer)).toMatchObject({ cost: "0.00" });
+      const { output, reasoning, cost: whole, ...input } = charges[vendor];
+      const charged = whole - 20 * cost.output;
+      expectBooks(payer, atEnd, { ...input, cost: charged });
+      expect(toldCost(answer)).toMatchObject({ cost: formatDecimal(charged) });
+    });
+
+    test(`${name}, untold`, async () => {
+      upstream.script = filtered[vendor](false);
+      const { payer, answer, atEnd } = await ask(request(family, vendor, stream));
+      expect(answer.status).toBe(200);
+      const { input } = await countedHere();
+      expectBooks(payer, atEnd, { input, estimated: true, cost: 0 });
     });
   }
 
@@ -550,6 +569,44 @@ describe("answered with no output at all and an error finish: nothing", () => {
     upstream.script = (e) => e.json(200, chatAnswer({ content: said }, "content_filter", { usage: openaiUsage }));
     const { payer, atEnd } = await ask(request("chat", "openai", false));
     expectBooks(payer, atEnd, charges.openai);
+  });
+});
+
+describe("refused by its upstream's filter as an error with usage: the input that was told", () => {
+  const usage = { prompt_tokens: 100, completion_tokens: 0, total_tokens: 100 };
+  const refusal = {
+    error: { message: "It was filtered.", type: "invalid_request_error", code: "content_filter" },
+    usage,
+  };
+  const charge = { outcome: Outcome.BROKEN, input: 100, cost: 100 * cost.input };
+
+  test.each([false, true])("chat over openai, streamed: %s", async (stream) => {
+    upstream.script = (exchange) => {
+      if (!stream) return exchange.json(200, refusal);
+      exchange.head(200, eventStream);
+      exchange.end(openaiFrames(refusal));
+    };
+    const { payer, answer, atEnd } = await ask(request("chat", "openai", stream));
+    expect([answer.status, answer.headers["x-gateway-cost"]]).toEqual([400, formatDecimal(charge.cost)]);
+    expectBooks(payer, atEnd, charge);
+  });
+
+  test("but nothing where the upstream itself failed, whatever it told", async () => {
+    const failure = { error: { message: "oh no", type: "server_error" }, usage };
+    upstream.script = (exchange) => exchange.json(200, failure);
+    const { payer, answer, atEnd } = await ask(request("chat", "openai", false));
+    expect(answer.status).toBe(502);
+    expectBooks(payer, atEnd, { outcome: Outcome.FAILED, cost: 0 });
+  });
+
+  test("and of a stream that breaks off by an error, the usage that the error tells", async () => {
+    upstream.script = async (exchange) => {
+      exchange.head(200, eventStream);
+      await exchange.write(streams.openai(false).begin);
+      exchange.end(openaiFrames({ error: { message: "oh no", type: "server_error" }, usage: openaiUsage }));
+    };
+    const { payer, atEnd } = await ask(request("chat", "openai", true));
+    expectBooks(payer, atEnd, { outcome: Outcome.BROKEN, ...charges.openai, estimated: false });
   });
 });
 
@@ -565,18 +622,18 @@ describe("speech: by the character", () => {
     ["as events", { stream_format: "sse" }],
   ])("%s", async (_, more) => {
     upstream.script = speech;
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const answer = await begin(payer, { path: "/v1/audio/speech", body: { ...body, ...more } }).hearing.answer;
     expect(answer.status).toBe(200);
     const charge = { characters, cost: characters * cost.characters };
-    expectBooks(payer, books.of(payer), charge);
+    expectBooks(payer, await books.of(payer), charge);
     const usage = `characters=${characters}`;
     expect(toldCost(answer)).toEqual({ cost: formatDecimal(charge.cost), usage });
   });
 
   test("all of them where the caller leaves in the middle, none before", async () => {
     for (const inTheMiddle of [true, false]) {
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       const { hearing } = begin(payer, { path: "/v1/audio/speech", body });
       const exchange = await upstream.next();
       exchange.head(200, { "content-type": "audio/mpeg" });
@@ -588,7 +645,7 @@ describe("speech: by the character", () => {
       await exchange.left;
       await untilSettled(payer);
       const charge = inTheMiddle ? { characters, cost: characters * cost.characters } : { cost: 0 };
-      expectBooks(payer, books.of(payer), { outcome: Outcome.LEFT, ...charge });
+      expectBooks(payer, await books.of(payer), { outcome: Outcome.LEFT, ...charge });
     }
   });
 });
@@ -638,18 +695,34 @@ describe("completions of several prompts and choices: one call, reserved and cha
     expect(toldCost(answer)).toMatchObject({ cost: formatDecimal(3 * charges[vendor].cost) });
   });
 
-  test("where one prompt of a whole answer fails nothing is charged, and no hold is left", async () => {
-    upstream.script = (exchange) => {
-      if (exchange.body.includes("Two")) exchange.json(500, anthropicError("api_error", "no"));
-      else answering("anthropic", true)(exchange);
+  test("where one of eight prompts of a whole answer fails, the seven are charged, and the caller is told", async () => {
+    const failing = Promise.withResolvers<ScriptedExchange>();
+    let answered = 0;
+    upstream.script = async (exchange) => {
+      if (exchange.body.includes("Eight")) return failing.resolve(exchange);
+      answering("anthropic", true)(exchange);
+      if (++answered === 7) (await failing.promise).json(500, anthropicError("api_error", "no"));
     };
-    const { payer, answer, atEnd } = await ask({ path: "/v1/completions", body: { model: "claude", ...asked } });
+    const prompt = ["One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight"];
+    const { payer, answer, atEnd } = await ask({
+      path: "/v1/completions",
+      body: { model: "claude", ...asked, prompt },
+    });
     expect(answer.status).toBe(502);
+    const seven = Object.fromEntries(Object.entries(charges.anthropic).map(([part, count]) => [part, 7 * count]));
+    expectBooks(payer, atEnd, { outcome: Outcome.BROKEN, ...(seven as unknown as Charge) });
+    expect(toldCost(answer)).toMatchObject({ cost: formatDecimal(7 * charges.anthropic.cost) });
+  });
+
+  test("where all prompts of a whole answer fail nothing is charged, and no hold is left", async () => {
+    upstream.script = (exchange) => exchange.json(500, anthropicError("api_error", "no"));
+    const { payer, answer, atEnd } = await ask({ path: "/v1/completions", body: { model: "claude", ...asked } });
+    expect([answer.status, answer.headers["x-gateway-cost"]]).toEqual([502, undefined]);
     expectBooks(payer, atEnd, { outcome: Outcome.FAILED, cost: 0 });
   });
 
   test("where one prompt of a stream breaks off, what all of them used is charged", async () => {
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     let heard = "";
     const hearing = hear(gateway, {
       path: "/v1/completions",
@@ -669,7 +742,7 @@ describe("completions of several prompts and choices: one call, reserved and cha
     const { text } = await hearing.answer;
     expect(text).not.toContain("[DONE]");
     const { output, cost, estimated: _, ...parts } = await partOf("anthropic");
-    expectBooks(payer, books.of(payer), {
+    expectBooks(payer, await books.of(payer), {
       outcome: Outcome.BROKEN,
       ...threefold(parts),
       estimated: true,
@@ -699,13 +772,13 @@ describe("counting tokens: free, also without any credit", () => {
   test.each(["openai", "anthropic"] as const)("over %s", async (vendor) => {
     upstream.script = (exchange) => exchange.json(200, { input_tokens: 9 });
     const { body } = request("messages", vendor, false);
-    const payer = openAccount(gateway, { recharge: 0 });
+    const payer = await openAccount(gateway, { recharge: 0 });
     const { max_tokens: _, ...counted } = body as Json & { max_tokens: number };
     const { hearing } = begin(payer, { path: "/v1/messages/count_tokens", body: counted });
     const answer = await hearing.answer;
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.text).input_tokens).toBeGreaterThan(0);
-    expectUntouched(payer);
+    await expectUntouched(payer);
   });
 });
 
@@ -723,7 +796,7 @@ describe("images: reserved at what the dearest model makes of one, charged at wh
   test("a picture that the credit does not cover is refused", async () => {
     const { payer, answer } = await ask(asked, { recharge: 65_536 * cost.input });
     expect(answer.status).toBe(402);
-    expectUntouched(payer);
+    await expectUntouched(payer);
   });
 });
 
@@ -767,16 +840,20 @@ describe("settled before the caller has the last byte, however long that takes",
   function isCharged(requestId: string): boolean {
     const database = join(folder.path, "gateway.db");
     const files = createSegments(`${database}.notes`, false);
-    const notes = files.nodes().flatMap((node) => files.lines(node));
+    const lines = files.nodes().flatMap((node) => files.read(node)?.lines ?? []);
+    const entries = lines.flatMap(({ text }) => {
+      const read = readLine(text);
+      return read.kind === "record" ? read.record.entries : [];
+    });
     const sqlite = new Sqlite(database, { readonly: true });
     const row = sqlite.prepare("SELECT cost FROM requests WHERE id = ? AND cost > 0").get(requestId);
     sqlite.close();
-    return row !== undefined || notes.some(({ text }) => text.includes(requestId));
+    return row !== undefined || entries.some((entry) => entry.kind === "settle" && entry.call.id === requestId);
   }
 
   for (const { name, family, vendor, stream } of ways) {
     test(`${name}, of ample credit`, async () => {
-      const payer = openAccount({ storage });
+      const payer = await openAccount({ storage });
       const { path, body } = request(family, vendor, stream);
       const charged: boolean[] = [];
       const onPiece = (bytes: Buffer, headers: IncomingHttpHeaders) => {
@@ -791,7 +868,7 @@ describe("settled before the caller has the last byte, however long that takes",
     });
 
     test(`${name}, of scarce credit`, async () => {
-      const payer = openAccount({ storage }, { recharge: scarce });
+      const payer = await openAccount({ storage }, { recharge: scarce });
       const heard = { end: false, whileLocked: false };
       const { path, body } = request(family, vendor, stream);
       const lock = new Sqlite(join(folder.path, "gateway.db"));
@@ -835,7 +912,7 @@ describe("through the RPC doors: the same charge, told in headers and trailers",
       const message = readMessage(CreateChatCompletionRequestSchema, body as JsonObject, { lenient: false });
       const { cost: sum } = charges[vendor];
       for (const stream of [false, true]) {
-        const payer = openAccount(gateway);
+        const payer = await openAccount(gateway);
         let told: string | null = null;
         const read = (headers: Headers) => {
           told ??= headers.get("x-gateway-cost");
@@ -846,7 +923,7 @@ describe("through the RPC doors: the same charge, told in headers and trailers",
         };
         if (!stream) await client.createChatCompletion(message, options);
         else for await (const _ of client.streamChatCompletion(message, options));
-        expectBooks(payer, books.of(payer), charges[vendor]);
+        expectBooks(payer, await books.of(payer), charges[vendor]);
         expect(told).toBe(formatDecimal(sum));
       }
     });
@@ -859,7 +936,7 @@ describe("through the RPC doors: the same charge, told in headers and trailers",
         exchange.head(200, eventStream);
         void exchange.write(streams.openai(true).begin);
       };
-      const leaver = openAccount(gateway);
+      const leaver = await openAccount(gateway);
       const leaving = new AbortController();
       const patient = { headers: { authorization: `Bearer ${leaver.apiKey}` }, signal: leaving.signal };
       const read = async () => {
@@ -869,14 +946,14 @@ describe("through the RPC doors: the same charge, told in headers and trailers",
       };
       await expect(read()).rejects.toThrow();
       await untilSettled(leaver);
-      expectBooks(leaver, books.of(leaver), { outcome: Outcome.LEFT, ...(await partOf("openai")) });
+      expectBooks(leaver, await books.of(leaver), { outcome: Outcome.LEFT, ...(await partOf("openai")) });
 
       upstream.script = (exchange) => exchange.head(200, eventStream);
-      const late = openAccount(gateway);
+      const late = await openAccount(gateway);
       const options = { headers: { authorization: `Bearer ${late.apiKey}` }, timeoutMs: 100 };
       await expect(Array.fromAsync(client.streamChatCompletion(message, options))).rejects.toThrow();
       await untilSettled(late);
-      expectBooks(late, books.of(late), { outcome: Outcome.LEFT, cost: 0 });
+      expectBooks(late, await books.of(late), { outcome: Outcome.LEFT, cost: 0 });
     });
   }
 });

@@ -9,7 +9,7 @@ import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
 import { type AccountInit, now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
-import { cost, paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
+import { cost, paidModel, paidModels, price } from "../../support/upstreams/paid-models.ts";
 import {
   answerAsAnthropic,
   answerAsOpenAi,
@@ -38,7 +38,8 @@ beforeAll(async () => {
   ];
   const meta = { name: "meta", kind: "openai", base_url: upstream.baseUrl, api_key: "k" } as const;
   const upstreams = [...(config.upstreams ?? []), meta];
-  gateway = await startTestGateway({ ...config, upstreams, models: [...(config.models ?? []), ...more] });
+  const gold = paidModel("gpt-gold", "openai", { price: { ...price, output: 1e13 } });
+  gateway = await startTestGateway({ ...config, upstreams, models: [...(config.models ?? []), ...more, gold] });
   books = openBooks(gateway.databasePath, gateway.storage);
 });
 
@@ -89,7 +90,7 @@ describe("a caller who sets no bound", () => {
   test.each(bounds)("of %s gets the one that the balance affords, as %s", async (model, key) => {
     const asked = answerAll();
     const body = { model, messages };
-    const payer = openAccount(gateway, { recharge: inputOf(body) + 100 * cost.output + 5 });
+    const payer = await openAccount(gateway, { recharge: inputOf(body) + 100 * cost.output + 5 });
     expect((await say(payer, body)).status).toBe(200);
     expect(asked).toMatchObject([{ [key]: 100 }]);
     expect(Object.keys(asked[0] as Json).filter((name) => name.startsWith("max_"))).toEqual([key]);
@@ -98,7 +99,7 @@ describe("a caller who sets no bound", () => {
   test("gets the one that the key's limit affords, where that is less", async () => {
     const asked = answerAll();
     const body = { model: "gpt", messages };
-    const payer = openAccount(gateway, { creditLimit: inputOf(body) + 7 * cost.output });
+    const payer = await openAccount(gateway, { creditLimit: inputOf(body) + 7 * cost.output });
     expect((await say(payer, body)).status).toBe(200);
     expect(asked).toMatchObject([{ max_completion_tokens: 7 }]);
   });
@@ -106,20 +107,20 @@ describe("a caller who sets no bound", () => {
   test("shares it among the answers that it asks for", async () => {
     const asked = answerAll();
     const body = { model: "gpt", messages, n: 4 };
-    const payer = openAccount(gateway, { recharge: inputOf(body) + 43 * cost.output });
+    const payer = await openAccount(gateway, { recharge: inputOf(body) + 43 * cost.output });
     await say(payer, body);
     expect(asked).toMatchObject([{ n: 4, max_completion_tokens: 10 }]);
   });
 
   test("is left without one where the credit covers all that the model can put out", async () => {
     const asked = answerAll();
-    await say(openAccount(gateway), { model: "gpt-bounded", messages });
+    await say(await openAccount(gateway), { model: "gpt-bounded", messages });
     expect(asked).toEqual([{ model: "v-gpt-bounded", messages }]);
   });
 
   test("gets one all the same where nobody knows how much the model can put out", async () => {
     const asked = answerAll();
-    await say(openAccount(gateway), { model: "gpt", messages });
+    await say(await openAccount(gateway), { model: "gpt", messages });
     expect(asked).toMatchObject([{ max_completion_tokens: 8192 }]);
   });
 
@@ -127,7 +128,7 @@ describe("a caller who sets no bound", () => {
     "of a legacy completion of %s gets that API's default, as an own one",
     async (model) => {
       const asked = answerAll();
-      const answer = await say(openAccount(gateway), { model, prompt: "Hello" }, "/v1/completions");
+      const answer = await say(await openAccount(gateway), { model, prompt: "Hello" }, "/v1/completions");
       expect(answer.status).toBe(200);
       expect(asked).toMatchObject([{ prompt: "Hello", max_tokens: 16 }]);
     },
@@ -136,14 +137,14 @@ describe("a caller who sets no bound", () => {
   test("is refused where the credit does not cover a single token", async () => {
     const asked = answerAll();
     const body = { model: "gpt", messages };
-    const payer = openAccount(gateway, { recharge: inputOf(body) + cost.output - 1 });
+    const payer = await openAccount(gateway, { recharge: inputOf(body) + cost.output - 1 });
     expect((await say(payer, body)).status).toBe(402);
     expect(asked).toEqual([]);
   });
 
   test("gets the last token that the credit affords, where its price is a fraction", async () => {
     const asked = answerAll();
-    expect((await say(openAccount(gateway, { recharge: 1 }), { model: "cheap", messages })).status).toBe(200);
+    expect((await say(await openAccount(gateway, { recharge: 1 }), { model: "cheap", messages })).status).toBe(200);
     expect(asked).toMatchObject([{ max_completion_tokens: 1 }]);
   });
 });
@@ -161,10 +162,10 @@ describe("a caller's own bound", () => {
     const asked = answerAll();
     const body = { model, messages, ...bound };
     const needed = inputOf(body) + 40 * cost.output;
-    expect((await say(openAccount(gateway, { recharge: needed }), body, paths[path])).status).toBe(200);
+    expect((await say(await openAccount(gateway, { recharge: needed }), body, paths[path])).status).toBe(200);
     expect(asked).toMatchObject([passed]);
 
-    const refused = await say(openAccount(gateway, { recharge: needed - 1 }), body, paths[path]);
+    const refused = await say(await openAccount(gateway, { recharge: needed - 1 }), body, paths[path]);
     expect(refused.status).toBe(402);
     expect(asked).toHaveLength(1);
     const { error } = JSON.parse(refused.text) as { error: { message: string } };
@@ -178,79 +179,105 @@ describe("a caller's own bound", () => {
     const asked = answerAll();
     const body = { model: "gpt", messages, max_tokens: 40, n: 3 };
     const needed = inputOf(body) + 3 * 40 * cost.output;
-    expect((await say(openAccount(gateway, { recharge: needed - 1 }), body)).status).toBe(402);
-    expect((await say(openAccount(gateway, { recharge: needed }), body)).status).toBe(200);
+    expect((await say(await openAccount(gateway, { recharge: needed - 1 }), body)).status).toBe(402);
+    expect((await say(await openAccount(gateway, { recharge: needed }), body)).status).toBe(200);
     expect(asked).toHaveLength(1);
   });
 });
 
 describe("what is reserved while a call runs", () => {
   test("is the most that it may cost, of the account and of the key", async () => {
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const body = { model: "gpt", messages, max_tokens: 50 };
     const answering = say(payer, body);
     const exchange = await upstream.next();
     const held = inputOf(body) + 50 * cost.output;
-    expect(books.of(payer)).toMatchObject({ held, keyHeld: held, holds: 1, balance: payer.begunWith, spent: 0 });
+    expect(await books.of(payer)).toMatchObject({ held, keyHeld: held, holds: 1, balance: payer.begunWith, spent: 0 });
     answerAsOpenAi(exchange);
     await answering;
-    expect(books.of(payer)).toMatchObject({ held: 0, keyHeld: 0, holds: 0 });
+    expect(await books.of(payer)).toMatchObject({ held: 0, keyHeld: 0, holds: 0 });
   });
 
   test("covers what is put around each of many short prompts", async () => {
     const prompt = Array.from({ length: 50 }, () => "a");
     let held = 0;
-    const payer = openAccount(gateway);
-    upstream.script = (exchange) => {
-      held ||= books.of(payer).held;
+    const payer = await openAccount(gateway);
+    upstream.script = async (exchange) => {
+      held ||= (await books.of(payer)).held;
       exchange.json(200, messageAnswer([{ type: "text", text: "b" }], "end_turn", { usage }));
     };
     // More than any vendor puts around one letter.
     const usage = { input_tokens: 60, output_tokens: 1 };
     const answer = await say(payer, { model: "claude", prompt, max_tokens: 1 }, "/v1/completions");
     expect(answer.status).toBe(200);
-    expect(books.of(payer)).toMatchObject({ spent: 50 * (60 * cost.input + cost.output), held: 0 });
+    expect(await books.of(payer)).toMatchObject({ spent: 50 * (60 * cost.input + cost.output), held: 0 });
     expect(held).toBeGreaterThanOrEqual(50 * (60 * cost.input + cost.output));
   });
 
-  const tellings: readonly [string, AccountInit, number][] = [
-    ["of a prepaid account", { recharge: 100_000 }, 1_000_000],
-    ["with ample credit", { recharge: 1_000_000_000 }, 1_000_000],
-    ["of an account that is billed afterwards", { postpaid: true, recharge: 0 }, 9_000_000_000_000_000],
-    ["of a key with a limit", { recharge: 1_000_000, creditLimit: 100_000 }, 9_000_000_000_000_000],
-    ["of a key with a limit, billed afterwards", { postpaid: true, creditLimit: 100_000 }, 2 ** 53 - 2],
+  const payers: readonly [string, AccountInit][] = [
+    ["of a prepaid account", { recharge: 100_000 }],
+    ["with ample credit", { recharge: 1_000_000_000 }],
+    ["of an account that is billed afterwards", { postpaid: true, recharge: 0 }],
+    ["of a key with a limit", { recharge: 1_000_000, creditLimit: 100_000 }],
+    ["of a key with a limit, billed afterwards", { postpaid: true, creditLimit: 100_000 }],
   ];
-  test.each(tellings)("is exceeded by no charge, whatever an upstream tells: %s", async (_, init, told) => {
-    const usage = { prompt_tokens: 1, completion_tokens: told, total_tokens: told + 1 };
+  const warnings = (id: string) => {
+    const lines = gateway.logged().trim().split("\n");
+    return lines.filter((text) => text.includes(id) && text.includes('"level":40')).map((line) => JSON.parse(line));
+  };
+
+  test.each(payers)("is exceeded by no charge, whatever the model reasons beyond its bound: %s", async (_, init) => {
+    const output = 1_000_000;
+    const details = { completion_tokens_details: { reasoning_tokens: output - 1 } };
+    const usage = { prompt_tokens: 1, completion_tokens: output, total_tokens: output + 1, ...details };
     upstream.script = (exchange) => exchange.json(200, chatAnswer({ content: "Hi" }, "stop", { usage }));
-    const payer = openAccount(gateway, init);
+    const payer = await openAccount(gateway, init);
     const body = { model: "gpt", messages, max_tokens: 5 };
     const answer = await say(payer, body);
     const held = inputOf(body) + 5 * cost.output;
-    const output = Math.min(told, 1e9);
     expect([answer.status, answer.headers["x-gateway-cost"]]).toEqual([200, formatDecimal(held)]);
-    const standing = books.of(payer);
+    const standing = await books.of(payer);
     expect(standing).toMatchObject({ balance: payer.begunWith - held, spent: held, held: 0, keyHeld: 0 });
     const waived = cost.input + output * cost.output - held;
-    const row = { cost: held, waived, input: 1, output, estimated: told === output ? 0 : 1 };
-    expect(standing.requests).toMatchObject([row]);
-    expect(standing.hours).toMatchObject([{ cost: held, output }]);
+    expect(standing.requests).toMatchObject([{ cost: held, waived, input: 1, output, estimated: 0, implausible: 0 }]);
+    expect(standing.hours).toMatchObject([{ cost: held, waived, output }]);
     const id = standing.requests[0]?.id as string;
-    const lines = gateway
-      .logged()
-      .trim()
-      .split("\n")
-      .filter((text) => text.includes(id) && text.includes('"level":40'));
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ model: "gpt", waived_millionths: waived }]);
+    expect(warnings(id)).toMatchObject([{ model: "gpt", waived_millionths: waived }]);
   });
+
+  const absurd: readonly [string, unknown][] = [
+    ["a million tokens where five were allowed", 1_000_000],
+    ["9e15 tokens", 9_000_000_000_000_000],
+    ["2 ** 53 − 2 tokens", 2 ** 53 - 2],
+    ["1e300 tokens", 1e300],
+    ["−1 tokens", -1],
+    ["half a token", 2.5],
+    ["a count in words", "7"],
+  ];
+  for (const [payerName, init] of payers) {
+    test.each(absurd)(`holds no output that cannot be true, ${payerName}: %s`, async (_, told) => {
+      const usage = { prompt_tokens: 1, completion_tokens: told };
+      upstream.script = (exchange) => exchange.json(200, chatAnswer({ content: "Hi" }, "stop", { usage }));
+      const payer = await openAccount(gateway, init);
+      await say(payer, { model: "gpt", messages, max_tokens: 5 });
+      const standing = await books.of(payer);
+      const charged = cost.input + cost.output;
+      expect(standing).toMatchObject({ balance: payer.begunWith - charged, spent: charged, held: 0, keyHeld: 0 });
+      const row = { cost: charged, waived: 0, input: 1, output: 1, estimated: 1, implausible: 1 };
+      expect(standing.requests).toMatchObject([row]);
+      expect(warnings(standing.requests[0]?.id as string)).toMatchObject([
+        { model: "gpt", upstream: "openai", msg: expect.stringContaining("cannot be true") },
+      ]);
+    });
+  }
 });
 
 describe("prices", () => {
   test("of nothing need no credit", async () => {
     answerAll();
-    const payer = openAccount(gateway, { recharge: 0 });
+    const payer = await openAccount(gateway, { recharge: 0 });
     expect((await say(payer, { model: "gpt-free", messages })).status).toBe(200);
-    const standing = books.of(payer);
+    const standing = await books.of(payer);
     expect(standing.requests).toMatchObject([{ outcome: Outcome.ANSWERED, input: 9, output: 2, cost: 0 }]);
     expect(standing).toMatchObject({ balance: 0, spent: 0 });
   });
@@ -262,20 +289,32 @@ describe("prices", () => {
   ];
   test.each(standings)("that are not known: the model is %s", async (_, init, status) => {
     const asked = answerAll();
-    const payer = openAccount(gateway, init);
+    const payer = await openAccount(gateway, init);
     const answer = await say(payer, { model: "gpt-unpriced", messages });
     expect(answer.status).toBe(status);
     expect(asked).toHaveLength(status === 200 ? 1 : 0);
-    const { requests, holds } = books.of(payer);
+    const { requests, holds } = await books.of(payer);
     expect(holds).toBe(0);
     expect(requests).toMatchObject(status === 200 ? [{ cost: 0, input: 9, output: 2 }] : []);
   });
 
+  test("so high that no call can be held for are refused before anything is sent, and say so", async () => {
+    const asked = answerAll();
+    const payer = await openAccount(gateway, { postpaid: true, recharge: 0 });
+    const answer = await say(payer, { model: "gpt-gold", messages, max_tokens: 4e9 });
+    expect([answer.status, answer.text]).toEqual([
+      402,
+      expect.stringContaining("no call can be held more than 4000000000.00 for"),
+    ]);
+    expect(asked).toHaveLength(0);
+    expect(await books.of(payer)).toMatchObject({ balance: 0, held: 0, requests: [] });
+  });
+
   test("are owed by an account that is billed afterwards, below zero", async () => {
     answerAll();
-    const payer = openAccount(gateway, { postpaid: true, recharge: 0 });
+    const payer = await openAccount(gateway, { postpaid: true, recharge: 0 });
     expect((await say(payer, { model: "gpt", messages })).status).toBe(200);
-    expect(books.of(payer)).toMatchObject({ balance: -(9 * cost.input + 2 * cost.output), held: 0 });
+    expect(await books.of(payer)).toMatchObject({ balance: -(9 * cost.input + 2 * cost.output), held: 0 });
   });
 });
 
@@ -297,7 +336,7 @@ describe("a key, or an account, that was stopped", () => {
   for (const [what, status, stop] of stops) {
     test(`is refused from the next request on when it ${what}, through both families`, async () => {
       const asked = answerAll();
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       expect((await say(payer, { model: "gpt", messages })).status).toBe(200);
       stop(payer);
       expect((await say(payer, { model: "gpt", messages })).status).toBe(status);
@@ -306,7 +345,7 @@ describe("a key, or an account, that was stopped", () => {
     });
 
     test(`finishes what runs when it ${what}, and pays for it`, async () => {
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       const hearing = hear(gateway, {
         path: paths.chat,
         apiKey: payer.apiKey,
@@ -320,7 +359,7 @@ describe("a key, or an account, that was stopped", () => {
       const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
       exchange.end(openaiFrames(chatChunk({}, "stop"), { ...chatChunk({}), choices: [], usage }) + done);
       expect((await hearing.answer).text).toContain("[DONE]");
-      expect(books.of(payer)).toMatchObject({ spent: 9 * cost.input + 2 * cost.output, held: 0, keyHeld: 0 });
+      expect(await books.of(payer)).toMatchObject({ spent: 9 * cost.input + 2 * cost.output, held: 0, keyHeld: 0 });
     });
   }
 });
@@ -328,7 +367,7 @@ describe("a key, or an account, that was stopped", () => {
 describe("a gateway that stops", () => {
   test("charges what it breaks off, and leaves no hold", async () => {
     const stopping = await startTestGateway({ ...paidModels(upstream.baseUrl), drainMs: 50 });
-    const payer = openAccount(stopping);
+    const payer = await openAccount(stopping);
     const hearing = hear(stopping, {
       path: paths.chat,
       apiKey: payer.apiKey,
@@ -342,7 +381,7 @@ describe("a gateway that stops", () => {
     await hearing.begun;
     const after = openBooks(stopping.databasePath);
     await stopping.close("running");
-    const standing = after.of(payer);
+    const standing = await after.of(payer);
     after.close();
     expect(standing).toMatchObject({ holds: 0, held: 0, requests: [{ outcome: Outcome.LEFT, estimated: 1 }] });
     expect(standing.spent).toBeGreaterThan(0);
