@@ -2,7 +2,7 @@
  * What calls bring with them a second, by calculation. For calls that come independently of each other (Poisson) it is exact of a
  * steady state: how often a lease is opened and given back, a key read again, a rate asked for. Approximations are named where they are.
  */
-import { leaseFor } from "../../src/ledger/leases/leases.ts";
+import { leaseFor } from "../../src/storage/money/lease-size.ts";
 import { type Group, groupsOf, sumOver } from "./accounts.ts";
 import type { Scenario } from "./scenario.ts";
 

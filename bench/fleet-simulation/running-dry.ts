@@ -3,7 +3,7 @@
  * how often those have to be called back so that no call is refused that could be paid. It is exact but for the time that the database
  * takes to answer.
  */
-import { leaseFor } from "../../src/ledger/leases/leases.ts";
+import { leaseFor } from "../../src/storage/money/lease-size.ts";
 import { createCalendar } from "./events.ts";
 import { createRandom } from "./random.ts";
 
