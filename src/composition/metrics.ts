@@ -47,7 +47,7 @@ export async function startMetrics(
 
 function gaugeParts(
   { config, storage }: Parts,
-  { catalog, health, queues, targets, drains, background, cache, bodies }: Shared,
+  { catalog, health, queues, targets, drains, background, cache, bodies, limits }: Shared,
   open: () => ConnectionCounts,
 ): GaugeParts {
   const served = catalog.list().flatMap((model) => model.targets);
@@ -66,10 +66,11 @@ function gaugeParts(
     holds: storage.holds.total,
     storage: {
       isWritable: () => storage.writable.trouble() === undefined,
-      rejectedLines: storage.ledger.journal.rejectedLines,
+      journalRejects: storage.journalRejects,
     },
     open,
     bodyBytes: () => bodies.bytes,
+    redis: limits.redis,
     cache,
   };
 }

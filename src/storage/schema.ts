@@ -15,6 +15,7 @@ export interface Tables {
   replay_sizes: ReplaySizeTable;
   holds: HoldTable;
   journals: JournalTable;
+  database_identity: DatabaseIdentityTable;
   set_aside: SetAsideTable;
   ledger_entries: LedgerEntryTable;
   /** Calls that have ended. */
@@ -24,6 +25,8 @@ export interface Tables {
   usage_hours_now: UsageHourTable;
   due_now: UsageHourTable;
   api_keys_now: ApiKeyTable;
+  /** The prices that calls were charged by. */
+  prices: PriceTable;
   redeem_codes: RedeemCodeTable;
   idempotency_keys: IdempotencyKeyTable;
   sessions: SessionTable;
@@ -93,6 +96,15 @@ export interface JournalTable {
   node: Fixed<string>;
   /** The last record that is posted. */
   posted: number;
+  /** The sum of the last line that is posted; null where an older version posted it. */
+  sum: string | null;
+  /** 1 from before the journal's first line until its end: its file must be there. */
+  is_open: Generated<number>;
+}
+
+/** DatabaseIdentityTable has one row, which names the database. */
+export interface DatabaseIdentityTable {
+  id: Fixed<string>;
 }
 
 /** SetAsideTable is entries of journals that cannot be written. */
@@ -129,6 +141,15 @@ export type UsageHourTable = {
   model: Fixed<string>;
   requests: Generated<number>;
 } & { [column in SummedColumn]: Generated<number> };
+
+/** PriceTable is the price cards that calls name. Rows are only added. */
+export interface PriceTable {
+  /** Follows from the card. */
+  id: Fixed<string>;
+  /** JSON, as `ledger/price-card.ts` writes it. */
+  card: Fixed<string>;
+  created_at: Fixed<number>;
+}
 
 /** RedeemCodeTable is codes that recharge the account that claims them. */
 export interface RedeemCodeTable {

@@ -2,7 +2,9 @@
  * Registers gauges that are read when metrics are collected: upstreams and their queues, holds, the cache. Nothing is
  * updated in between, so that they cost nothing.
  */
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Gauge, type Registry } from "prom-client";
+import { type RedisGauges, registerRedis } from "./gauges/redis.ts";
+import { registerCounter, registerGauge } from "./gauges/register.ts";
 import { units } from "./quantities.ts";
 
 export interface GaugeParts {
@@ -21,6 +23,8 @@ export interface GaugeParts {
   /** bodyBytes returns the memory of request bodies, in bytes. */
   readonly bodyBytes: () => number;
   readonly storage: StorageGauges;
+  /** redis is undefined without Redis. */
+  readonly redis?: RedisGauges | undefined;
   /** cache is undefined without a cache. */
   readonly cache?: { entries(): number; bytes(): number } | undefined;
 }
@@ -39,8 +43,8 @@ export interface OpenConnections {
 export interface StorageGauges {
   /** isWritable returns whether writes succeed now. */
   readonly isWritable: () => boolean;
-  /** rejectedLines returns the number of journal lines that could not be parsed and were set aside. */
-  readonly rejectedLines: () => number;
+  /** journalRejects returns how many lines and parts of journals are set aside for an operator. */
+  readonly journalRejects: () => number;
 }
 
 /** UpstreamGauges return the current values of an upstream. */
@@ -88,6 +92,7 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
   registerHolds(registry, holds);
   registerConnections(registry, parts);
   registerStorage(registry, parts.storage);
+  if (parts.redis) registerRedis(registry, parts.redis);
   if (!cache) return;
   const { entries, bytes } = cache;
   registerGauge(registry, { name: "model_gateway_cache_entries", help: "Answers in the cache." }, (set) =>
@@ -171,17 +176,19 @@ function registerConnections(registry: Registry, { open, bodyBytes }: GaugeParts
   );
 }
 
-function registerStorage(registry: Registry, { isWritable, rejectedLines }: StorageGauges): void {
+function registerStorage(registry: Registry, { isWritable, journalRejects }: StorageGauges): void {
   registerGauge(
     registry,
     { name: "model_gateway_storage_writable", help: "Whether writes to the database and the journal succeed." },
     (set) => set(bit(isWritable())),
   );
-  registerCounter(
+  registerGauge(
     registry,
-    "model_gateway_rejected_note_lines_total",
-    "Journal lines of calls that could not be parsed and were set aside.",
-    rejectedLines,
+    {
+      name: "model_gateway_journal_rejects",
+      help: "Journal lines that are no records, and journals that are lost or cut, set aside until an operator removes them.",
+    },
+    (set) => set(journalRejects()),
   );
 }
 
@@ -206,45 +213,6 @@ function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
     registers: [registry],
     async collect() {
       held.set(units((await read()).amount));
-    },
-  });
-}
-
-/** registerCounter exports a number that is counted elsewhere and only grows. */
-function registerCounter(registry: Registry, name: string, help: string, read: () => number): void {
-  const counter = new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      counter.reset();
-      counter.inc(read());
-    },
-  });
-}
-
-interface GaugeNames<L extends string> {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames?: readonly L[];
-}
-
-type Set<L extends string> = (value: number | undefined, labels?: Readonly<Record<L, string>>) => void;
-
-/** registerGauge registers a gauge. `read` returns all its values, each time anew. */
-function registerGauge<L extends string = never>(
-  registry: Registry,
-  names: GaugeNames<L>,
-  read: (set: Set<L>) => void,
-): void {
-  const gauge = new Gauge<L>({
-    ...names,
-    registers: [registry],
-    collect() {
-      gauge.reset();
-      read((value, labels) => {
-        if (value !== undefined) gauge.set(labels ?? {}, value);
-      });
     },
   });
 }

@@ -4,7 +4,9 @@
 import { describe, expect, test } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
 import type { Engine } from "../../src/storage/engines/engine.ts";
-import { ledgerStore } from "../../src/storage/money/ledger.ts";
+import { createBooks } from "../../src/storage/engines/sqlite/books/books.ts";
+import { createBooksParts } from "../../src/storage/engines/sqlite/books/parts.ts";
+import type { OpenBooks } from "../../src/storage/money/books.ts";
 import { endedCall, holdRequest, ledgersOfTests, type TestLedger } from "../support/money/ledger.ts";
 import { createLedger } from "../support/money/ledger-by-ids.ts";
 
@@ -68,6 +70,23 @@ describe("a hold", () => {
     expect(await t.ledger.hold(holdRequest("r3", 1, 1, t.now()))).toMatchObject({ kind: "short" });
     await t.ledger.capture(endedCall("r2", 7, t.now()));
     expect(t.account()).toEqual({ balance: -7, held: 0 });
+  });
+
+  test("is refused to an account that owes as much as can be counted exactly, and to a key that has spent it", async () => {
+    const t = await ledgerOf({ balance: 100 - 9e15, postpaid: true });
+    expect(await t.ledger.hold(holdRequest("r1", 101, 101, t.now()))).toEqual({
+      kind: "short",
+      of: "balance",
+      available: 100,
+    });
+    expect(await t.ledger.hold(holdRequest("r2", 500, 1, t.now()))).toMatchObject({ kind: "held", amount: 100 });
+    await t.ledger.capture(endedCall("r2", 100, t.now()));
+    expect(t.account()).toEqual({ balance: -9e15, held: 0 });
+    expect(await t.ledger.hold(holdRequest("r3", 1, 1, t.now()))).toMatchObject({ kind: "short", available: 0 });
+    const u = await ledgerOf({ balance: 1000 });
+    u.engine.prepare("UPDATE api_keys SET spent = 8999999999999995").run();
+    expect(await u.ledger.hold(holdRequest("r1", 6, 6, u.now()))).toEqual({ kind: "short", of: "limit", available: 5 });
+    expect(await u.ledger.hold(holdRequest("r2", 5, 5, u.now()))).toMatchObject({ kind: "held" });
   });
 
   test("is refused to a key that was revoked after it was authenticated", async () => {
@@ -172,7 +191,9 @@ describe("steps of one turn", () => {
       return books.transact(work);
     };
     const counted: Engine = { ...t.engine, books: { ...books, transact } };
-    const ledger = createLedger({ store: ledgerStore(counted), clock: t.now, onError: () => {} });
+    const parts = createBooksParts(counted);
+    const openBooks: OpenBooks = (options) => createBooks(parts, options);
+    const ledger = createLedger({ openBooks, clock: t.now, onError: () => {} });
     await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.hold(holdRequest(`r${i}`, 1, 1, t.now()))));
     expect(transactions).toBe(1);
     await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.capture(endedCall(`r${i}`, 1, t.now()))));

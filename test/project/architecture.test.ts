@@ -84,9 +84,9 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   targets: ["ledger/price-of.ts", "config (types)", "call"],
   ledger: [
     ...["storage/money/contract.ts (types)", "storage/journal/contract.ts (types)", "storage/engines/lock-retry.ts"],
-    ...["config (types)", "call", "wire (types)", "runtime"],
+    ...["config (types)", "tokens/media", "call", "wire (types)", "runtime"],
   ],
-  limits: ["runtime (types)"],
+  limits: ["runtime"],
   telemetry: ["pipeline/observe.ts (types)", "call", "runtime"],
   tokens: ["call", "wire (types)", "package", "runtime"],
   storage: ["package", "runtime"],

@@ -1,7 +1,7 @@
 /** What calls and holds add to the sums of keys and hours, summed in memory before it is written. */
 import { type Capture, defaultOf, noSums, type SummedColumn, summedColumns } from "../columns.ts";
 import { compileAdd, compileValues } from "../compile-row.ts";
-import type { HoldEntry } from "../journal/contract.ts";
+import type { HoldEntry } from "./books.ts";
 
 const hourMs = 3_600_000;
 
@@ -34,11 +34,12 @@ const noCounts = { requests: 0, ...noSums, spent: 0, freed: 0 };
  * Returns what one call adds to the hour in which it came. A call that is lost counts as 0 requests: its row is still found by
  * its hour.
  */
-export function hourTotalOf(call: Capture, cost: number, requests = 1): HourTotal {
+export function hourTotalOf(call: Capture, cost: number, requests = 1, waived = 0): HourTotal {
   const { account_id, key_id, model, created_at } = call;
   const total: Total = { account_id, hour: hourOf(created_at), key_id, model, ...noCounts, requests };
   addSummed(total, call);
   total.cost = cost;
+  total.waived = waived;
   return total;
 }
 

@@ -9,6 +9,7 @@ import { newId } from "../../../src/runtime/ids.ts";
 import { pageQuery, type RequestFilter, spanOf } from "../../../src/storage/calls/requests-query.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { openStorage } from "../../../src/storage/storage.ts";
+import { directMoney } from "../../support/money/direct.ts";
 import { Running, root } from "../../support/command.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
 
@@ -74,9 +75,9 @@ describe("an account", () => {
       "10.00 may be refunded",
     );
     await bank.charge(account, { id: "req_1", key_id: "key_1", cost: 8_000_000 });
-    const hold = { requestId: "req_2", node: "n", accountId: account, keyId: "key_1", operation: "chat", model: "m" };
-    const wish = { max: 3_000_000, min: 3_000_000, now: bank.now(), expiresAt: bank.now() + 1 };
-    expect(bank.storage.ledger.hold({ ...hold, ...wish }).kind).toBe("held");
+    const hold = { requestId: "req_2", accountId: account, keyId: "key_1", operation: "chat", model: "m" };
+    const wish = { max: 3_000_000, min: 3_000_000, now: bank.now() };
+    expect((await directMoney(bank.storage).hold({ ...hold, ...wish })).kind).toBe("held");
     const refusal = await bank.refused("recordEntry", { account, kind: "refund", amount: "4.000001" });
     expect(refusal).toMatchObject({ reason: Reason.CONFLICT, status: 409 });
     expect(refusal.message).toContain("4.00 may be refunded");
@@ -356,10 +357,11 @@ describe("usage", () => {
           outcome: "answered",
           estimated: false,
           cached: false,
+          implausible: false,
         },
         usage: {
           ...{ input_tokens: 1, cache_read_tokens: 2, cache_write_tokens: 3, output_tokens: 4 },
-          ...{ reasoning_tokens: 1, characters: 0 },
+          ...{ reasoning_tokens: 1, characters: 0, cache_write_hour_tokens: 0 },
         },
         ...{
           cost: "0.00003",
@@ -425,9 +427,11 @@ describe("usage", () => {
     const { text, contentType } = await bank.csv(account);
     expect(contentType).toBe("text/csv; charset=utf-8");
     const [head, line, ...rest] = text.split("\r\n");
-    expect(head).toMatch(/^id,created_at,key_id,operation,model,.*,cost,waived,duration_ms,first_byte_ms,cached$/);
+    expect(head).toMatch(
+      /^id,created_at,key_id,operation,model,.*,cost,waived,duration_ms,first_byte_ms,cached,cache_write_hour_tokens,implausible,price_id$/,
+    );
     expect(line).toBe(
-      `${id},2026-01-02T03:04:05.000Z,key_1,chat,"'=cmd|""x"",y",u,answered,1,2,3,4,1,0,false,0.00001,0.00,7,3,false`,
+      `${id},2026-01-02T03:04:05.000Z,key_1,chat,"'=cmd|""x"",y",u,answered,1,2,3,4,1,0,false,0.00001,0.00,7,3,false,0,false,`,
     );
     expect(rest).toEqual([""]);
     for (let i = 0; i < 1200; i++) await used(1, "key_1", "m", 1);

@@ -1,0 +1,107 @@
+/** The statements that write holds and charges. Each changes one sum; the caller keeps all of them true to each other. */
+import { type CallRow, columnNames, defaultOf, summedColumns } from "../../../columns.ts";
+import { compileValues } from "../../../compile-row.ts";
+import type { Connection } from "../../engine.ts";
+import { hourColumns } from "../../../money/totals.ts";
+
+/** What may be held of an account before a call, and by one, at most: the sum of both is still exact. */
+export const maxHeld = 4e15;
+
+/**
+ * The most that any sum of money may come to, or be owed: a double still holds it exactly. Beyond it holds are refused: those of an account
+ * that is billed afterwards and owes so much, and of a key that has spent so much.
+ */
+export const maxSum = 9e15;
+
+/** A number of the proto's Outcome, which storage does not import. */
+export const lost = 5;
+
+interface ReleasedHold {
+  readonly amount: number;
+  readonly key_id: string;
+  readonly account_id: string;
+}
+
+type HoldValues = readonly [
+  ...ids: [requestId: string, node: string, accountId: string, keyId: string, operation: string, model: string],
+  amount: number,
+  createdAt: number,
+  expiresAt: number,
+];
+
+type Value = string | number | null;
+
+/** A row to insert: columns that it lacks get their defaults. */
+export type NewCallRow = Partial<CallRow> & Pick<CallRow, "id" | "cost" | "waived">;
+
+/** Lists the values that `insertRequest` binds. */
+export const requestValues = compileValues<NewCallRow, Value>(columnNames, defaultOf);
+
+export type LedgerStatements = ReturnType<typeof ledgerStatements>;
+
+export function ledgerStatements(books: Connection) {
+  return { ...holdStatements(books), ...callStatements(books) };
+}
+
+function holdStatements(books: Connection) {
+  const insertHold = `INSERT INTO holds
+      (request_id, node, account_id, key_id, operation, model, amount, created_at, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  return {
+    holdKey: books.prepare<[held: number, now: number, keyId: string, held: number]>(
+      `UPDATE api_keys SET held = held + ?, last_used_at = ? WHERE id = ? AND revoked_at IS NULL
+       AND coalesce(credit_limit, ${maxSum}) - spent - held >= ? AND held < ${maxHeld}`,
+    ),
+    holdAccount: books.prepare<[held: number, accountId: string, held: number]>(
+      `UPDATE accounts SET held = held + ? WHERE id = ? AND balance - held + postpaid * ${maxSum} >= ? AND held < ${maxHeld}`,
+    ),
+    insertHold: books.prepare<HoldValues>(insertHold),
+    renewHolds: books.prepare<[expiresAt: number, node: string]>("UPDATE holds SET expires_at = ? WHERE node = ?"),
+    touchKey: books.prepare<[now: number, keyId: string]>("UPDATE api_keys SET last_used_at = ? WHERE id = ?"),
+    mayLease: books.prepare<[keyId: string, isLimited: number], { readonly id: string }>(
+      "SELECT id FROM api_keys WHERE id = ? AND revoked_at IS NULL AND (credit_limit IS NULL OR ?)",
+    ),
+    /** Adds to a lease, or makes it. */
+    growLease: books.prepare<HoldValues>(
+      `${insertHold} ON CONFLICT (request_id) DO UPDATE
+       SET amount = amount + excluded.amount, expires_at = max(expires_at, excluded.expires_at)`,
+    ),
+    /** Takes from a lease, or gives back to it where the amount is below 0. Changes nothing where it has less, or has expired. */
+    drawLease: books.prepare<[amount: number, id: string, amount: number]>(
+      "UPDATE holds SET amount = amount - ? WHERE request_id = ? AND amount >= ?",
+    ),
+    deleteHold: books.prepare<[requestId: string], ReleasedHold>(
+      "DELETE FROM holds WHERE request_id = ? RETURNING amount, key_id, account_id",
+    ),
+    /** Takes from what is held of a key, and adds to what it has spent. */
+    captureOfKey: books.prepare<[released: number, spent: number, keyId: string]>(
+      "UPDATE api_keys SET held = held - ?, spent = spent + ? WHERE id = ?",
+    ),
+    /** Takes from what is held of an account, and from its balance. */
+    captureOfAccount: books.prepare<[released: number, spent: number, accountId: string]>(
+      "UPDATE accounts SET held = held - ?, balance = balance - ? WHERE id = ?",
+    ),
+  };
+}
+
+function callStatements(books: Connection) {
+  const sums = ["requests", ...summedColumns].map((name) => `${name} = ${name} + excluded.${name}`);
+  return {
+    /** Changes nothing where the call has a row. */
+    insertRequest: books.prepare<readonly Value[]>(
+      `INSERT INTO requests (${columnNames.join(", ")}) VALUES ${placeholders(columnNames.length)}
+       ON CONFLICT (id) DO NOTHING`,
+    ),
+    /** Deletes the row of a call that was recorded as lost. Changes nothing for any other. */
+    deleteLost: books.prepare<[id: string]>(`DELETE FROM requests WHERE id = ? AND outcome = ${lost}`),
+    addToHour: books.prepare<readonly (string | number)[]>(
+      `INSERT INTO usage_hours (${hourColumns.join(", ")}) VALUES ${placeholders(hourColumns.length)}
+       ON CONFLICT (account_id, hour, key_id, model) DO UPDATE SET ${sums.join(", ")}`,
+    ),
+  };
+}
+
+/** Returns the placeholders of a row of so many values: `(?, ?)`. */
+function placeholders(values: number): string {
+  return `(${Array(values).fill("?").join(", ")})`;
+}

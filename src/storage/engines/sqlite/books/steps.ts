@@ -1,0 +1,183 @@
+/**
+ * The steps of money, one by one: holds, charges, and what expires, each a part of a transaction that the caller opens. `apply.ts` writes
+ * many calls at once.
+ *
+ * These sums stay true, which `reconcile` proves: an account's balance is the sum of its ledger entries less what its calls cost, and its
+ * `held` is the sum of its holds; a key's `spent` is the sum of what its calls cost, and its `held` is the sum of its holds. The
+ * conditions of the statements decide whether a hold is taken, so that no number of callers, in any number of processes, reserves more
+ * than there is.
+ */
+import { noSums } from "../../../columns.ts";
+import { type DecidedHold, type Granted, type HoldEntry, holdMs } from "../../../money/books.ts";
+import type { Available, Capture, Captured, Held, HoldInit } from "../../../money/contract.ts";
+import { leaseFor } from "../../../money/lease-size.ts";
+import { hourTotalOf, hourValues } from "../../../money/totals.ts";
+import type { Connection } from "../../engine.ts";
+import { growLease } from "./leases.ts";
+import { release, reserve } from "./reserve.ts";
+import { type LedgerStatements, lost, maxHeld, maxSum, requestValues } from "./statements.ts";
+
+/** How many holds expire in one transaction. */
+const batch = 500;
+
+export interface Steps {
+  /** Holds `max`, or all that is available if that is at least `min`. */
+  hold(init: HoldInit): Held;
+  /** Holds for a call whose lease has expired, if there is still as much available. */
+  holdAgain(entry: HoldEntry, node: string, expiresAt: number): void;
+  /**
+   * Grows the lease where credit is ample, and else holds for the call alone. `left` is what is left of each lease that grew in this
+   * transaction, by its id.
+   */
+  grant(asked: DecidedHold, node: string, now: number, left: Map<string, number>): Granted;
+  /** Returns what a key may still spend: the lesser of its limit and its account's balance, less all holds. */
+  available(keyId: string): Available;
+  /** Releases a hold or a lease, if it is there. */
+  release(id: string): void;
+  /**
+   * Charges a call, at most `most`, and ends its hold. What the hold does not cover, because it has expired or there was none,
+   * is taken from what is available. Returns undefined, and changes nothing, for a call that was captured before.
+   */
+  capture(call: Capture, most?: number): Captured | undefined;
+  /**
+   * Releases holds whose deadline has passed, up to 500 at a time and none of the processes in `except`, and records their calls
+   * as lost. Returns how many.
+   */
+  expire(now: number, except?: readonly string[]): number;
+}
+
+export function createSteps(books: Connection, statements: LedgerStatements): Steps {
+  const holds = createHolds(books, statements);
+  return {
+    ...holds,
+    grant: createGrant(statements, holds),
+    release: (id) => release(statements, id),
+    capture: createCapture(books, statements, holds.available),
+    expire: createExpire(books, statements),
+  };
+}
+
+function createGrant(statements: LedgerStatements, { hold, available }: Pick<Steps, "hold" | "available">): Steps["grant"] {
+  const { mayLease } = statements;
+  return ({ lease, ...asked }, node, now, leased) => {
+    const { keyId, accountId, max } = asked;
+    // By the clock of now: the call may have come long ago.
+    const expiresAt = now + holdMs;
+    if (lease && max > 0 && mayLease.get(keyId, lease.isOfKey ? 1 : 0)) {
+      const left = leased.get(lease.id) ?? 0;
+      const amount = left >= max ? 0 : leaseFor(max, available(keyId).available);
+      const init = { id: lease.id, node, accountId, keyId: lease.isOfKey ? keyId : "", amount, now: asked.now, expiresAt };
+      if (left >= max || (amount > 0 && growLease(statements, init))) {
+        leased.set(lease.id, left + amount - max);
+        return { kind: "leased", grown: amount };
+      }
+    }
+    return hold({ ...asked, node, expiresAt });
+  };
+}
+
+/** What a key may spend: by its limit, or by what can be counted. */
+interface AvailableRow {
+  readonly ofLimit: number;
+  readonly isLimited: number;
+  readonly ofBalance: number;
+  readonly isPrepaid: number;
+}
+
+/** What nobody bounded is infinite, until a hold of the greatest size would come near what can be counted. */
+function boundedBy(amount: number, isBounded: number): number {
+  return isBounded === 0 && amount >= maxHeld ? Number.POSITIVE_INFINITY : amount;
+}
+
+function createHolds(books: Connection, statements: LedgerStatements) {
+  // `(SELECT ?)` hides the value from the planner, which would otherwise replan the join on every call.
+  const selectAvailable = books.prepare<[keyId: string], AvailableRow>(
+    `SELECT coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held AS ofLimit, k.credit_limit IS NOT NULL AS isLimited,
+       a.balance - a.held + a.postpaid * ${maxSum} AS ofBalance, a.postpaid = 0 AS isPrepaid
+     FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = (SELECT ?)`,
+  );
+
+  function tryHold(init: Omit<HoldInit, "max" | "min">, amount: number): boolean {
+    const { requestId, node, accountId, keyId, operation, model, now, expiresAt } = init;
+    if (!reserve(statements, { accountId, keyId, amount }, now)) return false;
+    statements.insertHold.run(requestId, node, accountId, keyId, operation, model, amount, now, expiresAt);
+    return true;
+  }
+
+  function availableTo(keyId: string): Available {
+    const row = selectAvailable.get(keyId);
+    const ofLimit = row ? boundedBy(row.ofLimit, row.isLimited) : Number.POSITIVE_INFINITY;
+    const ofBalance = row ? boundedBy(row.ofBalance, row.isPrepaid) : Number.POSITIVE_INFINITY;
+    return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
+  }
+
+  function hold(init: HoldInit): Held {
+    if (init.max <= maxHeld && tryHold(init, init.max)) return { kind: "held", amount: init.max };
+    const { of, available } = availableTo(init.keyId);
+    const amount = Math.min(available, maxHeld);
+    if (amount < init.max && amount >= init.min && tryHold(init, amount)) return { kind: "held", amount };
+    return { kind: "short", of, available: amount };
+  }
+
+  /** Holds for a call whose lease has expired, if there is still as much available. */
+  function holdAgain(entry: HoldEntry, node: string, expiresAt: number): void {
+    tryHold({ ...entry, node, now: entry.createdAt, expiresAt }, entry.amount);
+  }
+
+  return { hold, holdAgain, available: availableTo };
+}
+
+function createCapture(
+  books: Connection,
+  statements: LedgerStatements,
+  availableTo: Steps["available"],
+): Steps["capture"] {
+  const { captureOfKey, captureOfAccount, deleteHold, insertRequest, deleteLost, addToHour } = statements;
+  const selectKnown = books.prepare<[id: string], { readonly id: string }>("SELECT id FROM requests WHERE id = ?");
+  return (call: Capture, most = call.cost): Captured | undefined => {
+    const { id, account_id, key_id } = call;
+    if (selectKnown.get(id) && deleteLost.run(id) === 0) return undefined;
+    const released = deleteHold.get(id)?.amount ?? 0;
+    const asked = Math.min(call.cost, most);
+    const cost = asked <= released ? asked : Math.min(asked, released + availableTo(key_id).available);
+    const waived = call.cost - cost;
+    captureOfKey.run(released, cost, key_id);
+    captureOfAccount.run(released, cost, account_id);
+    insertRequest.run(...requestValues({ ...call, cost, waived }));
+    addToHour.run(...hourValues(hourTotalOf(call, cost, 1, waived)));
+    return { cost, waived };
+  };
+}
+
+interface ExpiredHold {
+  readonly request_id: string;
+  readonly account_id: string;
+  readonly key_id: string;
+  readonly operation: string;
+  readonly model: string;
+  readonly created_at: number;
+}
+
+function createExpire(books: Connection, statements: LedgerStatements): Steps["expire"] {
+  const { insertRequest, addToHour } = statements;
+  const selectExpired = books.prepare<[now: number, except: string], ExpiredHold>(
+    `SELECT request_id, account_id, key_id, operation, model, created_at FROM holds
+     WHERE expires_at <= ? AND node NOT IN (SELECT value FROM json_each(?)) LIMIT ${batch}`,
+  );
+  const selectKnown = books.prepare<[id: string], { readonly id: string }>("SELECT id FROM requests WHERE id = ?");
+  return (now, except = []) => {
+    const holds = selectExpired.all(now, JSON.stringify(except));
+    for (const { request_id, ...hold } of holds) {
+      release(statements, request_id);
+      // A lease is no call.
+      if (hold.operation === "" || selectKnown.get(request_id)) continue;
+      const call = { id: request_id, ...hold, ...nothingUsed, outcome: lost, duration_ms: now - hold.created_at };
+      insertRequest.run(...requestValues({ ...call, waived: 0 }));
+      addToHour.run(...hourValues(hourTotalOf(call, 0, 0)));
+    }
+    return holds.length;
+  };
+}
+
+/** What is recorded of a call that is lost. */
+const nothingUsed = { ...noSums, upstream: "", estimated: 0, first_byte_ms: null };
