@@ -192,22 +192,25 @@ function registerStorage(registry: Registry, { isWritable, journalRejects }: Sto
   );
 }
 
-/** registerHolds reads both gauges with one query: the registry collects metrics in the order of their registration. */
+/** registerHolds reads both gauges with one query: the registry begins to collect metrics in the order of their registration. */
 function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
+  let now: ReturnType<typeof holds>;
   const count = new Gauge({
     name: "model_gateway_holds",
     help: "Running calls with a hold, of all processes on this database.",
     registers: [registry],
     async collect() {
-      const now = await holds();
-      count.set(now.count);
-      held.set(units(now.amount));
+      now = holds();
+      count.set((await now).count);
     },
   });
   const held = new Gauge({
     name: "model_gateway_held_units",
     help: "Sum of the holds of running calls, in units, of all processes on this database.",
     registers: [registry],
+    async collect() {
+      held.set(units((await now).amount));
+    },
   });
 }
 

@@ -53,13 +53,18 @@ async function found({ engine, parts: { rows } }: TestLedger, at: number): Promi
   let now = at;
   const findings = await reconcileJournal({
     ...{ segments: engine.segments, rows, clock: () => now },
-    pause: async (ms) => void (now += ms),
+    async pause(ms) {
+      now += ms;
+    },
   });
   return findings.map(({ kind }) => kind).sort();
 }
 
 /** Lines of a file behind its head, each with the line end before it. */
-const linesIn = (file: string) => readFileSync(file, "utf8").slice(headBytes).split(/(?=\n)/);
+const linesIn = (file: string) =>
+  readFileSync(file, "utf8")
+    .slice(headBytes)
+    .split(/(?=\n)/);
 const headIn = (file: string) => readFileSync(file, "utf8").slice(0, headBytes);
 const put = (file: string, lines: readonly string[]) => writeFileSync(file, headIn(file) + lines.join(""));
 const costs = (t: TestLedger) =>

@@ -4,9 +4,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { afterEach, expect, test, vi } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
-import type { Entry, JournalRecord } from "../../src/storage/money/books.ts";
 import { lineOf, readLine } from "../../src/storage/journal/records.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
+import type { Entry, JournalRecord } from "../../src/storage/money/books.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import {

@@ -71,7 +71,9 @@ test("a call that has a row already releases what it held at once, and adds noth
   apply(t, [{ ...ended(t, "req_twice", 3, 5), isLimited: false }]);
   const names = { accountId: "acc_1", keyId: keyOf(3), operation: "chat", model: "m" };
   const times = { now: t.now(), expiresAt: t.now() + 90_000 };
-  t.engine.books.transact(() => t.parts.steps.hold({ requestId: "req_twice", ...names, max: 7, min: 7, node: "nod_1", ...times }));
+  t.engine.books.transact(() =>
+    t.parts.steps.hold({ requestId: "req_twice", ...names, max: 7, min: 7, node: "nod_1", ...times }),
+  );
   expect(rowOf(t, 3)).toEqual({ spent: 5, held: 7 });
   const again = { ...ended(t, "req_twice", 3, 5), isHeld: true, isLimited: false };
   apply(t, [again, ...others(t)]);

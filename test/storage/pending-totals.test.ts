@@ -2,10 +2,10 @@
 import { expect, test, vi } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import { requestStore } from "../../src/storage/calls/requests.ts";
-import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
-import { keyStore } from "../../src/storage/keys.ts";
-import { createJournalBooks } from "../../src/storage/engines/sqlite/journal/journal-books.ts";
 import { type BooksParts, createBooksParts } from "../../src/storage/engines/sqlite/books/parts.ts";
+import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
+import { createJournalBooks } from "../../src/storage/engines/sqlite/journal/journal-books.ts";
+import { keyStore } from "../../src/storage/keys.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import {
@@ -261,10 +261,7 @@ test("an error in the look for pending totals fails no write", async () => {
   const made = createBooksParts(engine);
   const parts: BooksParts = { ...made, pendingTotals: { ...made.pendingTotals, isAny: failing } };
   const openBooks: TestLedger["openBooks"] = (options) => createJournalBooks(parts, options);
-  const ledger = createLedger(
-    { openBooks, clock: t.now, onError: (error) => errors.push(error) },
-    createLeasingLedger,
-  );
+  const ledger = createLedger({ openBooks, clock: t.now, onError: (error) => errors.push(error) }, createLeasingLedger);
   const other: TestLedger = { ...t, engine, parts, openBooks, ledger };
   for (let i = 0; i < 2; i++) {
     await Promise.all(Array.from({ length: count }, (_, key) => call(other, key, 10)));

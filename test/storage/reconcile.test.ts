@@ -4,8 +4,8 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
-import { directMoney } from "../support/money/direct.ts";
 import { type Bank, openBank } from "../support/money/bank.ts";
+import { directMoney } from "../support/money/direct.ts";
 
 let bank: Bank;
 

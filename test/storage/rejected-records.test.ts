@@ -5,10 +5,10 @@
 import { appendFileSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test, vi } from "vitest";
-import type { Entry, JournalRecord } from "../../src/storage/money/books.ts";
 import { lineOf, readLine } from "../../src/storage/journal/records.ts";
 import { createRejects } from "../../src/storage/journal/rejects.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
+import type { Entry, JournalRecord } from "../../src/storage/money/books.ts";
 import { reconcileJournal } from "../../src/storage/money/reconcile-journal.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import { modelGateway } from "../support/command.ts";
@@ -36,7 +36,10 @@ async function dead(): Promise<TestLedger & { readonly node: string; readonly fi
   return { ...t, node, file: `${t.path}.notes/${node}.jsonl`, older: `${t.path}.notes/nod_0.jsonl` };
 }
 
-const rejectsOf = ({ engine }: TestLedger) => createRejects(engine.segments).all().flatMap(({ rejects }) => rejects);
+const rejectsOf = ({ engine }: TestLedger) =>
+  createRejects(engine.segments)
+    .all()
+    .flatMap(({ rejects }) => rejects);
 
 const settled = (id: string, at: number): Entry => ({ kind: "settle", call: endedCall(id, 5, at), isHeld: false });
 
@@ -102,7 +105,9 @@ test("a line of another shape is set aside once, with its number and the reason,
   const aside = readFileSync(`${t.older}.rejected`, "utf8");
   expect(JSON.parse(aside)).toEqual({ line: 2, reason: "its calls are no lists", text: line });
   expect(rejectsOf(t)).toHaveLength(1);
-  expect(other.errors.map(String)).toEqual([expect.stringContaining("1 lines or parts of the journal of nod_0 cannot be charged")]);
+  expect(other.errors.map(String)).toEqual([
+    expect.stringContaining("1 lines or parts of the journal of nod_0 cannot be charged"),
+  ]);
   expect(other.errors.map(String).join()).not.toContain("secret");
 });
 
@@ -114,7 +119,10 @@ test("the command reports charges that are not posted, and lines that were set a
     `calls in the journal of ${t.node} that are not posted: 2: 0.00 is written, 0.000011 follows\n`,
   );
   expect([dying.code, dying.stderr]).toEqual([1, expect.stringContaining("1 differences")]);
-  appendFileSync(t.older, `\n{"seq":3}\n${lineOf({ seq: 4, at: t.now(), entries: [{ kind: "free", requestId: "x" }] })}`);
+  appendFileSync(
+    t.older,
+    `\n{"seq":3}\n${lineOf({ seq: 4, at: t.now(), entries: [{ kind: "free", requestId: "x" }] })}`,
+  );
   const told =
     "line 2 of the journal of nod_0, which is no record: it tells of no calls: nobody knows what that comes to\n";
   expect((await reconcile()).stdout).toContain(told);

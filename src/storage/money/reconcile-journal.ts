@@ -51,7 +51,11 @@ export async function reconcileJournal(options: ReconcileJournalOptions): Promis
     }
     findings.push(...looked.findings);
   }
-  findings.push(...createRejects(segments).all().flatMap(({ node, rejects }) => rejects.map((one) => rejected(node, one))));
+  findings.push(
+    ...createRejects(segments)
+      .all()
+      .flatMap(({ node, rejects }) => rejects.map((one) => rejected(node, one))),
+  );
   // A line may be in the journal still, and set aside already.
   return [...new Map(findings.map((finding) => [finding.what, finding])).values()];
 }
@@ -68,7 +72,10 @@ function look(
   const records = found.records.map(({ record }) => record).filter(({ seq }) => seq > posted);
   const lines = found.rejected.filter(({ seq = posted + 1 }) => seq > posted);
   const faults = found.faults.map((fault) => faulty(node, fault));
-  return { findings: [...unposted(node, records), ...lines.map((line) => rejected(node, line)), ...faults], at: found.at };
+  return {
+    findings: [...unposted(node, records), ...lines.map((line) => rejected(node, line)), ...faults],
+    at: found.at,
+  };
 }
 
 function unposted(node: string, records: readonly JournalRecord[]): JournalFinding[] {
@@ -77,7 +84,9 @@ function unposted(node: string, records: readonly JournalRecord[]): JournalFindi
   );
   if (calls.length === 0) return [];
   const derived = calls.reduce((sum, { cost }) => sum + cost, 0);
-  return [{ kind: "journal_unposted", what: `calls in the journal of ${node} that are not posted: ${calls.length}`, derived }];
+  return [
+    { kind: "journal_unposted", what: `calls in the journal of ${node} that are not posted: ${calls.length}`, derived },
+  ];
 }
 
 function rejected(node: string, { kind, line, reason }: Reject): JournalFinding {

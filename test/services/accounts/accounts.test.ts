@@ -9,9 +9,9 @@ import { newId } from "../../../src/runtime/ids.ts";
 import { pageQuery, type RequestFilter, spanOf } from "../../../src/storage/calls/requests-query.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { openStorage } from "../../../src/storage/storage.ts";
-import { directMoney } from "../../support/money/direct.ts";
 import { Running, root } from "../../support/command.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
+import { directMoney } from "../../support/money/direct.ts";
 
 let bank: Bank;
 let account: string;

@@ -59,7 +59,10 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
   };
   const open = async (): Promise<MoneyProcess> => {
     const storage = await openStorage(file);
-    return { storage, ledger: createLedger({ openBooks: storage.openBooks(accelerators.hasJournal), clock: () => time, onError }) };
+    return {
+      storage,
+      ledger: createLedger({ openBooks: storage.openBooks(accelerators.hasJournal), clock: () => time, onError }),
+    };
   };
   const processes = [await open(), await open()];
   const storageOf = (process: number) => (processes[process] as MoneyProcess).storage;

@@ -1,8 +1,8 @@
 /** The statements that write holds and charges. Each changes one sum; the caller keeps all of them true to each other. */
 import { type CallRow, columnNames, defaultOf, summedColumns } from "../../../columns.ts";
 import { compileValues } from "../../../compile-row.ts";
-import type { Connection } from "../../engine.ts";
 import { hourColumns } from "../../../money/totals.ts";
+import type { Connection } from "../../engine.ts";
 
 /** What may be held of an account before a call, and by one, at most: the sum of both is still exact. */
 export const maxHeld = 4e15;

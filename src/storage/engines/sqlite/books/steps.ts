@@ -57,7 +57,10 @@ export function createSteps(books: Connection, statements: LedgerStatements): St
   };
 }
 
-function createGrant(statements: LedgerStatements, { hold, available }: Pick<Steps, "hold" | "available">): Steps["grant"] {
+function createGrant(
+  statements: LedgerStatements,
+  { hold, available }: Pick<Steps, "hold" | "available">,
+): Steps["grant"] {
   const { mayLease } = statements;
   return ({ lease, ...asked }, node, now, leased) => {
     const { keyId, accountId, max } = asked;
@@ -66,7 +69,15 @@ function createGrant(statements: LedgerStatements, { hold, available }: Pick<Ste
     if (lease && max > 0 && mayLease.get(keyId, lease.isOfKey ? 1 : 0)) {
       const left = leased.get(lease.id) ?? 0;
       const amount = left >= max ? 0 : leaseFor(max, available(keyId).available);
-      const init = { id: lease.id, node, accountId, keyId: lease.isOfKey ? keyId : "", amount, now: asked.now, expiresAt };
+      const init = {
+        id: lease.id,
+        node,
+        accountId,
+        keyId: lease.isOfKey ? keyId : "",
+        amount,
+        now: asked.now,
+        expiresAt,
+      };
       if (left >= max || (amount > 0 && growLease(statements, init))) {
         leased.set(lease.id, left + amount - max);
         return { kind: "leased", grown: amount };

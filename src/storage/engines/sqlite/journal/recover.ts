@@ -50,25 +50,33 @@ function recoverOne(owner: string, parts: BooksParts, options: BooksOptions, rep
   const { engine, rows } = parts;
   const { segments } = engine;
   const now = options.clock();
-  const head = segments.head(owner);
   const row = rows.find(owner);
-  if (head?.kind === "head" && head.head.database === rows.database() && head.head.node === owner) {
-    if (head.head.seq <= (row?.posted ?? 0)) return removeAbandoned(owner, head.head.at, parts, now);
+  const read = segments.head(owner);
+  const head = read?.kind === "head" ? read.head : undefined;
+  if (head && head.database === rows.database() && head.node === owner) {
+    if (head.seq <= (row?.posted ?? 0)) {
+      removeAbandoned(owner, head.at, parts, now);
+      return;
+    }
     // The head is a sign of life as well as the last record.
-    if (head.head.at > now - leftBehindMs) return;
+    if (head.at > now - leftBehindMs) return;
   }
   const found = checkJournal(owner, row, { segments, database: rows.database() });
-  if (!found) return;
-  const { faults } = found;
-  if (faults.some(({ kind }) => kind === "foreign")) return report(owner, faults, options, reported);
-  if (found.at > now - leftBehindMs) return;
-  post(owner, found, parts, options);
-  if (found.isOlder) remove(owner, parts);
-  else removeAbandoned(owner, found.at, parts, now);
+  if (found?.faults.some(({ kind }) => kind === "foreign")) report(owner, found.faults, options, reported);
+  else if (found && found.at <= now - leftBehindMs) {
+    post(owner, found, parts, options);
+    if (found.isOlder) remove(owner, parts);
+    else removeAbandoned(owner, found.at, parts, now);
+  }
 }
 
 /** Tells of a file that is not touched, once. */
-function report(owner: string, faults: readonly JournalFault[], { onError }: BooksOptions, reported: Set<string>): void {
+function report(
+  owner: string,
+  faults: readonly JournalFault[],
+  { onError }: BooksOptions,
+  reported: Set<string>,
+): void {
   if (reported.has(owner)) return;
   reported.add(owner);
   for (const { reason } of faults) onError(new Error(`the journal of ${owner} is left alone: ${reason}`));
@@ -90,7 +98,13 @@ function post(owner: string, found: CheckedJournal, parts: BooksParts, options: 
   });
 }
 
-function keepRejects(owner: string, found: CheckedJournal, posted: number, parts: BooksParts, options: BooksOptions): void {
+function keepRejects(
+  owner: string,
+  found: CheckedJournal,
+  posted: number,
+  parts: BooksParts,
+  options: BooksOptions,
+): void {
   const lines = found.rejected.filter(({ seq = posted + 1 }) => seq > posted);
   if (lines.length + found.faults.length === 0) return;
   const added = createRejects(parts.engine.segments).add(owner, lines, found.faults);
