@@ -135,8 +135,8 @@ function afterClosing(...open: readonly { close(): Promise<void> }[]): (error: u
 }
 
 function startRetention({ config, storage, clock }: Parts, { onError }: Shared) {
-  const { retention: store, whenFree } = storage;
-  const retention = createRetention({ store, whenFree, ...config.retention, clock, onError });
+  const { retention: store } = storage;
+  const retention = createRetention({ store, ...config.retention, clock, onError });
   void retention.run();
   return retention;
 }

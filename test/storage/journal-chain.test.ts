@@ -9,7 +9,6 @@ import { checkJournal } from "../../src/storage/journal/check.ts";
 import { headBytes } from "../../src/storage/journal/head.ts";
 import { createRejects } from "../../src/storage/journal/rejects.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
-import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { reconcileJournal } from "../../src/storage/money/reconcile-journal.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import {
@@ -19,6 +18,7 @@ import {
   type TestLedger,
   unlimitedRequest,
 } from "../support/money/ledger.ts";
+import { reconcile } from "../support/money/proof.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;
@@ -79,7 +79,7 @@ const lineOf = (lines: readonly string[], id: string) =>
 
 async function swept(t: Dead): Promise<TestLedger> {
   const other = await sweptByAnother(ledgerOf({}, t.path));
-  expect(reconcile(other.engine).differences).toEqual([]);
+  expect((await reconcile(other.engine)).findings).toEqual([]);
   return other;
 }
 
@@ -127,7 +127,7 @@ test("a call that died in its first moments, before anything was posted, is reco
     { id: "young", outcome: 5, cost: 0 },
   ]);
   expect(other.account()).toEqual({ balance: ample - 1, held: 0 });
-  expect(reconcile(other.engine).differences).toEqual([]);
+  expect((await reconcile(other.engine)).findings).toEqual([]);
 });
 
 describe("a journal is named, and what is whole of it charged, where", () => {

@@ -55,7 +55,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   expect(holds()).toEqual([]);
-  expect((await gateway.storage.reconcile()).differences).toEqual([]);
+  expect((await gateway.storage.reconcile()).findings).toEqual([]);
   await gateway.close();
   await Promise.all([first.close(), second.close()]);
 });

@@ -54,7 +54,7 @@ beforeAll(async () => {
   books = openBooks(gateway.databasePath, gateway.storage);
   database = new Sqlite(gateway.databasePath, { readonly: true });
   return async () => {
-    expect((await gateway.storage.reconcile()).differences).toEqual([]);
+    expect((await gateway.storage.reconcile()).findings).toEqual([]);
     books.close();
     database.close();
     await gateway.close();

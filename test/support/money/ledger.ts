@@ -152,7 +152,7 @@ export async function sweptByAnother(other: Promise<TestLedger>): Promise<TestLe
 }
 
 const byDefault = Object.fromEntries(
-  callColumns.flatMap((column) => ("default" in column ? [[column.name, column.default]] : [])),
+  callColumns.flatMap((column) => ("default" in column && "journal" in column ? [[column.name, column.default]] : [])),
 );
 
 /** A call of the test's account that has ended. Columns that have a default have it. */
