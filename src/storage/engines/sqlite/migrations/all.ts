@@ -1,5 +1,6 @@
 /** How the tables came to be, step by step: each is done once, in this order. */
-import type { MigrationProvider } from "kysely/migration";
+import type { Migration, MigrationProvider } from "kysely/migration";
+import { sharedMigrations } from "../../migrations/all.ts";
 import * as accountsAndKeys from "./0001-accounts-and-keys.ts";
 import * as responses from "./0002-responses.ts";
 import * as money from "./0003-money.ts";
@@ -12,6 +13,10 @@ import * as oneRowACall from "./0009-one-row-a-call.ts";
 import * as dueSums from "./0010-due-sums.ts";
 import * as notesInLists from "./0011-notes-in-lists.ts";
 import * as backgroundResponses from "./0012-background-responses.ts";
+
+const ofAllEngines: Readonly<Record<string, Migration>> = Object.fromEntries(
+  sharedMigrations.map(({ name, up }) => [name, { up: (db) => up(db, "sqlite") }]),
+);
 
 export const migrations: MigrationProvider = {
   getMigrations: async () => ({
@@ -27,5 +32,6 @@ export const migrations: MigrationProvider = {
     "0010-due-sums": dueSums,
     "0011-notes-in-lists": notesInLists,
     "0012-background-responses": backgroundResponses,
+    ...ofAllEngines,
   }),
 };
