@@ -1,40 +1,81 @@
 /**
  * The contract of money in a database: what the ledger asks of an engine, many at a time.
  *
- * Each function is one transaction. The engine repeats it by itself where another process holds a lock or a connection broke, so a hold
- * counts once by its call's id, a capture once by its call's id, and a record once by its node and number. Each item is decided by itself: one
- * that cannot be written fails alone. Money is in millionths of the unit, times are milliseconds since 1970.
+ * Each function is one transaction, which the engine repeats by itself where another process holds a lock or a connection broke: a hold
+ * counts once by its call's id, a capture once by its call's id, a record once by its node and number, and a lease grows once a turn. An
+ * engine that cannot write for `maxWaitMs` rejects with a LockedError, and nothing is written then. Functions take effect in the order in
+ * which they are called. What an engine keeps for later (pending sums, a journal) it sees to itself.
+ *
+ * Money is in millionths of the unit, times are milliseconds since 1970.
  */
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
-import type { JournalRecord } from "../journal/contract.ts";
-import type { Available, Capture, Captured, Held, HoldInit } from "./contract.ts";
+import type { Capture } from "../columns.ts";
+import type { Captured, Held, HoldInit } from "./contract.ts";
 
-export interface Books {
-  /** Decides the turn of one node: captures first, then releases, then holds, each in its order. */
-  decide(turn: Turn): MaybePromise<Decisions>;
-  /** Writes what came of calls that leases or holds of this node cover. It is durable when this resolves, and others see it within moments. */
-  write(node: string, record: JournalRecord): MaybePromise<void>;
-  /** Records when keys were used last, within moments. */
-  touch(uses: ReadonlyMap<string, number>): MaybePromise<void>;
-  /** Gives back what is left of leases. Nothing happens to one that has expired. */
-  releaseLeases(ids: readonly string[]): MaybePromise<void>;
+/** How long a hold or a lease outlives its process, in milliseconds. */
+export const holdMs = 90_000;
+/** How long a function waits for another process's lock, in milliseconds. */
+export const maxWaitMs = 5_000;
+
+/** OpenBooks opens the books for a process, or for one ledger of it. */
+export type OpenBooks = (options: BooksOptions) => Books;
+
+export interface BooksOptions {
+  /** Names the process. No other ever has the name, nor does this one when it starts again. */
+  readonly node: string;
+  /** The process's clock; an engine with a clock of its own measures deadlines by that. */
+  readonly clock: () => number;
+  /** Receives errors that no caller waits for. */
+  readonly onError: (error: unknown) => void;
   /**
-   * Has idle leases of all nodes given back, and all that is written applied: before a refusal for want of credit, before a refund, and
-   * before anybody reads sums. An empty id stands for all accounts.
+   * Gives back what the ledger keeps in memory, at once: before anybody else reads or changes sums, and before a call of another
+   * process is refused for want of credit. The ledger counts the leases as gone. An empty id stands for all accounts.
    */
-  recall(accountId: string): MaybePromise<void>;
-  /** Moves on the deadlines of a node's holds and leases. Returns false where they have expired meanwhile. */
-  renew(node: string): MaybePromise<boolean>;
-  /** Releases what has expired, of any node, and records its calls as lost. What such nodes have written is applied first. */
-  expire(): MaybePromise<number>;
-  /** Merges some pending sums. Returns whether any are left. */
-  merge(): MaybePromise<boolean>;
-  /** Applies all that this node has written, and ends its traces. */
-  close(node: string): Promise<void>;
+  readonly recall: (accountId: string) => Recalled;
 }
 
-export interface Turn {
-  readonly node: string;
+/** Recalled is what a ledger gives back. */
+export interface Recalled {
+  /** All records that are not known to be written, oldest first: they are applied before the leases are released. */
+  readonly records: readonly JournalRecord[];
+  /** The ids of leases. What they have left is released. */
+  readonly leases: readonly string[];
+}
+
+export interface Books {
+  /** Returns another number within a second of any change to keys, limits and accounts, by whatever node. */
+  version(): number;
+  /** Reports whether calls of a key may draw on a lease: the key is not revoked, and has no limit unless `isOfKey`. */
+  mayLease(keyId: string, isOfKey: boolean): MaybePromise<boolean>;
+  /**
+   * Decides a turn of the ledger: applies its records, releases its leases, then captures, releases and holds, each in its order.
+   * `next` is called once, when the transaction has begun: what is asked while it has to wait becomes part of it.
+   */
+  decide(next: () => Turn): MaybePromise<Decisions>;
+  /**
+   * Writes what came of calls that leases or holds of this node cover. It is durable when this resolves, and others see it within
+   * moments. The numbers of records rise; one that was written before, by whatever function, changes nothing.
+   */
+  write(record: JournalRecord): MaybePromise<void>;
+  /** Applies what is written and not applied where any of it is of a call of this account that has ended. Returns whether it did. */
+  apply(accountId: string): MaybePromise<boolean>;
+  /** Records when a key was used last, within moments. */
+  touch(keyId: string, now: number): void;
+  /** Releases what is left of leases that nobody draws on. Nothing happens to one that has expired. */
+  releaseLeases(ids: readonly string[]): MaybePromise<void>;
+  /** Moves on the deadlines of this node's holds and leases. */
+  renew(): MaybePromise<void>;
+  /**
+   * Releases some holds and leases that have expired, of any node, and records their calls as lost. What such nodes have written is
+   * applied first. Returns how many; the caller repeats it until there are none.
+   */
+  expire(): MaybePromise<number>;
+  /** Applies and merges everything, releases this node's leases, and ends its traces. It never rejects. */
+  close(): Promise<void>;
+}
+
+/** Turn is what the ledger asks at once. */
+export interface Turn extends Recalled {
   readonly captures: readonly DecidedCapture[];
   /** The calls whose holds end without a charge. */
   readonly releases: readonly string[];
@@ -44,28 +85,88 @@ export interface Turn {
 /** DecidedCapture is a call that no lease or hold is sure to cover. */
 export interface DecidedCapture {
   readonly call: Capture;
-  /** The most that it may be charged. */
+  /** The most that it may be charged: what its hold does not cover is taken from what is available. */
   readonly most: number;
 }
 
-export interface DecidedHold extends Omit<HoldInit, "expiresAt"> {
-  /** The lease that is to grow where credit is ample and the key may draw on it; undefined for none. */
-  readonly lease: { readonly id: string; readonly isOfKey: boolean } | undefined;
+export interface DecidedHold extends Omit<HoldInit, "node" | "expiresAt"> {
+  /** The lease that is to grow where credit is ample (`lease-size.ts`) and the key may draw on it; undefined for none. */
+  readonly lease: LeaseName | undefined;
 }
 
+/** LeaseName names the lease of a node: of a key's limit, or of a whole account. */
+export interface LeaseName {
+  readonly id: string;
+  readonly isOfKey: boolean;
+}
+
+/** Decisions are in the order of what was asked. */
 export interface Decisions {
   /** Undefined for a call that was captured before. */
   readonly captures: readonly Decision<Captured | undefined>[];
-  readonly releases: readonly Decision<void>[];
+  readonly releases: readonly Decision<undefined>[];
   readonly holds: readonly Decision<Granted>[];
 }
 
-/** Decision is what was decided of one item; `failed` where its own values cannot be written. */
+/** Decision is what was decided of one item; `failed` where its own values cannot be written, which fails no other. */
 export type Decision<T> =
   | { readonly kind: "decided"; readonly value: T }
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** Granted says that the lease grew by so much and covers the call, or how the call's own hold went. */
+/** Granted says that the lease grew by so much (perhaps by nothing) and covers the call, or how the call's own hold went. */
 export type Granted = { readonly kind: "leased"; readonly grown: number } | Held;
 
-export type { Available };
+/**
+ * JournalRecord is what came of calls in one turn of the event loop. Its entries are in order. `hold` and `settle` of a call in one batch
+ * of records cancel out: the call never has a hold of its own.
+ */
+export interface JournalRecord {
+  /** Numbers the records of its node, rising from 1 on. */
+  readonly seq: number;
+  readonly entries: readonly Entry[];
+  readonly at: number;
+}
+
+/** Entry is one thing that happened to a call. The kinds are words of the journal's file format. */
+export type Entry = HoldEntry | ReleaseEntry | CaptureEntry;
+
+/** Taken names the lease that a call took its hold from. */
+export interface Taken {
+  readonly leaseId: string;
+  /** Says that the lease is of the key alone, and not of the whole account. */
+  readonly isOfKey: boolean;
+}
+
+/** HoldEntry says that a call has taken its hold from a lease. Where nothing more comes of the call, it is lost with its process. */
+export interface HoldEntry {
+  readonly kind: "hold";
+  readonly requestId: string;
+  readonly taken: Taken;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly operation: string;
+  readonly model: string;
+  readonly amount: number;
+  readonly createdAt: number;
+}
+
+/** ReleaseEntry says that a call holds nothing any more. */
+export interface ReleaseEntry {
+  readonly kind: "free";
+  readonly requestId: string;
+  /** The lease that gets back what was held, if it is still there; else the account does. */
+  readonly taken?: Taken | undefined;
+}
+
+/** CaptureEntry says that a call has ended, and what it is charged. */
+export interface CaptureEntry {
+  readonly kind: "settle";
+  /** The cost is covered by the hold. */
+  readonly call: Capture;
+  /** Says whether the call had a hold. */
+  readonly isHeld: boolean;
+  /** Says whether its key has, or may have, a credit limit. Unset in records of older versions: it may. */
+  readonly isLimited?: boolean;
+  /** The lease that its hold was taken from, which gets the rest of it back, if it is still there; else the account does. */
+  readonly taken?: Taken | undefined;
+}

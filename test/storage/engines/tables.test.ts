@@ -34,5 +34,6 @@ test.each(tablesOf("sqlite").map((table) => [table.name, table] as const))(
 test("views have the columns that are described", () => {
   const sorted = (columns: readonly string[] | undefined) => columns?.toSorted();
   expect(Object.keys(catalogue.views).sort()).toEqual(schema.views.map(({ name }) => name).sort());
-  for (const { name, columns } of schema.views) expect([name, sorted(catalogue.views[name])]).toEqual([name, sorted(columns)]);
+  for (const { name, columns } of schema.views)
+    expect([name, sorted(catalogue.views[name])]).toEqual([name, sorted(columns)]);
 });

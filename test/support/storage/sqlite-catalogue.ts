@@ -35,7 +35,8 @@ function tableFacts(
 ): TableFacts {
   const columns = columnsOf(table);
   const key = columns.filter(({ pk }) => Number(pk) > 0).sort((a, b) => Number(a.pk) - Number(b.pk));
-  const isAutomatic = all("SELECT 1 FROM sqlite_master WHERE name = ? AND sql LIKE '%autoincrement%'", table).length > 0;
+  const isAutomatic =
+    all("SELECT 1 FROM sqlite_master WHERE name = ? AND sql LIKE '%autoincrement%'", table).length > 0;
   const indexes = all("SELECT * FROM pragma_index_list(?)", table);
   const on = (index: Row) =>
     all("SELECT name FROM pragma_index_info(?)", String(index.name)).map(({ name }) => String(name));
@@ -52,7 +53,10 @@ function tableFacts(
       ]),
     ),
     key: key.map(({ name }) => String(name)),
-    uniques: indexes.filter(({ origin }) => origin === "u").flatMap(on).sort(),
+    uniques: indexes
+      .filter(({ origin }) => origin === "u")
+      .flatMap(on)
+      .sort(),
     references: Object.fromEntries(
       all("SELECT * FROM pragma_foreign_key_list(?)", table).map((one) => [
         one.from,

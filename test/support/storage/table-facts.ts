@@ -19,7 +19,11 @@ export function factsOf(table: TableShape, dialect: Dialect): TableFacts {
     columns: Object.fromEntries(
       columns.map(([name, { kind, isNullable = false, default: byDefault }]) => [
         name,
-        columnFacts(kind, isNullable && !table.key.includes(name), byDefault === undefined ? undefined : literal(byDefault)),
+        columnFacts(
+          kind,
+          isNullable && !table.key.includes(name),
+          byDefault === undefined ? undefined : literal(byDefault),
+        ),
       ]),
     ),
     key: table.key,

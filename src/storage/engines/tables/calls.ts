@@ -1,6 +1,7 @@
 /** Describes calls that have ended and their sums, from the columns of a call's row (`columns.ts`). */
-import { type CallColumn, callColumns, type SummedColumn, summedColumns } from "../../columns.ts";
+
 import type { CallRow } from "../../columns.ts";
+import { type CallColumn, callColumns, type SummedColumn, summedColumns } from "../../columns.ts";
 import type { Described } from "./accounts.ts";
 import { bigint, type ColumnShape, integer, orZero, serial, type TableShape, text } from "./shape.ts";
 
