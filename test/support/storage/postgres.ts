@@ -54,7 +54,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     ...settings,
   ];
   writeFileSync(join(data, "postgresql.auto.conf"), `${all.join("\n")}\n`);
-  if (user.uid !== undefined) chownSync(join(data, "postgresql.auto.conf"), user.uid, user.gid);
+  if (user.uid !== undefined) chownSync(join(data, "postgresql.auto.conf"), user.uid, user.gid ?? user.uid);
   let server: ReturnType<typeof spawn> | undefined;
   let databases = 0;
   const admin = `postgres://postgres@127.0.0.1:${port}/postgres`;
@@ -144,10 +144,8 @@ export async function openPglite(): Promise<Server> {
   let turn = Promise.resolve();
   const run = async (sql: string, values: readonly unknown[] = []) => {
     const { rows, affectedRows = 0 } = await db.query<Row>(sql, [...values]);
-    const command = (
-      /^\s*(?:with\b[^]*?\b)?(insert|update|delete|merge|begin|commit|rollback|select)\b/i.exec(sql)?.[1] ?? ""
-    ).toUpperCase();
-    return { rows, rowCount: affectedRows, command };
+    const [, command = ""] = /\b(insert|update|delete|merge|begin|commit|rollback|select)\b/i.exec(sql) ?? [];
+    return { rows, rowCount: affectedRows, command: command.toUpperCase() };
   };
   const pool = {
     options: {},

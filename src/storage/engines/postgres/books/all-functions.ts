@@ -2,11 +2,11 @@
 import { available } from "./available.ts";
 import { decide } from "./decide.ts";
 import { type BooksFunction, clock } from "./functions.ts";
-import { expire, merge, mergeOf, recall, releaseLeases, renew, touch } from "./upkeep.ts";
+import { abandon, expire, isLeased, leave, merge, mergeOf, recall, releaseLeases, renew, touch } from "./upkeep.ts";
 import { write } from "./write.ts";
 import { writeAlone } from "./write-alone.ts";
 
 export const booksFunctions: readonly BooksFunction[] = [
-  ...[clock, available, releaseLeases, decide, write, writeAlone],
-  ...[mergeOf, merge, expire, renew, recall, touch],
+  ...[clock, available, releaseLeases, isLeased, decide, write, writeAlone],
+  ...[mergeOf, merge, expire, renew, recall, leave, abandon, touch],
 ];

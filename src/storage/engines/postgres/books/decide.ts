@@ -10,7 +10,7 @@ import { leaseShare, maxLeaseCalls, maxLeaseLeft, minLeaseCalls } from "../../..
 import { maxHeld } from "../../../money/ledger-statements.ts";
 import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./functions.ts";
-import { releaseLeases } from "./upkeep.ts";
+import { isLeased, releaseLeases } from "./upkeep.ts";
 
 /** How long a turn waits for a lock of somebody else's, in milliseconds. */
 const lockMs = 1000;
@@ -155,7 +155,7 @@ const holds = `
     ELSE
       v_holds := v_holds || json_build_array('short',
         CASE WHEN k_left[j] < coalesce(a_left[i], ${Number.MAX_SAFE_INTEGER}) THEN 'limit' ELSE 'balance' END,
-        least(v_left, ${maxHeld}))::text;
+        least(v_left, ${maxHeld}), ${isLeased.name}(p_node, p_accounts[i]))::text;
     END IF;
   END LOOP;`;
 
@@ -175,7 +175,10 @@ const writes = `
   UPDATE api_keys k SET held = k.held + m.more, spent = k.spent + m.spent
     FROM unnest(p_keys, k_more, k_spent) m(id, more, spent) WHERE k.id = m.id AND (m.more <> 0 OR m.spent <> 0);`;
 
-/** Returns what was decided, as JSON: `{captures: [[cost, waived] or null, …], holds: [["held", amount], …]}`. */
+/**
+ * Returns what was decided, as JSON: `{captures: [[cost, waived] or null, …], holds: [["held", amount], …]}`. A hold that
+ * is `short` says of what, what is left, and whether other nodes have leases that may come back.
+ */
 export const decide = booksFunction(
   "decide",
   `(p_node text, p_turn bigint, p_accounts text[], p_keys text[], p_leases text[], p_given text[], p_captures json, p_releases text[], p_holds json)

@@ -40,10 +40,10 @@ BEGIN
 END`,
 );
 
-/** Merges what is due of some accounts that nobody else has locked, or of one. Returns whether anything may be left. */
+/** Merges some of what is due, of accounts that nobody else has locked, or of one. Returns how many rows that was. */
 export const merge = booksFunction(
   "merge",
-  "(p_account text) RETURNS boolean",
+  "(p_account text) RETURNS bigint",
   `DECLARE v_accounts text[];
 BEGIN
   PERFORM set_config('lock_timeout', '1000', true);
@@ -51,14 +51,14 @@ BEGIN
     v_accounts := ARRAY(SELECT a.id FROM accounts a
       WHERE a.id IN (SELECT DISTINCT account_id FROM (SELECT account_id FROM due_sums LIMIT ${mergeRows}) d)
       ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED);
-  ELSE
+  ELSIF EXISTS (SELECT 1 FROM due_sums WHERE account_id = p_account) THEN
     v_accounts := ARRAY(SELECT a.id FROM accounts a WHERE a.id = p_account FOR NO KEY UPDATE);
+  ELSE
+    RETURN 0;
   END IF;
   PERFORM 1 FROM api_keys k WHERE k.id IN (SELECT key_id FROM due_sums WHERE account_id = ANY (v_accounts))
     ORDER BY k.id FOR NO KEY UPDATE;
-  PERFORM ${mergeOf.name}(v_accounts);
-  IF p_account = '' THEN RETURN EXISTS (SELECT 1 FROM due_sums); END IF;
-  RETURN EXISTS (SELECT 1 FROM due_sums WHERE account_id = p_account);
+  RETURN ${mergeOf.name}(v_accounts);
 END`,
 );
 
@@ -159,18 +159,68 @@ export const releaseLeases = booksFunction(
 END`,
 );
 
-/** Asks other nodes that live for their idle leases of an account. Returns whether there are any to wait for. */
+/** Asks all other nodes for their idle leases of accounts; an empty id stands for all accounts. */
 export const recall = booksFunction(
   "recall",
-  "(p_node text, p_account text) RETURNS boolean",
-  `DECLARE v_now bigint := now_ms();
-BEGIN
-  IF NOT EXISTS (SELECT 1 FROM holds h JOIN nodes n ON n.node = h.node
-      WHERE h.operation = '' AND (p_account = '' OR h.account_id = p_account) AND h.node <> p_node AND n.alive_until > v_now) THEN
-    RETURN false;
-  END IF;
-  INSERT INTO recalls (account_id, at) VALUES (p_account, v_now);
+  "(p_accounts text[]) RETURNS void",
+  `BEGIN
+  INSERT INTO recalls (account_id, at) SELECT u.id, now_ms() FROM unnest(p_accounts) u(id);
   PERFORM pg_notify('model_gateway', 'recall');
+END`,
+);
+
+/** Reports whether other nodes that live have leases of an account, or of any where the id is empty. */
+export const isLeased = booksFunction(
+  "is_leased",
+  "(p_node text, p_account text) RETURNS boolean",
+  `BEGIN
+  RETURN EXISTS (SELECT 1 FROM holds h JOIN nodes n ON n.node = h.node
+    WHERE h.operation = '' AND h.amount > 0 AND (p_account = '' OR h.account_id = p_account) AND h.node <> p_node
+      AND n.alive_until > now_ms());
+END`,
+);
+
+/** Ends a node: its leases go back, and it counts as dead. */
+export const leave = booksFunction(
+  "leave",
+  "(p_node text) RETURNS void",
+  `BEGIN
+  PERFORM ${releaseLeases.name}(p_node, ARRAY(SELECT request_id FROM holds WHERE node = p_node AND operation = ''));
+  UPDATE nodes SET alive_until = now_ms() WHERE node = p_node;
+END`,
+);
+
+/**
+ * Ends a turn whose caller was told that nothing came of it, because the connection broke. A turn that was not decided never will
+ * be; of one that was, holds and leases go back. What it captured stays captured.
+ */
+export const abandon = booksFunction(
+  "abandon",
+  "(p_node text, p_turn bigint, p_ids text[], p_leases text[]) RETURNS boolean",
+  `DECLARE v_told text; r record; h record;
+BEGIN
+  INSERT INTO nodes (node, version, started_at, steady_since, alive_until, turn)
+    VALUES (p_node, '', now_ms(), now_ms(), now_ms() + ${holdMs}, p_turn)
+    ON CONFLICT (node) DO UPDATE SET turn = excluded.turn, decisions = NULL WHERE nodes.turn < excluded.turn;
+  IF FOUND THEN RETURN false; END IF;
+  SELECT n.decisions INTO v_told FROM nodes n WHERE n.node = p_node AND n.turn = p_turn;
+  IF v_told IS NULL THEN RETURN false; END IF;
+  PERFORM 1 FROM accounts WHERE id IN (SELECT account_id FROM holds WHERE request_id = ANY (p_ids || p_leases))
+    ORDER BY id FOR NO KEY UPDATE;
+  FOR r IN SELECT d.value ->> 0 AS kind, (d.value ->> 1)::bigint AS amount, p_ids[d.n] AS id, p_leases[d.n] AS lease
+      FROM json_array_elements(v_told::json -> 'holds') WITH ORDINALITY d(value, n) LOOP
+    IF r.kind = 'held' THEN
+      DELETE FROM holds x WHERE x.request_id = r.id AND x.node = p_node RETURNING x.account_id, x.key_id INTO h;
+    ELSIF r.kind = 'leased' AND r.amount > 0 THEN
+      UPDATE holds x SET amount = x.amount - r.amount WHERE x.request_id = r.lease AND x.node = p_node AND x.amount >= r.amount
+        RETURNING x.account_id, x.key_id INTO h;
+    ELSE CONTINUE;
+    END IF;
+    CONTINUE WHEN NOT FOUND;
+    UPDATE accounts SET held = held - r.amount WHERE id = h.account_id;
+    UPDATE api_keys SET held = held - r.amount WHERE id = h.key_id;
+  END LOOP;
+  DELETE FROM holds WHERE request_id = ANY (p_leases) AND node = p_node AND amount = 0 AND operation = '';
   RETURN true;
 END`,
 );

@@ -68,22 +68,22 @@ const release = `
     IF NOT (v_covered AND v_of_key) THEN UPDATE api_keys SET held = held - r.amount WHERE id = r.key_id; END IF;
   END IF;`;
 
-/** `p_calls` has for each call its entries, and the text under which they are set aside. Returns how many calls were. */
+/** `p_calls` has the entries of each call, `p_aside` the text under which they are set aside. Returns how many calls were. */
 export const writeAlone = booksFunction(
   "write_alone",
-  "(p_node text, p_seq bigint, p_accounts text[], p_calls json) RETURNS int",
+  "(p_node text, p_after bigint, p_seq bigint, p_accounts text[], p_calls text[], p_aside text[]) RETURNS int",
   `DECLARE
   g record; e json; c record; h record; r record; v_lease text; v_drawn boolean; v_held boolean; v_of_key boolean; v_covered boolean;
   v_released bigint; v_freed bigint; v_cost bigint; v_amount bigint; v_left bigint; v_aside text[] := '{}';
 BEGIN
   PERFORM set_config('lock_timeout', '1000', true);
   INSERT INTO journals (node, posted) VALUES (p_node, p_seq)
-    ON CONFLICT (node) DO UPDATE SET posted = excluded.posted WHERE journals.posted < excluded.posted;
-  IF NOT FOUND THEN RETURN 0; END IF;
+    ON CONFLICT (node) DO UPDATE SET posted = excluded.posted WHERE journals.posted = p_after;
+  IF NOT FOUND THEN RETURN NULL; END IF;
   PERFORM 1 FROM accounts WHERE id = ANY (p_accounts) ORDER BY id FOR NO KEY UPDATE;
-  FOR g IN SELECT * FROM json_to_recordset(p_calls) AS t(entries json, aside text) LOOP
+  FOR g IN SELECT * FROM unnest(p_calls, p_aside) AS t(entries, aside) LOOP
     BEGIN
-      FOR e IN SELECT * FROM json_array_elements(g.entries) LOOP
+      FOR e IN SELECT * FROM json_array_elements(g.entries::json) LOOP
         v_amount := NULL;
         v_lease := e ->> 'lease'; v_of_key := coalesce((e ->> 'of_key')::boolean, false);
         v_held := coalesce((e ->> 'held')::boolean, false); v_drawn := coalesce((e ->> 'drawn')::boolean, false);

@@ -121,12 +121,12 @@ const due = `due AS (
 
 export const write = booksFunction(
   "write",
-  "(p_node text, p_seq bigint, p_leases text[], p_calls json, p_releases json, p_holds json) RETURNS boolean",
+  "(p_node text, p_after bigint, p_seq bigint, p_leases text[], p_calls json, p_releases json, p_holds json) RETURNS boolean",
   `DECLARE v_covered boolean; v_there text[] := '{}';
 BEGIN
   PERFORM set_config('lock_timeout', '1000', true);
   INSERT INTO journals (node, posted) VALUES (p_node, p_seq)
-    ON CONFLICT (node) DO UPDATE SET posted = excluded.posted WHERE journals.posted < excluded.posted;
+    ON CONFLICT (node) DO UPDATE SET posted = excluded.posted WHERE journals.posted = p_after;
   IF NOT FOUND THEN RETURN false; END IF;
   -- In the order in which a turn locks them.
   IF cardinality(p_leases) > 0 THEN
