@@ -6,6 +6,8 @@
 import type { JournalRecord as StoredRecord } from "../../../journal/contract.ts";
 import { lineOf, readLine } from "../../../journal/records.ts";
 import type { Segments } from "../../../journal/segments.ts";
+import type { Server } from "../session.ts";
+import { createPosting } from "./posting.ts";
 import type { JournalRecord } from "../../../money/books.ts";
 
 export interface Spool {
@@ -52,4 +54,20 @@ export function leftBehind(segments: Segments, except: string): LeftBehind[] {
       }),
       remove: () => segments.remove(node),
     }));
+}
+
+/** Writes what nodes that died have left on this machine. Returns of how many nodes that was. */
+export async function writeLeftBehind(server: Server, segments: Segments, except: string): Promise<number> {
+  const left = leftBehind(segments, except);
+  if (left.length === 0) return 0;
+  const session = await server.connect();
+  try {
+    for (const { node, records, remove } of left) {
+      await createPosting(node).post(session, records);
+      remove();
+    }
+  } finally {
+    session.close();
+  }
+  return left.length;
 }
