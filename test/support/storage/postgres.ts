@@ -38,7 +38,7 @@ export interface PostgresServer {
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
   const bin = postgresPrograms as string;
   const folder = mkdtempSync(join(tmpdir(), "gateway-postgres-"));
-  const user = userOf(folder);
+  const user = unprivileged(folder);
   const data = join(folder, "data");
   execFileSync(
     join(bin, "initdb"),
@@ -99,8 +99,8 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   };
 }
 
-/** The user that runs the server: `postgres`, or nobody, for root. */
-function userOf(folder: string): { uid?: number; gid?: number } {
+/** The user that runs a server where root does not: `postgres`, or nobody. The folder is given to it. */
+export function unprivileged(folder: string): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const [uid, gid] = ["postgres", "nobody"].flatMap(idsOf) as [number, number];
   chownSync(folder, uid, gid);

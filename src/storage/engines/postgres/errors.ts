@@ -11,15 +11,18 @@ export class AwayError extends Error {
   }
 }
 
-/** Codes of five letters and digits are Postgres's; others are the system's or the library's, of the connection. */
+/** Codes of five letters and digits are Postgres's. */
 const sqlState = /^[0-9A-Z]{5}$/;
+/** The system's codes of sockets, and what the driver says of a connection that has ended. */
+const ofSocket = /^(?:E[A-Z_]+|ERR_SSL.*|ERR_TLS.*|DATABASE_AWAY)$/;
+const ofDriver = /connection (?:terminated|ended)|not queryable|client (?:was|has been) closed|timeout/i;
 
 /** Reports whether the connection is at fault, so that nobody knows whether the statement was done. */
 export function isConnectionError(error: unknown): boolean {
   const code = codeOf(error);
-  // 08: connection; 57P01 to 57P03: the server stops or starts; 25006: it became a replica; 53: it lacks something; 58, XX: it fails.
-  if (sqlState.test(code)) return /^(?:08|57P0|25006|53|58|XX)/.test(code);
-  return !(error instanceof TypeError || error instanceof RangeError || error instanceof StorageError);
+  // 08: connection; 57P0…: the server stops or starts; 25006: it became a replica; 53: it lacks something; 58, XX: it fails.
+  if (sqlState.test(code) && !code.startsWith("E")) return /^(?:08|57P0|25006|53|58|XX)/.test(code);
+  return ofSocket.test(code) || ofDriver.test((error as Error | null)?.message ?? "");
 }
 
 /** Reports whether the transaction was undone because of others, and may be begun anew. */

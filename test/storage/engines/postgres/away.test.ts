@@ -8,7 +8,16 @@ import { leftBehind, openSpool, writeLeftBehind } from "../../../../src/storage/
 import { AwayError } from "../../../../src/storage/engines/postgres/errors.ts";
 import { startWatcher } from "../../../../src/storage/engines/postgres/watcher.ts";
 import { createSegments } from "../../../../src/storage/journal/segments.ts";
-import { begun, callOf, ended, hold, holdOf, leaseOfAccount, now, recordsOf } from "../../../support/storage/books-stage.ts";
+import {
+  begun,
+  callOf,
+  ended,
+  hold,
+  holdOf,
+  leaseOfAccount,
+  now,
+  recordsOf,
+} from "../../../support/storage/books-stage.ts";
 import { type PostgresServer, postgresPrograms, serverAt, startPostgres } from "../../../support/storage/postgres.ts";
 import { openPostgresStage, type PostgresStage } from "../../../support/storage/postgres-stage.ts";
 
@@ -40,7 +49,11 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
   /** A new look at the database, after it was away: the old one's connection broke. */
   async function look() {
     const stage = await openPostgresStage(serverAt(url));
-    const seen = { account: await stage.account("acc_1"), faults: await stage.faults(), rows: await stage.query("SELECT id, cost FROM requests") };
+    const seen = {
+      account: await stage.account("acc_1"),
+      faults: await stage.faults(),
+      rows: await stage.query("SELECT id, cost FROM requests"),
+    };
     await stage.close();
     return seen;
   }
@@ -80,7 +93,8 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
     spool.append({ seq: 1, at: now, entries: [begun("req_1", 100, taken)] });
     spool.append({ seq: 2, at: now, entries: [ended(callOf("req_1", 30), taken), begun("req_2", 10, taken)] });
     spool.append({ seq: 3, at: now, entries: [ended(callOf("req_2", 7), taken)] });
-    for (let times = 0; times < 2; times++) expect(await writeLeftBehind(t.server, segments(), "nod_b")).toBe(times === 0 ? 1 : 0);
+    for (let times = 0; times < 2; times++)
+      expect(await writeLeftBehind(t.server, segments(), "nod_b")).toBe(times === 0 ? 1 : 0);
     expect(await t.account("acc_1")).toMatchObject({ balance: 1e9 - 37 });
     expect(await t.faults()).toEqual([]);
   });

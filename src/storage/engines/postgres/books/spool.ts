@@ -6,9 +6,9 @@
 import type { JournalRecord as StoredRecord } from "../../../journal/contract.ts";
 import { lineOf, readLine } from "../../../journal/records.ts";
 import type { Segments } from "../../../journal/segments.ts";
+import type { JournalRecord } from "../../../money/books.ts";
 import type { Server } from "../session.ts";
 import { createPosting } from "./posting.ts";
-import type { JournalRecord } from "../../../money/books.ts";
 
 export interface Spool {
   /** Appends a record. Throws, with nothing appended, where the disk refuses it. */
