@@ -46,13 +46,13 @@ async function shoot(on: Page, name: string, path: string): Promise<void> {
   console.log(`docs/screenshots/${name}.png`);
 }
 
-const link = (kind: LinkKind) => {
-  const { token } = issueLink(gateway.storage.links, { kind, validMs: 3_600_000, now: Date.now() });
+const link = async (kind: LinkKind) => {
+  const { token } = await issueLink(gateway.storage.links, { kind, validMs: 3_600_000, now: Date.now() });
   return linkUrl(gateway.rootUrl, kind, token);
 };
 
 await shoot(page, "sign-in", "/sign-in");
-await shoot(page, "register", link(LinkKind.INVITATION));
+await shoot(page, "register", await link(LinkKind.INVITATION));
 await context.addCookies([{ name: "gateway_session", value: gateway.token, url: gateway.rootUrl }]);
 const ask = async (rpc: string, body: object) => {
   const headers = {

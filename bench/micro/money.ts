@@ -24,11 +24,14 @@ export async function measureMoney(): Promise<void> {
   try {
     const now = Date.now();
     const accountId = newId("acc", now);
-    storage.accounts.insert({ id: accountId, name: "bench", created_at: now });
-    storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount: credit, note: null, now });
-    const issued = Array.from({ length: keys }, () =>
-      issueKey(storage.keys, { accountId, name: "bench", admin: false, now }),
-    );
+    await storage.accounts.insert({ id: accountId, name: "bench", created_at: now });
+    await storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount: credit, note: null, now });
+    const init = { accountId, name: "bench", admin: false, now };
+    const issued = await storage.transact(async (stores) => {
+      const made: Awaited<ReturnType<typeof issueKey>>[] = [];
+      for (let i = 0; i < keys; i++) made.push(await issueKey(stores.keys, init));
+      return made;
+    });
     const ledger = createLeasedLedger({ store: storage.ledger, clock: Date.now, onError });
     const secrets = issued.map(({ secret }) => secret);
     await authentication(storage, ledger, secrets);

@@ -57,9 +57,9 @@ export async function makeKey(folder: string): Promise<string> {
   const storage = await openStorage(join(folder, "data/gateway.db"));
   const now = Date.now();
   const accountId = newId("acc", now);
-  storage.accounts.insert({ id: accountId, name: "bench", created_at: now });
-  storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount: credit, note: null, now });
-  const { secret } = issueKey(storage.keys, { accountId, name: "bench", admin: false, now });
+  await storage.accounts.insert({ id: accountId, name: "bench", created_at: now });
+  await storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount: credit, note: null, now });
+  const { secret } = await issueKey(storage.keys, { accountId, name: "bench", admin: false, now });
   await storage.close();
   return secret;
 }

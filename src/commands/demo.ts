@@ -85,8 +85,8 @@ export async function prepareDemo(config: Config, gateway: Gateway, storage: Sto
   const made: Demo = {
     root_url,
     base_url: `${root_url}/v1`,
-    api_key: workingKey(storage, account_id, before.api_key, false),
-    admin_key: workingKey(storage, account_id, before.admin_key, true),
+    api_key: await workingKey(storage, account_id, before.api_key, false),
+    admin_key: await workingKey(storage, account_id, before.admin_key, true),
     account_id,
     email,
     password: await workingPassword(storage, account_id, before.password),
@@ -117,19 +117,19 @@ const credit = 10_000_000n;
 
 async function accountId(config: Config, storage: Storage): Promise<string> {
   const ask = operatorClient(storage, config);
-  const known = storage.accounts.find(accountName);
+  const known = await storage.accounts.find(accountName);
   const id = known?.id ?? (await ask(createAccount, { name: accountName })).account?.id ?? "";
   const granted = (await storage.entries.page(id, { kinds: [EntryKind.GRANT], limit: 1 })).length > 0;
   if (!granted) await ask(recordEntry, { account: id, kind: EntryKind.GRANT, amount: credit, note: "demo" });
   return id;
 }
 
-function workingKey({ keys }: Storage, accountId: string, secret: string | undefined, admin: boolean) {
-  const known = secret ? keys.findBySecretHash(hashKeySecret(secret), Date.now()) : undefined;
+async function workingKey({ keys }: Storage, accountId: string, secret: string | undefined, admin: boolean) {
+  const known = secret ? await keys.findBySecretHash(hashKeySecret(secret), Date.now()) : undefined;
   const works = known?.revoked_at === null && known.is_admin === Number(admin) && known.account_id === accountId;
   if (secret && works) return secret;
   const name = admin ? "Demo administrator key" : "Demo key";
-  return issueKey(keys, { accountId, name, admin, now: Date.now() }).secret;
+  return (await issueKey(keys, { accountId, name, admin, now: Date.now() })).secret;
 }
 
 /**
@@ -137,15 +137,16 @@ function workingKey({ keys }: Storage, accountId: string, secret: string | undef
  */
 async function workingPassword(storage: Storage, accountId: string, before: string | undefined): Promise<string> {
   const { users } = storage;
-  const user = users.findByEmail(email);
+  const user = await users.findByEmail(email);
   const works = user && before ? await verifyPassword(before, user.password_hash) : false;
   const password = before && works ? before : newPassword();
   if (!user) {
-    addUser(storage, { email, passwordHash: await hashPassword(password), accountId, operator: true, now: Date.now() });
+    const init = { email, passwordHash: await hashPassword(password), accountId, operator: true, now: Date.now() };
+    await storage.transact((stores) => addUser(stores, init));
     return password;
   }
-  users.setOperator(user.id, true);
-  if (!works) users.setPassword(user.id, await hashPassword(password));
+  await users.setOperator(user.id, true);
+  if (!works) await users.setPassword(user.id, await hashPassword(password));
   return password;
 }
 

@@ -14,7 +14,7 @@ import { newId } from "../runtime/ids.ts";
 import { readPermissions } from "../services/keys/key-permissions.ts";
 import { issueKey } from "../services/keys/keys.ts";
 import type { ApiKey } from "../storage/keys.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Storage, Stores } from "../storage/storage.ts";
 import { Wire } from "../wire/wire.ts";
 import { readAmount, readFuture, readName, table, withStorage } from "./command.ts";
 import { UsageError, wrongAction } from "./line/errors.ts";
@@ -63,11 +63,11 @@ async function createKey(args: readonly string[]): Promise<void> {
   };
   const make = async (storage: Storage, config: Config) => {
     const permitted = { models: models === undefined ? null : await permissions(models, config) };
-    const owner = { accountId: accountIdOf(storage, account), maxKeys: config.maxKeysPerAccount };
+    const owner = { accountId: await accountIdOf(storage, account), maxKeys: config.maxKeysPerAccount };
     const init = { ...owner, name, admin: false, now: Date.now(), ...bounds, ...permitted };
-    const { key, secret } = storage.transact(() => {
-      const issued = issueKey(storage.keys, init);
-      writeAuditEvent(storage, creating, issued.key, request);
+    const { key, secret } = await storage.transact(async (stores) => {
+      const issued = await issueKey(stores.keys, init);
+      await writeAuditEvent(stores, creating, issued.key, request);
       return issued;
     });
     console.error(`Created ${key.id}. Copy the secret now: it is not shown again.`);
@@ -87,8 +87,8 @@ function listOf(entries: string[]) {
   return { models: { case: "list", value: { entries } } } as const;
 }
 
-function listKeys(storage: Storage, account: string | undefined): void {
-  const list = storage.keys.list(account === undefined ? undefined : accountIdOf(storage, account));
+async function listKeys(storage: Storage, account: string | undefined): Promise<void> {
+  const list = await storage.keys.list(account === undefined ? undefined : await accountIdOf(storage, account));
   const rows = list.map((key) => [
     ...[key.id, key.account_id, key.secret_mask, statusOf(key), adminOf(key), moment(key.created_at)],
     ...[key.expires_at === null ? "-" : moment(key.expires_at), formatDecimal(key.spent)],
@@ -98,37 +98,37 @@ function listKeys(storage: Storage, account: string | undefined): void {
   console.log(table(head, rows));
 }
 
-function switchKey(storage: Storage, id: string, disabled: boolean): void {
-  const key = storage.keys.findWithAccount(id);
+async function switchKey(storage: Storage, id: string, disabled: boolean): Promise<void> {
+  const key = await storage.keys.findWithAccount(id);
   if (!key) throw unknownKey(id);
-  storage.transact(() => {
-    const { kind } = storage.keys.update(key.account_id, id, { disabled: Number(disabled) });
+  await storage.transact(async (stores) => {
+    const { kind } = await stores.keys.update(key.account_id, id, { disabled: Number(disabled) });
     if (kind === "absent") throw new UsageError(`${id} was revoked before`);
-    writeAuditEvent(storage, updating, key, { id, disabled });
+    await writeAuditEvent(stores, updating, key, { id, disabled });
   });
   console.error(disabled ? `Disabled ${id}. It is refused from now on.` : `Enabled ${id}. It works from now on.`);
 }
 
-function revokeKey(storage: Storage, id: string): void {
-  const key = storage.keys.findWithAccount(id);
+async function revokeKey(storage: Storage, id: string): Promise<void> {
+  const key = await storage.keys.findWithAccount(id);
   if (!key) throw unknownKey(id);
-  storage.transact(() => {
-    if (!storage.keys.revoke(id, Date.now())) throw new UsageError(`${id} was revoked before`);
-    writeAuditEvent(storage, deleting, key, { id });
+  await storage.transact(async (stores) => {
+    if (!(await stores.keys.revoke(id, Date.now()))) throw new UsageError(`${id} was revoked before`);
+    await writeAuditEvent(stores, deleting, key, { id });
   });
   console.error(`Revoked ${id}. It is refused from now on.`);
 }
 
 /** writeAuditEvent records the event that the RPC would record for such a request. */
-export function writeAuditEvent<I extends DescMessage>(
-  { auditEvents }: Storage,
+export async function writeAuditEvent<I extends DescMessage>(
+  { auditEvents }: Pick<Stores, "auditEvents">,
   method: DescMethod & { readonly input: I },
   key: Pick<ApiKey, "id" | "account_id">,
   request: MessageInitShape<I>,
-): void {
+): Promise<void> {
   const now = Date.now();
   const asked = Wire.ofMessage<DescMessage>(method.input, create<DescMessage>(method.input, request));
-  auditEvents.insert({
+  await auditEvents.insert({
     id: newId("act", now),
     created_at: now,
     action: `KeyService.${method.name}`,
@@ -146,8 +146,8 @@ function unknownKey(id: string): UsageError {
   return new UsageError(`there is no key ${id}; \`keys list\` shows them`);
 }
 
-export function accountIdOf({ accounts }: Storage, idOrName: string): string {
-  const account = accounts.find(idOrName);
+export async function accountIdOf({ accounts }: Storage, idOrName: string): Promise<string> {
+  const account = await accounts.find(idOrName);
   if (account) return account.id;
   const remedy = "`accounts list` shows those that there are, `accounts create --name …` makes one";
   throw new UsageError(`there is no account "${idOrName}"; ${remedy}`);

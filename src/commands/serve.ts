@@ -34,7 +34,7 @@ export async function serve(args: readonly string[]): Promise<void> {
       console.log(`Metrics are read at ${rootUrl({ ...config.metrics, port })}/metrics`);
     }
     if (configFile(values.config) === undefined && existsSync("gateway.yaml")) console.log(notRead);
-    const link = await storage.whenFree(() => issueSetUpLink(storage, Date.now()));
+    const link = await issueSetUpLink(storage, Date.now());
     if (!link) return;
     console.log("Nobody operates this gateway yet. Open this address within 24 hours to become its first user:");
     console.log(linkUrl(root, LinkKind.SET_UP, link.token));

@@ -38,7 +38,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
     case "reset-password": {
       const { values, positionals } = readOptions("users reset-password", args);
       return withStorage(values.config, async (storage, config) => {
-        const { id, email } = userOf(storage, positionals[0] as string);
+        const { id, email } = await userOf(storage, positionals[0] as string);
         const { url } = await operatorClient(storage, config)(createLink, { userId: id });
         show(`Whoever opens this address within 3 days sets a new password for ${email}.`);
         console.log(publicRoot(config) + url);
@@ -47,7 +47,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
     case "no-second-factor": {
       const { values, positionals } = readOptions("users no-second-factor", args);
       return withStorage(values.config, async (storage, config) => {
-        const { id, email } = userOf(storage, positionals[0] as string);
+        const { id, email } = await userOf(storage, positionals[0] as string);
         await operatorClient(storage, config)(updateUser, { userId: id, secondFactor: false });
         show(`${email} signs in by the password alone from now on.`);
       });
@@ -57,7 +57,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
       const { values, positionals } = readOptions(`users ${action}`, args);
       const operator = action === "operator";
       return withStorage(values.config, async (storage, config) => {
-        const { id, email } = userOf(storage, positionals[0] as string);
+        const { id, email } = await userOf(storage, positionals[0] as string);
         await operatorClient(storage, config)(updateUser, { userId: id, operator });
         show(`${email} ${operator ? "operates the gateway" : "does not operate the gateway"} from now on.`);
       });
@@ -71,7 +71,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
 }
 
 async function setUp(storage: Storage, config: Config): Promise<void> {
-  const link = issueSetUpLink(storage, Date.now());
+  const link = await issueSetUpLink(storage, Date.now());
   if (!link) throw new UsageError("somebody operates the gateway already; `users list` shows who");
   show("Open this address within 24 hours to become the first user. Earlier ones are good no more.");
   console.log(linkUrl(publicRoot(config), LinkKind.SET_UP, link.token));
@@ -82,8 +82,8 @@ function publicRoot(config: Config): string {
   return config.publicUrls.root ?? rootUrl(config);
 }
 
-function userOf({ users }: Storage, email: string) {
-  const user = users.findByEmail(email);
+async function userOf({ users }: Storage, email: string) {
+  const user = await users.findByEmail(email);
   if (!user) throw new UsageError(`there is no user "${email}"; \`users list\` shows those that there are`);
   return user;
 }

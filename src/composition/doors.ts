@@ -26,7 +26,6 @@ import { type PackageFile, packageBytes, packageFilesBelow } from "../package/pa
 import { createAdmit } from "../pipeline/admit/admit.ts";
 import { createAuthenticate } from "../pipeline/admit/authenticate.ts";
 import { createAuthenticateSession } from "../pipeline/admit/authenticate-session.ts";
-import { withFreeStorage } from "../pipeline/admit/await-writable.ts";
 import { createFreeUnpriced } from "../pipeline/admit/free-unpriced.ts";
 import { createGuessed, reportTo, withGuesses } from "../pipeline/admit/guesses.ts";
 import { createKnownKeys } from "../pipeline/admit/known-keys.ts";
@@ -36,8 +35,6 @@ import { createHandle, type ServedService } from "../pipeline/handle.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
 import { nextSlice, runInSlices } from "../runtime/cooperative.ts";
 import { newId } from "../runtime/ids.ts";
-import type { NewAuditEvent } from "../storage/people/audit-events.ts";
-import type { SessionStore } from "../storage/people/sessions.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { createServices } from "./services.ts";
 
@@ -141,32 +138,25 @@ function createGateway(
   const { accelerators, limit } = shared;
   const onError = (err: unknown) =>
     log.error({ err }, "the audit log, or when a session was used, could not be written");
-  /** Writes once no other process holds the database. No caller waits for it. */
-  const writeLater: WriteLater = (write) => void storage.whenFree(write).catch(onError);
-  const auditEvents = { insert: (event: NewAuditEvent) => writeLater(() => storage.auditEvents.insert(event)) };
   const guessed = createGuessed({
     guesses: createGuesses({ limiter: createMemoryLimiter(clock, mostGuessing), ...config.failedCredentials }),
     onFailed: (failed) => {
       for (const observer of observers) observer.failedCredential?.(failed);
     },
-    onBeyond: reportTo(auditEvents, { newId, clock, onError }),
+    onBeyond: reportTo(storage.auditEvents, { newId, clock, onError }),
   });
   const methods = services.flatMap(({ service }) => service.methods);
-  const answer = withFreeStorage(createHandle(services, accelerators.quickCheck), methods, storage.free);
-  const audited = { auditEvents, accounts: storage.accounts, users: storage.users };
-  const handle = audit(answer, methods, { storage: audited, newId, clock, onError });
-  const authenticate = createAuthentication(parts, shared, writeLater);
+  const answer = createHandle(services, accelerators.quickCheck);
+  const handle = audit(answer, methods, { storage, newId, clock, onError });
+  const authenticate = createAuthentication(parts, shared, onError);
   const admit = createAdmit({ authenticate, limit: limit.limit, guessed });
   return observe({ admit, handle: withGuesses(handle, methods, guessed) }, { observers, clock });
 }
 
-type WriteLater = (write: () => void) => void;
-
-function createAuthentication({ config, storage, clock }: Parts, { ledger }: Shared, writeLater: WriteLater) {
+function createAuthentication({ config, storage, clock }: Parts, { ledger }: Shared, onError: Shared["onError"]) {
   const { tiers, operatorKey } = config;
-  const { accounts, keys, version } = storage;
-  const touch: SessionStore["touch"] = (id, now) => writeLater(() => storage.sessions.touch(id, now));
-  const authenticateSession = createAuthenticateSession({ sessions: { ...storage.sessions, touch }, clock });
+  const { accounts, sessions, keys, version } = storage;
+  const authenticateSession = createAuthenticateSession({ sessions, clock, onError });
   const isFreeUnpriced = createFreeUnpriced({ accounts, version, isFreeForFirst: config.unpriced.isFreeForFirst });
   const knownKeys = createKnownKeys({ keys, tiers, ledger, isFreeUnpriced, version });
   return createAuthenticate({

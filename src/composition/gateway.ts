@@ -28,8 +28,6 @@ const countMs = 5_000;
 export interface Counts extends ConnectionCounts, Activity {
   /** Bytes of what connections remember of the responses on them. */
   readonly rememberedBytes: number;
-  /** Calls that hold credit. */
-  readonly holds: number;
 }
 
 /** Activity is the part of the counts that is in memory. Looking at it never touches the database. */
@@ -55,6 +53,8 @@ export interface Gateway {
   /** What is open and under way at this moment. */
   counts(): Counts;
   activity(): Activity;
+  /** Returns how many calls hold credit, of all processes on the database. */
+  holds(): Promise<number>;
   /** Serves these models from now on, in the place of the configuration's. Calls under way go on with theirs. */
   readonly serveModels: Shared["serveModels"];
   /** Says that it is ready, where it was started as one that is not yet. */
@@ -102,7 +102,8 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     host: listening.host,
     port: listening.port,
     activity,
-    counts: () => ({ ...open(), ...activity(), ...heldAt(parts, shared) }),
+    counts: () => ({ ...open(), ...activity(), rememberedBytes: shared.memories.bytes }),
+    holds: async () => (await storage.holds.total()).count,
     metricsPort: seeing.metricsPort,
     serveModels: shared.serveModels,
     prepared: readiness.prepared,
@@ -134,10 +135,6 @@ function startRetention({ config, storage, clock }: Parts, { onError }: Shared) 
   const retention = createRetention({ store, whenFree, ...config.retention, clock, onError });
   void retention.run();
   return retention;
-}
-
-function heldAt({ storage }: Parts, { memories }: Shared) {
-  return { rememberedBytes: memories.bytes, holds: storage.holds.total().count };
 }
 
 function activityAt({ bodies, providers, health, queues, drains, background }: Shared, ended: number): Activity {

@@ -36,7 +36,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { complete, explain } = createModelCalls(parts, shared);
   const responses = { store: storage.responses, background: shared.background, clock, limits: config.responses };
   const { defaultModels, tiers, maxKeysPerAccount: maxKeys } = config;
-  const { keys, idempotency } = storage;
+  const { keys, transact } = storage;
   const { accountRate, making } = limit;
   const unit = config.unit.code;
   const { registration, publicUrls } = config;
@@ -51,7 +51,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
     serve(
       KeyService,
-      keyService({ keys, idempotency, catalog, clock, maxKeys, unit, accountRate, countCreation: making }),
+      keyService({ keys, transact, catalog, clock, maxKeys, unit, accountRate, countCreation: making }),
     ),
     serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),

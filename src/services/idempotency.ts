@@ -9,30 +9,41 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { AnswerHeaders, Call } from "../call/call.ts";
 import { idempotencyConflict } from "../call/refusals.ts";
 import { idempotencyKeyOf } from "../pipeline/replay/idempotency-key.ts";
-import type { IdempotencyStore, Occasion } from "../storage/answers/idempotency.ts";
+import type { Occasion } from "../storage/answers/idempotency.ts";
+import type { Stores, Transact } from "../storage/storage.ts";
 import { canonicalText } from "../wire/canonical.ts";
 
-/** OnceResult is the id of what was created, now or before, and the answer headers that tell which. */
-export interface OnceResult {
+/** OnceResult is what was created, and the answer headers that tell whether it was now or before. */
+export interface OnceResult<T> {
   readonly id: string;
+  /** made is what `make` returned; undefined if it was created before. */
+  readonly made: T | undefined;
   readonly headers: AnswerHeaders;
 }
 
 /**
- * createOnce calls `make`, which returns the id of what it created, unless the call repeats an earlier one. Throws a
- * Refusal.
+ * createOnce calls `make` in a transaction, with its stores, unless the call repeats an earlier one. Like all work in a transaction,
+ * `make` may run twice. Throws a Refusal.
  */
-export function createOnce<I extends DescMessage>(
-  store: IdempotencyStore,
+export function createOnce<I extends DescMessage, T extends { readonly id: string }>(
+  transact: Transact,
   call: Call<I>,
   now: number,
-  make: () => string,
-): OnceResult {
+  make: (stores: Stores) => Promise<T>,
+): Promise<OnceResult<T>> {
   const occasion = idempotencyScopeOf(call);
-  if (!occasion) return { id: make(), headers: {} };
-  const outcome = store.once(occasion, now, make);
-  if (outcome.kind === "conflict") throw idempotencyConflict();
-  return { id: outcome.resultId, headers: outcome.kind === "replayed" ? { "x-gateway-replayed": "true" } : {} };
+  return transact(async (stores) => {
+    let made: T | undefined;
+    const create = async () => {
+      made = await make(stores);
+      return made.id;
+    };
+    if (!occasion) return { id: await create(), made, headers: {} };
+    const outcome = await stores.idempotency.once(occasion, now, create);
+    if (outcome.kind === "conflict") throw idempotencyConflict();
+    const headers: AnswerHeaders = outcome.kind === "replayed" ? { "x-gateway-replayed": "true" } : {};
+    return { id: outcome.resultId, made, headers };
+  });
 }
 
 function idempotencyScopeOf<I extends DescMessage>({ header, method, caller, request }: Call<I>): Occasion | undefined {

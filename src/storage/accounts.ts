@@ -4,7 +4,7 @@
  * Names are unique. An account is found by its id or its name; where a name is another account's id, the id wins.
  */
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
-import type { Database, Engine } from "./engines/engine.ts";
+import { changed, type Database, type Scope } from "./engines/scope.ts";
 import type { AccountTable } from "./schema.ts";
 
 export type Account = Selectable<AccountTable>;
@@ -24,71 +24,84 @@ export interface AccountFilter {
 }
 
 export interface AccountStore {
-  /** Adds an account. Returns false where the name is taken. */
-  insert(account: NewAccount): boolean;
+  /** Adds an account. Resolves to false where the name is taken. */
+  insert(account: NewAccount): Promise<boolean>;
   /** Finds an account by its id or its name. */
-  find(idOrName: string): Account | undefined;
+  find(idOrName: string): Promise<Account | undefined>;
+  /** Within a transaction: keeps others from changing an account until it ends. */
+  lock(id: string): Promise<void>;
   /** Lists all accounts, oldest first. */
-  list(): Account[];
+  list(): Promise<Account[]>;
   /**
    * Returns the id of the operator's own first account: the oldest that has an operator among its users, or no user at all, as
    * accounts made by the command line. Users who registered themselves are no operators.
    */
-  first(): string | undefined;
+  first(): Promise<string | undefined>;
   /** Lists some accounts, oldest first. */
-  page(filter: AccountFilter): Account[];
+  page(filter: AccountFilter): Promise<Account[]>;
   /** Changes an account; nothing where the name is taken. */
-  update(id: string, change: AccountChange): Account | "taken" | "absent";
+  update(id: string, change: AccountChange): Promise<Account | "taken" | "absent">;
 }
 
-export function accountStore(db: Database, engine: Engine): AccountStore {
-  const find = engine.prepare<[string, string, string], Account>(
-    "SELECT * FROM accounts WHERE id = ? OR name = ? ORDER BY id = ? DESC LIMIT 1",
-  );
-  const first = engine.prepare<[], { readonly id: string }>(
-    `SELECT a.id FROM accounts a
-     WHERE NOT EXISTS (SELECT 1 FROM users WHERE account_id = a.id)
-       OR EXISTS (SELECT 1 FROM users WHERE account_id = a.id AND is_operator = 1)
-     ORDER BY a.id LIMIT 1`,
-  );
+export function accountStore({ db, transact, lock }: Scope): AccountStore {
   const byId = db.selectFrom("accounts").selectAll().orderBy("id");
-
-  function update(id: string, change: AccountChange): Account | "taken" | "absent" {
-    const { name } = change;
-    if (name !== undefined) {
-      const taken = byId.where("name", "=", name).where("id", "!=", id);
-      if (engine.all(taken).length > 0) return "taken";
-    }
-    const unchanged = Object.values(change).every((value) => value === undefined);
-    const [account] = engine.all(
-      unchanged
-        ? byId.where("id", "=", id)
-        : db.updateTable("accounts").set(change).where("id", "=", id).returningAll(),
-    );
-    return account ?? "absent";
-  }
-
   return {
-    insert: (account) =>
-      engine.run(
+    insert: async (account) =>
+      (await changed(
+        db,
         db
           .insertInto("accounts")
           .values(account)
           .onConflict((conflict) => conflict.column("name").doNothing()),
-      ) === 1,
-    find: (idOrName) => find.get(idOrName, idOrName, idOrName),
-    list: () => engine.all(byId),
-    first: () => first.get()?.id,
+      )) === 1,
+    find: (idOrName) =>
+      db
+        .selectFrom("accounts")
+        .selectAll()
+        .where((either) => either.or([either("id", "=", idOrName), either("name", "=", idOrName)]))
+        .orderBy((by) => by.case().when("id", "=", idOrName).then(0).else(1).end())
+        .limit(1)
+        .executeTakeFirst(),
+    lock: (id) => lock(db.selectFrom("accounts").select("id").where("id", "=", id)),
+    list: () => byId.execute(),
+    first: async () => (await firstQuery(db).executeTakeFirst())?.id,
     page: ({ search, after, limit }) =>
-      engine.all(
-        byId
-          .$if(search !== undefined, (query) => query.where(matches(search as string)))
-          .$if(after !== undefined, (query) => query.where("id", ">", after as string))
-          .limit(limit),
-      ),
+      byId
+        .$if(search !== undefined, (query) => query.where(matches(search as string)))
+        .$if(after !== undefined, (query) => query.where("id", ">", after as string))
+        .limit(limit)
+        .execute(),
     // No other account takes the name in between.
-    update: (id, change) => engine.transact(() => update(id, change)),
+    update: (id, change) => transact(({ db }) => update(db, id, change)),
   };
+}
+
+function firstQuery(db: Database) {
+  return db
+    .selectFrom("accounts")
+    .select("accounts.id")
+    .where((either) => {
+      const users = either.selectFrom("users").select("users.id").whereRef("users.account_id", "=", "accounts.id");
+      return either.or([either.not(either.exists(users)), either.exists(users.where("users.is_operator", "=", 1))]);
+    })
+    .orderBy("accounts.id")
+    .limit(1);
+}
+
+async function update(db: Database, id: string, change: AccountChange): Promise<Account | "taken" | "absent"> {
+  const { name } = change;
+  const named = db
+    .selectFrom("accounts")
+    .select("id")
+    .where("name", "=", name ?? "")
+    .where("id", "!=", id);
+  if (name !== undefined && (await named.executeTakeFirst())) return "taken";
+  const unchanged = Object.values(change).every((value) => value === undefined);
+  const updated = unchanged
+    ? db.selectFrom("accounts").selectAll().where("id", "=", id)
+    : db.updateTable("accounts").set(change).where("id", "=", id).returningAll();
+  const [account] = await updated.execute();
+  return account ?? "absent";
 }
 
 function matches(search: string) {

@@ -153,8 +153,8 @@ export interface IdempotencyKeyTable {
   scope: Fixed<string>;
   key: Fixed<string>;
   /** SHA-256 of the request, in hex. */
-  fingerprint: Fixed<string>;
-  /** The id of what was made. */
-  result_id: Fixed<string>;
-  created_at: Fixed<number>;
+  fingerprint: string;
+  /** The id of what was made; empty until it is, which no other transaction sees. */
+  result_id: string;
+  created_at: number;
 }

@@ -7,6 +7,7 @@ import { type ResponseStore, responseStore } from "./answers/responses.ts";
 import { type RequestStore, requestStore } from "./calls/requests.ts";
 import { type RetentionStore, retentionStore } from "./calls/retention.ts";
 import type { WhenFree } from "./engines/lock-retry.ts";
+import type { Scope } from "./engines/scope.ts";
 import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
 import { reconcileApart } from "./engines/sqlite/reconcile-apart.ts";
 import type { Writable } from "./engines/writable.ts";
@@ -22,14 +23,14 @@ import { type LinkStore, linkStore } from "./people/links.ts";
 import { type SessionStore, sessionStore } from "./people/sessions.ts";
 import { type UserStore, userStore } from "./people/users.ts";
 
-export interface Storage {
+/** Stores are all stores but the ledger's, over one scope. */
+export interface Stores {
   readonly accounts: AccountStore;
   readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly links: LinkStore;
   readonly keys: KeyStore;
   readonly idempotency: IdempotencyStore;
-  readonly ledger: LedgerStore;
   readonly holds: HoldStore;
   readonly entries: EntryStore;
   readonly redeemCodes: RedeemCodeStore;
@@ -38,18 +39,26 @@ export interface Storage {
   readonly backgroundResponses: BackgroundStore;
   readonly replays: ReplayStore;
   readonly auditEvents: AuditEventStore;
+}
+
+/** Transact is `Storage.transact`. */
+export type Transact = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
+
+export interface Storage extends Stores {
+  readonly ledger: LedgerStore;
   readonly retention: RetentionStore;
-  /** Runs work of several stores in one transaction. The work may not wait for anything. */
-  transact<T>(work: () => T): T;
+  /**
+   * Runs work in one transaction, with stores over that. It may run twice, and has no effects but those on its stores; using others
+   * throws.
+   */
+  readonly transact: Transact;
   /** Returns another number whenever anything was written, except by this process's ledger. */
   version(): number;
-  /** Runs a write at once, or as soon as no other process writes. The event loop goes on meanwhile. */
+  /** Runs a write of the ledger's connection at once, or as soon as no other process writes. The event loop goes on meanwhile. */
   readonly whenFree: WhenFree;
-  /** Resolves as soon as no other process writes. */
-  free(): Promise<void>;
   /**
-   * Limits how long a write blocks for another process to a few milliseconds, so that a process that serves goes on. Returns what
-   * restores the limit of seconds.
+   * Limits how long the ledger's connection blocks for another process to a few milliseconds, so that a process that serves goes on.
+   * Returns what restores the limit of seconds.
    */
   waitBriefly(): () => void;
   /** Reports whether writes arrive. */
@@ -62,39 +71,44 @@ export interface Storage {
 /** Opens the database file, making it if need be, and brings it up to date. */
 export async function openStorage(path: string, durability?: Durability): Promise<Storage> {
   const { db, engine } = await openDatabase(path, durability);
-  const requests = requestStore(db, engine);
-  const entries = entryStore(db, engine, requests);
+  const { scope, version, lockRetry, waitBriefly, writable } = engine;
   return {
-    accounts: accountStore(db, engine),
-    users: userStore(db, engine),
-    sessions: sessionStore(db, engine),
-    links: linkStore(db, engine),
-    keys: keyStore(db, engine),
-    idempotency: idempotencyStore(engine),
+    ...storesOver(scope),
     ledger: ledgerStore(engine),
-    holds: holdStore(db, engine),
-    entries,
-    redeemCodes: redeemCodeStore(db, engine, entries),
-    requests,
-    responses: responseStore(db, engine),
-    backgroundResponses: backgroundStore(db, engine),
-    replays: replayStore(engine),
-    auditEvents: auditEventStore(db, engine),
     retention: retentionStore(engine),
-    transact: engine.transact,
-    version: engine.version,
-    whenFree: engine.lockRetry.whenFree,
-    free: () => engine.lockRetry.whenFree(engine.probe),
-    waitBriefly: engine.waitBriefly,
-    writable: engine.writable,
+    transact: (work) => scope.transact((within) => work(storesOver(within))),
+    version,
+    whenFree: lockRetry.whenFree,
+    waitBriefly,
+    writable,
     reconcile() {
       engine.read(() => {}); // Flushes: the thread sees only what is posted.
       return reconcileApart(path);
     },
     async close() {
-      await engine.lockRetry.settled();
-      engine.writable.close();
+      await lockRetry.settled();
+      writable.close();
       await db.destroy();
     },
+  };
+}
+
+function storesOver(scope: Scope): Stores {
+  const requests = requestStore(scope);
+  return {
+    accounts: accountStore(scope),
+    users: userStore(scope),
+    sessions: sessionStore(scope),
+    links: linkStore(scope),
+    keys: keyStore(scope),
+    idempotency: idempotencyStore(scope),
+    holds: holdStore(scope),
+    entries: entryStore(scope, requests),
+    redeemCodes: redeemCodeStore(scope),
+    requests,
+    responses: responseStore(scope),
+    backgroundResponses: backgroundStore(scope),
+    replays: replayStore(scope),
+    auditEvents: auditEventStore(scope),
   };
 }

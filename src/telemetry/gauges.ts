@@ -14,8 +14,8 @@ export interface GaugeParts {
   readonly drains?: () => number;
   /** background returns the number of running background responses. */
   readonly background?: () => number;
-  /** holds returns the number of holds, and their sum in millionths of the unit. */
-  readonly holds: () => { readonly count: number; readonly amount: number };
+  /** holds resolves to the number of holds, and their sum in millionths of the unit. */
+  readonly holds: () => Promise<{ readonly count: number; readonly amount: number }>;
   /** open returns the open connections and streams, and the number that were cut. */
   readonly open: () => OpenConnections;
   /** bodyBytes returns the memory of request bodies, in bytes. */
@@ -191,8 +191,8 @@ function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
     name: "model_gateway_holds",
     help: "Running calls with a hold, of all processes on this database.",
     registers: [registry],
-    collect() {
-      const now = holds();
+    async collect() {
+      const now = await holds();
       count.set(now.count);
       held.set(units(now.amount));
     },

@@ -31,7 +31,7 @@ export async function playRow(agent: Agent, file: string, upstream: UpstreamName
   }
   const seconds = (performance.now() - startedAt) / 1000;
   const firstRequestMs = median(player.runs.flatMap((ran) => waitIn(ran, stage)));
-  const faults = [...faultsOf(stage), ...(await tooLate(player, firstRequestMs))];
+  const faults = [...(await faultsOf(stage)), ...(await tooLate(player, firstRequestMs))];
   await stage.close().catch((error: unknown) => void faults.push(messageOf(error)));
   return { agent, upstream, scenes: played, faults, seconds, firstRequestMs };
 }
@@ -59,7 +59,7 @@ async function tooLate({ agent, file, stage }: Player, firstRequestMs: number | 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** What the upstream has refused, what the gateway has, and calls that are not charged as they must be: one for each request at the upstream. */
-function faultsOf({ gateway, server, books }: Stage): string[] {
+async function faultsOf({ gateway, server, books }: Stage): Promise<string[]> {
   const lines = gateway
     .logged()
     .trim()
@@ -69,7 +69,7 @@ function faultsOf({ gateway, server, books }: Stage): string[] {
     .filter(({ status = 200 }) => status >= 400)
     .map(({ rpc, status, reason }) => `${rpc}: ${status} ${reason}`);
   const refused = server.refused.map((words) => `the upstream: ${words}`);
-  const { requests } = books.of({ ...gateway, begunWith: 0 });
+  const { requests } = await books.of({ ...gateway, begunWith: 0 });
   const charged = requests.filter(({ outcome, cost }) => outcome === Outcome.ANSWERED && cost > 0).length;
   const uncharged = charged === server.played.length ? [] : [`${charged} calls charged of ${server.played.length}`];
   return [...new Set([...failed, ...refused, ...uncharged])];

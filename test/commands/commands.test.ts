@@ -202,12 +202,12 @@ describe("money", () => {
     expect(await list()).toContain(" active ");
     const storage = await openStorage(join(env.DATA_DIR, "gateway.db"));
     const expires_at = Date.UTC(2089, 11, 31, 15);
-    const key = storage.keys.findWithAccount(id);
+    const key = await storage.keys.findWithAccount(id);
     const bounds = { credit_limit: 2_500_000, models: '["family:embedded","tts-1"]', expires_at };
     expect(key).toMatchObject({ ...bounds, is_admin: 0 });
     // The audit log has the same events as for the RPCs, newest first.
     const permitted = { models: ["family:embedded", "tts-1"], expires_at: "2089-12-31T15:00:00.000Z" };
-    const acts = storage.auditEvents.page({ accountId: key?.account_id, limit: 4 });
+    const acts = await storage.auditEvents.page({ accountId: key?.account_id, limit: 4 });
     expect(acts.map(({ action, subject, details, actor_kind }) => [action, subject, details, actor_kind])).toEqual([
       ["KeyService.UpdateKey", id, '{"disabled":false}', "command_line"],
       ["KeyService.UpdateKey", id, '{"disabled":true}', "command_line"],
@@ -478,7 +478,7 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
 
   beforeAll(async () => {
     const storage = await openStorage(join(env.DATA_DIR, "gateway.db"));
-    storage.accounts.insert({ id: "acc_taken", name: "taken", created_at: 0 });
+    await storage.accounts.insert({ id: "acc_taken", name: "taken", created_at: 0 });
     await storage.close();
   });
 

@@ -86,13 +86,13 @@ test("makes an account, keys and a sign-in, shows a call, and serves until Ctrl-
 
   await withStorage(async ({ accounts, users, keys }) => {
     expect(await accounts.find(made.account_id as string)).toMatchObject({ name: "demo" });
-    const ordinary = keys.findBySecretHash(hashKeySecret(made.api_key as string), Date.now());
-    const admin = keys.findBySecretHash(hashKeySecret(made.admin_key as string), Date.now());
+    const ordinary = await keys.findBySecretHash(hashKeySecret(made.api_key as string), Date.now());
+    const admin = await keys.findBySecretHash(hashKeySecret(made.admin_key as string), Date.now());
     expect([ordinary, admin]).toMatchObject([
       { account_id: made.account_id, is_admin: 0, revoked_at: null },
       { account_id: made.account_id, is_admin: 1, revoked_at: null },
     ]);
-    const user = users.findByEmail(made.email as string);
+    const user = await users.findByEmail(made.email as string);
     expect(user).toMatchObject({ account_id: made.account_id, is_operator: 1 });
     expect(await verifyPassword(made.password as string, user?.password_hash as string)).toBe(true);
     expect(await verifyPassword(`${made.password} `, user?.password_hash as string)).toBe(false);
@@ -222,7 +222,7 @@ describe("repairs a demo.json", () => {
     const file = join(folder.path, "demo.json");
 
     await withStorage(async ({ keys }) => {
-      const key = keys.findBySecretHash(hashKeySecret(first.api_key as string), Date.now());
+      const key = await keys.findBySecretHash(hashKeySecret(first.api_key as string), Date.now());
       await keys.revoke(key?.id as string, Date.now());
     });
     await interrupt(await startWithoutNpm());
@@ -235,18 +235,25 @@ describe("repairs a demo.json", () => {
     const spoilt = { ...second, api_key: foreign.stdout.trim(), admin_key: second.api_key, password: "wrong" };
     await writeFile(file, JSON.stringify(spoilt));
     await withStorage(async ({ users }) => {
-      const { id = "", account_id = "" } = users.findByEmail(first.email as string) ?? {};
-      users.insert({ id: "usr_other", account_id, email: "o@x", password_hash: "", created_at: 0, is_operator: 1 });
-      expect(users.setOperator(id, false)).toBe("changed");
+      const { id = "", account_id = "" } = (await users.findByEmail(first.email as string)) ?? {};
+      await users.insert({
+        id: "usr_other",
+        account_id,
+        email: "o@x",
+        password_hash: "",
+        created_at: 0,
+        is_operator: 1,
+      });
+      expect(await users.setOperator(id, false)).toBe("changed");
     });
     await interrupt(await startWithoutNpm());
     const third = await readDemo();
     await withStorage(async ({ keys, users }) => {
-      const ordinary = keys.findBySecretHash(hashKeySecret(third.api_key as string), Date.now());
-      const admin = keys.findBySecretHash(hashKeySecret(third.admin_key as string), Date.now());
+      const ordinary = await keys.findBySecretHash(hashKeySecret(third.api_key as string), Date.now());
+      const admin = await keys.findBySecretHash(hashKeySecret(third.admin_key as string), Date.now());
       expect(ordinary).toMatchObject({ account_id: first.account_id, is_admin: 0, revoked_at: null });
       expect(admin).toMatchObject({ account_id: first.account_id, is_admin: 1, revoked_at: null });
-      const user = users.findByEmail(third.email as string);
+      const user = await users.findByEmail(third.email as string);
       expect(user?.is_operator).toBe(1);
       expect(await verifyPassword(third.password as string, user?.password_hash as string)).toBe(true);
       expect(await verifyPassword(first.password as string, user?.password_hash as string)).toBe(false);

@@ -139,12 +139,12 @@ describe("whose account is the operator's own first", () => {
     const storage = await openStorage(join(folder.path, "gateway.db"));
     try {
       for (const [i, who] of made.entries()) {
-        storage.accounts.insert({ id: `acc_${i}`, name: who + i, created_at: i });
+        await storage.accounts.insert({ id: `acc_${i}`, name: who + i, created_at: i });
         if (who === "command line") continue;
         const user = { id: `usr_${i}`, account_id: `acc_${i}`, email: `${i}@x`, password_hash: "", created_at: i };
-        storage.users.insert({ ...user, is_operator: who === "operator" ? 1 : 0 });
+        await storage.users.insert({ ...user, is_operator: who === "operator" ? 1 : 0 });
       }
-      return storage.accounts.first();
+      return await storage.accounts.first();
     } finally {
       await storage.close();
     }
@@ -224,7 +224,7 @@ describe("the first account's people and programs", () => {
   };
 
   test("call models without a price for nothing, by keys with a limit too, and see that they may; others see that they may not", async () => {
-    const limited = issueKey(gateway.storage.keys, {
+    const limited = await issueKey(gateway.storage.keys, {
       accountId: gateway.accountId,
       name: "l",
       admin: false,
@@ -232,17 +232,17 @@ describe("the first account's people and programs", () => {
       creditLimit: 1,
     });
     expect([await ask(gateway.apiKey), await ask(limited.secret)]).toEqual([200, 200]);
-    const other = openAccount(gateway, { admin: true });
+    const other = await openAccount(gateway, { admin: true });
     expect(await ask(other.apiKey)).toBe(403);
     expect([await callable(bearer(gateway.apiKey)), await callable(bearer(other.apiKey))]).toEqual([true, false]);
-    const operator = signIn(gateway, now, { operator: true });
-    expect(await callable(operator.headers)).toBe(true);
-    expect(await ask("", { ...operator.headers, authorization: "", "x-gateway-key": gateway.keyId })).toBe(200);
+    const operator = await signIn(gateway, now, { operator: true });
+    expect(await callable((await operator).headers)).toBe(true);
+    expect(await ask("", { ...(await operator).headers, authorization: "", "x-gateway-key": gateway.keyId })).toBe(200);
   });
 
   test("no longer do, from the next call on, once somebody else's the account is", async () => {
     expect(await ask(gateway.apiKey)).toBe(200);
-    signIn(gateway, now);
+    await signIn(gateway, now);
     expect(await ask(gateway.apiKey)).toBe(403);
   });
 });

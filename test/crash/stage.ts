@@ -41,11 +41,12 @@ export async function setStage(): Promise<Stage> {
   const { db, engine } = await openDatabase(path);
   const now = Date.now();
   const accountId = newId("acc", now);
-  storage.accounts.insert({ id: accountId, name: "crash", created_at: now });
-  storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount: recharge, note: null, now });
-  const issue = (limit?: number) =>
-    issueKey(storage.keys, { accountId, name: "crash", admin: false, creditLimit: limit, now }).secret;
-  const apiKeys = [issue(creditLimit), ...Array.from({ length: unlimitedKeys }, () => issue())];
+  await storage.accounts.insert({ id: accountId, name: "crash", created_at: now });
+  await storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount: recharge, note: null, now });
+  const issue = async (limit?: number) =>
+    (await issueKey(storage.keys, { accountId, name: "crash", admin: false, creditLimit: limit, now })).secret;
+  const apiKeys = [await issue(creditLimit)];
+  while (apiKeys.length <= unlimitedKeys) apiKeys.push(await issue());
   return {
     upstream,
     config,

@@ -21,7 +21,7 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
 
   beforeAll(async () => {
     gateway = await startTestGateway({ models: [...pricedModels] }, { clock: Date.now });
-    ada = signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
+    ada = await signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
     browser = await launchBrowser();
   });
   afterAll(async () => {
@@ -67,7 +67,7 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     };
 
     test("are rotated: the new secret is told, and the one before works beside it for as long as was chosen", async () => {
-      const { secret } = newKey("Rotated");
+      const { secret } = await newKey("Rotated");
       await window.open("/keys");
       await act("Rotated", "Rotate");
       const dialog = page.getByRole("dialog");
@@ -81,17 +81,17 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     });
 
     test("are bounded anew by a lower limit, from the next call on", async () => {
-      const { key, secret } = newKey("Bounded", { creditLimit: 5_000_000 });
+      const { key, secret } = await newKey("Bounded", { creditLimit: 5_000_000 });
       expect(await status(secret)).toBe(200);
-      const { spent } = keyRow(key.id) ?? { spent: 0 };
+      const { spent } = (await keyRow(key.id)) ?? { spent: 0 };
       await window.open("/keys");
       await edit("Bounded", (dialog) => dialog.getByLabel("Credit limit").fill(String(spent / 1_000_000)));
-      expect(keyRow(key.id)?.credit_limit).toBe(spent);
+      expect((await keyRow(key.id))?.credit_limit).toBe(spent);
       expect(await status(secret)).toBe(402);
     });
 
     test("no longer manage keys once the administrator's switch is off again", async () => {
-      const { secret } = newKey("Steward", { admin: true });
+      const { secret } = await newKey("Steward", { admin: true });
       const url = `${gateway.rootUrl}/api/v1/user/admin/get-api-tokens`;
       const manage = async () => (await fetch(url, { method: "POST", headers: bearer(secret) })).status;
       expect(await manage()).toBe(200);
@@ -102,8 +102,8 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     });
 
     test("are found by a part of their name or id, and by how they stand", async () => {
-      const { key } = newKey("Needle in hay");
-      gateway.storage.keys.update(gateway.accountId, newKey("Sleeping needle").key.id, { disabled: 1 });
+      const { key } = await newKey("Needle in hay");
+      await gateway.storage.keys.update(gateway.accountId, (await newKey("Sleeping needle")).key.id, { disabled: 1 });
       await window.open("/keys");
       const buttons = () => page.getByRole("button", { name: /^Actions for/ }).all();
       const found = async () => Promise.all((await buttons()).map((button) => button.getAttribute("aria-label")));
@@ -123,8 +123,8 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
 
   test("an operator without credit is led to the accounts, and not to an operator", async () => {
     const accountId = newId("acc");
-    gateway.storage.accounts.insert({ id: accountId, name: "Operator", created_at: Date.now() });
-    await enter(signIn(gateway, Date.now(), { accountId, email: "first@example.com", operator: true }));
+    await gateway.storage.accounts.insert({ id: accountId, name: "Operator", created_at: Date.now() });
+    await enter(await signIn(gateway, Date.now(), { accountId, email: "first@example.com", operator: true }));
     await window.open("/");
     await page.getByText("You operate the gateway: recharge your own account").waitFor();
     await page.getByRole("link", { name: "Open the accounts" }).click();
@@ -133,13 +133,13 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
 
   test("an account with nothing is led to its first key, and from there to its first call", async () => {
     const accountId = newId("acc");
-    gateway.storage.accounts.insert({ id: accountId, name: "Newcomer", created_at: Date.now(), postpaid: 1 });
-    await enter(signIn(gateway, Date.now(), { accountId, email: "new@example.com" }));
+    await gateway.storage.accounts.insert({ id: accountId, name: "Newcomer", created_at: Date.now(), postpaid: 1 });
+    await enter(await signIn(gateway, Date.now(), { accountId, email: "new@example.com" }));
     await window.open("/");
     await page.getByRole("heading", { name: "First steps" }).waitFor();
     await page.getByRole("link", { name: "Create a key" }).click();
     await page.getByRole("heading", { name: "No API keys yet" }).waitFor();
-    const { secret } = newKey("First", { accountId });
+    const { secret } = await newKey("First", { accountId });
     await window.open("/");
     // It is postpaid, so that it needs no credit beforehand.
     await expect.poll(() => page.getByLabel("Done").count()).toBe(2);
@@ -179,12 +179,12 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     const script = `<img src=x onerror=alert(1)><script>alert(2)</script>`;
     const named = (what: string) => `${what} ${script}`;
     const { storage, accountId } = gateway;
-    storage.accounts.update(accountId, { name: named("Account") });
-    const { secret } = newKey(named("Key"));
+    await storage.accounts.update(accountId, { name: named("Account") });
+    const { secret } = await newKey(named("Key"));
     expect(await status(secret)).toBe(200);
     const entry = { id: newId("led"), accountId, kind: 3 as const, amount: 1_000_000, now: Date.now() };
-    storage.entries.record({ ...entry, note: named("Note") });
-    storage.sessions.insert({
+    await storage.entries.record({ ...entry, note: named("Note") });
+    await storage.sessions.insert({
       ...{
         id: newId("ses"),
         user_id: ada.userId,

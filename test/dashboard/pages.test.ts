@@ -146,7 +146,7 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
   test("have room for every column of the calls on a wide screen, however long a key's name is", async () => {
     const { storage, accountId, baseUrl } = gateway;
     const named = { accountId, name: "the nightly evaluation of all models", admin: false, now: Date.now() };
-    const { secret } = issueKey(storage.keys, named);
+    const { secret } = await issueKey(storage.keys, named);
     const model = "embedded-embedding";
     const call = { method: "POST", headers: { authorization: `Bearer ${secret}` } };
     await (await fetch(`${baseUrl}/embeddings`, { ...call, body: JSON.stringify({ model, input: "Hello" }) })).text();

@@ -170,8 +170,8 @@ describe.skipIf(chromiumPath === undefined)("the settings in Chromium", { timeou
   });
 
   test("a session is ended from the list, and only that one", async () => {
-    const user_id = gateway.storage.users.findByEmail(email)?.id ?? "";
-    gateway.storage.sessions.insert({
+    const user_id = (await gateway.storage.users.findByEmail(email))?.id ?? "";
+    await gateway.storage.sessions.insert({
       ...{ id: newId("ses"), user_id, token_hash: "none", address: "192.0.2.7", user_agent: "curl/8.19.0" },
       ...{ created_at: clock(), last_seen_at: clock(), expires_at: clock() + 30 * days },
     });

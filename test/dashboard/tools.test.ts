@@ -30,7 +30,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       { upstreams, models: [...pricedModels, ...slow], disconnectDrainMs: 100 },
       { clock: () => Date.now() + aheadMs },
     );
-    ada = signIn(gateway, Date.now(), { email: "ada@example.com" });
+    ada = await signIn(gateway, Date.now(), { email: "ada@example.com" });
     browser = await launchBrowser();
   });
   afterAll(async () => {
@@ -73,7 +73,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
     };
 
     test("streams an answer, says what it used and cost, and has the chosen key pay", async () => {
-      const { key } = newKey("Chosen");
+      const { key } = await newKey("Chosen");
       await window.open("/playground?model=embedded-chat");
       await choose("Key", "Chosen");
       await say("say seven purple umbrellas");
@@ -85,7 +85,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       const measures = (await answers().getByText(/Cost/).textContent()) ?? "";
       expect(measures).toContain(`${call?.input} tokens in, ${call?.output} out`);
       expect(Math.round(Number(/Cost ¥([\d.]+)/.exec(measures)?.[1]) * 1_000_000)).toBe(call?.cost);
-      expect(gateway.storage.keys.find(gateway.accountId, key.id)?.spent).toBe(call?.cost);
+      expect((await gateway.storage.keys.find(gateway.accountId, key.id))?.spent).toBe(call?.cost);
       expect(call?.cost).toBeGreaterThan(0);
     });
 
@@ -105,7 +105,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
     });
 
     test("keeps what came of an answer that is stopped, and ends the call at the upstream", async () => {
-      const { key } = newKey("Stopping");
+      const { key } = await newKey("Stopping");
       await window.open("/playground?model=slow-chat");
       await choose("Key", "Stopping");
       await say("Take your time");
@@ -144,22 +144,22 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
 
     test("is filtered by what stands in the address, and exported as it is filtered", async () => {
       const [one, other] = [newKey("Filtered"), newKey("Unasked")];
-      await (await ask(one.secret, "Hello")).arrayBuffer();
-      await (await ask(one.secret, "Hello", { metadata: { simulate_status: "503" } })).arrayBuffer();
-      await (await ask(other.secret, "Hello")).arrayBuffer();
+      await (await ask((await one).secret, "Hello")).arrayBuffer();
+      await (await ask((await one).secret, "Hello", { metadata: { simulate_status: "503" } })).arrayBuffer();
+      await (await ask((await other).secret, "Hello")).arrayBuffer();
       await window.open("/usage");
       await choose("Key", "Filtered");
       await expect.poll(() => rows().count()).toBe(2);
       await choose("Outcome", "Failed");
       await expect.poll(() => rows().count()).toBe(1);
-      expect(new URL(page.url()).searchParams.get("key")).toBe(one.key.id);
+      expect(new URL(page.url()).searchParams.get("key")).toBe((await one).key.id);
       expect(new URL(page.url()).searchParams.get("outcome")).toBe("failed");
       await page.reload();
       await rows().getByText("Failed").waitFor();
       expect(await rows().allTextContents()).toEqual([expect.stringContaining("Filtered")]);
       expect(await page.getByRole("combobox", { name: "Key" }).inputValue()).toBe("Filtered");
 
-      const calls = await callsOf(one.key.id);
+      const calls = await callsOf((await one).key.id);
       const idOf = (wanted: Outcome) => calls.find(({ outcome }) => outcome === wanted)?.id;
       expect(await exported()).toEqual([idOf(Outcome.FAILED)]);
       await page.getByRole("button", { name: "Clear filters" }).click();
@@ -183,7 +183,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
     }
 
     test("shows a call while it runs and when it has ended, and then what it used but never what was said", async () => {
-      const { key, secret } = newKey("Patient");
+      const { key, secret } = await newKey("Patient");
       await window.open(`/usage?key=${key.id}`);
       const answer = ask(secret, "About zanzibar", { model: "slow-chat", stream: true });
       const exchange = await upstream.next();

@@ -74,11 +74,12 @@ export async function openFuzzStage(overrides: Partial<Config> = {}): Promise<Fu
   const storage = await openStorage(join(dataDir, "gateway.db"));
   const now = Date.now();
   const accountId = newId("acc");
-  storage.accounts.insert({ id: accountId, name: "fuzz", created_at: now, postpaid: 1 });
+  await storage.accounts.insert({ id: accountId, name: "fuzz", created_at: now, postpaid: 1 });
   const recharge = { kind: 1 as const, amount: 300_000_000, note: null, now };
-  storage.entries.record({ id: newId("led"), accountId, ...recharge });
-  const issue = (admin: boolean) => issueKey(storage.keys, { accountId, name: "fuzz", admin, now }).secret;
-  const [apiKey, adminKey] = [issue(false), issue(true)];
+  await storage.entries.record({ id: newId("led"), accountId, ...recharge });
+  const issue = async (admin: boolean) =>
+    (await issueKey(storage.keys, { accountId, name: "fuzz", admin, now })).secret;
+  const [apiKey, adminKey] = [await issue(false), await issue(true)];
   let errors: string[] = [];
   const log = pino({ level: "error" }, { write: (line: string) => void errors.push(line) });
   // Time stands, but for what a bucket needs to be full at each call.

@@ -103,19 +103,20 @@ export async function startGateway({ calm, wild, openFiles }: GatewayOptions): P
 async function makeKeys(database: string): Promise<Keys> {
   const storage = await openStorage(database);
   const now = Date.now();
-  const make = (name: string, amount: number): string => {
+  const make = async (name: string, amount: number): Promise<string> => {
     const accountId = newId("acc", now);
-    storage.accounts.insert({ id: accountId, name, created_at: now });
-    if (amount > 0) storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount, note: null, now });
-    return issueKey(storage.keys, { accountId, name, admin: true, now }).secret;
+    await storage.accounts.insert({ id: accountId, name, created_at: now });
+    if (amount > 0)
+      await storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount, note: null, now });
+    return (await issueKey(storage.keys, { accountId, name, admin: true, now })).secret;
   };
   const keys = {
-    canary: make("canary", plenty),
-    rich: make("rich", plenty),
-    others: Array.from({ length: otherAccounts }, (_, i) => make(`other ${i}`, plenty)),
-    billed: make("billed", 1_000_000_000),
-    poor: make("poor", 0),
-    scarce: make("scarce", little),
+    canary: await make("canary", plenty),
+    rich: await make("rich", plenty),
+    others: await Promise.all(Array.from({ length: otherAccounts }, (_, i) => make(`other ${i}`, plenty))),
+    billed: await make("billed", 1_000_000_000),
+    poor: await make("poor", 0),
+    scarce: await make("scarce", little),
     operator: operatorKey,
   };
   await storage.close();

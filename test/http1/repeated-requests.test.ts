@@ -131,8 +131,8 @@ test("a client that repeats them is authenticated each time", async () => {
     for (let i = 0; i < 4; i++) expect(await ask(gateway.apiKey)).toEqual([200, undefined]);
     // Another process takes the key away, and gives another.
     const other = await openStorage(gateway.databasePath);
-    other.keys.revoke(gateway.keyId, now);
-    const issued = issueKey(other.keys, { accountId: gateway.accountId, name: "other", admin: false, now });
+    await other.keys.revoke(gateway.keyId, now);
+    const issued = await issueKey(other.keys, { accountId: gateway.accountId, name: "other", admin: false, now });
     await other.close();
     for (let i = 0; i < 2; i++) expect(await ask(gateway.apiKey)).toEqual([401, "invalid_api_key"]);
     for (let i = 0; i < 4; i++) expect(await ask(issued.secret)).toEqual([200, undefined]);

@@ -30,7 +30,7 @@ test("a gateway that is asked to stop charges what it has no time to count", asy
   // Time enough to read the answers that have come, and not to count them.
   const config = { ...loadConfig(undefined, environment), ...paidModels(upstream.baseUrl), port: 0, drainMs: 2_000 };
   const gateway = await startGateway({ config, storage, log: pino({ level: "silent" }) });
-  const payer = openAccount({ storage }, { recharge: 1_000_000_000_000 });
+  const payer = await openAccount({ storage }, { recharge: 1_000_000_000_000 });
   upstream.script = answerAtLength;
   for (let i = 0; i < calls; i++) {
     const body = { model: "gpt", messages: [{ role: "user", content: "Go on." }], stream: i % 2 === 0 };
@@ -43,7 +43,7 @@ test("a gateway that is asked to stop charges what it has no time to count", asy
   await gateway.close();
   expect(performance.now() - begun).toBeLessThan(11_000);
   const books = openBooks(path);
-  const { requests, holds, held, keyHeld } = books.of(payer);
+  const { requests, holds, held, keyHeld } = await books.of(payer);
   expect(requests.map(({ cost }) => cost > 0)).toEqual(Array(calls).fill(true));
   expect({ holds, held, keyHeld }).toEqual({ holds: 0, held: 0, keyHeld: 0 });
   expect(createSegments(`${path}.notes`, false).nodes()).toEqual([]);

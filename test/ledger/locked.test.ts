@@ -60,9 +60,9 @@ describe("a gateway that serves by leases", () => {
       { ...paidModels(upstream.baseUrl), ...withLeases, failedCredentials: { perMinute: 3 } },
       { clock: clock.read },
     );
-    ample = openAccount(gateway, { recharge: 1_000_000_000, admin: true });
+    ample = await openAccount(gateway, { recharge: 1_000_000_000, admin: true });
     // Enough for a call, and too little to be leased.
-    scarce = openAccount(gateway, { recharge: 5_000, admin: true });
+    scarce = await openAccount(gateway, { recharge: 5_000, admin: true });
     expect((await call(ample)).status).toBe(200);
   });
 
@@ -95,8 +95,8 @@ describe("a gateway that serves by leases", () => {
     await free();
     expect((await waiting).status).toBe(200);
     const books = openBooks(gateway.databasePath, gateway.storage);
-    expect(books.of(ample).requests).toHaveLength(201);
-    expect(books.of(scarce)).toMatchObject({ requests: [{ outcome: 1 }], held: 0 });
+    expect((await books.of(ample)).requests).toHaveLength(201);
+    expect(await books.of(scarce)).toMatchObject({ requests: [{ outcome: 1 }], held: 0 });
     books.close();
   });
 
@@ -115,8 +115,8 @@ describe("a gateway that serves by leases", () => {
     await free();
     expect((await created).status).toBe(200);
     expect((await repeated).status).toBe(200);
-    await eventually(() => {
-      const acts = gateway.storage.auditEvents.page({ limit: 10 });
+    await eventually(async () => {
+      const acts = await gateway.storage.auditEvents.page({ limit: 10 });
       expect(acts.map(({ action }) => action).sort()).toEqual(["Credentials.Throttled", "KeyService.CreateKey"]);
     });
   });

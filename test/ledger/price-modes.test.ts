@@ -218,7 +218,7 @@ describe("what has no price", () => {
   });
 
   test("that the upstream tells unasked is charged at the dearest tier known, and never beyond the hold", async () => {
-    const { apiKey } = openAccount(gateway);
+    const { apiKey } = await openAccount(gateway);
     answerChat({ prompt_tokens: 20, completion_tokens: 50 }, { service_tier: "scale" });
     const told = await say("/v1/chat/completions", { model: "gpt", ...chat }, apiKey);
     const body = JSON.stringify({ model: "gpt", ...chat });
@@ -291,7 +291,7 @@ describe("the hold", () => {
   });
 
   test("is what an account needs: too little of it is refused, and tells how much", async () => {
-    const { apiKey } = openAccount(gateway, { recharge: 1000 });
+    const { apiKey } = await openAccount(gateway, { recharge: 1000 });
     answerChat(usage, { service_tier: "priority" });
     const body = { model: "gpt", ...chat };
     expect((await say("/v1/chat/completions", body, apiKey)).status).toBe(200);
@@ -311,7 +311,7 @@ test("several prompts are requests of their own, each with its band and its fee"
 });
 
 test("the catalogue tells all columns of a price", async () => {
-  const { apiKey } = openAccount(gateway, { admin: true });
+  const { apiKey } = await openAccount(gateway, { admin: true });
   const path = "/modelgateway.v1.AccountService/ListCatalog";
   const { text } = await hear(gateway, { path, apiKey, body: {} }).answer;
   const { models } = JSON.parse(text) as { models: { id: string; price: Json }[] };

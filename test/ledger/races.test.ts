@@ -68,8 +68,8 @@ async function race(ports: readonly number[], { apiKey }: Payer): Promise<Record
   );
 }
 
-function expectSpent(books: Books, payer: Payer): void {
-  const { requests, hours, ...sums } = books.of(payer);
+async function expectSpent(books: Books, payer: Payer): Promise<void> {
+  const { requests, hours, ...sums } = await books.of(payer);
   const spent = covered * each;
   expect(sums).toEqual({ balance: payer.begunWith - spent, spent, held: 0, keyHeld: 0, holds: 0 });
   expect(requests).toHaveLength(covered);
@@ -107,11 +107,11 @@ describe("of one process", () => {
     ] as const) {
       test(`500 calls at once on ${credit} that covers 100, answered ${how}: 100 are answered, 400 refused`, async () => {
         script();
-        const payer = openAccount(gateway, init);
+        const payer = await openAccount(gateway, init);
         const before = upstream.received.length;
         expect(await race([gateway.port], payer)).toEqual({ 200: covered, 402: calls - covered });
         expect(upstream.received.length - before).toBe(covered);
-        expectSpent(books, payer);
+        await expectSpent(books, payer);
         expect((await gateway.storage.reconcile()).differences).toEqual([]);
       });
     }
@@ -135,9 +135,9 @@ describe("of two processes on one database", () => {
       const ports = shown.map(([, url = ""]) => Number(new URL(url).port));
       for (const script of [() => (upstream.script = answer), answerTogether]) {
         script();
-        const payer = openAccount({ storage }, { recharge: 300_000_000, creditLimit: covered * each });
+        const payer = await openAccount({ storage }, { recharge: 300_000_000, creditLimit: covered * each });
         expect(await race(ports, payer)).toEqual({ 200: covered, 402: calls - covered });
-        expectSpent(books, payer);
+        await expectSpent(books, payer);
       }
       expect((await storage.reconcile()).differences).toEqual([]);
       const ended = await Promise.all(processes.map((one) => one.stop()));

@@ -67,8 +67,8 @@ describe("whichever are chosen, calls are answered and charged alike:", () => {
     const { models = [], ...config } = behind(upstream);
     const priced = models.map((model) => ({ ...model, price }));
     const gateway = await startTestGateway({ ...config, models: priced, accelerators: new Set(names) });
-    const payer = openAccount(gateway);
-    const { apiKey } = payer;
+    const payer = await openAccount(gateway);
+    const { apiKey } = await payer;
     const outcomes: unknown[] = [];
     for (const stream of forms) {
       for (const door of doors) outcomes.push(await door.chat(gateway, { request, stream, apiKey }));
@@ -76,7 +76,7 @@ describe("whichever are chosen, calls are answered and charged alike:", () => {
       outcomes.push(await messages(gateway, stream, apiKey));
     }
     const books = openBooks(gateway.databasePath, gateway.storage);
-    const { balance, held, spent, requests } = books.of(payer);
+    const { balance, held, spent, requests } = await books.of(payer);
     books.close();
     await gateway.close();
     const charged = requests.map(({ cost, input, output, outcome }) => ({ cost, input, output, outcome }));

@@ -10,7 +10,7 @@ import Sqlite from "better-sqlite3";
 import { expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { openStorage, type Storage } from "../../src/storage/storage.ts";
+import { openStorage, type Storage, type Stores } from "../../src/storage/storage.ts";
 import { now } from "../support/gateway.ts";
 import { root, tableWith } from "../support/pages.ts";
 
@@ -23,26 +23,44 @@ interface Owner {
   readonly keyId: string;
 }
 
-/** Writes one of the things that the page's rows begin with. */
-const writers: Readonly<Record<string, (storage: Storage, owner: Owner, i: number) => void>> = {
-  "a call, with the sums that it is part of": (storage, owner, i) => void capture(storage, owner, now + i * 30),
-  "a call, where each is of another hour": (storage, owner, i) => void capture(storage, owner, now + i * hour),
+/** Writes `count` of one thing, in one transaction. */
+type Write = (storage: Storage, owner: Owner) => Promise<void>;
+
+/** Writes calls that are deleted when all are there. */
+const deleted = captured((i) => now + i * 30);
+
+/** Writes the things that the page's rows begin with. */
+const writers: Readonly<Record<string, Write>> = {
+  "a call, with the sums that it is part of": captured((i) => now + i * 30),
+  "a call, where each is of another hour": captured((i) => now + i * hour),
   "a charged call that `retention` has deleted": deleted,
-  "an API key": ({ keys }, { accountId }, i) =>
-    void issueKey(keys, { accountId, name: `service ${i}`, admin: false, now: now + i, maxKeys: count * 2 }),
-  "a recharge, grant or refund": ({ entries }, { accountId }, i) =>
-    void entries.record({ id: newId("led", now + i), accountId, kind: 3, amount: 1, note: "invoice 17", now: now + i }),
-  "an audit event": ({ auditEvents }, { accountId, keyId }, i) =>
-    void auditEvents.insert({
+  "an API key": stored(({ keys }, { accountId }, i) =>
+    issueKey(keys, { accountId, name: `service ${i}`, admin: false, now: now + i, maxKeys: count * 2 }),
+  ),
+  "a recharge, grant or refund": stored(({ entries }, { accountId }, i) =>
+    entries.record({ id: newId("led", now + i), accountId, kind: 3, amount: 1, note: "invoice 17", now: now + i }),
+  ),
+  "an audit event": stored(({ auditEvents }, { accountId, keyId }, i) =>
+    auditEvents.insert({
       ...{ id: newId("act", now + i), created_at: now + i, action: "KeyService.UpdateKey" },
       ...{ actor_kind: "user", actor_id: newId("usr", now), account_id: accountId, subject: keyId },
       ...{ details: '{"id":"key_1m8ay2axc7a2as4y76rstycnn","disabled":true}', refused: "", address: "203.0.113.7" },
     }),
+  ),
 };
 
-/** Writes a call that is deleted when all are there. */
-function deleted(storage: Storage, owner: Owner, i: number): void {
-  capture(storage, owner, now + i * 30);
+function captured(at: (i: number) => number): Write {
+  return async (storage, owner) =>
+    storage.ledger.transact(() => {
+      for (let i = 0; i < count; i++) capture(storage, owner, at(i));
+    });
+}
+
+function stored(write: (stores: Stores, owner: Owner, i: number) => Promise<unknown>): Write {
+  return (storage, owner) =>
+    storage.transact(async (stores) => {
+      for (let i = 0; i < count; i++) await write(stores, owner, i);
+    });
 }
 
 function capture({ ledger }: Storage, { accountId, keyId }: Owner, at: number): void {
@@ -52,13 +70,13 @@ function capture({ ledger }: Storage, { accountId, keyId }: Owner, at: number): 
   ledger.capture({ id: newId("req", at), ...of, ...used, ...times, outcome: 1, estimated: 0, cost: 5979 });
 }
 
-async function bytesOf(write: (storage: Storage, owner: Owner, i: number) => void): Promise<number> {
+async function bytesOf(write: Write): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "capacity-test-"));
   const file = join(folder, "gateway.db");
   const storage = await openStorage(file);
   const accountId = newId("acc");
-  storage.accounts.insert({ id: accountId, name: "one", created_at: now, postpaid: 1 });
-  const { key } = issueKey(storage.keys, { accountId, name: "one", admin: false, now });
+  await storage.accounts.insert({ id: accountId, name: "one", created_at: now, postpaid: 1 });
+  const { key } = await issueKey(storage.keys, { accountId, name: "one", admin: false, now });
   const sizeOf = () => {
     const sqlite = new Sqlite(file);
     sqlite.pragma("wal_checkpoint(TRUNCATE)");
@@ -69,9 +87,7 @@ async function bytesOf(write: (storage: Storage, owner: Owner, i: number) => voi
     return (Number(pages) - Number(free)) * Number(size);
   };
   const before = sizeOf();
-  storage.transact(() => {
-    for (let i = 0; i < count; i++) write(storage, { accountId, keyId: key.id }, i);
-  });
+  await write(storage, { accountId, keyId: key.id });
   if (write === deleted)
     while (storage.retention.forgetRequests(now + count * hour, newId("req", now + count * hour)) > 0);
   const bytes = (sizeOf() - before) / count;

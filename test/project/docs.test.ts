@@ -130,9 +130,9 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
   "npx model-gateway recharge --account acme": (output) => expect(output).toContain("acme"),
   "npx model-gateway users invite": async (_, { gateway }) => {
     const { accounts, users } = gateway.storage;
-    const account = accounts.find("acme");
+    const account = await accounts.find("acme");
     if (!account) throw new Error("there is no account acme");
-    users.insert({
+    await users.insert({
       id: newId("usr"),
       account_id: account.id,
       email: "a@example.com",
@@ -197,7 +197,12 @@ describe.each(pages.filter((page) => of(page, "sh", "ts", "python").some(isPaste
 
   beforeAll(async () => {
     gateway = await startTestGateway({ operatorKey });
-    const admin = issueKey(gateway.storage.keys, { accountId: gateway.accountId, name: "admin", admin: true, now });
+    const admin = await issueKey(gateway.storage.keys, {
+      accountId: gateway.accountId,
+      name: "admin",
+      admin: true,
+      now,
+    });
     folder = await folderLikeAClone(gateway, admin.secret);
     const keys = { GATEWAY_API_KEY: gateway.apiKey, ADMIN_KEY: admin.secret, OPERATOR_KEY: operatorKey };
     const path = `${join(folder, "bin")}:${join(root, "node_modules/.bin")}:${process.env.PATH}`;

@@ -82,10 +82,10 @@ test("a call from its hold to its charge, and from the cache", async () => {
   const gateway = await startTestGateway({ unit, cache, upstreams, models: own, embeddedModels: false });
   const rows = tableWith(page, "moment", "balance", "held", "available");
   const [before, running, charged, cached] = rows.map(([, ...amounts]) => amounts.map(millionths));
-  const payer = openAccount(gateway, { recharge: before?.[0] ?? 0 });
+  const payer = await openAccount(gateway, { recharge: before?.[0] ?? 0 });
   const books = openBooks(gateway.databasePath, gateway.storage);
-  const standing = () => {
-    const { balance, held } = books.of(payer);
+  const standing = async () => {
+    const { balance, held } = await books.of(payer);
     return [balance, held, balance - held];
   };
   const body = blocksOf("json")[0]?.code.trim() ?? "";
@@ -95,18 +95,18 @@ test("a call from its hold to its charge, and from the cache", async () => {
       headers: { authorization: `Bearer ${payer.apiKey}`, "content-type": "application/json" },
       body,
     });
-  expect(standing()).toEqual(before);
+  expect(await standing()).toEqual(before);
   const answering = ask();
   const exchange = await upstream.next();
-  expect(standing()).toEqual(running);
+  expect(await standing()).toEqual(running);
   const usage = { prompt_tokens: 12, completion_tokens: 40, total_tokens: 52 };
   exchange.json(200, chatAnswer({ content: "You are kind." }, "stop", { usage }));
   await (await answering).text();
-  expect(standing()).toEqual(charged);
+  expect(await standing()).toEqual(charged);
   const again = await ask();
   await again.text();
   expect(again.headers.get("x-gateway-cache")).toBe("hit");
-  expect(standing()).toEqual(cached);
+  expect(await standing()).toEqual(cached);
   books.close();
   await gateway.close();
   await upstream.close();
@@ -132,15 +132,15 @@ describe("refunds", () => {
   test.each(rows.map((row) => [row.join(" | "), row] as const))("%s", async (_, row) => {
     const [recharge = 0, grant = 0, spent = 0, balance, most = 0] = row.map(millionths);
     const gateway = await startTestGateway();
-    const payer = openAccount(gateway, { recharge, grant });
+    const payer = await openAccount(gateway, { recharge, grant });
     const { storage } = gateway;
     if (spent > 0) charge(gateway.storage, payer, spent);
     const books = openBooks(gateway.databasePath, storage);
-    expect(books.of(payer).balance).toBe(balance);
+    expect((await books.of(payer)).balance).toBe(balance);
     const refund = (amount: number) =>
       storage.entries.record({ id: newId("led"), accountId: payer.accountId, kind: 2, amount, note: null, now });
-    expect(refund(most + 1)).toEqual({ kind: "short", available: most });
-    if (most > 0) expect(refund(most).kind).toBe("recorded");
+    expect(await refund(most + 1)).toEqual({ kind: "short", available: most });
+    if (most > 0) expect((await refund(most)).kind).toBe("recorded");
     expect((await storage.reconcile()).differences).toEqual([]);
     books.close();
     await gateway.close();

@@ -60,12 +60,14 @@ describe.each(pages.filter(({ address }) => blocks.some(({ page }) => page === a
     beforeAll(async () => {
       const tiers = [{ name: "All", recharge: 0, requestsPerMinute: 100_000, tokensPerMinute: undefined }];
       gateway = await startTestGateway({ tiers }, { clock: () => Date.now() + aheadMs });
-      adminKey = issueKey(gateway.storage.keys, {
-        accountId: gateway.accountId,
-        name: "admin",
-        admin: true,
-        now: Date.now(),
-      }).secret;
+      adminKey = (
+        await issueKey(gateway.storage.keys, {
+          accountId: gateway.accountId,
+          name: "admin",
+          admin: true,
+          now: Date.now(),
+        })
+      ).secret;
       folder = mkdtempSync(join(tmpdir(), "reference-"));
       symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     });
@@ -78,12 +80,14 @@ describe.each(pages.filter(({ address }) => blocks.some(({ page }) => page === a
     async function idsFor({ code }: Block): Promise<Record<string, string>> {
       const ids: Record<string, string> = {};
       if (code.includes("KEY_ID")) {
-        ids.KEY_ID = issueKey(gateway.storage.keys, {
-          accountId: gateway.accountId,
-          name: "a",
-          admin: false,
-          now: Date.now(),
-        }).key.id;
+        ids.KEY_ID = (
+          await issueKey(gateway.storage.keys, {
+            accountId: gateway.accountId,
+            name: "a",
+            admin: false,
+            now: Date.now(),
+          })
+        ).key.id;
       }
       if (code.includes("RESPONSE_ID")) ids.RESPONSE_ID = await responseId(/cancel/i.test(code));
       return ids;

@@ -246,7 +246,8 @@ describe("a back-up", () => {
 
   test("is not made of a database that is damaged, or of something else", async () => {
     const storage = await openStorage(inFolder("damaged"));
-    for (let i = 0; i < 400; i++) storage.accounts.insert({ id: `acc_${i}`, name: "x".repeat(100) + i, created_at: 0 });
+    for (let i = 0; i < 400; i++)
+      await storage.accounts.insert({ id: `acc_${i}`, name: "x".repeat(100) + i, created_at: 0 });
     await storage.close();
     const bytes = readFileSync(inFolder("damaged"));
     // A page in the middle of the names.
@@ -271,7 +272,7 @@ describe("a restore", () => {
   beforeAll(async () => {
     small = await temporaryFolder();
     const storage = await openStorage(join(small.path, "gateway.db"));
-    storage.accounts.insert({ id: "acc_a", name: "a", created_at: 0 });
+    await storage.accounts.insert({ id: "acc_a", name: "a", created_at: 0 });
     await storage.close();
     file = join(small.path, "b");
     await backUp({ database: join(small.path, "gateway.db"), file, clock: () => 1, replaces: false, version: "1.2.3" });

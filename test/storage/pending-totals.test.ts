@@ -162,15 +162,21 @@ test("giving a key a limit finds them in its own row", async () => {
   const t = await withKeys();
   const { db, engine } = await openDatabase(t.path);
   await callAll(t);
-  const keys = keyStore(db, engine);
-  expect(keys.find("acc_1", keyOf(5))?.spent).toBe(15);
-  expect(keys.update("acc_1", keyOf(5), { credit_limit: 14 })).toMatchObject({ kind: "below", key: { spent: 15 } });
-  expect(keys.update("acc_1", keyOf(5), { credit_limit: 20 })).toMatchObject({ kind: "updated", key: { spent: 15 } });
+  const keys = keyStore(engine.scope);
+  expect((await keys.find("acc_1", keyOf(5)))?.spent).toBe(15);
+  expect(await keys.update("acc_1", keyOf(5), { credit_limit: 14 })).toMatchObject({
+    kind: "below",
+    key: { spent: 15 },
+  });
+  expect(await keys.update("acc_1", keyOf(5), { credit_limit: 20 })).toMatchObject({
+    kind: "updated",
+    key: { spent: 15 },
+  });
   expect(spentOf(t, "api_keys")[keyOf(5)]).toBe(15);
   const secret = { hash: "new", mask: "m", previousUntil: null };
-  expect(keys.rotate("acc_1", keyOf(6), secret)).toMatchObject({ spent: 16 });
-  expect(keys.list("acc_1").find(({ id }) => id === keyOf(7))?.spent).toBe(17);
-  expect(keys.findWithAccount(keyOf(8))).toMatchObject({ spent: 18, account_balance: balance - allCost });
+  expect(await keys.rotate("acc_1", keyOf(6), secret)).toMatchObject({ spent: 16 });
+  expect((await keys.list("acc_1")).find(({ id }) => id === keyOf(7))?.spent).toBe(17);
+  expect(await keys.findWithAccount(keyOf(8))).toMatchObject({ spent: 18, account_balance: balance - allCost });
   await db.destroy();
 });
 
@@ -180,7 +186,7 @@ test("a key that is given a limit while its call runs is charged at once", async
   const asOf = t.engine.version();
   await t.ledger.hold({ ...unlimitedRequest("long", 1000, t.now()), asOf, keyId: keyOf(5) });
   await callAll(t);
-  expect(keyStore(db, engine).update("acc_1", keyOf(5), { credit_limit: 1100 })).toMatchObject({ kind: "updated" });
+  expect(await keyStore(engine.scope).update("acc_1", keyOf(5), { credit_limit: 1100 })).toMatchObject({ kind: "updated" });
   // The first write that finds it changed, and another.
   await call(t, 1, 3);
   t.ledger.flushCallsOf("acc_1");
@@ -213,11 +219,11 @@ test("a key's calls are found while its hours are pending", async () => {
   const t = await withKeys();
   const { db, engine } = await openDatabase(t.path);
   await callAll(t);
-  const requests = requestStore(db, engine);
+  const requests = requestStore(engine.scope);
   const filter = { accountId: "acc_1", keyId: keyOf(9) };
   const hour = Math.floor(t.now() / hourMs) * hourMs;
   const sums = { from: hour, to: hour + hourMs, bucketMs: hourMs, byKey: false, byModel: false, limit: 10 };
-  expect(requests.sums({ ...filter, ...sums })).toMatchObject([{ requests: 1, cost: 19 }]);
+  expect(await requests.sums({ ...filter, ...sums })).toMatchObject([{ requests: 1, cost: 19 }]);
   expect(await requests.page(filter, undefined, 10)).toMatchObject([{ key_id: keyOf(9), cost: 19 }]);
   await db.destroy();
 });
@@ -225,7 +231,7 @@ test("a key's calls are found while its hours are pending", async () => {
 test("they are found right after their answers", async () => {
   const t = await withKeys();
   const { db } = await openDatabase(t.path);
-  const requests = requestStore(db, t.engine);
+  const requests = requestStore(t.engine.scope);
   await Promise.all(Array.from({ length: count }, (_, i) => call(t, i, 10 + i)));
   expect(await requests.page({ accountId: "acc_1", keyId: keyOf(9) }, undefined, 10)).toMatchObject([{ cost: 19 }]);
   await db.destroy();
@@ -234,7 +240,7 @@ test("they are found right after their answers", async () => {
 test("they are found while another process writes", async () => {
   const t = await withKeys();
   const { db, engine } = await openDatabase(t.path);
-  const requests = requestStore(db, t.engine);
+  const requests = requestStore(t.engine.scope);
   await callAll(t);
   engine.books.prepare<[]>("BEGIN IMMEDIATE").run();
   expect(await requests.page({ accountId: "acc_1", keyId: keyOf(9) }, undefined, 10)).toMatchObject([{ cost: 19 }]);

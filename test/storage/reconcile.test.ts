@@ -9,17 +9,17 @@ let bank: Bank;
 
 beforeEach(async () => {
   bank = await openBank();
-  bank.storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
+  await bank.storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
   for (const [kind, amount] of [
     [1, 5000],
     [2, 1000],
     [3, 200],
   ] as const) {
-    bank.storage.entries.record({ id: `led_kind${kind}`, accountId: "acc_1", kind, amount, note: null, now: 1 });
+    await bank.storage.entries.record({ id: `led_kind${kind}`, accountId: "acc_1", kind, amount, note: null, now: 1 });
   }
-  bank.charge("acc_1", { id: "req_1", key_id: "key_1", cost: 30 });
-  bank.charge("acc_1", { id: "req_2", key_id: "key_2", cost: 40 });
-  bank.charge("acc_1", { id: "req_3", key_id: "key_1", cost: 0, outcome: 2 });
+  await bank.charge("acc_1", { id: "req_1", key_id: "key_1", cost: 30 });
+  await bank.charge("acc_1", { id: "req_2", key_id: "key_2", cost: 40 });
+  await bank.charge("acc_1", { id: "req_3", key_id: "key_1", cost: 0, outcome: 2 });
   const names = { node: "n", accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
   const now = bank.now();
   bank.storage.ledger.hold({ requestId: "req_4", ...names, max: 9, min: 9, now, expiresAt: now + 1 });
@@ -34,7 +34,7 @@ test("holds after recharges, refunds, grants, charges and holds", async () => {
 
 test("counts a call that was given up as lost, and came back", async () => {
   bank.storage.ledger.transact(() => bank.storage.ledger.expire(bank.now() + 2));
-  bank.charge("acc_1", { id: "req_4", key_id: "key_1", cost: 5 });
+  await bank.charge("acc_1", { id: "req_4", key_id: "key_1", cost: 5 });
   expect((await bank.storage.reconcile()).differences).toEqual([]);
 });
 

@@ -16,21 +16,19 @@ let bank: Bank;
 beforeEach(async () => {
   bank = await openBank();
   const { accounts, entries } = bank.storage;
-  accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
-  entries.record({ id: "led_1", accountId: "acc_1", kind: 1, amount: 1_000_000, note: null, now: 1 });
+  await accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
+  await entries.record({ id: "led_1", accountId: "acc_1", kind: 1, amount: 1_000_000, note: null, now: 1 });
 });
 
 afterEach(() => bank.close());
 
 /** Calls of one millionth each, one every `everyMs` from so long ago until now. */
-function call(fromMs: number, everyMs: number): number {
-  let count = 0;
-  bank.storage.ledger.transact(() => {
-    for (let at = now - fromMs; at < now; at += everyMs, count++) {
-      bank.charge("acc_1", { id: newId("req", at), key_id: "key_1", cost: 1, created_at: at, duration_ms: 5 });
-    }
-  });
-  return count;
+async function call(fromMs: number, everyMs: number): Promise<number> {
+  const calls = [];
+  for (let at = now - fromMs; at < now; at += everyMs)
+    calls.push({ id: newId("req", at), key_id: "key_1", cost: 1, created_at: at, duration_ms: 5 });
+  await bank.charge("acc_1", ...calls);
+  return calls.length;
 }
 
 const errors: unknown[] = [];
@@ -68,25 +66,25 @@ async function charges(account: string): Promise<number[]> {
 const kept = () => bank.storage.requests.page({ accountId: "acc_1" }, undefined, 10_000);
 
 test("calls older than they are kept go in batches, by whole hours; sums, charges and their proof stay", async () => {
-  const count = call(10 * dayMs, 6 * 60_000);
-  const spent = bank.storage.accounts.find("acc_1")?.balance;
+  const count = await call(10 * dayMs, 6 * 60_000);
+  const spent = (await bank.storage.accounts.find("acc_1"))?.balance;
   const job = retention(2 * dayMs);
   await job.run();
   const left = await kept();
   expect(Math.min(...left.map(({ created_at }) => created_at))).toBe(now - 2 * dayMs - 30 * 60_000);
   expect(count - left.length).toBeGreaterThan(1500);
-  const sums = bank.storage.requests.sums({
+  const sums = await bank.storage.requests.sums({
     ...{ accountId: "acc_1", from: 0, to: now, bucketMs: dayMs, byKey: false, byModel: false, limit: 100 },
   });
   expect(sums.reduce((sum, { requests }) => sum + requests, 0)).toBe(count);
-  expect(bank.storage.accounts.find("acc_1")?.balance).toBe(spent);
+  expect((await bank.storage.accounts.find("acc_1"))?.balance).toBe(spent);
   expect(await bank.storage.reconcile()).toMatchObject({ differences: [], requests: left.length });
   expect(await charges("acc_1")).toEqual(Array.from({ length: count }, () => -1));
   await job.close();
 });
 
 test("a charge that is in the ledger already, by a fault, keeps no call from being deleted, and is reported", async () => {
-  const count = call(3 * hourMs, hourMs);
+  const count = await call(3 * hourMs, hourMs);
   const [oldest] = (await kept()).slice(-1);
   bank.tamper(`INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
     VALUES ('led_x', 'acc_1', 4, -2, '${oldest?.id}', 'key_1', 1)`);
@@ -99,7 +97,7 @@ test("a charge that is in the ledger already, by a fault, keeps no call from bei
 });
 
 test("what is kept is still proved: a call that vanishes otherwise is reported", async () => {
-  call(2 * dayMs, hourMs);
+  await call(2 * dayMs, hourMs);
   const job = retention(dayMs);
   await job.run();
   await job.close();
@@ -115,7 +113,13 @@ test("what is kept is still proved: a call that vanishes otherwise is reported",
 
 test("a call that came in one hour and was taken up in the next is deleted with the later one", async () => {
   const hour = Math.floor((now - dayMs) / hourMs) * hourMs;
-  bank.charge("acc_1", { id: newId("req", hour - 1), key_id: "key_1", cost: 1, created_at: hour, duration_ms: 5 });
+  await bank.charge("acc_1", {
+    id: newId("req", hour - 1),
+    key_id: "key_1",
+    cost: 1,
+    created_at: hour,
+    duration_ms: 5,
+  });
   const first = retention(dayMs);
   await first.run();
   await first.close();
@@ -128,7 +132,7 @@ test("a call that came in one hour and was taken up in the next is deleted with 
 });
 
 test("acts go by themselves, and what is kept for good is not touched", async () => {
-  call(400 * dayMs, 10 * dayMs);
+  await call(400 * dayMs, 10 * dayMs);
   const act = {
     actor_kind: "nobody",
     actor_id: "",
@@ -139,12 +143,17 @@ test("acts go by themselves, and what is kept for good is not touched", async ()
     address: "",
   };
   for (const at of [now - 30 * dayMs, now - 29 * dayMs, now - 1]) {
-    bank.storage.auditEvents.insert({ id: newId("act", at), created_at: at, action: "KeyService.CreateKey", ...act });
+    await bank.storage.auditEvents.insert({
+      id: newId("act", at),
+      created_at: at,
+      action: "KeyService.CreateKey",
+      ...act,
+    });
   }
   const job = retention(undefined, 29.5 * dayMs);
   await job.run();
   await job.close();
-  expect(bank.storage.auditEvents.page({ limit: 10 })).toHaveLength(2);
+  expect(await bank.storage.auditEvents.page({ limit: 10 })).toHaveLength(2);
   expect(await kept()).toHaveLength(40);
   expect(errors).toEqual([]);
 });

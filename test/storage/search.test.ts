@@ -18,15 +18,19 @@ let bank: Bank;
 beforeEach(async () => {
   bank = await openBank();
   for (const id of ["acc_1", "acc_2"]) {
-    bank.storage.accounts.insert({ id, name: id, created_at: 1 });
-    bank.storage.entries.record({ id: `led_${id}`, accountId: id, kind: 1, amount: 1e9, note: null, now: 1 });
+    await bank.storage.accounts.insert({ id, name: id, created_at: 1 });
+    await bank.storage.entries.record({ id: `led_${id}`, accountId: id, kind: 1, amount: 1e9, note: null, now: 1 });
   }
 });
 
 afterEach(() => bank.close());
 
-const charge = (account: string, cameAt: number, call: Partial<Capture> & { readonly key_id: string }) =>
-  bank.charge(account, { id: newId("req", cameAt), created_at: cameAt, cost: 1, ...call });
+const callAt = (cameAt: number, call: Partial<Capture> & { readonly key_id: string }) => ({
+  ...{ id: newId("req", cameAt), created_at: cameAt, cost: 1 },
+  ...call,
+});
+const charge = (account: string, ...[cameAt, call]: Parameters<typeof callAt>) =>
+  bank.charge(account, callAt(cameAt, call));
 
 async function found(filter: Partial<RequestFilter>, limit: number): Promise<CallRow[]> {
   const all: CallRow[] = [];
@@ -73,8 +77,8 @@ test("every filter finds what it means, in order, whatever the size of its pages
     }),
     { numRuns: 400, seed: 7 },
   );
-  for (const { at, body, call } of calls) charge("acc_1", begun + at, { ...call, created_at: begun + at + body });
-  charge("acc_2", begun, { key_id: "key_9" });
+  for (const { at, body, call } of calls) await charge("acc_1", begun + at, { ...call, created_at: begun + at + body });
+  await charge("acc_2", begun, { key_id: "key_9" });
   const all = await found({}, 1000);
   expect(all).toHaveLength(400);
   await fc.assert(
@@ -86,11 +90,10 @@ test("every filter finds what it means, in order, whatever the size of its pages
 });
 
 test("a rare key among many calls is found step by step, while others have their turn", async () => {
-  const { ledger, requests } = bank.storage;
-  charge("acc_1", begun, { key_id: "key_2" });
-  ledger.transact(() => {
-    for (let i = 1; i <= 5000; i++) charge("acc_1", begun + i, { key_id: "key_1" });
-  });
+  const { requests } = bank.storage;
+  await charge("acc_1", begun, { key_id: "key_2" });
+  const busy = Array.from({ length: 5000 }, (_, i) => callAt(begun + i + 1, { key_id: "key_1" }));
+  await bank.charge("acc_1", ...busy);
   let turns = 0;
   const counting = setInterval(() => turns++, 0);
   const [only, ...others] = await requests.page({ accountId: "acc_1", keyId: "key_2" }, undefined, 50);
@@ -101,13 +104,13 @@ test("a rare key among many calls is found step by step, while others have their
 
 test("a call is found whose clock was set back while it came", async () => {
   const at = begun + 5 * hourMs;
-  charge("acc_1", at + 1, { key_id: "key_1", created_at: at - 1 });
+  await charge("acc_1", at + 1, { key_id: "key_1", created_at: at - 1 });
   expect(await found({ keyId: "key_1" }, 5)).toHaveLength(1);
   expect(await found({ isCharged: true }, 5)).toHaveLength(1);
 });
 
 test("a search ends when its caller disconnects", async () => {
-  for (let hour = 0; hour < 5; hour++) charge("acc_1", begun + hour * hourMs, { key_id: "key_1" });
+  for (let hour = 0; hour < 5; hour++) await charge("acc_1", begun + hour * hourMs, { key_id: "key_1" });
   const asker = { aborted: false };
   const searching = bank.storage.requests.page({ accountId: "acc_1", keyId: "key_1" }, undefined, 50, asker);
   asker.aborted = true;
@@ -115,13 +118,13 @@ test("a search ends when its caller disconnects", async () => {
 });
 
 test("a charge is found behind many hours of calls that cost nothing", async () => {
-  charge("acc_1", begun, { key_id: "key_1" });
-  for (let hour = 1; hour <= 120; hour++) charge("acc_1", begun + hour * hourMs, { key_id: "key_1", cost: 0 });
+  await charge("acc_1", begun, { key_id: "key_1" });
+  for (let hour = 1; hour <= 120; hour++) await charge("acc_1", begun + hour * hourMs, { key_id: "key_1", cost: 0 });
   expect(await found({ isCharged: true }, 5)).toMatchObject([{ created_at: begun }]);
 });
 
 test("a call that was lost is found by its key, and counts for no sum", async () => {
-  charge("acc_1", begun, { key_id: "key_1" });
+  await charge("acc_1", begun, { key_id: "key_1" });
   const names = { node: "n", accountId: "acc_1", keyId: "key_1", operation: "chat", model: "lost" };
   const now = begun + 5 * hourMs;
   const requestId = newId("req", now);
@@ -129,7 +132,9 @@ test("a call that was lost is found by its key, and counts for no sum", async ()
   bank.storage.ledger.transact(() => bank.storage.ledger.expire(now + 2));
   expect(await found({ keyId: "key_1", model: "lost" }, 5)).toMatchObject([{ id: requestId, outcome: 5 }]);
   const span = { from: begun, to: begun + 24 * hourMs, bucketMs: hourMs, byKey: false, byModel: true, limit: 9 };
-  expect(bank.storage.requests.sums({ accountId: "acc_1", ...span })).toMatchObject([{ model: "m", requests: 1 }]);
+  expect(await bank.storage.requests.sums({ accountId: "acc_1", ...span })).toMatchObject([
+    { model: "m", requests: 1 },
+  ]);
 });
 
 test("the hours of a key and of a model are looked up along an index", async () => {

@@ -84,9 +84,9 @@ describe("opening", () => {
   test("makes a file that is not there, its folders and its tables", async () => {
     const path = freshPath();
     await withStorage(path, async ({ accounts, users, keys }) => {
-      expect(accounts.list()).toEqual([]);
-      expect(users.findByEmail("a@example.com")).toBeUndefined();
-      expect(keys.list()).toEqual([]);
+      expect(await accounts.list()).toEqual([]);
+      expect(await users.findByEmail("a@example.com")).toBeUndefined();
+      expect(await keys.list()).toEqual([]);
     });
   });
 
@@ -94,21 +94,23 @@ describe("opening", () => {
     const path = freshPath();
     await mkdir(join(path, ".."));
     await writeFile(path, "");
-    await withStorage(path, async ({ accounts }) => expect(accounts.list()).toEqual([]));
+    await withStorage(path, async ({ accounts }) => expect(await accounts.list()).toEqual([]));
   });
 
   test("a second time changes nothing", async () => {
     const path = freshPath();
     await withStorage(path, async ({ accounts }) => void accounts.insert(account));
     const before = shapeOf(path);
-    await withStorage(path, async ({ accounts }) => expect(accounts.list()).toEqual([{ ...account, ...nothing }]));
+    await withStorage(path, async ({ accounts }) =>
+      expect(await accounts.list()).toEqual([{ ...account, ...nothing }]),
+    );
     expect(shapeOf(path)).toEqual(before);
   });
 
   test("keeps file and folder to their owner, and so with what SQLite lays beside", async () => {
     const path = freshPath();
     await withStorage(path, async ({ accounts }) => {
-      accounts.insert(account);
+      await accounts.insert(account);
       const mode = async (file: string) => (await stat(file)).mode & 0o777;
       expect(await mode(join(path, ".."))).toBe(0o700);
       for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(await mode(file), file).toBe(0o600);
@@ -224,7 +226,7 @@ describe("several processes", () => {
       const storage = await openStorage(path);
       for (let i = 0; i < 50; i++) {
         const name = process.pid + "-" + i;
-        storage.accounts.insert({ id: "acc_" + name, name, created_at: i });
+        await storage.accounts.insert({ id: "acc_" + name, name, created_at: i });
       }
       await storage.close();`;
     const workers = Array.from({ length: 4 }, () => worker(path, insert));
@@ -233,14 +235,14 @@ describe("several processes", () => {
     for (const { code, stderr } of await Promise.all(workers.map(({ ended }) => ended))) {
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     }
-    await withStorage(path, async ({ accounts }) => expect(accounts.list()).toHaveLength(200));
+    await withStorage(path, async ({ accounts }) => expect(await accounts.list()).toHaveLength(200));
   });
 
   test("may die without warning: what was written stays", async () => {
     const path = freshPath();
     const work = `
       const storage = await openStorage(path);
-      storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
+      await storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
       console.log("written");
       setInterval(() => {}, 1000);`;
     const victim = worker(path, work);
@@ -249,7 +251,9 @@ describe("several processes", () => {
     await victim.shows(/written/);
     victim.child.kill("SIGKILL");
     await once(victim.child, "exit");
-    await withStorage(path, async ({ accounts }) => expect(accounts.find("one")).toEqual({ ...account, ...nothing }));
+    await withStorage(path, async ({ accounts }) =>
+      expect(await accounts.find("one")).toEqual({ ...account, ...nothing }),
+    );
   });
 });
 
@@ -258,138 +262,140 @@ describe("the tables", () => {
 
   beforeAll(async () => {
     storage = await openStorage(freshPath());
-    storage.accounts.insert(account);
-    storage.users.insert(user);
-    storage.keys.insert(key);
+    await storage.accounts.insert(account);
+    await storage.users.insert(user);
+    await storage.keys.insert(key);
   });
 
   afterAll(() => storage.close());
 
   test("hold one account of a name, one user of an address, one key of a secret", async () => {
-    expect(storage.accounts.insert({ ...account, id: "acc_2" })).toBe(false);
-    expect(storage.accounts.find("acc_2")).toBeUndefined();
-    expect(() => storage.accounts.insert({ ...account, name: "two" })).toThrow(/UNIQUE.*accounts.id/);
-    expect(storage.users.insert({ ...user, id: "usr_2" })).toBe(false);
-    expect(storage.users.insert({ ...user, id: "usr_2", email: "A@Example.COM" })).toBe(false);
-    expect(storage.users.find("usr_2")).toBeUndefined();
-    expect(() => storage.keys.insert({ ...key, id: "key_2" })).toThrow(/UNIQUE.*api_keys.secret_hash/);
+    expect(await storage.accounts.insert({ ...account, id: "acc_2" })).toBe(false);
+    expect(await storage.accounts.find("acc_2")).toBeUndefined();
+    await expect(storage.accounts.insert({ ...account, name: "two" })).rejects.toThrow(/UNIQUE.*accounts.id/);
+    expect(await storage.users.insert({ ...user, id: "usr_2" })).toBe(false);
+    expect(await storage.users.insert({ ...user, id: "usr_2", email: "A@Example.COM" })).toBe(false);
+    expect(await storage.users.find("usr_2")).toBeUndefined();
+    await expect(storage.keys.insert({ ...key, id: "key_2" })).rejects.toThrow(/UNIQUE.*api_keys.secret_hash/);
   });
 
   test("hold no key and no user of an account that is not there", async () => {
-    expect(() => storage.keys.insert({ ...key, id: "key_2", secret_hash: "h2", account_id: "acc_9" })).toThrow(
+    await expect(storage.keys.insert({ ...key, id: "key_2", secret_hash: "h2", account_id: "acc_9" })).rejects.toThrow(
       /FOREIGN KEY/,
     );
-    expect(() => storage.users.insert({ ...user, id: "usr_2", email: "b@x", account_id: "acc_9" })).toThrow(
+    await expect(storage.users.insert({ ...user, id: "usr_2", email: "b@x", account_id: "acc_9" })).rejects.toThrow(
       /FOREIGN KEY/,
     );
   });
 
   test("find an account by its id and by its name", async () => {
-    expect(storage.accounts.find("acc_1")).toEqual({ ...account, ...nothing });
-    expect(storage.accounts.find("one")).toEqual({ ...account, ...nothing });
-    for (const other of ["ONE", "", "' OR 1=1 --", "%"]) expect(storage.accounts.find(other)).toBeUndefined();
+    expect(await storage.accounts.find("acc_1")).toEqual({ ...account, ...nothing });
+    expect(await storage.accounts.find("one")).toEqual({ ...account, ...nothing });
+    for (const other of ["ONE", "", "' OR 1=1 --", "%"]) expect(await storage.accounts.find(other)).toBeUndefined();
   });
 
   test("find an account by its id also where another has that for a name", async () => {
-    storage.accounts.insert({ id: "acc_0", name: "acc_1", created_at: 0 });
-    expect(storage.accounts.find("acc_1")?.id).toBe("acc_1");
-    expect(storage.accounts.update("acc_0", { name: "zero" })).toMatchObject({ name: "zero" });
+    await storage.accounts.insert({ id: "acc_0", name: "acc_1", created_at: 0 });
+    expect((await storage.accounts.find("acc_1"))?.id).toBe("acc_1");
+    expect(await storage.accounts.update("acc_0", { name: "zero" })).toMatchObject({ name: "zero" });
   });
 
   test("find a user by the address in any case, and change the password", async () => {
-    storage.users.setPassword("usr_1", "y");
-    expect(storage.users.findByEmail("A@EXAMPLE.com")).toEqual({ ...user, ...asMade, password_hash: "y" });
-    expect(storage.users.findByEmail("a@example.co")).toBeUndefined();
+    await storage.users.setPassword("usr_1", "y");
+    expect(await storage.users.findByEmail("A@EXAMPLE.com")).toEqual({ ...user, ...asMade, password_hash: "y" });
+    expect(await storage.users.findByEmail("a@example.co")).toBeUndefined();
   });
 
   test("tell of a user when one of its sessions was last used", async () => {
     const { users, sessions } = storage;
     const session = { user_id: "usr_1", address: "", user_agent: "", created_at: 1, expires_at: 99 };
-    sessions.insert({ ...session, id: "ses_1", token_hash: "t1", last_seen_at: 7 });
-    sessions.insert({ ...session, id: "ses_2", token_hash: "t2", last_seen_at: 5 });
-    expect(users.find("usr_1")?.last_seen_at).toBe(7);
-    sessions.revokeAll("usr_1");
-    expect(users.find("usr_1")?.last_seen_at).toBeNull();
+    await sessions.insert({ ...session, id: "ses_1", token_hash: "t1", last_seen_at: 7 });
+    await sessions.insert({ ...session, id: "ses_2", token_hash: "t2", last_seen_at: 5 });
+    expect((await users.find("usr_1"))?.last_seen_at).toBe(7);
+    await sessions.revokeAll("usr_1");
+    expect((await users.find("usr_1"))?.last_seen_at).toBeNull();
   });
 
   test("list users oldest first, and find them by a part of the address or by an id", async () => {
     const { users } = storage;
-    users.insert({ ...user, id: "usr_3", email: "c_d@x.example" });
-    users.insert({ ...user, id: "usr_2", email: "B@x.example" });
-    const ids = (filter: { search?: string; after?: string; limit?: number }) =>
-      users.page({ limit: 10, ...filter }).map(({ id }) => id);
-    expect(ids({})).toEqual(["usr_1", "usr_2", "usr_3"]);
-    expect(ids({ limit: 1, after: "usr_1" })).toEqual(["usr_2"]);
-    expect(ids({ search: "X.EXAMPLE" })).toEqual(["usr_2", "usr_3"]);
-    expect(ids({ search: "c_d" })).toEqual(["usr_3"]);
-    expect(ids({ search: "_" })).toEqual(["usr_3"]);
-    expect(ids({ search: "usr_2" })).toEqual(["usr_2"]);
-    expect(ids({ search: "acc_1" })).toHaveLength(3);
-    expect(ids({ search: "%" })).toEqual([]);
-    for (const id of ["usr_2", "usr_3"]) expect(users.remove(id)).toBe("removed");
+    await users.insert({ ...user, id: "usr_3", email: "c_d@x.example" });
+    await users.insert({ ...user, id: "usr_2", email: "B@x.example" });
+    const ids = async (filter: { search?: string; after?: string; limit?: number }) =>
+      (await users.page({ limit: 10, ...filter })).map(({ id }) => id);
+    expect(await ids({})).toEqual(["usr_1", "usr_2", "usr_3"]);
+    expect(await ids({ limit: 1, after: "usr_1" })).toEqual(["usr_2"]);
+    expect(await ids({ search: "X.EXAMPLE" })).toEqual(["usr_2", "usr_3"]);
+    expect(await ids({ search: "c_d" })).toEqual(["usr_3"]);
+    expect(await ids({ search: "_" })).toEqual(["usr_3"]);
+    expect(await ids({ search: "usr_2" })).toEqual(["usr_2"]);
+    expect(await ids({ search: "acc_1" })).toHaveLength(3);
+    expect(await ids({ search: "%" })).toEqual([]);
+    for (const id of ["usr_2", "usr_3"]) expect(await users.remove(id)).toBe("removed");
   });
 
-  test("enable a second factor once, by the secret that is pending, and none in the place of another", () => {
+  test("enable a second factor once, by the secret that is pending, and none in the place of another", async () => {
     const { users } = storage;
     const factor = { secret: "NEW", step: 5, recoveryHashes: ["r1", "r2"] };
-    expect(users.enableFactor("usr_1", factor)).toBe(false);
-    users.setPendingFactor("usr_1", "OLD");
-    users.setPendingFactor("usr_1", "NEW");
-    expect(users.enableFactor("usr_1", { ...factor, secret: "OLD" })).toBe(false);
-    expect([users.enableFactor("usr_1", factor), users.enableFactor("usr_1", factor)]).toEqual([true, false]);
-    expect(users.setPendingFactor("usr_1", "OTHER")).toBe(false);
-    expect(users.find("usr_1")).toMatchObject({ totp_secret: "NEW", totp_pending: null, totp_step: 5 });
-    expect([users.useStep("usr_1", 5), users.useStep("usr_1", 6), users.useStep("usr_1", 6)]).toEqual([
-      false,
+    expect(await users.enableFactor("usr_1", factor)).toBe(false);
+    await users.setPendingFactor("usr_1", "OLD");
+    await users.setPendingFactor("usr_1", "NEW");
+    expect(await users.enableFactor("usr_1", { ...factor, secret: "OLD" })).toBe(false);
+    expect([await users.enableFactor("usr_1", factor), await users.enableFactor("usr_1", factor)]).toEqual([
       true,
       false,
     ]);
-    expect(["r2", "r2", "r1", "r3"].map((hash) => users.useRecoveryCode("usr_1", hash))).toEqual([
-      true,
-      false,
-      true,
-      false,
-    ]);
-    users.disableFactor("usr_1");
-    expect(users.find("usr_1")).toMatchObject({ totp_secret: null, totp_pending: null, recovery_hashes: null });
+    expect(await users.setPendingFactor("usr_1", "OTHER")).toBe(false);
+    expect(await users.find("usr_1")).toMatchObject({ totp_secret: "NEW", totp_pending: null, totp_step: 5 });
+    expect([await users.useStep("usr_1", 5), await users.useStep("usr_1", 6), await users.useStep("usr_1", 6)]).toEqual(
+      [false, true, false],
+    );
+    for (const [hash, isUsed] of [["r2", true], ["r2", false], ["r1", true], ["r3", false]] as const)
+      expect(await users.useRecoveryCode("usr_1", hash), hash).toBe(isUsed);
+    await users.disableFactor("usr_1");
+    expect(await users.find("usr_1")).toMatchObject({ totp_secret: null, totp_pending: null, recovery_hashes: null });
   });
 
   test("keep the last user who operates the gateway, whatever is asked", async () => {
     const { users } = storage;
-    expect(users.setOperator("usr_1", true)).toBe("changed");
-    expect(users.setOperator("usr_1", true)).toBe("changed");
-    expect([users.setOperator("usr_1", false), users.remove("usr_1")]).toEqual(["last", "last"]);
-    users.insert({ ...user, id: "usr_2", email: "b@x", is_operator: 1 });
-    expect(users.countOperators()).toBe(2);
-    expect(users.remove("usr_2")).toBe("removed");
-    expect(users.countOperators()).toBe(1);
-    users.insert({ ...user, id: "usr_2", email: "b@x" });
-    expect([users.setOperator("usr_2", false), users.setOperator("usr_2", true)]).toEqual(["changed", "changed"]);
-    expect(users.setOperator("usr_1", false)).toBe("changed");
-    expect([users.setOperator("usr_9", true), users.setOperator("usr_9", false), users.remove("usr_9")]).toEqual(
-      Array(3).fill("absent"),
-    );
-    users.setOperator("usr_1", true);
-    users.remove("usr_2");
+    expect(await users.setOperator("usr_1", true)).toBe("changed");
+    expect(await users.setOperator("usr_1", true)).toBe("changed");
+    expect([await users.setOperator("usr_1", false), await users.remove("usr_1")]).toEqual(["last", "last"]);
+    await users.insert({ ...user, id: "usr_2", email: "b@x", is_operator: 1 });
+    expect(await users.countOperators()).toBe(2);
+    expect(await users.remove("usr_2")).toBe("removed");
+    expect(await users.countOperators()).toBe(1);
+    await users.insert({ ...user, id: "usr_2", email: "b@x" });
+    expect([await users.setOperator("usr_2", false), await users.setOperator("usr_2", true)]).toEqual([
+      "changed",
+      "changed",
+    ]);
+    expect(await users.setOperator("usr_1", false)).toBe("changed");
+    expect([
+      await users.setOperator("usr_9", true),
+      await users.setOperator("usr_9", false),
+      await users.remove("usr_9"),
+    ]).toEqual(Array(3).fill("absent"));
+    await users.setOperator("usr_1", true);
+    await users.remove("usr_2");
   });
 
   test("list an account's keys oldest first, revoked ones among them", async () => {
-    storage.accounts.insert({ id: "acc_3", name: "three", created_at: 3 });
+    await storage.accounts.insert({ id: "acc_3", name: "three", created_at: 3 });
     const of3 = { ...key, account_id: "acc_3" };
-    storage.keys.insert({ ...of3, id: "key_8", secret_hash: "h8" });
-    storage.keys.insert({ ...of3, id: "key_7", secret_hash: "h7" });
-    expect(storage.keys.revoke("key_7", 77)).toBe(true);
-    expect(storage.keys.list("acc_3").map(({ id, revoked_at }) => [id, revoked_at])).toEqual([
+    await storage.keys.insert({ ...of3, id: "key_8", secret_hash: "h8" });
+    await storage.keys.insert({ ...of3, id: "key_7", secret_hash: "h7" });
+    expect(await storage.keys.revoke("key_7", 77)).toBe(true);
+    expect((await storage.keys.list("acc_3")).map(({ id, revoked_at }) => [id, revoked_at])).toEqual([
       ["key_7", 77],
       ["key_8", null],
     ]);
-    expect(storage.keys.list().map(({ id }) => id)).toEqual(["key_1", "key_7", "key_8"]);
+    expect((await storage.keys.list()).map(({ id }) => id)).toEqual(["key_1", "key_7", "key_8"]);
   });
 
   test("revoke a key once, and keep the first time", async () => {
-    expect(storage.keys.revoke("key_1", 100)).toBe(true);
-    expect(storage.keys.revoke("key_1", 200)).toBe(false);
-    expect(storage.keys.revoke("key_none", 100)).toBe(false);
-    expect(storage.keys.findBySecretHash("h1", 300)?.revoked_at).toBe(100);
+    expect(await storage.keys.revoke("key_1", 100)).toBe(true);
+    expect(await storage.keys.revoke("key_1", 200)).toBe(false);
+    expect(await storage.keys.revoke("key_none", 100)).toBe(false);
+    expect((await storage.keys.findBySecretHash("h1", 300))?.revoked_at).toBe(100);
   });
 });

@@ -10,7 +10,7 @@ let time = Date.UTC(2026, 0, 2);
 
 beforeAll(async () => {
   gateway = await startTestGateway({}, { clock: () => time });
-  payer = openAccount(gateway, { recharge: 0 });
+  payer = await openAccount(gateway, { recharge: 0 });
 });
 afterAll(() => gateway.close());
 

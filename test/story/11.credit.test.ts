@@ -26,26 +26,30 @@ const path = "/v1/chat/completions";
 const body = { model: "gpt", messages: [{ role: "user", content: "Hello" }] };
 
 test("an account without credit is refused, and nothing is sent", async () => {
-  const { apiKey } = openAccount(gateway, { recharge: 0 });
+  const { apiKey } = await openAccount(gateway, { recharge: 0 });
   expect((await ask(gateway, path, body, { apiKey })).status).toBe(402);
   expect(upstream.received).toEqual([]);
 });
 
 test("while a call runs the most that it may cost is held; afterwards only the cost is gone", async () => {
-  const payer = openAccount(gateway, { recharge: 100_000 });
+  const payer = await openAccount(gateway, { recharge: 100_000 });
   const heard = hear(gateway, { path, apiKey: payer.apiKey, body: { ...body, max_tokens: 100 } });
   const exchange = await upstream.next();
-  const { held, holds } = books.of(payer);
+  const { held, holds } = await books.of(payer);
   expect(holds).toBe(1);
   expect(held).toBeGreaterThanOrEqual(100 * cost.output);
   exchange.json(200, chatAnswer({ content: "Hello" }));
   await heard.answer;
-  expect(books.of(payer)).toMatchObject({ held: 0, holds: 0, balance: 100_000 - 9 * cost.input - 2 * cost.output });
+  expect(await books.of(payer)).toMatchObject({
+    held: 0,
+    holds: 0,
+    balance: 100_000 - 9 * cost.input - 2 * cost.output,
+  });
 });
 
 test("a caller who sets no bound gets the one that the credit affords", async () => {
   upstream.script = answerAsOpenAi;
-  const { apiKey } = openAccount(gateway, { recharge: 5_000 });
+  const { apiKey } = await openAccount(gateway, { recharge: 5_000 });
   expect((await ask(gateway, path, body, { apiKey })).status).toBe(200);
   const { max_completion_tokens: bound } = JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}");
   expect(bound).toBeGreaterThan(0);
@@ -53,9 +57,9 @@ test("a caller who sets no bound gets the one that the credit affords", async ()
 });
 
 test("no number of calls at once spends more than a key's limit", async () => {
-  const payer = openAccount(gateway, { recharge: 10_000_000, creditLimit: 2_000 });
+  const payer = await openAccount(gateway, { recharge: 10_000_000, creditLimit: 2_000 });
   const asked = { ...body, max_tokens: 10 };
   const answers = await Promise.all(Array.from({ length: 50 }, () => ask(gateway, path, asked, payer)));
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 402]));
-  expect(books.of(payer).spent).toBeLessThanOrEqual(2_000);
+  expect((await books.of(payer)).spent).toBeLessThanOrEqual(2_000);
 });

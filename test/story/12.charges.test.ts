@@ -27,9 +27,9 @@ const body = { model: "gpt", messages: [{ role: "user", content: "Hello" }], max
 
 /** Makes a call of an account of its own, and returns its answer and its one row. */
 async function charged(more: object = {}) {
-  const payer = openAccount(gateway);
+  const payer = await openAccount(gateway);
   const answer = await ask(gateway, "/v1/chat/completions", { ...body, ...more }, payer);
-  const { requests, holds, spent } = books.of(payer);
+  const { requests, holds, spent } = await books.of(payer);
   expect(holds).toBe(0);
   return { answer, row: requests[0], spent };
 }

@@ -16,8 +16,8 @@ beforeAll(async () => {
   gateway = await startTestGateway(paidModels(upstream.baseUrl));
   books = openBooks(gateway.databasePath, gateway.storage);
 });
-beforeEach(() => {
-  payer = openAccount(gateway);
+beforeEach(async () => {
+  payer = await openAccount(gateway);
   upstream.received.length = 0;
 });
 afterAll(async () => {
@@ -36,7 +36,7 @@ test("under the same Idempotency-Key the first answer comes again, and is paid o
   expect(second.text).toBe(first.text);
   expect([first, second].map(({ headers }) => headers.get("x-gateway-replayed"))).toEqual([null, "true"]);
   expect(upstream.received).toHaveLength(1);
-  expect(books.of(payer).requests.filter(({ cost }) => cost > 0)).toHaveLength(1);
+  expect((await books.of(payer)).requests.filter(({ cost }) => cost > 0)).toHaveLength(1);
 });
 
 test("under another it is another call", async () => {

@@ -29,18 +29,18 @@ function begin({ apiKey }: Payer) {
 }
 
 test("before the first word: the upstream is let go at once, and nothing is charged", async () => {
-  const payer = openAccount(gateway);
+  const payer = await openAccount(gateway);
   const heard = begin(payer);
   const exchange = await upstream.next();
   const leftAt = performance.now();
   await heard.leave();
   expect((await exchange.left) - leftAt).toBeLessThan(1000);
-  await eventually(() => expect(books.of(payer).holds).toBe(0));
-  expect(books.of(payer)).toMatchObject({ spent: 0, requests: [{ outcome: Outcome.LEFT, cost: 0 }] });
+  await eventually(async () => expect((await books.of(payer)).holds).toBe(0));
+  expect(await books.of(payer)).toMatchObject({ spent: 0, requests: [{ outcome: Outcome.LEFT, cost: 0 }] });
 });
 
 test("after it: the upstream is read on to its usage, and that is charged", async () => {
-  const payer = openAccount(gateway);
+  const payer = await openAccount(gateway);
   const heard = begin(payer);
   const exchange = await upstream.next();
   exchange.head(200, eventStream);
@@ -50,8 +50,8 @@ test("after it: the upstream is read on to its usage, and that is charged", asyn
   await eventually(() => expect(gateway.counts().drains).toBe(1));
   await exchange.write(openaiFrames(...helloChunks.slice(2), usageChunk()));
   exchange.end(done);
-  await eventually(() => expect(books.of(payer).holds).toBe(0));
-  expect(books.of(payer)).toMatchObject({
+  await eventually(async () => expect((await books.of(payer)).holds).toBe(0));
+  expect(await books.of(payer)).toMatchObject({
     spent: 9 * cost.input + 2 * cost.output,
     requests: [{ outcome: Outcome.LEFT, estimated: 0 }],
   });

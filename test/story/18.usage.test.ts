@@ -16,7 +16,7 @@ const due = 9 * cost.input + 2 * cost.output;
 beforeAll(async () => {
   upstream = await startScriptedUpstream(answerAsOpenAi);
   gateway = await startTestGateway(paidModels(upstream.baseUrl));
-  ada = signIn(gateway, now);
+  ada = await signIn(gateway, now);
   const body = { model: "gpt", messages: [{ role: "user", content: "Hello" }] };
   for (let i = 0; i < 3; i++) await ask(gateway, "/v1/chat/completions", body);
 });

@@ -38,7 +38,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard in Chromium", { timeo
     browser = await launchBrowser();
     ada = await visit(browser, { permissions: ["clipboard-read", "clipboard-write"] });
     page = ada.page;
-    const issued = issueSetUpLink(gateway.storage, Date.now());
+    const issued = await issueSetUpLink(gateway.storage, Date.now());
     link = linkUrl(gateway.rootUrl, LinkKind.SET_UP, issued?.token ?? "");
   });
   afterAll(async () => {
@@ -74,8 +74,8 @@ describe.skipIf(chromiumPath === undefined)("the dashboard in Chromium", { timeo
   });
 
   test("a key is created with a limit, its secret told once, and it works with the openai SDK", async () => {
-    const account = gateway.storage.accounts.find("Acme");
-    gateway.storage.entries.record({
+    const account = await gateway.storage.accounts.find("Acme");
+    await gateway.storage.entries.record({
       ...{ id: "led_grant", accountId: account?.id ?? "", kind: 3, amount: 1_000_000, note: null },
       now: Date.now(),
     });
@@ -249,15 +249,19 @@ describe.skipIf(chromiumPath === undefined)("the dashboard in Chromium", { timeo
 
   test("who is invited to an account that is suspended is told so in the form", async () => {
     const { accounts, links, users } = gateway.storage;
-    const invitation = { kind: LinkKind.INVITATION, accountId: accounts.find("Globex")?.id, email: "eve@example.com" };
-    const { token } = issueLink(links, { ...invitation, validMs: 60_000, now: Date.now() });
+    const invitation = {
+      kind: LinkKind.INVITATION,
+      accountId: (await accounts.find("Globex"))?.id,
+      email: "eve@example.com",
+    };
+    const { token } = await issueLink(links, { ...invitation, validMs: 60_000, now: Date.now() });
     const eve = await visit(browser);
     await eve.page.goto(linkUrl(gateway.rootUrl, LinkKind.INVITATION, token));
     await eve.page.getByLabel("Password", { exact: true }).fill("one more good password");
     await eve.page.getByRole("button", { name: "Register" }).click();
     await eve.page.getByRole("alert").getByText("Your account is suspended.").waitFor();
     await eve.page.getByRole("heading", { level: 1, name: "Create your account" }).waitFor();
-    expect(users.findByEmail("eve@example.com")).toBeUndefined();
+    expect(await users.findByEmail("eve@example.com")).toBeUndefined();
     await eve.context.close();
   });
 

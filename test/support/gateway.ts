@@ -30,6 +30,7 @@ export interface TestGateway {
   readonly databasePath: string;
   /** What is open and under way. */
   readonly counts: () => Counts;
+  readonly holds: () => Promise<number>;
   readonly activity: () => Activity;
   readonly serveModels: Gateway["serveModels"];
   /** What was logged so far, one JSON line each. */
@@ -90,13 +91,13 @@ export async function startTestGateway(
   const databasePath = join(dataDir, "gateway.db");
   const storage = await openStorage(databasePath);
   const accountId = newId("acc");
-  storage.accounts.insert({ id: accountId, name: "test", created_at: now, postpaid: postpaid ? 1 : 0 });
-  record(storage, accountId, 1, recharge);
-  record(storage, accountId, 3, grant);
+  await storage.accounts.insert({ id: accountId, name: "test", created_at: now, postpaid: postpaid ? 1 : 0 });
+  await record(storage, accountId, 1, recharge);
+  await record(storage, accountId, 3, grant);
   const { clock = () => now, admin = false, creditLimit, models } = init;
   const permissions = models && JSON.stringify(models);
   const named = { accountId, name: "test", admin, now };
-  const issued = issueKey(storage.keys, { ...named, creditLimit, models: permissions });
+  const issued = await issueKey(storage.keys, { ...named, creditLimit, models: permissions });
   rememberSecrets(config);
   const lines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
@@ -113,6 +114,7 @@ export async function startTestGateway(
     storage,
     databasePath,
     counts: gateway.counts,
+    holds: gateway.holds,
     activity: gateway.activity,
     serveModels: gateway.serveModels,
     logged: () => lines.join(""),
@@ -122,10 +124,10 @@ export async function startTestGateway(
       const scraping = metricsAt(gateway.metricsPort).catch(() => "");
       await gateway.close();
       const metrics = await scraping;
-      await eventually(() => {
+      await eventually(async () => {
         if (what === "broken") return;
         const { stalled, shed, floods, ended, ...left } = gateway.counts();
-        expectAllZero(left);
+        expectAllZero({ ...left, holds: await gateway.holds() });
       });
       await storage.close();
       try {
@@ -141,10 +143,10 @@ export async function startTestGateway(
  * Whatever a test has done: once its calls are over nothing of them is held. What its clients have left a moment ago is waited
  * for, and what a test leaves running on purpose says so.
  */
-async function expectNothingRunning({ counts }: Gateway): Promise<void> {
-  await eventually(() => {
+async function expectNothingRunning({ counts, holds }: Gateway): Promise<void> {
+  await eventually(async () => {
     const { undecided, http1, http2, stalled, shed, floods, ended, ...running } = counts();
-    expectAllZero(running);
+    expectAllZero({ ...running, holds: await holds() });
   });
 }
 
@@ -165,8 +167,8 @@ async function metricsAt(port: number | undefined): Promise<string> {
   return port === undefined ? "" : (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
 }
 
-function record({ entries }: Storage, accountId: string, kind: 1 | 3, amount: number): void {
-  if (amount > 0) entries.record({ id: newId("led"), accountId, kind, amount, note: null, now });
+async function record({ entries }: Storage, accountId: string, kind: 1 | 3, amount: number): Promise<void> {
+  if (amount > 0) await entries.record({ id: newId("led"), accountId, kind, amount, note: null, now });
 }
 
 /** Configuration that serves `embedded-chat` of another gateway, under the same name. */

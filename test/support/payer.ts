@@ -1,10 +1,10 @@
 /**
  * Accounts with money of their own at a test gateway, and what the books say of them, read as another process would.
  *
- *   const payer = openAccount(gateway, { recharge: 1_000_000 });
+ *   const payer = await openAccount(gateway, { recharge: 1_000_000 });
  *   const books = openBooks(gateway.databasePath, gateway.storage);
  *   …a call with payer.apiKey…
- *   books.of(payer)                      // balance, what is held, the rows of its calls
+ *   await books.of(payer)                // balance, what is held, the rows of its calls
  */
 import Sqlite from "better-sqlite3";
 import type { Selectable } from "kysely";
@@ -23,18 +23,25 @@ export interface Payer {
 }
 
 /** Opens an account with one key. Unless a test says otherwise it is prepaid, with ten units. */
-export function openAccount({ storage }: Pick<TestGateway, "storage">, init: AccountInit = {}): Payer {
+export async function openAccount({ storage }: Pick<TestGateway, "storage">, init: AccountInit = {}): Promise<Payer> {
   const { postpaid = false, recharge = 10_000_000, grant = 0, creditLimit, models, admin = false } = init;
   const accountId = newId("acc");
-  storage.accounts.insert({ id: accountId, name: accountId, created_at: now, postpaid: postpaid ? 1 : 0 });
+  await storage.accounts.insert({ id: accountId, name: accountId, created_at: now, postpaid: postpaid ? 1 : 0 });
   for (const [kind, amount] of [
     [1, recharge],
     [3, grant],
   ] as const) {
-    if (amount > 0) storage.entries.record({ id: newId("led"), accountId, kind, amount, note: null, now });
+    if (amount > 0) await storage.entries.record({ id: newId("led"), accountId, kind, amount, note: null, now });
   }
   const permissions = models && JSON.stringify(models);
-  const issued = issueKey(storage.keys, { accountId, name: "payer", admin, now, creditLimit, models: permissions });
+  const issued = await issueKey(storage.keys, {
+    accountId,
+    name: "payer",
+    admin,
+    now,
+    creditLimit,
+    models: permissions,
+  });
   return { apiKey: issued.secret, keyId: issued.key.id, accountId, begunWith: recharge + grant };
 }
 
@@ -50,7 +57,7 @@ export interface Standing {
 }
 
 export interface Books {
-  of(payer: Payer): Standing;
+  of(payer: Payer): Promise<Standing>;
   close(): void;
 }
 
@@ -79,8 +86,8 @@ export function openBooks(path: string, storage?: TestGateway["storage"]): Books
     };
   });
   return {
-    of(payer) {
-      storage?.transact(() => {});
+    async of(payer) {
+      await storage?.holds.total();
       return read(payer);
     },
     close: () => void sqlite.close(),

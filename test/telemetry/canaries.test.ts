@@ -306,15 +306,15 @@ test("keys that are made, turned and deleted, passwords and codes", async () => 
   const { secret: again } = (JSON.parse(turned) as { data: { secret: string } }).data;
   await post(`${keys}/delete-api-token`, JSON.stringify({ id }));
   await post(`${keys}/delete-api-token`, JSON.stringify({ id: secret() }));
-  const person = signIn(gateway, Date.UTC(2026, 0, 2, 3, 4, 5));
+  const person = await signIn(gateway, Date.UTC(2026, 0, 2, 3, 4, 5));
   const anybody = { "x-gateway-session": "1" };
-  const { email } = person;
+  const { email } = await person;
   await askRpc(gateway, "SessionService.SignIn", { email, password: canary(), code: secret() }, anybody);
   await askRpc(gateway, "SessionService.Register", { email, password: canary(), link: secret() }, anybody);
-  await askRpc(gateway, "AccountService.RedeemCode", { code: secret() }, person.headers);
+  await askRpc(gateway, "AccountService.RedeemCode", { code: secret() }, (await person).headers);
   await askRpc(gateway, "OperatorService.ListAccounts", {}, { authorization: `Bearer ${secret()}` });
   const left = { log: gateway.logged(), metrics: "", databasePath: gateway.databasePath };
-  for (const shown of [made, again, String(person.headers.cookie?.split("=")[1])]) {
+  for (const shown of [made, again, String((await person).headers.cookie?.split("=")[1])]) {
     expect(shown.length).toBeGreaterThan(20);
     expect(remainsOf(left).filter(({ text }) => text.includes(shown))).toEqual([]);
   }

@@ -16,8 +16,8 @@ import { startOtlpReceiver } from "../support/telemetry/otlp-receiver.ts";
 import { chatAnswer } from "../support/vendors.ts";
 
 /** Leaves a text in the database, where an account's name belongs. */
-function plant({ storage }: TestGateway, text: string): void {
-  storage.accounts.insert({ id: newId("acc"), name: text, created_at: now, postpaid: 0 });
+async function plant({ storage }: TestGateway, text: string): Promise<void> {
+  await storage.accounts.insert({ id: newId("acc"), name: text, created_at: now, postpaid: 0 });
 }
 
 function post(
@@ -74,7 +74,7 @@ for (const [i, [door, say]] of Object.entries(doors).entries()) {
     const gateway = await startTestGateway();
     const prompt = `the ${"abcdefghi"[i]}th thing that nobody else may read`;
     await say(gateway, prompt);
-    plant(gateway, `somebody said: ${prompt}!`);
+    await plant(gateway, `somebody said: ${prompt}!`);
     const closing = gateway.close();
     await expect(closing).rejects.toThrow(/leaves behind what was said \(.*…\) in accounts\.name$/);
     await expect(closing).rejects.not.toThrow(prompt);
@@ -86,8 +86,8 @@ test("so is what an upstream answered, and what its key is", async () => {
   const upstream = await startScriptedUpstream((exchange) => exchange.json(200, chatAnswer({ content: answer })));
   const gateway = await startTestGateway(upstreamAt(upstream.baseUrl, "key-of-the-upstream"));
   await (await chat(gateway, "Hi")).text();
-  plant(gateway, answer);
-  plant(gateway, "key-of-the-upstream");
+  await plant(gateway, answer);
+  await plant(gateway, "key-of-the-upstream");
   await expect(gateway.close()).rejects.toThrow(
     /what was said .* in accounts\.name, a credential .* in accounts\.name/,
   );
@@ -103,7 +103,7 @@ test("so is a key that was issued, one that was shown in vain, and a session's c
   for (const secret of [apiKey, "sk-nobody-knows-this-one", "a-cookie-of-somebody"]) {
     expect(foundIn(`before ${secret} after`)).toMatch(/^a credential/);
   }
-  plant(gateway, apiKey);
+  await plant(gateway, apiKey);
   await expect(gateway.close()).rejects.toThrow(/a credential \(sk-.{3}…\) in accounts\.name/);
 });
 

@@ -585,7 +585,7 @@ describe("what is deployed with it", () => {
       version: "",
       upstreams: [],
       targets: () => [],
-      holds: () => ({ count: 0, amount: 0 }),
+      holds: async () => ({ count: 0, amount: 0 }),
       open: () => nothingOpen,
       bodyBytes: () => 0,
       storage: { isWritable: () => true, rejectedLines: () => 0 },

@@ -23,9 +23,11 @@ export async function importKeys(args: readonly string[]): Promise<void> {
   const readText = (path: string) => readFileSync(path, "utf8");
   const { keys, notes, all } = readLiteLlmKeys(positionals[0] as string, readText, { team: values.team, now });
   await withStorage(values.config, async (storage, config) => {
-    const accountId = accountIdOf(storage, account);
+    const accountId = await accountIdOf(storage, account);
     const catalog = await servedCatalog(config);
-    const outcomes = keys.map((draft) => importKey(draft, { storage, config, catalog, notes, accountId, now }));
+    const outcomes: ("made" | "known")[] = [];
+    for (const draft of keys)
+      outcomes.push(await importKey(draft, { storage, config, catalog, notes, accountId, now }));
     for (const note of all()) console.error(noteText(note));
     const [made, known] = ["made", "known"].map((what) => outcomes.filter((outcome) => outcome === what).length);
     console.error(
@@ -44,9 +46,12 @@ interface Into {
   readonly now: number;
 }
 
-function importKey(draft: KeyDraft, { storage, config, catalog, notes, accountId, now }: Into): "made" | "known" {
+async function importKey(
+  draft: KeyDraft,
+  { storage, config, catalog, notes, accountId, now }: Into,
+): Promise<"made" | "known"> {
   const { place, name, secretHash, creditLimit, expiresAt } = draft;
-  if (storage.keys.findBySecretHash(secretHash, now)) return "known";
+  if (await storage.keys.findBySecretHash(secretHash, now)) return "known";
   const models = draft.models && servedOf(draft.models, catalog);
   for (const missing of models?.missing ?? [])
     notes.changed(place, `"${name}": it may not use "${missing}", which is not served here`);
@@ -66,15 +71,15 @@ function importKey(draft: KeyDraft, { storage, config, catalog, notes, accountId
     models: permitted,
     expires_at: expiresAt ?? null,
   };
-  storage.transact(() => {
-    if (!storage.keys.insert(key, config.maxKeysPerAccount)) {
+  await storage.transact(async (stores) => {
+    if (!(await stores.keys.insert(key, config.maxKeysPerAccount))) {
       throw new UsageError(
         `the account has ${config.maxKeysPerAccount} keys, as many as it may have (max_keys_per_account)`,
       );
     }
     // A key is inserted enabled; nobody sees it before it is disabled.
-    if (draft.disabled || isEmpty) storage.keys.update(accountId, key.id, { disabled: 1 });
-    writeAuditEvent(storage, KeyService.method.createKey, key, { name });
+    if (draft.disabled || isEmpty) await stores.keys.update(accountId, key.id, { disabled: 1 });
+    await writeAuditEvent(stores, KeyService.method.createKey, key, { name });
   });
   return "made";
 }

@@ -4,7 +4,7 @@
  */
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Admission, Arrival } from "../../call/call.ts";
-import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Authenticate, Authenticated } from "./authenticate.ts";
 import { accessOf, authorize, suffices } from "./authorize.ts";
 import type { Guessed } from "./guesses.ts";
@@ -21,15 +21,8 @@ export interface AdmitOptions {
 export type Admit = (arrival: Arrival) => MaybePromise<Admission>;
 
 export function createAdmit({ authenticate, limit, guessed }: AdmitOptions): Admit {
-  return (arrival) => {
+  function admitted(arrival: Arrival, { caller, counted }: Authenticated): MaybePromise<Admission> {
     const { method } = arrival;
-    let authenticated: Authenticated;
-    try {
-      authenticated = authenticate(arrival);
-    } catch (error) {
-      return guessed(arrival, error);
-    }
-    const { caller, counted } = authenticated;
     // A caller that may not call the RPC counts for its account's rate, but must not use up the RPC's own limit.
     const bounded = counted?.byMethod || method.methodKind === "server_streaming" || accessOf(method).ownRate;
     const own = bounded && suffices(caller.rights, method) ? method : undefined;
@@ -38,6 +31,22 @@ export function createAdmit({ authenticate, limit, guessed }: AdmitOptions): Adm
       authorize(caller.rights, method);
       return { caller, headers };
     });
+  }
+
+  return (arrival) => {
+    let authenticating: MaybePromise<Authenticated>;
+    try {
+      authenticating = authenticate(arrival);
+    } catch (error) {
+      return guessed(arrival, error);
+    }
+    if (!isPromise(authenticating)) return admitted(arrival, authenticating);
+    // Whoever reads it later finds it kept: a connection that is closed meanwhile has none.
+    void arrival.peer.address;
+    return authenticating.then(
+      (authenticated) => admitted(arrival, authenticated),
+      (error: unknown) => guessed(arrival, error),
+    );
   };
 }
 

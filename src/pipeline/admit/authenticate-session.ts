@@ -7,6 +7,7 @@
  */
 import type { Arrival, Peer } from "../../call/call.ts";
 import { crossSite, sessionEnded, userSuspended } from "../../call/refusals.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { hashToken } from "../../runtime/secrets.ts";
 import type { SessionStore, SessionWithUser } from "../../storage/people/sessions.ts";
 
@@ -22,15 +23,32 @@ export function sessionCookie({ rootUrl }: Peer): string {
 const touchMs = 60_000;
 
 export interface AuthenticateSessionOptions {
-  readonly sessions: SessionStore;
+  readonly sessions: Pick<SessionStore, "findByTokenHash" | "touch">;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** Called where a session's last use cannot be recorded. */
+  readonly onError: (error: unknown) => void;
 }
 
-/** Returns undefined for a call without a cookie. Throws a Refusal where the session is not valid. */
-export type AuthenticateSession = (arrival: Pick<Arrival, "header" | "peer">) => SessionWithUser | undefined;
+/** Returns undefined for a call without a cookie. Throws a Refusal where the session is not valid, now or later. */
+export type AuthenticateSession = (
+  arrival: Pick<Arrival, "header" | "peer">,
+) => MaybePromise<SessionWithUser | undefined>;
 
-export function createAuthenticateSession({ sessions, clock }: AuthenticateSessionOptions): AuthenticateSession {
+export function createAuthenticateSession({
+  sessions,
+  clock,
+  onError,
+}: AuthenticateSessionOptions): AuthenticateSession {
+  async function find(token: string): Promise<SessionWithUser> {
+    const now = clock();
+    const session = await sessions.findByTokenHash(hashToken(token), now);
+    if (!session) throw sessionEnded("session");
+    if (session.account_suspended_at !== null) throw userSuspended();
+    if (now - session.last_seen_at >= touchMs) void sessions.touch(session.id, now).catch(onError);
+    return session;
+  }
+
   return ({ header, peer }) => {
     const cookies = header("cookie");
     const token = cookies === undefined ? undefined : cookieOf(sessionCookie(peer), cookies);
@@ -39,12 +57,7 @@ export function createAuthenticateSession({ sessions, clock }: AuthenticateSessi
       return undefined;
     }
     if (!isFromDashboard(header) || isFromElsewhere(header)) throw crossSite();
-    const now = clock();
-    const session = sessions.findByTokenHash(hashToken(token), now);
-    if (!session) throw sessionEnded("session");
-    if (session.account_suspended_at !== null) throw userSuspended();
-    if (now - session.last_seen_at >= touchMs) sessions.touch(session.id, now);
-    return session;
+    return find(token);
   };
 }
 

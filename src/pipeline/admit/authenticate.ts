@@ -21,11 +21,12 @@ import {
 } from "../../call/refusals.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
 import { networkOf } from "../../limits/networks.ts";
+import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 import type { SessionWithUser } from "../../storage/people/sessions.ts";
 import { type AuthenticateSession, isFromElsewhere } from "./authenticate-session.ts";
 import { accessOf } from "./authorize.ts";
-import { createCredentialsIn } from "./credentials.ts";
+import { type Credential, createCredentialsIn } from "./credentials.ts";
 import type { KnownKey, KnownKeys } from "./known-keys.ts";
 
 export interface AuthenticateOptions {
@@ -34,7 +35,7 @@ export interface AuthenticateOptions {
   readonly authenticateSession: AuthenticateSession;
   readonly tiers: readonly Tier[];
   /** Whether models without a price are free for an account. Default: for none. */
-  readonly isFreeUnpriced?: (accountId: string) => boolean;
+  readonly isFreeUnpriced?: (accountId: string) => MaybePromise<boolean>;
   /** The operator's credential; undefined where none is configured. */
   readonly operatorKey: string | undefined;
   /** Milliseconds since 1970. */
@@ -59,8 +60,8 @@ export interface Authenticated {
   readonly counted: Counted | undefined;
 }
 
-/** Throws a Refusal. */
-export type Authenticate = (arrival: Arrival) => Authenticated;
+/** Throws a Refusal, now or later. A key that is known already is answered now. */
+export type Authenticate = (arrival: Arrival) => MaybePromise<Authenticated>;
 
 /** A key's last use is recorded at most this often, in milliseconds. */
 const touchMs = 60_000;
@@ -80,46 +81,50 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     return { caller, counted: { id: key.account_id, tier, byMethod: true, creditRemaining } };
   }
 
-  function useSession(session: SessionWithUser, header: Arrival["header"]): Authenticated {
+  async function bySession({ header, peer }: Arrival): Promise<Authenticated> {
+    const session = await authenticateSession({ header, peer });
+    if (!session) throw missingApiKey();
     const keyId = header("x-gateway-key");
     const { user_id: userId, id: sessionId, account_id: accountId } = session;
-    if (keyId === undefined) return signedIn(session, tiers, isFreeUnpriced(accountId));
-    const key = keys.findWithAccount(keyId);
+    if (keyId === undefined) return signedIn(session, tiers, await isFreeUnpriced(accountId));
+    const key = await keys.findWithAccount(keyId);
     if (!key || key.revoked_at !== null || key.account_id !== accountId) throw sessionKeyNotFound(keyId);
-    const { caller, counted } = useKey(knownKeys.know(key), clock());
+    const { caller, counted } = useKey(await knownKeys.know(key), clock());
     return { caller: { ...caller, rights: "key", userId, sessionId }, counted };
   }
 
   /** Authenticates a call that needs no credential. A session that has ended counts as none. */
-  function anyone({ header, peer }: Arrival): Authenticated {
+  async function anyone({ header, peer }: Arrival): Promise<Authenticated> {
     if (isFromElsewhere(header)) throw crossSite();
     const counted = countedBy(`address ${networkOf(peer.address)}`, openTier);
     try {
-      const session = authenticateSession({ header, peer });
+      const session = await authenticateSession({ header, peer });
       if (!session) return { caller: nobody, counted };
-      return { caller: signedIn(session, tiers, isFreeUnpriced(session.account_id)).caller, counted };
+      return { caller: signedIn(session, tiers, await isFreeUnpriced(session.account_id)).caller, counted };
     } catch {
       return { caller: nobody, counted };
     }
   }
 
+  /** Uses the first of the credentials that is one. */
+  function byCredentials(
+    [first, ...others]: readonly Credential[],
+    now: number,
+    least: Least,
+  ): MaybePromise<Authenticated> {
+    if (!first)
+      throw least === Least.OPERATOR ? operatorKeyRefused(options.operatorKey !== undefined) : invalidApiKey();
+    if (first.isOperators) return operator;
+    return andThen(knownKeys.find(first.secretHash, now), (known) =>
+      known ? useKey(known, now) : byCredentials(others, now, least),
+    );
+  }
+
   return (arrival) => {
-    const { header, method, peer } = arrival;
-    const least = accessOf(method).caller;
+    const least = accessOf(arrival.method).caller;
     if (least === Least.ANYONE) return anyone(arrival);
     const credentials = credentialsIn(arrival);
-    if (credentials.length === 0) {
-      const session = authenticateSession({ header, peer });
-      if (session) return useSession(session, header);
-      throw missingApiKey();
-    }
-    const now = clock();
-    for (const { secretHash, isOperators } of credentials) {
-      if (isOperators) return operator;
-      const known = knownKeys.find(secretHash, now);
-      if (known) return useKey(known, now);
-    }
-    throw least === Least.OPERATOR ? operatorKeyRefused(options.operatorKey !== undefined) : invalidApiKey();
+    return credentials.length === 0 ? bySession(arrival) : byCredentials(credentials, clock(), least);
   };
 }
 

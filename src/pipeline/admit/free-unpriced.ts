@@ -1,10 +1,11 @@
 /** Finds the account whose calls to models without a price are free: the operator's first account, if the configuration says so. */
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { AccountStore } from "../../storage/accounts.ts";
 
 export interface FreeUnpricedOptions {
   readonly accounts: Pick<AccountStore, "first">;
   readonly isFreeForFirst: boolean;
-  /** Returns another number after every write that callers must see. */
+  /** Returns a greater number after every write that callers must see. */
   readonly version: () => number;
 }
 
@@ -12,11 +13,18 @@ export interface FreeUnpricedOptions {
 export function createFreeUnpriced({ accounts, isFreeForFirst, version }: FreeUnpricedOptions) {
   let seen: number | undefined;
   let first: string | undefined;
-  return (accountId: string): boolean => {
+
+  async function lookUp(current: number): Promise<string | undefined> {
+    const found = await accounts.first();
+    // One that began later may have ended before.
+    if (seen === undefined || seen < current) [seen, first] = [current, found];
+    return found;
+  }
+
+  return (accountId: string): MaybePromise<boolean> => {
     if (!isFreeForFirst) return false;
     const current = version();
-    if (current !== seen) first = accounts.first();
-    seen = current;
-    return accountId === first;
+    if (current === seen) return accountId === first;
+    return lookUp(current).then((found) => accountId === found);
   };
 }

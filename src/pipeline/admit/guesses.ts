@@ -84,22 +84,19 @@ export interface ReportOptions {
 export function reportTo(auditEvents: Pick<AuditEventStore, "insert">, { newId, clock, onError }: ReportOptions) {
   return (address: string, credential: CredentialKind, failures: number): void => {
     const now = clock();
-    try {
-      auditEvents.insert({
-        id: newId("act", now),
-        created_at: now,
-        action: "Credentials.Throttled",
-        actor_kind: "nobody",
-        actor_id: "",
-        account_id: "",
-        subject: "",
-        details: JSON.stringify({ credential, failures }),
-        refused: reasonWord(Reason.RATE_LIMITED),
-        address,
-      });
-    } catch (error) {
-      onError(error);
-    }
+    const event = {
+      id: newId("act", now),
+      created_at: now,
+      action: "Credentials.Throttled",
+      actor_kind: "nobody",
+      actor_id: "",
+      account_id: "",
+      subject: "",
+      details: JSON.stringify({ credential, failures }),
+      refused: reasonWord(Reason.RATE_LIMITED),
+      address,
+    };
+    void auditEvents.insert(event).catch(onError);
   };
 }
 

@@ -6,6 +6,7 @@ import { LRUCache } from "lru-cache";
 import type { Caller } from "../../call/call.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
 import type { Ledger } from "../../ledger/contract.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 
 export interface KnownKey {
@@ -17,10 +18,12 @@ export interface KnownKey {
 }
 
 export interface KnownKeys {
-  /** Finds a key that is not revoked by the hash of its secret. `now` is in milliseconds since 1970. */
-  find(secretHash: string, now: number): KnownKey | undefined;
+  /**
+   * Finds a key that is not revoked by the hash of its secret: at once where it is known. `now` is in milliseconds since 1970.
+   */
+  find(secretHash: string, now: number): MaybePromise<KnownKey | undefined>;
   /** Returns a key as `find` would, without caching it: for a session that calls by it. */
-  know(key: KeyWithAccount): KnownKey;
+  know(key: KeyWithAccount): Promise<KnownKey>;
   /** Returns what the key may still spend, in millionths of the unit; undefined where nothing limits it. */
   creditRemaining(known: KnownKey): number | undefined;
 }
@@ -30,7 +33,7 @@ export interface KnownKeysOptions {
   readonly tiers: readonly Tier[];
   readonly ledger: Pick<Ledger, "credit" | "flushCallsOf">;
   /** Reports whether unpriced models are free for an account. Default: for none. */
-  readonly isFreeUnpriced?: (accountId: string) => boolean;
+  readonly isFreeUnpriced?: (accountId: string) => MaybePromise<boolean>;
   /** Returns another number after every write that callers must see. */
   readonly version: () => number;
 }
@@ -50,36 +53,49 @@ export function createKnownKeys({
   const known = new LRUCache<string, KnownKey>({ max: maxKnown });
   /** Hashes that belong to no key: a client that sends one again costs no query. */
   const unknown = new LRUCache<string, true>({ max: maxUnknown });
+  /** What is being read: calls by the same key that come together read it once. */
+  const reading = new Map<string, Promise<KnownKey | undefined>>();
   let seen = version();
 
-  function know(key: KeyWithAccount, asOf?: number): KnownKey {
+  async function know(key: KeyWithAccount, asOf?: number): Promise<KnownKey> {
     const { ofBalance, ofLimit } = availableTo(key);
     credit.learn(key.account_id, ofBalance, key.id, key.credit_limit === null ? undefined : ofLimit);
     const tier = tierOf(tiers, key.account_recharged);
-    const caller = { ...callerOf(key, tier, asOf), isFreeUnpriced: isFreeUnpriced(key.account_id) };
+    const caller = { ...callerOf(key, tier, asOf), isFreeUnpriced: await isFreeUnpriced(key.account_id) };
     return { key, tier, caller, usedAt: key.last_used_at ?? 0 };
+  }
+
+  /** Reads a key as of a version. What is found is kept, unless anything was written meanwhile. */
+  async function read(secretHash: string, now: number, asOf: number): Promise<KnownKey | undefined> {
+    let key = await keys.findBySecretHash(secretHash, now);
+    if (key && ledger.flushCallsOf(key.account_id)) key = await keys.findBySecretHash(secretHash, now);
+    const made = key && key.revoked_at === null ? await know(key, asOf) : undefined;
+    if (seen !== asOf) return made;
+    if (made) known.set(secretHash, made);
+    else unknown.set(secretHash, true);
+    return made;
+  }
+
+  function readOnce(secretHash: string, now: number, asOf: number): Promise<KnownKey | undefined> {
+    const begun = reading.get(secretHash);
+    if (begun) return begun;
+    const made = read(secretHash, now, asOf).finally(() => {
+      // Since then another version may be read.
+      if (reading.get(secretHash) === made) reading.delete(secretHash);
+    });
+    reading.set(secretHash, made);
+    return made;
   }
 
   return {
     find(secretHash, now) {
       const current = version();
-      if (current !== seen) {
-        known.clear();
-        unknown.clear();
-      }
+      if (current !== seen) for (const each of [known, unknown, reading]) each.clear();
       seen = current;
       const found = known.get(secretHash);
       if (found && isStillValid(found.key, secretHash, now)) return found;
       if (unknown.has(secretHash)) return undefined;
-      let key = keys.findBySecretHash(secretHash, now);
-      if (key && ledger.flushCallsOf(key.account_id)) key = keys.findBySecretHash(secretHash, now);
-      if (!key || key.revoked_at !== null) {
-        unknown.set(secretHash, true);
-        return undefined;
-      }
-      const made = know(key, current);
-      known.set(secretHash, made);
-      return made;
+      return readOnce(secretHash, now, current);
     },
     know: (key) => know(key),
     creditRemaining({ key }) {

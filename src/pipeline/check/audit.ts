@@ -1,5 +1,6 @@
 /**
- * The audit log: one event for each call of an RPC whose contract asks for it, successful or refused, written when it has ended.
+ * The audit log: one event for each call of an RPC whose contract asks for it, successful or refused, written when it has ended, before
+ * it is answered.
  *
  * An event has the fields that the contract names, in their public form, and nothing else. It never has a secret, and a subject
  * only if it has the form of an id, because somebody may have sent a secret in its place. Two kinds of refusals are not logged, so
@@ -29,16 +30,17 @@ export function audit(handle: Handler, methods: readonly DescMethod[], options: 
   const plans = new Map(methods.flatMap((method) => planOf(method) ?? []).map((plan) => [plan.method, plan]));
   const audited = async (call: Call, plan: Plan): Promise<Answer> => {
     // Both are read before the call: it may remove the user, and the client may disconnect.
-    const named = accountNamed(plan, call, options);
     const { address } = call.peer;
+    const named = await accountNamed(plan, call, options);
+    let answer: Answer;
     try {
-      const answer = await handle(call);
-      write(plan, call, { answer, named, address }, options);
-      return answer;
+      answer = await handle(call);
     } catch (error) {
-      write(plan, call, { error, named, address }, options);
+      await write(plan, call, { error, named, address }, options);
       throw error;
     }
+    await write(plan, call, { answer, named, address }, options);
+    return answer;
   };
   return (call) => {
     const plan = plans.get(call.method);
@@ -109,10 +111,12 @@ function readerOf(desc: DescMessage, path: string): Reader | undefined {
 }
 
 /** Returns the account that the request names, directly or by one of its users; empty for none. */
-function accountNamed({ method }: Plan, { request }: Call, { storage }: AuditOptions): string {
+async function accountNamed({ method }: Plan, { request }: Call, { storage }: AuditOptions): Promise<string> {
   const { account, userId } = (messageOf(request) ?? {}) as { account?: unknown; userId?: unknown };
-  if (method.input.field.account && typeof account === "string") return storage.accounts.find(account)?.id ?? "";
-  if (method.input.field.userId && typeof userId === "string") return storage.users.find(userId)?.account_id ?? "";
+  if (method.input.field.account && typeof account === "string")
+    return (await storage.accounts.find(account))?.id ?? "";
+  if (method.input.field.userId && typeof userId === "string")
+    return (await storage.users.find(userId))?.account_id ?? "";
   return "";
 }
 
@@ -134,7 +138,13 @@ const ofForm: readonly Reason[] = [
   Reason.MISSING_FIELD,
 ];
 
-function write(plan: Plan, call: Call, { answer, error, named, address }: Ended, options: AuditOptions): void {
+/** Never rejects. */
+async function write(
+  plan: Plan,
+  call: Call,
+  { answer, error, named, address }: Ended,
+  options: AuditOptions,
+): Promise<void> {
   const refusal = answer ? undefined : asRefusal(error);
   if (refusal?.reason === Reason.RATE_LIMITED) return;
   if (plan.signsIn && refusal && ofForm.includes(refusal.reason)) return;
@@ -146,8 +156,8 @@ function write(plan: Plan, call: Call, { answer, error, named, address }: Ended,
     const subject = idAt(plan.subject.inAnswer, answered) || idAt(plan.subject.inRequest, messageOf(request));
     const signedIn = plan.signsIn && answer && subject.startsWith("usr_") ? subject : "";
     const told = plan.accounts.map((reader) => idAt(reader, answered)).find((id) => id !== "");
-    const ofUser = signedIn ? options.storage.users.find(signedIn)?.account_id : undefined;
-    options.storage.auditEvents.insert({
+    const ofUser = signedIn ? (await options.storage.users.find(signedIn))?.account_id : undefined;
+    await options.storage.auditEvents.insert({
       id: options.newId("act", now),
       created_at: now,
       action: plan.action,

@@ -41,66 +41,79 @@ export type ClaimKey = (asking: Asking, signal: Signal) => Promise<HeldClaim | S
 
 const renewMs = 20_000;
 
+/** RunningCall is a call that claims its key, or has claimed it. */
 interface RunningCall {
   readonly requestHash: string;
-  readonly over: Promise<void>;
+  /** Resolves once the database has decided on the claim. */
+  readonly decided: Promise<void>;
+  /** Resolves once the call is over; undefined until it has claimed the key. */
+  over: Promise<void> | undefined;
 }
 
 export function createClaims({ store, node, clock, onError }: ClaimsOptions): ClaimKey {
   const running = new Map<string, RunningCall>();
   let renewing: NodeJS.Timeout | undefined;
 
-  const writeLater = (work: () => void) => void store.whenFree(work).catch(onError);
-  const renew = () => writeLater(() => store.renew(node, clock() + holdMs));
+  const renew = () => void store.renew(node, clock() + holdMs).catch(onError);
 
-  function begin(claim: Claim, place: string): HeldClaim {
-    const { promise: over, resolve } = Promise.withResolvers<void>();
-    running.set(place, { requestHash: claim.requestHash, over });
+  function leave(place: string): void {
+    running.delete(place);
+    if (running.size > 0) return;
+    clearInterval(renewing);
+    renewing = undefined;
+  }
+
+  function begin(claim: Claim, place: string, call: RunningCall): HeldClaim {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    call.over = promise;
     renewing ??= setInterval(renew, renewMs).unref();
     let isKept = false;
     let isOver = false;
     return {
       async keep(answer) {
-        isKept = await store.whenFree(() => store.keep(claim, answer));
+        isKept = await store.keep(claim, answer);
       },
       end() {
         if (isOver) return;
         isOver = true;
-        if (!isKept) writeLater(() => store.free(claim));
-        running.delete(place);
-        if (running.size === 0) {
-          clearInterval(renewing);
-          renewing = undefined;
-        }
+        if (!isKept) void store.free(claim).catch(onError);
+        leave(place);
         resolve();
       },
     };
   }
 
-  function claimNow(claim: Claim, place: string) {
-    const claimed = store.claim(claim);
-    return claimed.kind === "claimed" ? begin(claim, place) : claimed;
+  /** Claims a key that no call of this process claims or has claimed. From its first moment on no other does. */
+  async function claimNow(asking: Asking, place: string) {
+    const { promise: decided, resolve } = Promise.withResolvers<void>();
+    const call: RunningCall = { requestHash: asking.requestHash, decided, over: undefined };
+    running.set(place, call);
+    try {
+      const now = clock();
+      const claim: Claim = { ...asking, node, now, expiresAt: now + holdMs };
+      const claimed = await store.claim(claim);
+      return claimed.kind === "claimed" ? begin(claim, place, call) : claimed;
+    } finally {
+      if (!call.over) leave(place);
+      resolve();
+    }
   }
 
-  const claimKey: ClaimKey = async (asking, signal) => {
+  return async (asking, signal) => {
     const place = `${asking.accountId} ${asking.keyHash}`;
     for (let first = running.get(place); first; first = running.get(place)) {
-      if (first.requestHash !== asking.requestHash) throw idempotencyConflict();
-      await unlessAborted(first.over, signal);
+      // Until it is decided whose the key is, neither of two requests is known to be the wrong one.
+      if (first.over && first.requestHash !== asking.requestHash) throw idempotencyConflict();
+      await unlessAborted(first.over ?? first.decided, signal);
     }
-    const now = clock();
-    const claim: Claim = { ...asking, node, now, expiresAt: now + holdMs };
-    // While this call waited for the database, another call of this process may have claimed the key.
-    const claimed = await store.whenFree(() => (running.has(place) ? undefined : claimNow(claim, place)));
-    if (!claimed) return claimKey(asking, signal);
+    const claimed = await claimNow(asking, place);
     if ("end" in claimed || claimed.kind === "answered") return claimed;
     if (claimed.kind === "running") throw idempotencyRunning();
     throw claimed.kind === "conflict" ? idempotencyConflict() : replayTooLarge();
   };
-  return claimKey;
 }
 
-/** Waits for another call to end. Rejects with a Refusal where the caller disconnects before. */
+/** Waits for another call. Rejects with a Refusal where the caller disconnects before. */
 function unlessAborted(over: Promise<void>, signal: Signal): Promise<void> {
   return new Promise((resolve, reject) => {
     const left = () => reject(cancelled());

@@ -45,7 +45,7 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
     async getAccount({ caller }) {
       const { requestsRemaining } = await parts.accountRate(caller);
       return whole(GetAccountResponseSchema, {
-        account: accountMessage(own(accounts, caller), tiers),
+        account: accountMessage(await own(accounts, caller), tiers),
         tiers: tiers.map(tierMessage),
         unit,
         requestsRemaining,
@@ -55,7 +55,7 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
       const { code = "" } = request.message();
       const now = clock();
       const claim = { codeHash: hashRedeemCode(code), accountId: caller.accountId, entryId: newId("led", now), now };
-      const claimed = redeemCodes.claim(claim);
+      const claimed = await redeemCodes.claim(claim);
       if (claimed.kind === "recorded") {
         const { entry, account } = claimed;
         return whole(RedeemCodeResponseSchema, { entry: entryMessage(entry), account: accountMessage(account, tiers) });
@@ -67,7 +67,8 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
       throw internal(new Error(`a redeem code could not be recorded: ${claimed.kind}`));
     },
     async listCatalog({ caller }) {
-      const mayCallUnpriced = own(accounts, caller).postpaid === 1 || caller.isFreeUnpriced === true;
+      const { postpaid } = await own(accounts, caller);
+      const mayCallUnpriced = postpaid === 1 || caller.isFreeUnpriced === true;
       return whole(ListCatalogResponseSchema, {
         models: catalog.list().map((model) => catalogMessage(model, mayCallUnpriced)),
       });
@@ -83,8 +84,8 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
   };
 }
 
-function own(accounts: AccountStore, { accountId }: Caller): Account {
-  const account = accounts.find(accountId);
+async function own(accounts: AccountStore, { accountId }: Caller): Promise<Account> {
+  const account = await accounts.find(accountId);
   if (!account) throw internal(new Error(`there is no account ${accountId}`));
   return account;
 }

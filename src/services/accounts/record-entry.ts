@@ -18,11 +18,11 @@ export interface RecordEntryInit {
 const recordable = [EntryKind.RECHARGE, EntryKind.REFUND, EntryKind.GRANT] as const;
 
 /** recordEntry records an entry. Throws a Refusal if it cannot be recorded; then nothing is written. */
-export function recordEntry(entries: EntryStore, init: RecordEntryInit): LedgerEntry {
+export async function recordEntry(entries: EntryStore, init: RecordEntryInit): Promise<LedgerEntry> {
   const { accountId, amount, now } = init;
   const kind = recordable.find((one) => one === init.kind);
   if (kind === undefined) throw invalidValue("kind", "expected recharge, refund or grant");
-  const recorded = entries.record({ ...init, kind, id: newId("led", now) });
+  const recorded = await entries.record({ ...init, kind, id: newId("led", now) });
   if (recorded.kind === "recorded") return recorded.entry;
   if (recorded.kind === "absent") throw resourceNotFound("account", accountId, "account");
   if (recorded.kind === "full") throw conflict("The account would have more than can be counted. Record less.");

@@ -24,11 +24,14 @@ export interface BatchInit {
 }
 
 /** issueRedeemCodes creates and stores a batch. It returns the codes; they cannot be read again. */
-export function issueRedeemCodes(store: RedeemCodeStore, init: BatchInit): { batchId: string; codes: string[] } {
+export async function issueRedeemCodes(
+  store: RedeemCodeStore,
+  init: BatchInit,
+): Promise<{ batchId: string; codes: string[] }> {
   const { amount, count, expiresAt, note, now } = init;
   const batchId = newId("bat", now);
   const codes = Array.from({ length: count }, newCode);
-  store.insert(
+  await store.insert(
     codes.map((code): NewRedeemCode => {
       const kept = { code_hash: hashRedeemCode(code), code_mask: `${code.slice(0, 4)}…` };
       return {

@@ -24,7 +24,7 @@ export interface IssueKeyInit {
  * issueKey creates and stores a key. It returns the secret, which cannot be read again. Throws a Refusal if the
  * account has all the keys it may have.
  */
-export function issueKey(keys: KeyStore, init: IssueKeyInit): { key: ApiKey; secret: string } {
+export async function issueKey(keys: KeyStore, init: IssueKeyInit): Promise<{ key: ApiKey; secret: string }> {
   const { creditLimit = null, models = null, expiresAt = null, maxKeys = defaultMaxKeys } = init;
   const secret = newKeySecret();
   const key: ApiKey = {
@@ -46,7 +46,7 @@ export function issueKey(keys: KeyStore, init: IssueKeyInit): { key: ApiKey; sec
     previous_hash: null,
     previous_expires_at: null,
   };
-  if (!keys.insert(key, maxKeys)) {
+  if (!(await keys.insert(key, maxKeys))) {
     throw conflict(`The account has ${maxKeys} API keys, as many as it may have. Delete one that is no longer used.`);
   }
   return { key, secret };

@@ -22,10 +22,10 @@ import { creditWhenRead } from "../../pipeline/admit/known-keys.ts";
 import type { AccountRate } from "../../pipeline/admit/limit.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { hashKeySecret, maskKeySecret, newKeySecret } from "../../runtime/secrets.ts";
-import type { IdempotencyStore } from "../../storage/answers/idempotency.ts";
 import type { ApiKey, KeyStore } from "../../storage/keys.ts";
+import type { Stores, Transact } from "../../storage/storage.ts";
 import type { Catalog } from "../../targets/catalog.ts";
-import { createOnce, type OnceResult } from "../idempotency.ts";
+import { createOnce } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
 import { issueKey } from "./issue-key.ts";
@@ -37,7 +37,7 @@ export { issueKey } from "./issue-key.ts";
 
 export interface KeyParts {
   readonly keys: KeyStore;
-  readonly idempotency: IdempotencyStore;
+  readonly transact: Transact;
   readonly catalog: Catalog;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
@@ -74,12 +74,12 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
       const { name = "", creditLimit, models, expiresAt, extra } = call.request.message();
       const { accountId } = call.caller;
       const now = clock();
-      let secret: string | undefined;
+      let hasMade = false;
       const giveBack = await parts.countCreation(accountId, call.method);
       // Checks run inside `make`: a replay must succeed even if the same request would be refused now.
-      const make = () => {
+      const make = async ({ keys }: Stores) => {
         refuseUnknown(extra);
-        const made = issueKey(keys, {
+        const { key, secret } = await issueKey(keys, {
           accountId,
           name,
           admin: false,
@@ -89,18 +89,16 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
           models: models && readPermissions(models, catalog),
           expiresAt: readExpiry(expiresAt, now),
         });
-        secret = made.secret;
-        return made.key.id;
+        return { id: key.id, key, secret };
       };
-      let outcome: OnceResult;
       try {
-        outcome = createOnce(parts.idempotency, call, now, make);
+        const { id, made, headers } = await createOnce(parts.transact, call, now, make);
+        hasMade = made !== undefined;
+        const key = made?.key ?? known(await keys.find(accountId, id), id);
+        return whole(CreateKeyResponseSchema, { key: keyMessage(key, now, made?.secret) }, headers);
       } finally {
-        if (secret === undefined) giveBack();
+        if (!hasMade) giveBack();
       }
-      const { id, headers } = outcome;
-      const key = keyMessage(known(keys.find(accountId, id), id), now, secret);
-      return whole(CreateKeyResponseSchema, { key }, headers);
     },
     async rotateKey({ request, caller }) {
       const { id = "", overlapSeconds = defaultOverlapSeconds, extra } = request.message();
@@ -109,7 +107,7 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
       const secret = newKeySecret();
       const previousUntil = overlapSeconds === 0 ? null : now + overlapSeconds * 1000;
       const fresh = { hash: hashKeySecret(secret), mask: maskKeySecret(secret), previousUntil };
-      const key = known(keys.rotate(caller.accountId, id, fresh), id);
+      const key = known(await keys.rotate(caller.accountId, id, fresh), id);
       return whole(RotateKeyResponseSchema, { key: keyMessage(key, now, secret) });
     },
   };
@@ -129,7 +127,7 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
     async updateKey({ request, caller }) {
       const { id = "" } = request.message();
       const now = clock();
-      const updated = keys.update(caller.accountId, id, readChange(request.message(), catalog, now));
+      const updated = await keys.update(caller.accountId, id, readChange(request.message(), catalog, now));
       if (updated.kind === "absent") throw notFound(id);
       if (updated.kind === "below") throw belowSpent(updated.key);
       return whole(UpdateKeyResponseSchema, { key: keyMessage(updated.key, now) });
@@ -137,16 +135,16 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
     async deleteKey({ request, caller }) {
       const { id = "", extra } = request.message();
       refuseUnknown(extra);
-      if (!keys.revoke(id, clock(), caller.accountId)) throw notFound(id);
+      if (!(await keys.revoke(id, clock(), caller.accountId))) throw notFound(id);
       return whole(DeleteKeyResponseSchema, { id });
     },
     async setAdministrator({ request, caller }) {
       const { id = "", administrator = false } = request.message();
-      const key = known(keys.setAdministrator(caller.accountId, id, administrator), id);
+      const key = known(await keys.setAdministrator(caller.accountId, id, administrator), id);
       return whole(SetAdministratorResponseSchema, { key: keyMessage(key, clock()) });
     },
     async describeKey({ caller }) {
-      const key = known(keys.findWithAccount(caller.keyId), caller.keyId);
+      const key = known(await keys.findWithAccount(caller.keyId), caller.keyId);
       const { tier, requestsRemaining } = await parts.accountRate(caller);
       const remaining = creditWhenRead(key);
       return whole(KeyDescriptionSchema, {

@@ -17,14 +17,14 @@ import type { OperatorParts } from "./parts.ts";
 type Rpcs = Pick<ServiceImplementation<typeof OperatorService>, "createAccount" | "listAccounts" | "updateAccount">;
 
 export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpcs {
-  const { accounts, sessions } = storage;
+  const { accounts } = storage;
   const { tiers } = config;
 
   /** Suspending ends the sessions of the account's users; reinstating does not restore them. */
-  function update(id: string, change: AccountChange): Account | "taken" | "absent" {
-    return storage.transact(() => {
-      const updated = accounts.update(id, change);
-      if (typeof updated === "object" && updated.suspended_at !== null) sessions.revokeAccount(id);
+  function update(id: string, change: AccountChange): Promise<Account | "taken" | "absent"> {
+    return storage.transact(async ({ accounts, sessions }) => {
+      const updated = await accounts.update(id, change);
+      if (typeof updated === "object" && updated.suspended_at !== null) await sessions.revokeAccount(id);
       return updated;
     });
   }
@@ -34,8 +34,8 @@ export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpc
       const { name = "", postpaid = false } = request.message();
       const now = clock();
       const id = newId("acc", now);
-      if (!accounts.insert({ id, name, postpaid: Number(postpaid), created_at: now })) throw nameTaken(name);
-      return whole(CreateAccountResponseSchema, { account: accountMessage(findAccount(accounts, id), tiers) });
+      if (!(await accounts.insert({ id, name, postpaid: Number(postpaid), created_at: now }))) throw nameTaken(name);
+      return whole(CreateAccountResponseSchema, { account: accountMessage(await findAccount(accounts, id), tiers) });
     },
     async listAccounts({ request }) {
       const message = request.message();
@@ -45,9 +45,9 @@ export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpc
     },
     async updateAccount({ request, caller }) {
       const { account = "", name, suspended, postpaid } = request.message();
-      const { id, suspended_at } = findAccount(accounts, account);
+      const { id, suspended_at } = await findAccount(accounts, account);
       if (suspended && caller.userId !== "" && caller.accountId === id) throw ownAccount();
-      const updated = update(id, {
+      const updated = await update(id, {
         ...(name === undefined ? {} : { name }),
         ...(suspended === undefined ? {} : { suspended_at: suspended ? (suspended_at ?? clock()) : null }),
         ...(postpaid === undefined ? {} : { postpaid: Number(postpaid) }),
@@ -60,8 +60,8 @@ export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpc
 }
 
 /** findAccount throws a Refusal if no account has the id or name. */
-export function findAccount(accounts: AccountStore, idOrName: string): Account {
-  const account = accounts.find(idOrName);
+export async function findAccount(accounts: Pick<AccountStore, "find">, idOrName: string): Promise<Account> {
+  const account = await accounts.find(idOrName);
   if (!account) throw resourceNotFound("account", idOrName, "account");
   return account;
 }

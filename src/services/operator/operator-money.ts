@@ -33,25 +33,25 @@ export function operatorMoney(parts: OperatorParts): EntryRpcs & CodeRpcs {
 }
 
 function entryRpcs({ storage, config, clock }: OperatorParts): EntryRpcs {
-  const { accounts, entries, idempotency } = storage;
+  const { accounts, entries, transact } = storage;
   return {
     async recordEntry(call) {
       const { account: named = "", kind = EntryKind.UNSPECIFIED, amount = 0n, note } = call.request.message();
       const now = clock();
-      const { id, headers } = createOnce(idempotency, call, now, () => {
-        const { id: accountId } = findAccount(accounts, named);
+      const { id, headers } = await createOnce(transact, call, now, async ({ accounts, entries }) => {
+        const { id: accountId } = await findAccount(accounts, named);
         const init = { accountId, kind, amount: Number(amount), note: note || null, now };
-        return recordEntry(entries, init).id;
+        return recordEntry(entries, init);
       });
-      const entry = entries.find(id);
+      const entry = await entries.find(id);
       if (!entry) throw internal(new Error(`there is no ledger entry ${id}`));
-      const account = accountMessage(findAccount(accounts, entry.account_id), config.tiers);
+      const account = accountMessage(await findAccount(accounts, entry.account_id), config.tiers);
       return whole(RecordEntryResponseSchema, { entry: entryMessage(entry), account }, headers);
     },
     async listEntries({ request, signal }) {
       const message = request.message();
       const { account = "", kinds } = message;
-      const { id } = findAccount(accounts, account);
+      const { id } = await findAccount(accounts, account);
       const { items, next } = await pageOf(message, "led", (before, limit) =>
         entries.page(id, { kinds, before, limit }, signal),
       );
@@ -80,7 +80,7 @@ function codeRpcs({ storage: { redeemCodes }, clock }: OperatorParts): CodeRpcs 
       const ends = expiresAt ? timestampMs(expiresAt) : null;
       if (ends !== null && ends <= now) throw invalidValue("expires_at", "expected a moment in the future");
       const init = { amount: Number(amount), count, expiresAt: ends, note: note || null, now };
-      return whole(CreateRedeemCodesResponseSchema, issueRedeemCodes(redeemCodes, init));
+      return whole(CreateRedeemCodesResponseSchema, await issueRedeemCodes(redeemCodes, init));
     },
     async listRedeemCodes({ request }) {
       const message = request.message();
@@ -92,7 +92,7 @@ function codeRpcs({ storage: { redeemCodes }, clock }: OperatorParts): CodeRpcs 
     },
     async revokeRedeemCodes({ request }) {
       const { batchId = "" } = request.message();
-      const revoked = redeemCodes.revoke(batchId, clock());
+      const revoked = await redeemCodes.revoke(batchId, clock());
       if (revoked === undefined) throw resourceNotFound("batch", batchId, "batch_id");
       return whole(RevokeRedeemCodesResponseSchema, { revoked });
     },

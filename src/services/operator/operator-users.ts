@@ -25,8 +25,8 @@ type Rpcs = Pick<
 
 export function operatorUsers({ storage, clock }: OperatorParts): Rpcs {
   const { accounts, users, links } = storage;
-  const known = (id: string): UserRow => {
-    const user = users.find(id);
+  const known = async (id: string): Promise<UserRow> => {
+    const user = await users.find(id);
     if (!user) throw unknownUser(id);
     return user;
   };
@@ -39,14 +39,16 @@ export function operatorUsers({ storage, clock }: OperatorParts): Rpcs {
     },
     async updateUser({ request }) {
       const { userId = "", operator, secondFactor } = request.message();
-      const { id } = known(userId);
-      if (operator !== undefined && users.setOperator(id, operator) === "last") throw lastOperator();
-      if (secondFactor === false) users.disableFactor(id);
-      return whole(UpdateUserResponseSchema, { user: userMessage(known(userId)) });
+      const { id } = await known(userId);
+      await storage.transact(async ({ users }) => {
+        if (operator !== undefined && (await users.setOperator(id, operator)) === "last") throw lastOperator();
+        if (secondFactor === false) await users.disableFactor(id);
+      });
+      return whole(UpdateUserResponseSchema, { user: userMessage(await known(userId)) });
     },
     async removeUser({ request }) {
       const { userId = "" } = request.message();
-      const removed = users.remove(userId);
+      const removed = await users.remove(userId);
       if (removed === "absent") throw unknownUser(userId);
       if (removed === "last") throw lastOperator();
       return whole(RemoveUserResponseSchema, { userId });
@@ -55,11 +57,11 @@ export function operatorUsers({ storage, clock }: OperatorParts): Rpcs {
       const { userId, account, email, validSeconds } = request.message();
       if (userId !== undefined && (account ?? email) !== undefined) throw eitherPasswordOrInvitation();
       const kind = userId === undefined ? LinkKind.INVITATION : LinkKind.PASSWORD;
-      const { id, token, expiresAt } = issueLink(links, {
+      const { id, token, expiresAt } = await issueLink(links, {
         kind,
         email,
-        userId: userId === undefined ? undefined : known(userId).id,
-        accountId: account === undefined ? undefined : findAccount(accounts, account).id,
+        userId: userId === undefined ? undefined : (await known(userId)).id,
+        accountId: account === undefined ? undefined : (await findAccount(accounts, account)).id,
         validMs: validSeconds === undefined ? defaultValidMs : validSeconds * 1000,
         now: clock(),
       });

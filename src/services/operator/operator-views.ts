@@ -29,11 +29,11 @@ type Rpcs = Pick<
 
 export function operatorViews({ storage, config, upstreams, services }: OperatorParts): Rpcs {
   const { accounts, requests, auditEvents } = storage;
-  const idOf = (account: string | undefined) => (account ? findAccount(accounts, account).id : undefined);
+  const idOf = async (account: string | undefined) => (account ? (await findAccount(accounts, account)).id : undefined);
   return {
     async listAllRequests({ request, signal }) {
       const message = request.message();
-      const accountId = idOf(message.account);
+      const accountId = await idOf(message.account);
       if (accountId === undefined) refuseWithoutAccount(message.filter);
       const filter = requestFilterOf(message.filter);
       const { items, next } = await pageOf(message, "req", (before, limit) =>
@@ -45,7 +45,7 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
     },
     async getAnyRequest({ request }) {
       const { id = "" } = request.message();
-      const found = requests.findAny(id);
+      const found = await requests.findAny(id);
       if (!found) throw resourceNotFound("request", id);
       return whole(GetAnyRequestResponseSchema, { request: requestMessage(found) });
     },
@@ -57,7 +57,7 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
     },
     async listAudit({ request }) {
       const message = request.message();
-      const [accountId, action] = [idOf(message.account), message.action || undefined];
+      const [accountId, action] = [await idOf(message.account), message.action || undefined];
       const { items, next } = await pageOf(message, "act", (before, limit) =>
         auditEvents.page({ accountId, action, before, limit }),
       );

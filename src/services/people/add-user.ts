@@ -28,19 +28,20 @@ const maxName = 200;
  * addUser creates and stores a user and returns its id. Throws a Refusal if the e-mail address or the account's name
  * is taken. Call it in a transaction, so that a refusal undoes everything.
  */
-export function addUser(stores: UserStores, init: UserInit): string {
+export async function addUser(stores: UserStores, init: UserInit): Promise<string> {
   const { email, passwordHash, now } = init;
   const id = newId("usr", now);
-  const account_id = init.accountId ?? addAccount(stores.accounts, init.accountName ?? email.slice(0, maxName), now);
+  const accountName = init.accountName ?? email.slice(0, maxName);
+  const account_id = init.accountId ?? (await addAccount(stores.accounts, accountName, now));
   const user = { id, account_id, email, password_hash: passwordHash, created_at: now };
-  if (!stores.users.insert({ ...user, is_operator: Number(init.operator) })) {
+  if (!(await stores.users.insert({ ...user, is_operator: Number(init.operator) }))) {
     throw conflict(`There is a user "${email}" already. Sign in, or choose another e-mail address.`);
   }
   return id;
 }
 
-function addAccount(accounts: AccountStore, name: string, now: number): string {
+async function addAccount(accounts: AccountStore, name: string, now: number): Promise<string> {
   const id = newId("acc", now);
-  if (accounts.insert({ id, name, created_at: now })) return id;
+  if (await accounts.insert({ id, name, created_at: now })) return id;
   throw conflict(`There is an account "${name}" already. Choose another name.`);
 }

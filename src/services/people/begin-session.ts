@@ -18,18 +18,21 @@ const maxUserAgent = 300;
 /** maxSessions is the most sessions of a user. A new one replaces the oldest. */
 const maxSessions = 50;
 
-/** beginSession begins a session in place of the call's own, if it has one. Returns the header that sets the cookie. */
-export function beginSession(
+/**
+ * beginSession begins a session in place of the call's own, if it has one, in the caller's transaction. Returns the
+ * header that sets the cookie.
+ */
+export async function beginSession(
   sessions: SessionStore,
   { caller, peer, header }: Pick<Call, "caller" | "peer" | "header">,
   userId: string,
   now: number,
-): AnswerHeaders {
+): Promise<AnswerHeaders> {
   const token = newToken();
   // Ended sessions are deleted here: there is no timer for it.
-  sessions.sweep(now);
-  if (caller.sessionId !== "") sessions.revoke(caller.userId, caller.sessionId);
-  sessions.insert({
+  await sessions.sweep(now);
+  if (caller.sessionId !== "") await sessions.revoke(caller.userId, caller.sessionId);
+  await sessions.insert({
     id: newId("ses", now),
     user_id: userId,
     token_hash: hashToken(token),
@@ -39,7 +42,7 @@ export function beginSession(
     last_seen_at: now,
     expires_at: now + lifeMs,
   });
-  sessions.keepNewest(userId, maxSessions);
+  await sessions.keepNewest(userId, maxSessions);
   return cookie(peer, token, lifeMs / 1000);
 }
 

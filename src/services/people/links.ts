@@ -6,7 +6,7 @@ import { LinkKind } from "../../../gen/modelgateway/v1/sessions_pb.ts";
 import { newId } from "../../runtime/ids.ts";
 import { hashToken, newToken } from "../../runtime/secrets.ts";
 import type { LinkStore } from "../../storage/people/links.ts";
-import type { UserStore } from "../../storage/people/users.ts";
+import type { Storage } from "../../storage/storage.ts";
 
 export interface LinkInit {
   readonly kind: LinkKind;
@@ -35,12 +35,12 @@ export const defaultValidMs = 3 * 86_400_000;
 const setUpValidMs = 86_400_000;
 
 /** issueLink creates and stores a link. It returns the secret, which cannot be read again. */
-export function issueLink(links: LinkStore, init: LinkInit): IssuedLink {
+export async function issueLink(links: LinkStore, init: LinkInit): Promise<IssuedLink> {
   const { kind, accountId = null, userId = null, email = null, validMs, now } = init;
   const token = newToken();
   const [id, expiresAt] = [newId("lnk", now), now + validMs];
   const leadsTo = { account_id: accountId, user_id: userId, email };
-  links.insert({ id, kind, token_hash: hashToken(token), ...leadsTo, created_at: now, expires_at: expiresAt });
+  await links.insert({ id, kind, token_hash: hashToken(token), ...leadsTo, created_at: now, expires_at: expiresAt });
   return { id, token, expiresAt };
 }
 
@@ -48,13 +48,12 @@ export function issueLink(links: LinkStore, init: LinkInit): IssuedLink {
  * issueSetUpLink creates the link for the first user and withdraws earlier ones. Returns undefined if somebody already
  * operates the gateway.
  */
-export function issueSetUpLink(
-  { users, links }: { readonly users: UserStore; readonly links: LinkStore },
-  now: number,
-): IssuedLink | undefined {
-  if (users.countOperators() > 0) return undefined;
-  links.withdraw(LinkKind.SET_UP);
-  return issueLink(links, { kind: LinkKind.SET_UP, validMs: setUpValidMs, now });
+export function issueSetUpLink({ transact }: Pick<Storage, "transact">, now: number): Promise<IssuedLink | undefined> {
+  return transact(async ({ users, links }) => {
+    if ((await users.countOperators()) > 0) return undefined;
+    await links.withdraw(LinkKind.SET_UP);
+    return issueLink(links, { kind: LinkKind.SET_UP, validMs: setUpValidMs, now });
+  });
 }
 
 /** pages are the dashboard's pages by kind of link. */

@@ -18,7 +18,7 @@ import { internal, invalidValue, linkInvalid, registrationClosed, userSuspended 
 import { hashPassword, hashToken } from "../../runtime/secrets.ts";
 import type { LinkRow } from "../../storage/people/links.ts";
 import type { UserRow } from "../../storage/people/users.ts";
-import type { Storage } from "../../storage/storage.ts";
+import type { Storage, Stores } from "../../storage/storage.ts";
 import { whole } from "../whole.ts";
 import { addUser } from "./add-user.ts";
 import type { Attempts } from "./attempts.ts";
@@ -26,7 +26,7 @@ import { beginSession } from "./begin-session.ts";
 import { userMessage } from "./user-message.ts";
 
 export interface RegistrationParts {
-  readonly storage: Pick<Storage, "accounts" | "users" | "sessions" | "links" | "transact">;
+  readonly storage: Pick<Storage, "accounts" | "links" | "transact">;
   readonly attempts: Attempts;
   /** registration is who may register. */
   readonly registration: "open" | "invitation" | "closed";
@@ -49,14 +49,12 @@ export function registrationRpcs(parts: RegistrationParts): LinkRpcs & RegisterR
 /** LinkAccess is what the RPCs do with links. */
 interface LinkAccess {
   /**
-   * find returns a valid link, of this kind if one is given. Throws a Refusal for an invalid one, before any work is
-   * done.
+   * find resolves to a valid link, of this kind if one is given. Throws a Refusal for an invalid one, before any work
+   * is done.
    */
-  find(token: string, kind?: LinkKind): LinkRow;
+  find(token: string, kind?: LinkKind): Promise<LinkRow>;
   /** use uses the link up and does the work, in one transaction. Throws a Refusal if the link was used meanwhile. */
-  use<T>(token: string, kind: LinkKind, now: number, work: (link: LinkRow) => T): T;
-  /** signInNew begins the session of a user who was just created. */
-  signInNew(call: Pick<Call, "caller" | "peer" | "header">, userId: string, now: number): NewSession;
+  use<T>(token: string, kind: LinkKind, now: number, work: (link: LinkRow, stores: Stores) => Promise<T>): Promise<T>;
 }
 
 interface NewSession {
@@ -64,31 +62,38 @@ interface NewSession {
   readonly headers: AnswerHeaders;
 }
 
-function createLinkAccess({ storage: { users, sessions, links }, clock }: RegistrationParts): LinkAccess {
+function createLinkAccess({ storage: { links, transact }, clock }: RegistrationParts): LinkAccess {
   return {
-    find(token, kind) {
-      const link = links.findByTokenHash(hashToken(token), clock());
+    async find(token, kind) {
+      const link = await links.findByTokenHash(hashToken(token), clock());
       if (!link || (kind !== undefined && link.kind !== kind)) throw linkInvalid();
       return link;
     },
-    use(token, kind, now, work) {
-      const done = links.use(hashToken(token), kind, now, (link) => ({ result: work(link) }));
-      if (!done) throw linkInvalid();
-      return done.result;
-    },
-    signInNew(call, userId, now) {
-      const headers = beginSession(sessions, call, userId, now);
-      return { user: userMessage(requireUser(users.find(userId))), headers };
-    },
+    use: (token, kind, now, work) =>
+      transact(async (stores) => {
+        const link = await stores.links.use(hashToken(token), kind, now);
+        if (!link) throw linkInvalid();
+        return work(link, stores);
+      }),
   };
 }
 
-function linkRpcs({ storage, attempts, clock }: RegistrationParts, { find, use, signInNew }: LinkAccess): LinkRpcs {
-  const { users, sessions, links } = storage;
+/** signInNew begins the session of a user who was just created, in the transaction that created it. */
+async function signInNew(
+  { users, sessions }: Stores,
+  call: Pick<Call, "caller" | "peer" | "header">,
+  userId: string,
+  now: number,
+): Promise<NewSession> {
+  const headers = await beginSession(sessions, call, userId, now);
+  return { user: userMessage(requireUser(await users.find(userId))), headers };
+}
+
+function linkRpcs({ attempts, clock }: RegistrationParts, { find, use }: LinkAccess): LinkRpcs {
   return {
     async describeLink({ request, peer }) {
       await attempts.countPeer(peer);
-      const link = find(request.message().link ?? "");
+      const link = await find(request.message().link ?? "");
       const email = link.email ?? link.user_email;
       return whole(DescribeLinkResponseSchema, {
         kind: link.kind as LinkKind,
@@ -100,44 +105,37 @@ function linkRpcs({ storage, attempts, clock }: RegistrationParts, { find, use, 
     async setUp(call) {
       const { link: token = "", email = "", password = "", accountName } = call.request.message();
       await attempts.countPeer(call.peer);
-      find(token, LinkKind.SET_UP);
+      await find(token, LinkKind.SET_UP);
       const passwordHash = await hashPassword(password);
       const now = clock();
-      const id = use(token, LinkKind.SET_UP, now, () => {
+      const { user, headers } = await use(token, LinkKind.SET_UP, now, async (_, stores) => {
         // The command line may have made another user an operator since the link was printed.
-        if (users.countOperators() > 0) throw linkInvalid();
-        return addUser(storage, { email: lowerCased(email), passwordHash, accountName, operator: true, now });
+        if ((await stores.users.countOperators()) > 0) throw linkInvalid();
+        const init = { email: lowerCased(email), passwordHash, accountName, operator: true, now };
+        return signInNew(stores, call, await addUser(stores, init), now);
       });
-      const { user, headers } = signInNew(call, id, now);
       return { ...whole(SetUpResponseSchema, { user }), headers };
     },
     async resetPassword({ request, peer }) {
       const { link: token = "", password = "" } = request.message();
       await attempts.countPeer(peer);
-      find(token, LinkKind.PASSWORD);
+      await find(token, LinkKind.PASSWORD);
       const passwordHash = await hashPassword(password);
-      const userId = use(token, LinkKind.PASSWORD, clock(), ({ user_id }) => {
-        const user = requireUser(users.find(user_id ?? ""));
-        users.setPassword(user.id, passwordHash);
-        sessions.revokeAll(user.id);
+      const userId = await use(token, LinkKind.PASSWORD, clock(), async ({ user_id }, { users, sessions, links }) => {
+        const { id } = requireUser(await users.find(user_id ?? ""));
+        await users.setPassword(id, passwordHash);
+        await sessions.revokeAll(id);
         // Withdraws all other password links of this user.
-        links.withdraw(LinkKind.PASSWORD, user.id);
-        return user.id;
+        await links.withdraw(LinkKind.PASSWORD, id);
+        return id;
       });
       return whole(ResetPasswordResponseSchema, { userId });
     },
   };
 }
 
-function registerRpc(parts: RegistrationParts, { find, use, signInNew }: LinkAccess): RegisterRpc {
+function registerRpc(parts: RegistrationParts, { find, use }: LinkAccess): RegisterRpc {
   const { storage, attempts, registration, clock } = parts;
-
-  /** checkGuest throws a Refusal if the address may not use the invitation, or could not sign in to its account. */
-  function checkGuest({ email, account_id }: LinkRow, asked: string): void {
-    if (email !== null && email !== asked) throw invalidValue("email", "this invitation is for another e-mail address");
-    if (account_id !== null && storage.accounts.find(account_id)?.suspended_at !== null) throw userSuspended();
-  }
-
   return {
     async register(call) {
       const { link: token, email: written = "", password = "", accountName } = call.request.message();
@@ -145,21 +143,33 @@ function registerRpc(parts: RegistrationParts, { find, use, signInNew }: LinkAcc
       if (registration === "closed") throw registrationClosed(false);
       if (!token && registration !== "open") throw registrationClosed(true);
       const email = lowerCased(written);
-      if (token) checkGuest(find(token, LinkKind.INVITATION), email);
+      if (token) await checkGuest(storage, await find(token, LinkKind.INVITATION), email);
       const passwordHash = await hashPassword(password);
       const now = clock();
-      const join = (accountId: string | null) =>
-        addUser(storage, { email, passwordHash, accountId, accountName, operator: false, now });
-      const id = token
-        ? use(token, LinkKind.INVITATION, now, (link) => {
-            checkGuest(link, email);
-            return join(link.account_id);
+      const join = async (stores: Stores, accountId: string | null) => {
+        const init = { email, passwordHash, accountId, accountName, operator: false, now };
+        return signInNew(stores, call, await addUser(stores, init), now);
+      };
+      const { user, headers } = await (token
+        ? use(token, LinkKind.INVITATION, now, async (link, stores) => {
+            if (link.account_id !== null) await stores.accounts.lock(link.account_id);
+            await checkGuest(stores, link, email);
+            return join(stores, link.account_id);
           })
-        : storage.transact(() => join(null));
-      const { user, headers } = signInNew(call, id, now);
+        : storage.transact((stores) => join(stores, null)));
       return { ...whole(RegisterResponseSchema, { user }), headers };
     },
   };
+}
+
+/** checkGuest throws a Refusal if the address may not use the invitation, or could not sign in to its account. */
+async function checkGuest(
+  { accounts }: Pick<Stores, "accounts">,
+  { email, account_id }: LinkRow,
+  asked: string,
+): Promise<void> {
+  if (email !== null && email !== asked) throw invalidValue("email", "this invitation is for another e-mail address");
+  if (account_id !== null && (await accounts.find(account_id))?.suspended_at !== null) throw userSuspended();
 }
 
 function lowerCased(email: string): string {

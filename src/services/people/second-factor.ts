@@ -33,45 +33,46 @@ type SecondFactorRpcs = Pick<
 >;
 
 export function secondFactorRpcs({ users, attempts, clock }: SecondFactorParts): SecondFactorRpcs {
-  const self = ({ userId }: Caller): UserRow => {
-    const user = users.find(userId);
+  const self = async ({ userId }: Caller): Promise<UserRow> => {
+    const user = await users.find(userId);
     if (!user) throw sessionEnded();
     return user;
   };
   return {
     async beginSecondFactor({ caller }) {
-      const { id, email } = self(caller);
+      const { id, email } = await self(caller);
       const secret = new Secret({ size: 20 }).base32;
       // A stolen session must not replace the user's app with another.
-      if (!users.setPendingFactor(id, secret)) throw conflict("You have a second factor already. Disable it first.");
+      if (!(await users.setPendingFactor(id, secret)))
+        throw conflict("You have a second factor already. Disable it first.");
       return whole(BeginSecondFactorResponseSchema, { secret, uri: appOf(secret, email).toString() });
     },
     async enableSecondFactor({ request, caller }) {
       const { code = "", password = "" } = request.message();
       await attempts.countUser(caller.userId);
-      if (!(await verifyPassword(password, self(caller).password_hash))) throw proofFailed("password");
-      const { id, totp_pending: secret } = self(caller);
+      if (!(await verifyPassword(password, (await self(caller)).password_hash))) throw proofFailed("password");
+      const { id, totp_pending: secret } = await self(caller);
       if (secret === null) throw nothingPending();
       const step = matchingStep(secret, code, clock());
       if (step === undefined) throw proofFailed("code");
       const recoveryCodes = Array.from({ length: 10 }, newRecoveryCode);
       const recoveryHashes = recoveryCodes.map(hashRecoveryCode);
-      if (!users.enableFactor(id, { secret, step, recoveryHashes })) throw nothingPending();
+      if (!(await users.enableFactor(id, { secret, step, recoveryHashes }))) throw nothingPending();
       return whole(EnableSecondFactorResponseSchema, { recoveryCodes });
     },
     async disableSecondFactor({ request, caller }) {
       const { password = "" } = request.message();
       await attempts.countUser(caller.userId);
-      const { id, password_hash } = self(caller);
+      const { id, password_hash } = await self(caller);
       if (!(await verifyPassword(password, password_hash))) throw proofFailed("password");
-      users.disableFactor(id);
+      await users.disableFactor(id);
       return whole(DisableSecondFactorResponseSchema, {});
     },
   };
 }
 
 /** verifySecondFactor uses up a code of the app or a recovery code, and returns whether it was valid. */
-export function verifySecondFactor(users: UserStore, user: UserRow, code: string, now: number): boolean {
+export async function verifySecondFactor(users: UserStore, user: UserRow, code: string, now: number): Promise<boolean> {
   if (user.totp_secret === null) return false;
   const step = matchingStep(user.totp_secret, code, now);
   if (step !== undefined) return users.useStep(user.id, step);

@@ -55,22 +55,22 @@ export function sessionService(parts: SessionParts): ServiceImplementation<typeo
     ...registrationRpcs({ storage, attempts, registration, clock }),
     ...secondFactorRpcs({ users, attempts, clock }),
     async getSession({ caller, peer }) {
-      const user = caller.userId === "" ? undefined : users.find(caller.userId);
+      const user = caller.userId === "" ? undefined : await users.find(caller.userId);
       const { direct = "", cdn = "", cn = "" } = publicUrls;
       return whole(GetSessionResponseSchema, {
         ...(user ? { user: userMessage(user) } : {}),
         registration: registrations[registration],
-        awaitsSetUp: users.countOperators() === 0,
+        awaitsSetUp: (await users.countOperators()) === 0,
         unit,
         addresses: { root: peer.rootUrl, direct, cdn, cn },
       });
     },
     async signOut({ caller, peer }) {
-      sessions.revoke(caller.userId, caller.sessionId);
+      await sessions.revoke(caller.userId, caller.sessionId);
       return { ...whole(SignOutResponseSchema, {}), headers: clearCookie(peer) };
     },
     async listSessions({ caller }) {
-      const list = sessions.list(caller.userId, clock());
+      const list = await sessions.list(caller.userId, clock());
       return whole(ListSessionsResponseSchema, {
         sessions: list.map((session) => sessionMessage(session, caller.sessionId)),
       });
@@ -78,12 +78,13 @@ export function sessionService(parts: SessionParts): ServiceImplementation<typeo
     async revokeSession({ request, caller, peer }) {
       const { id = "" } = request.message();
       // An id of the wrong form may be a secret in the wrong field: it is not repeated.
-      if (!sessions.revoke(caller.userId, id)) throw resourceNotFound("session", id.startsWith("ses_") ? id : "…");
+      if (!(await sessions.revoke(caller.userId, id)))
+        throw resourceNotFound("session", id.startsWith("ses_") ? id : "…");
       const answer = whole(RevokeSessionResponseSchema, {});
       return id === caller.sessionId ? { ...answer, headers: clearCookie(peer) } : answer;
     },
     async revokeOtherSessions({ caller }) {
-      const revoked = sessions.revokeAll(caller.userId, caller.sessionId);
+      const revoked = await sessions.revokeAll(caller.userId, caller.sessionId);
       return whole(RevokeOtherSessionsResponseSchema, { revoked });
     },
   };

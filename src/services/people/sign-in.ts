@@ -15,7 +15,7 @@ import { proofFailed, secondFactorNeeded, sessionEnded, signInFailed, userSuspen
 import { networkOf } from "../../limits/networks.ts";
 import { hashPassword, newPassword, verifyPassword } from "../../runtime/secrets.ts";
 import type { UserRow } from "../../storage/people/users.ts";
-import type { Storage } from "../../storage/storage.ts";
+import type { Storage, Stores } from "../../storage/storage.ts";
 import { whole } from "../whole.ts";
 import type { Attempts } from "./attempts.ts";
 import { beginSession } from "./begin-session.ts";
@@ -23,7 +23,7 @@ import { verifySecondFactor } from "./second-factor.ts";
 import { userMessage } from "./user-message.ts";
 
 export interface SignInParts {
-  readonly storage: Pick<Storage, "accounts" | "users" | "sessions" | "links">;
+  readonly storage: Pick<Storage, "users" | "sessions" | "transact">;
   readonly attempts: Attempts;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
@@ -32,7 +32,7 @@ export interface SignInParts {
 type SignInRpcs = Pick<ServiceImplementation<typeof SessionService>, "signIn" | "changePassword">;
 
 export function signInRpcs({ storage, attempts, clock }: SignInParts): SignInRpcs {
-  const { accounts, users, sessions, links } = storage;
+  const { users, sessions, transact } = storage;
   let decoy: Promise<string> | undefined;
 
   /** Returns the current user if the password is right. It takes as long without a user. */
@@ -42,12 +42,13 @@ export function signInRpcs({ storage, attempts, clock }: SignInParts): SignInRpc
     const right = await verifyPassword(password, user?.password_hash ?? noHash);
     if (!right || !user) return undefined;
     // Meanwhile the user may have been removed or the password changed.
-    const still = users.find(user.id);
+    const still = await users.find(user.id);
     return still?.password_hash === user.password_hash ? still : undefined;
   }
 
-  function isSignedInFrom(userId: string, { address }: Peer): boolean {
-    return sessions.list(userId, clock()).some((session) => networkOf(session.address) === networkOf(address));
+  async function isSignedInFrom(userId: string, { address }: Peer): Promise<boolean> {
+    const list = await sessions.list(userId, clock());
+    return list.some((session) => networkOf(session.address) === networkOf(address));
   }
 
   return {
@@ -55,33 +56,52 @@ export function signInRpcs({ storage, attempts, clock }: SignInParts): SignInRpc
       const { email: written = "", password = "", code } = call.request.message();
       const email = written.trim().toLowerCase();
       await attempts.countPeer(call.peer);
-      const claimed = users.findByEmail(email);
-      await attempts.countSignIn(email, call.peer, claimed !== undefined && isSignedInFrom(claimed.id, call.peer));
+      const claimed = await users.findByEmail(email);
+      const isKnown = claimed !== undefined && (await isSignedInFrom(claimed.id, call.peer));
+      await attempts.countSignIn(email, call.peer, isKnown);
       const user = await proved(claimed, password);
       if (!user) throw signInFailed(code ? anyOfThree : undefined);
       const now = clock();
-      if (accounts.find(user.account_id)?.suspended_at !== null) throw userSuspended();
-      if (user.totp_secret !== null) {
-        if (!code) throw secondFactorNeeded();
-        if (!verifySecondFactor(users, user, code, now)) throw signInFailed(anyOfThree);
-      }
-      const headers = beginSession(sessions, call, user.id, now);
-      return { ...whole(SignInResponseSchema, { user: userMessage(users.find(user.id) ?? user) }), headers };
+      const { headers, signedIn } = await transact(async (stores) => {
+        const still = await unchanged(stores, user);
+        if (!still) throw signInFailed(code ? anyOfThree : undefined);
+        if ((await stores.accounts.find(user.account_id))?.suspended_at !== null) throw userSuspended();
+        if (still.totp_secret !== null) {
+          if (!code) throw secondFactorNeeded();
+          if (!(await verifySecondFactor(stores.users, still, code, now))) throw signInFailed(anyOfThree);
+        }
+        const headers = await beginSession(stores.sessions, call, user.id, now);
+        return { headers, signedIn: (await stores.users.find(user.id)) ?? still };
+      });
+      return { ...whole(SignInResponseSchema, { user: userMessage(signedIn) }), headers };
     },
     async changePassword({ request, caller }) {
       const { current = "", password = "" } = request.message();
       await attempts.countUser(caller.userId);
-      const user = await proved(users.find(caller.userId), current);
+      const user = await proved(await users.find(caller.userId), current);
       if (!user) throw proofFailed("password");
       const passwordHash = await hashPassword(password);
-      // A concurrent change of the password may have been made to end this session.
-      if (users.find(user.id)?.password_hash !== user.password_hash) throw sessionEnded();
-      users.setPassword(user.id, passwordHash);
-      sessions.revokeAll(user.id, caller.sessionId);
-      links.withdraw(LinkKind.PASSWORD, user.id);
+      await transact(async (stores) => {
+        // A concurrent change of the password may have been made to end this session.
+        if (!(await unchanged(stores, user))) throw sessionEnded();
+        await stores.users.setPassword(user.id, passwordHash);
+        await stores.sessions.revokeAll(user.id, caller.sessionId);
+        await stores.links.withdraw(LinkKind.PASSWORD, user.id);
+      });
       return whole(ChangePasswordResponseSchema, {});
     },
   };
+}
+
+/**
+ * unchanged resolves to the user as it is now, unless it was removed or has another password since. Nobody changes it, or
+ * suspends its account, until the transaction ends: a session that begins meanwhile is ended by whoever does so.
+ */
+async function unchanged({ accounts, users }: Stores, user: UserRow): Promise<UserRow | undefined> {
+  await accounts.lock(user.account_id);
+  await users.lock(user.id);
+  const still = await users.find(user.id);
+  return still?.password_hash === user.password_hash ? still : undefined;
 }
 
 const anyOfThree = "the e-mail address, the password or the code is wrong";

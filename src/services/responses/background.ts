@@ -97,12 +97,12 @@ export class Background {
   }
 
   /**
-   * stateOf returns the current state of the account's background response, in whichever process it runs; undefined if
+   * stateOf resolves to the current state of the account's background response, in whichever process it runs; undefined if
    * there is none, or it is complete.
    */
-  stateOf(accountId: string, id: string): JsonObject | undefined {
+  async stateOf(accountId: string, id: string): Promise<JsonObject | undefined> {
     const now = this.#options.clock();
-    const row = this.#options.store.find(accountId, id, now);
+    const row = await this.#options.store.find(accountId, id, now);
     return row && responseStateOf(row, now);
   }
 
@@ -179,18 +179,11 @@ export class Background {
 
   #startTimers(): void {
     const { store, node, clock, onError } = this.#options;
-    const listen = () => {
-      for (const id of store.cancelled(node)) this.#runs.get(id)?.cancel();
+    const listen = async () => {
+      for (const id of await store.cancelled(node)) this.#runs.get(id)?.cancel();
     };
     const renew = () => void store.renew([...this.#runs.keys()], clock() + aliveMs).catch(onError);
-    const guarded = () => {
-      try {
-        listen();
-      } catch (error) {
-        onError(error);
-      }
-    };
-    this.#pollTimer ??= setInterval(guarded, cancelPollMs).unref();
+    this.#pollTimer ??= setInterval(() => void listen().catch(onError), cancelPollMs).unref();
     this.#renewTimer ??= setInterval(renew, renewMs).unref();
   }
 

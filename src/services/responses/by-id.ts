@@ -27,7 +27,7 @@ export async function findResponse(
   id: string,
   { store, background, clock }: ByIdParts,
 ): Promise<ResponseAnswer> {
-  const state = background.stateOf(accountId, id);
+  const state = await background.stateOf(accountId, id);
   if (state) return responseAnswer(state);
   const [kept] = await store.find(accountId, [id], clock());
   if (!kept) throw responseNotFound(id);
@@ -54,7 +54,7 @@ export function followResponse(
 /** cancelResponse cancels a background response and returns its state. Throws a Refusal. */
 export async function cancelResponse(caller: Caller, id: string, parts: ByIdParts): Promise<ResponseAnswer> {
   const { background } = parts;
-  const { status } = background.stateOf(caller.accountId, id) ?? {};
+  const { status } = (await background.stateOf(caller.accountId, id)) ?? {};
   if (status === "queued" || status === "in_progress") await background.cancel(caller.accountId, id);
   const answer = await findResponse(caller, id, parts);
   if (answer.kind === "whole" && answer.body.json().background !== true) {
@@ -72,6 +72,9 @@ export async function deleteResponse(
   const { accountId } = caller;
   if (await store.delete(accountId, id, clock())) return;
   if (await background.delete(accountId, id)) return;
-  if (background.stateOf(accountId, id)) throw conflict(`The response '${id}' is still being made. Cancel it first.`);
+  if (await background.stateOf(accountId, id))
+    throw conflict(`The response '${id}' is still being made. Cancel it first.`);
+  // It may have become complete between the two, and is kept now.
+  if (await store.delete(accountId, id, clock())) return;
   throw responseNotFound(id);
 }

@@ -51,12 +51,12 @@ export function usageService({ requests, holds, clock }: UsageParts): ServiceImp
       return whole(ListRequestsResponseSchema, { requests: items.map(requestMessage), ...next });
     },
     async listRunning({ caller }) {
-      const running = holds.list(caller.accountId, clock(), maxRunning);
+      const running = await holds.list(caller.accountId, clock(), maxRunning);
       return whole(ListRunningResponseSchema, { running: running.map(runningMessage) });
     },
     async getRequest({ request, caller }) {
       const { id = "" } = request.message();
-      const found = requests.find(caller.accountId, id);
+      const found = await requests.find(caller.accountId, id);
       if (!found) throw resourceNotFound("request", id);
       return whole(GetRequestResponseSchema, { request: requestMessage(found) });
     },
@@ -66,7 +66,7 @@ export function usageService({ requests, holds, clock }: UsageParts): ServiceImp
       const bucketMs = message.bucket === Bucket.HOUR ? hourMs : dayMs;
       const times = usageSpan(message, bucketMs, clock());
       const limit = maxSums + 1;
-      const sums = requests.sums({
+      const sums = await requests.sums({
         accountId: caller.accountId,
         keyId,
         model,

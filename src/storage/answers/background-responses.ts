@@ -7,7 +7,7 @@
  * whenever one is added.
  */
 import type { Insertable, Selectable } from "kysely";
-import type { Database, Engine } from "../engines/engine.ts";
+import { changed, type Database, type Scope } from "../engines/scope.ts";
 import type { BackgroundResponseTable } from "../schema-answers.ts";
 import { addResponse, type StoredResponse } from "./responses.ts";
 
@@ -17,7 +17,7 @@ export interface BackgroundStore {
   /** Adds a response, and deletes some that have expired, and those of the account that have ended and are too many. */
   insert(row: Insertable<BackgroundResponseTable>, maxPerAccount: number): Promise<void>;
   /** Returns undefined where the account has no such response, or it is among the kept ones. */
-  find(accountId: string, id: string, now: number): BackgroundResponse | undefined;
+  find(accountId: string, id: string, now: number): Promise<BackgroundResponse | undefined>;
   /** Updates the state of a response that is still made. */
   update(id: string, response: string): Promise<void>;
   /** Records the last state of a response that did not become complete. */
@@ -27,7 +27,7 @@ export interface BackgroundStore {
   /** Asks to cancel a response that is still made. */
   cancel(accountId: string, id: string): Promise<void>;
   /** Returns the responses of this process that are to be cancelled. */
-  cancelled(node: string): string[];
+  cancelled(node: string): Promise<string[]>;
   /** Moves on the deadlines of these responses. */
   renew(ids: readonly string[], aliveUntil: number): Promise<void>;
   /** Deletes a response that has ended. Returns false where the account has no such response. */
@@ -37,70 +37,70 @@ export interface BackgroundStore {
 /** How many rows are deleted when one is added, at most. */
 const batch = 100;
 
-export function backgroundStore(db: Database, engine: Engine): BackgroundStore {
-  const { whenFree } = engine.lockRetry;
-  const table = "background_responses";
+const table = "background_responses";
+
+export function backgroundStore({ db, transact }: Scope): BackgroundStore {
   const running = (id: string) => db.updateTable(table).where("id", "=", id).where("is_over", "=", 0);
   return {
     insert: (row, maxPerAccount) =>
-      whenFree(() =>
-        engine.transact(() => {
-          const expired = db.selectFrom(table).select("id").where("expires_at", "<=", row.created_at).limit(batch);
-          engine.run(db.deleteFrom(table).where("id", "in", expired));
-          engine.run(db.deleteFrom(table).where("id", "in", surplus(db, row, maxPerAccount)));
-          engine.run(db.insertInto(table).values(row));
-        }),
-      ),
-    find(accountId, id, now) {
-      const one = db.selectFrom(table).selectAll().where("id", "=", id).where("account_id", "=", accountId);
-      return engine.all(one.where("expires_at", ">", now))[0];
-    },
-    update: (id, response) => whenFree(() => void engine.run(running(id).set({ response }))),
-    end: (id, response) => whenFree(() => void engine.run(running(id).set({ response, is_over: 1 }))),
+      transact(async ({ db }) => {
+        const expired = db.selectFrom(table).select("id").where("expires_at", "<=", row.created_at).limit(batch);
+        await db.deleteFrom(table).where("id", "in", expired).execute();
+        await db
+          .deleteFrom(table)
+          .where("id", "in", surplus(db, row, maxPerAccount))
+          .execute();
+        await db.insertInto(table).values(row).execute();
+      }),
+    find: (accountId, id, now) =>
+      db
+        .selectFrom(table)
+        .selectAll()
+        .where("id", "=", id)
+        .where("account_id", "=", accountId)
+        .where("expires_at", ">", now)
+        .executeTakeFirst(),
+    update: async (id, response) => void (await running(id).set({ response }).execute()),
+    end: async (id, response) => void (await running(id).set({ response, is_over: 1 }).execute()),
     complete: (kept, maxPerAccount) =>
-      whenFree(() =>
-        engine.transact(() => {
-          const own = db.deleteFrom(table).where("id", "=", kept.id).where("is_cancelled", "=", 0);
-          if (engine.run(own) !== 1) return false;
-          addResponse(db, engine, kept, maxPerAccount);
-          return true;
-        }),
-      ),
-    cancel: (accountId, id) =>
-      whenFree(() => void engine.run(running(id).where("account_id", "=", accountId).set({ is_cancelled: 1 }))),
-    cancelled: (node) =>
-      engine
-        .all(
-          db
-            .selectFrom(table)
-            .select("id")
-            .where("node", "=", node)
-            .where("is_over", "=", 0)
-            .where("is_cancelled", "=", 1),
-        )
-        .map(({ id }) => id),
-    renew: (ids, alive_until) =>
-      whenFree(
-        () =>
-          void engine.run(
-            db
-              .updateTable(table)
-              .set({ alive_until })
-              .where("id", "in", [...ids]),
-          ),
-      ),
-    delete(accountId, id, now) {
+      transact(async ({ db }) => {
+        const own = db.deleteFrom(table).where("id", "=", kept.id).where("is_cancelled", "=", 0);
+        if ((await changed(db, own)) !== 1) return false;
+        await addResponse(db, kept, maxPerAccount);
+        return true;
+      }),
+    cancel: async (accountId, id) =>
+      void (await running(id).where("account_id", "=", accountId).set({ is_cancelled: 1 }).execute()),
+    cancelled: async (node) => (await cancelledQuery(db, node).execute()).map(({ id }) => id),
+    async renew(ids, alive_until) {
+      if (ids.length === 0) return;
+      await db
+        .updateTable(table)
+        .set({ alive_until })
+        .where("id", "in", [...ids])
+        .execute();
+    },
+    async delete(accountId, id, now) {
       const own = db.deleteFrom(table).where("id", "=", id).where("account_id", "=", accountId);
       const isDead = own.where((row) => row.or([row("is_over", "=", 1), row("alive_until", "<=", now)]));
-      return whenFree(() => engine.run(isDead) === 1);
+      return (await changed(db, isDead)) === 1;
     },
   };
+}
+
+function cancelledQuery(db: Database, node: string) {
+  return db
+    .selectFrom(table)
+    .select("id")
+    .where("node", "=", node)
+    .where("is_over", "=", 0)
+    .where("is_cancelled", "=", 1);
 }
 
 /** Selects responses that have ended, or whose process is dead, except the latest. */
 function surplus(db: Database, { account_id, created_at }: Insertable<BackgroundResponseTable>, most: number) {
   return db
-    .selectFrom("background_responses")
+    .selectFrom(table)
     .select("id")
     .where("account_id", "=", account_id)
     .where((row) => row.or([row("is_over", "=", 1), row("alive_until", "<=", created_at)]))

@@ -4,7 +4,7 @@
  * The work and the record of it are one transaction. Older records are deleted whenever one is added, some at a time: no timer
  * runs.
  */
-import type { Engine } from "../engines/engine.ts";
+import { changed, type Database, type Scope } from "../engines/scope.ts";
 
 /** Occasion is an idempotency key, whose and for what it is, and the SHA-256 of its request, in hex. */
 export interface Occasion {
@@ -21,10 +21,10 @@ export type Outcome =
 
 export interface IdempotencyStore {
   /**
-   * Runs `make`, which returns the id of what it made, or returns what it made before. What it throws is thrown, and nothing is
-   * recorded. `now` is in milliseconds since 1970.
+   * Within the transaction of the work: runs `make`, which returns the id of what it made, or returns what it made before. What it
+   * throws is thrown. `now` is in milliseconds since 1970.
    */
-  once(occasion: Occasion, now: number, make: () => string): Outcome;
+  once(occasion: Occasion, now: number, make: () => Promise<string>): Promise<Outcome>;
 }
 
 const keptMs = 24 * 3_600_000;
@@ -32,28 +32,68 @@ const keptMs = 24 * 3_600_000;
 /** How many records are deleted when one is added, at most. */
 const batch = 100;
 
-export function idempotencyStore(engine: Engine): IdempotencyStore {
-  const find = engine.prepare<[scope: string, key: string, after: number], { fingerprint: string; result_id: string }>(
-    "SELECT fingerprint, result_id FROM idempotency_keys WHERE scope = ? AND key = ? AND created_at > ?",
-  );
-  // An expired record of the same key may still be there.
-  const insert = engine.prepare<[string, string, string, resultId: string, now: number]>(
-    "INSERT OR REPLACE INTO idempotency_keys (scope, key, fingerprint, result_id, created_at) VALUES (?, ?, ?, ?, ?)",
-  );
-  const forget = engine.prepare<[before: number]>(
-    `DELETE FROM idempotency_keys WHERE rowid IN
-       (SELECT rowid FROM idempotency_keys WHERE created_at <= ? ORDER BY created_at LIMIT ${batch})`,
-  );
+export function idempotencyStore({ db }: Scope): IdempotencyStore {
   return {
-    once: ({ scope, key, fingerprint }, now, make) =>
-      engine.transact(() => {
-        const before = find.get(scope, key, now - keptMs);
-        if (before && before.fingerprint !== fingerprint) return { kind: "conflict" };
-        if (before) return { kind: "replayed", resultId: before.result_id };
-        const resultId = make();
-        insert.run(scope, key, fingerprint, resultId, now);
-        forget.run(now - keptMs);
-        return { kind: "done", resultId };
-      }),
+    async once(occasion, now, make) {
+      const before = await claim(db, occasion, now);
+      if (before && before.fingerprint !== occasion.fingerprint) return { kind: "conflict" };
+      if (before) return { kind: "replayed", resultId: before.result_id };
+      const resultId = await make();
+      await own(db, occasion).set({ result_id: resultId }).execute();
+      await forget(db, now - keptMs);
+      return { kind: "done", resultId };
+    },
   };
+}
+
+interface Before {
+  readonly fingerprint: string;
+  readonly result_id: string;
+}
+
+/**
+ * Adds the record before anything is made, with no result: of several at once, the others wait until this transaction ends. Returns the
+ * record that is there; nobody else sees one without a result.
+ */
+async function claim(db: Database, occasion: Occasion, now: number): Promise<Before | undefined> {
+  const { scope, key, fingerprint } = occasion;
+  const values = { fingerprint, result_id: "", created_at: now };
+  const isMine = await changed(
+    db,
+    db
+      .insertInto("idempotency_keys")
+      .values({ scope, key, ...values })
+      // An expired record of the same key may still be there.
+      .onConflict((conflict) =>
+        conflict
+          .columns(["scope", "key"])
+          .doUpdateSet(values)
+          .where("idempotency_keys.created_at", "<=", now - keptMs),
+      ),
+  );
+  if (isMine === 1) return undefined;
+  return db
+    .selectFrom("idempotency_keys")
+    .select(["fingerprint", "result_id"])
+    .where("scope", "=", scope)
+    .where("key", "=", key)
+    .executeTakeFirst();
+}
+
+function own(db: Database, { scope, key }: Occasion) {
+  return db.updateTable("idempotency_keys").where("scope", "=", scope).where("key", "=", key);
+}
+
+/** Deletes some records that were made before a moment. */
+async function forget(db: Database, before: number): Promise<void> {
+  const expired = db
+    .selectFrom("idempotency_keys")
+    .select(["scope", "key"])
+    .where("created_at", "<=", before)
+    .orderBy("created_at")
+    .limit(batch);
+  await db
+    .deleteFrom("idempotency_keys")
+    .where((of) => of(of.refTuple("scope", "key"), "in", expired.$asTuple("scope", "key")))
+    .execute();
 }

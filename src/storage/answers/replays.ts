@@ -5,8 +5,9 @@
  * deadline has passed, since the process died, any process may claim the key. Rows older than a day are not found, and are
  * deleted whenever a key is claimed, some at a time. Answers are stored as given: encrypted, for the request that they are for.
  */
-import type { Engine } from "../engines/engine.ts";
-import type { WhenFree } from "../engines/lock-retry.ts";
+import type { Selectable } from "kysely";
+import { changed, type Database, type Scope } from "../engines/scope.ts";
+import type { ReplayTable } from "../schema-answers.ts";
 
 export interface Claim {
   readonly accountId: string;
@@ -33,17 +34,16 @@ export type Claimed =
 
 export interface ReplayStore {
   /** Claims a key, unless its call is made or was answered. */
-  claim(claim: Claim): Claimed;
+  claim(claim: Claim): Promise<Claimed>;
   /**
-   * Stores the answer of the call that has claimed the key; undefined stands for one that is too long. Returns false where another
+   * Stores the answer of the call that has claimed the key; undefined stands for one that is too long. Resolves to false where another
    * call has claimed the key since.
    */
-  keep(claim: Claim, answer: Buffer | undefined): boolean;
+  keep(claim: Claim, answer: Buffer | undefined): Promise<boolean>;
   /** Ends the claim of a call that was not answered. */
-  free(claim: Claim): void;
-  readonly whenFree: WhenFree;
+  free(claim: Claim): Promise<void>;
   /** Moves on the deadlines of this process's claims. */
-  renew(node: string, expiresAt: number): void;
+  renew(node: string, expiresAt: number): Promise<void>;
 }
 
 const keptMs = 24 * 3_600_000;
@@ -56,76 +56,116 @@ const batch = 5;
 
 const [running, answered, tooLarge] = [0, 1, 2] as const;
 
-interface Row {
-  readonly account_id: string;
-  readonly request_hash: string;
-  readonly request_id: string;
-  readonly node: string;
-  readonly created_at: number;
-  readonly expires_at: number;
-  readonly state: number;
-  readonly size: number;
-  readonly answer: Buffer | null;
+type Row = Selectable<ReplayTable>;
+
+export function replayStore({ db, transact }: Scope): ReplayStore {
+  return {
+    claim: (init) => transact((scope) => claim(scope, init)),
+    keep: (init, answer) => transact(({ db }) => keep(db, init, answer)),
+    async free(init) {
+      const { accountId, keyHash, requestId, node } = init;
+      await db
+        .deleteFrom("replays")
+        .where("account_id", "=", accountId)
+        .where("key_hash", "=", keyHash)
+        .where("request_id", "=", requestId)
+        .where("node", "=", node)
+        .where("state", "=", running)
+        .execute();
+    },
+    async renew(node, expiresAt) {
+      await db
+        .updateTable("replays")
+        .set({ expires_at: expiresAt })
+        .where("node", "=", node)
+        .where("state", "=", running)
+        .execute();
+    },
+  };
 }
 
-export function replayStore(engine: Engine): ReplayStore {
-  const find = engine.prepare<[accountId: string, keyHash: string], Row>(
-    `SELECT account_id, request_hash, request_id, node, created_at, expires_at, state, size, answer FROM replays
-     WHERE account_id = ? AND key_hash = ?`,
+async function claim(scope: Scope, init: Claim): Promise<Claimed> {
+  const { db, lock } = scope;
+  const { accountId, keyHash, requestHash, requestId, node, now, expiresAt } = init;
+  const own = { request_hash: requestHash, request_id: requestId, node };
+  const values = { ...own, created_at: now, expires_at: expiresAt, state: running, size: 0, answer: null };
+  // Of several at once that find no row, one adds it; the others find that one.
+  const isAdded = await changed(
+    db,
+    db
+      .insertInto("replays")
+      .values({ account_id: accountId, key_hash: keyHash, ...values })
+      .onConflict((conflict) => conflict.columns(["account_id", "key_hash"]).doNothing()),
   );
-  const insert = engine.prepare<[string, string, string, string, string, now: number, expiresAt: number]>(
-    `INSERT OR REPLACE INTO replays
-       (account_id, key_hash, request_hash, request_id, node, created_at, expires_at, state, size)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ${running}, 0)`,
-  );
-  const forget = engine.prepare<[before: number, now: number], Pick<Row, "account_id" | "size">>(
-    `DELETE FROM replays WHERE rowid IN
-       (SELECT rowid FROM replays WHERE created_at <= ? AND (state <> ${running} OR expires_at <= ?)
-        ORDER BY created_at LIMIT ${batch}) RETURNING account_id, size`,
-  );
-  const own = `account_id = ? AND key_hash = ? AND request_id = ? AND node = ? AND state = ${running}`;
-  const update = engine.prepare<[number, number, Buffer | null, string, string, string, string]>(
-    `UPDATE replays SET state = ?, size = ?, answer = ? WHERE ${own}`,
-  );
-  const remove = engine.prepare<[string, string, string, string]>(`DELETE FROM replays WHERE ${own}`);
-  const sizeOf = engine.prepare<[accountId: string], { size: number }>(
-    "SELECT size FROM replay_sizes WHERE account_id = ?",
-  );
-  const addSize = engine.prepare<[accountId: string, size: number]>(
-    `INSERT INTO replay_sizes (account_id, size) VALUES (?, ?)
-     ON CONFLICT (account_id) DO UPDATE SET size = size + excluded.size`,
-  );
-  const renew = engine.prepare<[expiresAt: number, node: string]>(
-    `UPDATE replays SET expires_at = ? WHERE node = ? AND state = ${running}`,
-  );
-  const { whenFree } = engine.lockRetry;
-  const owner = ({ accountId, keyHash, requestId, node }: Claim) => [accountId, keyHash, requestId, node] as const;
-  return {
-    whenFree,
-    claim: (claim) =>
-      engine.transact(() => {
-        const { accountId, keyHash, requestHash, requestId, node, now, expiresAt } = claim;
-        const row = find.get(accountId, keyHash);
-        if (row && !isOver(row, claim)) return found(row, claim);
-        insert.run(accountId, keyHash, requestHash, requestId, node, now, expiresAt);
-        for (const gone of [...(row ? [row] : []), ...forget.all(now - keptMs, now)]) {
-          if (gone.size > 0) addSize.run(gone.account_id, -gone.size);
-        }
-        return { kind: "claimed" };
-      }),
-    keep: (claim, answer) =>
-      engine.transact(() => {
-        const size = answer?.length ?? 0;
-        const fits = answer !== undefined && (sizeOf.get(claim.accountId)?.size ?? 0) + size <= maxPerAccount;
-        const [accountId, keyHash, requestId, node] = owner(claim);
-        const [state, kept, bytes] = fits ? ([answered, size, answer] as const) : ([tooLarge, 0, null] as const);
-        const isKept = update.run(state, kept, bytes, accountId, keyHash, requestId, node) === 1;
-        if (isKept && kept > 0) addSize.run(accountId, kept);
-        return isKept;
-      }),
-    free: (claim) => void remove.run(...owner(claim)),
-    renew: (node, expiresAt) => void renew.run(expiresAt, node),
-  };
+  if (isAdded === 0) {
+    await lock(rowOf(db, init).select("state"));
+    const row = await rowOf(db, init).selectAll().executeTakeFirst();
+    // Its call ended between the two statements.
+    if (!row) return claim(scope, init);
+    if (!isOver(row, init)) return found(row, init);
+    await db
+      .updateTable("replays")
+      .set(values)
+      .where("account_id", "=", accountId)
+      .where("key_hash", "=", keyHash)
+      .execute();
+    await addSize(db, accountId, -row.size);
+  }
+  await forget(db, now);
+  return { kind: "claimed" };
+}
+
+function rowOf(db: Database, { accountId, keyHash }: Claim) {
+  return db.selectFrom("replays").where("account_id", "=", accountId).where("key_hash", "=", keyHash);
+}
+
+/** Deletes some rows that are old, and whose calls do not run. */
+async function forget(db: Database, now: number): Promise<void> {
+  const old = db
+    .selectFrom("replays")
+    .select(["account_id", "key_hash"])
+    .where("created_at", "<=", now - keptMs)
+    .where((either) => either.or([either("state", "<>", running), either("expires_at", "<=", now)]))
+    .orderBy("created_at")
+    .limit(batch);
+  const gone = await db
+    .deleteFrom("replays")
+    .where((of) => of(of.refTuple("account_id", "key_hash"), "in", old.$asTuple("account_id", "key_hash")))
+    .returning(["account_id", "size"])
+    .execute();
+  for (const { account_id, size } of gone) await addSize(db, account_id, -size);
+}
+
+async function keep(db: Database, init: Claim, answer: Buffer | undefined): Promise<boolean> {
+  const { accountId, keyHash, requestId, node } = init;
+  const own = db
+    .updateTable("replays")
+    .where("account_id", "=", accountId)
+    .where("key_hash", "=", keyHash)
+    .where("request_id", "=", requestId)
+    .where("node", "=", node);
+  const size = answer?.length ?? 0;
+  const kept = answer ? { state: answered, size, answer } : { state: tooLarge };
+  if ((await changed(db, own.set(kept).where("state", "=", running))) === 0) return false;
+  // The row of the sum is this transaction's own from here on, so that no two answers take the same room.
+  if ((await addSize(db, accountId, size)) <= maxPerAccount) return true;
+  await own.set({ state: tooLarge, size: 0, answer: null }).execute();
+  await addSize(db, accountId, -size);
+  return true;
+}
+
+/** Adds to the length of all answers of an account, and returns it. */
+async function addSize(db: Database, account_id: string, size: number): Promise<number> {
+  if (size === 0) return 0;
+  const sum = await db
+    .insertInto("replay_sizes")
+    .values({ account_id, size })
+    .onConflict((conflict) =>
+      conflict.column("account_id").doUpdateSet((to) => ({ size: to("replay_sizes.size", "+", size) })),
+    )
+    .returning("size")
+    .executeTakeFirstOrThrow();
+  return sum.size;
 }
 
 /**

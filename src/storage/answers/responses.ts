@@ -5,7 +5,7 @@
  * number of them; those that would expire first make room. A response that others continue lives as long as they do.
  */
 import { type Selectable, sql } from "kysely";
-import type { Database, Engine } from "../engines/engine.ts";
+import { changed, type Database, type Scope } from "../engines/scope.ts";
 import type { ResponseTable } from "../schema-answers.ts";
 
 export type StoredResponse = Selectable<ResponseTable>;
@@ -43,20 +43,18 @@ const batch = 100;
 /** How many ids a statement names, at most. The database takes some thirty thousand. */
 const maxIds = 1000;
 
-export function responseStore(db: Database, engine: Engine): ResponseStore {
-  const { whenFree } = engine.lockRetry;
+export function responseStore({ db, transact }: Scope): ResponseStore {
   return {
-    insert: (response, maxPerAccount) =>
-      whenFree(() => engine.transact(() => addResponse(db, engine, response, maxPerAccount))),
+    insert: (response, maxPerAccount) => transact(({ db }) => addResponse(db, response, maxPerAccount)),
     async find(accountId, ids, now) {
       if (ids.length === 0) return [];
-      const found = db
+      return db
         .selectFrom("responses")
         .selectAll()
         .where("account_id", "=", accountId)
         .where("id", "in", ids)
-        .where("expires_at", ">", now);
-      return engine.all(found);
+        .where("expires_at", ">", now)
+        .execute();
     },
     async sizes(accountId, ids, now) {
       const sizes: Sized[] = [];
@@ -67,32 +65,32 @@ export function responseStore(db: Database, engine: Engine): ResponseStore {
           .where("account_id", "=", accountId)
           .where("id", "in", ids.slice(at, at + maxIds))
           .where("expires_at", ">", now);
-        for (const { id, bytes } of engine.all(some)) sizes.push({ id, bytes: Number(bytes) });
+        for (const { id, bytes } of await some.execute()) sizes.push({ id, bytes: Number(bytes) });
       }
       return sizes;
     },
-    line: async (accountId, id, now) => lineOf(db, engine, accountId, id, now),
-    delete(accountId, id, now) {
+    line: (accountId, id, now) => lineOf(db, accountId, id, now),
+    async delete(accountId, id, now) {
       const deleted = db
         .deleteFrom("responses")
         .where("account_id", "=", accountId)
         .where("id", "=", id)
         .where("expires_at", ">", now);
-      return whenFree(() => engine.run(deleted) === 1);
+      return (await changed(db, deleted)) === 1;
     },
   };
 }
 
 /** Adds a response as `insert` does, in the caller's transaction. */
-export function addResponse(db: Database, engine: Engine, response: StoredResponse, maxPerAccount: number): void {
-  engine.run(db.insertInto("responses").values(response));
-  keepEarlier(db, engine, response);
-  engine.run(expired(db, response.created_at));
-  engine.run(surplus(db, response, maxPerAccount));
+export async function addResponse(db: Database, response: StoredResponse, maxPerAccount: number): Promise<void> {
+  await db.insertInto("responses").values(response).execute();
+  await keepEarlier(db, response);
+  await expired(db, response.created_at).execute();
+  await surplus(db, response, maxPerAccount).execute();
 }
 
-function lineOf(db: Database, engine: Engine, accountId: string, id: string, now: number): Link[] {
-  const query = db
+async function lineOf(db: Database, accountId: string, id: string, now: number): Promise<Link[]> {
+  const rows = await db
     .withRecursive("line(id, previous_id, depth)", (query) =>
       query
         .selectFrom("responses")
@@ -112,19 +110,24 @@ function lineOf(db: Database, engine: Engine, accountId: string, id: string, now
     .selectFrom("line")
     .innerJoin("responses", "responses.id", "line.id")
     .select(["line.id", "line.previous_id", bytesOf])
-    .orderBy("line.depth");
-  return engine.all(query).map(({ id, previous_id, bytes }) => ({ id, previousId: previous_id, bytes: Number(bytes) }));
+    .orderBy("line.depth")
+    .execute();
+  return rows.map(({ id, previous_id, bytes }) => ({ id, previousId: previous_id, bytes: Number(bytes) }));
 }
 
 const bytesOf = sql<number>`octet_length(responses.response) + coalesce(octet_length(responses.input), 0)`.as("bytes");
 
-function keepEarlier(db: Database, engine: Engine, response: StoredResponse): void {
+async function keepEarlier(db: Database, response: StoredResponse): Promise<void> {
   const { account_id, previous_id, created_at, expires_at } = response;
   if (previous_id === null) return;
-  const ids = lineOf(db, engine, account_id, previous_id, created_at).map(({ id }) => id);
-  engine.run(
-    db.updateTable("responses").set({ expires_at }).where("id", "in", ids).where("expires_at", "<", expires_at),
-  );
+  const ids = (await lineOf(db, account_id, previous_id, created_at)).map(({ id }) => id);
+  if (ids.length === 0) return;
+  await db
+    .updateTable("responses")
+    .set({ expires_at })
+    .where("id", "in", ids)
+    .where("expires_at", "<", expires_at)
+    .execute();
 }
 
 /** Returns what deletes some expired responses. */

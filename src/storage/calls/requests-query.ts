@@ -1,6 +1,6 @@
 /** Selects calls, by a query that follows an index. */
 import { firstIdAt } from "../../runtime/ids.ts";
-import type { Database } from "../engines/engine.ts";
+import type { Database } from "../engines/scope.ts";
 
 export interface RequestFilter {
   readonly accountId: string;

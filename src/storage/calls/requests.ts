@@ -7,7 +7,7 @@
  */
 import { sql } from "kysely";
 import { type CallRow, type SummedColumn, summedColumns } from "../columns.ts";
-import type { Database, Engine } from "../engines/engine.ts";
+import type { Database, Scope } from "../engines/scope.ts";
 import { type AllFilter, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
 import { type Asker, createSearch, isSought } from "./search.ts";
 
@@ -34,35 +34,32 @@ export type UsageSum = {
 } & { readonly [column in SummedColumn]: number };
 
 export interface RequestStore {
-  find(accountId: string, id: string): CallRow | undefined;
+  find(accountId: string, id: string): Promise<CallRow | undefined>;
   /** Finds a call of any account. */
-  findAny(id: string): CallRow | undefined;
+  findAny(id: string): Promise<CallRow | undefined>;
   /** Lists up to `limit` calls before the id `before`, newest first. */
   page(filter: RequestFilter, before: string | undefined, limit: number, asker?: Asker): Promise<CallRow[]>;
   /** Lists up to `limit` calls of all accounts before the id `before`, newest first. */
-  pageOfAll(filter: AllFilter, before: string | undefined, limit: number): CallRow[];
+  pageOfAll(filter: AllFilter, before: string | undefined, limit: number): Promise<CallRow[]>;
   /** Returns all calls of an account, newest first, page by page. A page that is not asked for is not read. */
   pages(filter: RequestFilter, asker?: Asker): AsyncIterable<readonly CallRow[]>;
   /** Sums what was used, oldest first. */
-  sums(filter: UsageFilter): UsageSum[];
+  sums(filter: UsageFilter): Promise<UsageSum[]>;
 }
 
 /** How many rows a page of `pages` has. */
 const pageSize = 500;
 
-export function requestStore(db: Database, engine: Engine): RequestStore {
-  const find = engine.prepare<[id: string, accountId: string], CallRow>(
-    "SELECT * FROM requests WHERE id = ? AND account_id = ?",
-  );
-  const findAny = engine.prepare<[id: string], CallRow>("SELECT * FROM requests WHERE id = ?");
-  const search = createSearch(db, engine);
+export function requestStore({ db }: Scope): RequestStore {
+  const byId = (id: string) => db.selectFrom("requests").selectAll().where("id", "=", id);
+  const search = createSearch(db);
   const listed = (filter: Partial<RequestFilter>, before: string | undefined, limit: number) =>
-    engine.all(pageQuery(db, filter, spanOf(filter, before), limit));
-  const page: RequestStore["page"] = async (filter, before, limit, asker) =>
+    pageQuery(db, filter, spanOf(filter, before), limit).execute();
+  const page: RequestStore["page"] = (filter, before, limit, asker) =>
     isSought(filter) ? search(filter, before, limit, asker) : listed(filter, before, limit);
   return {
-    find: (accountId, id) => find.get(id, accountId),
-    findAny: (id) => findAny.get(id),
+    find: (accountId, id) => byId(id).where("account_id", "=", accountId).executeTakeFirst(),
+    findAny: (id) => byId(id).executeTakeFirst(),
     page,
     pageOfAll: listed,
     async *pages(filter, asker) {
@@ -74,7 +71,7 @@ export function requestStore(db: Database, engine: Engine): RequestStore {
         before = rows.at(-1)?.id;
       }
     },
-    sums: (filter) => engine.all(sumsQuery(db, filter)),
+    sums: (filter) => sumsQuery(db, filter).execute(),
   };
 }
 

@@ -8,7 +8,7 @@
 import { setImmediate } from "node:timers/promises";
 import { timeOfId } from "../../runtime/ids.ts";
 import type { CallRow } from "../columns.ts";
-import type { Database, Engine } from "../engines/engine.ts";
+import type { Database } from "../engines/scope.ts";
 import { answered, type IdSpan, isRare, maxBodyMs, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
 
 const hourMs = 3_600_000;
@@ -51,12 +51,8 @@ function lastOf(most: number, hours: readonly Hour[], before: number): Hour[] {
   return last.map(([hour, cost]) => ({ hour, cost }));
 }
 
-export function createSearch(db: Database, engine: Engine): Search {
-  /** Returns the newest of an account's ids in a span. */
-  const newest = engine.prepare<[accountId: string, least: string, below: string], { id: string | null }>(
-    "SELECT max(id) AS id FROM requests WHERE account_id = ? AND id >= ? AND id < ?",
-  );
-  const { hoursBefore, stepFrom } = createSteps(db, engine);
+export function createSearch(db: Database): Search {
+  const { newest, hoursBefore, stepFrom } = createSteps(db);
 
   return async (filter, before, limit, asker) => {
     const found: CallRow[] = [];
@@ -67,12 +63,12 @@ export function createSearch(db: Database, engine: Engine): Search {
     /** Hours that are pending: those are recent ones. */
     let pending: readonly Hour[] | undefined;
     for (; ; await setImmediate()) {
-      const { id } = newest.get(filter.accountId, least, below) ?? {};
+      const id = await newest(filter.accountId, { least, below });
       if (!id || asker?.aborted) return found;
       const before = Math.min(hour, afterHourOf(id));
       // After the look for an id, which has flushed the ledger.
-      pending ??= hoursBefore("due_now", filter, Number.MAX_SAFE_INTEGER, hoursAtOnce);
-      const hours = lastOf(most, [...hoursBefore("usage_hours", filter, before, most), ...pending], before);
+      pending ??= await hoursBefore("due_now", filter, Number.MAX_SAFE_INTEGER, hoursAtOnce);
+      const hours = lastOf(most, [...(await hoursBefore("usage_hours", filter, before, most)), ...pending], before);
       const last = hours.at(-1)?.hour;
       if (last === undefined) return found;
       const meant = filter.isCharged ? hours.find(({ cost }) => Number(cost) > 0)?.hour : last;
@@ -81,8 +77,8 @@ export function createSearch(db: Database, engine: Engine): Search {
       const span = spanOf({ from: hour, to: hour + hourMs + clockStepMs }, below);
       const from = span.least > least ? span.least : least;
       for (below = span.below; below > from && !asker?.aborted; await setImmediate()) {
-        const step = { least: stepFrom(filter, { least: from, below }), below };
-        found.push(...engine.all(pageQuery(db, filter, step, limit - found.length)));
+        const step = { least: await stepFrom(filter, { least: from, below }), below };
+        found.push(...(await pageQuery(db, filter, step, limit - found.length).execute()));
         if (found.length === limit) return found;
         below = step.least;
       }
@@ -90,12 +86,29 @@ export function createSearch(db: Database, engine: Engine): Search {
   };
 }
 
-function createSteps(db: Database, engine: Engine) {
+function createSteps(db: Database) {
   return {
-    /** Returns up to `most` hours before another in which such calls were made, the last one first, and their highest cost. */
-    hoursBefore(table: "usage_hours" | "due_now", filter: RequestFilter, before: number, most: number): Hour[] {
-      const { accountId, keyId, model } = filter;
+    /** Returns the newest of an account's ids in a span. */
+    async newest(accountId: string, { least, below }: IdSpan): Promise<string | undefined> {
       const query = db
+        .selectFrom("requests")
+        .select("id")
+        .where("account_id", "=", accountId)
+        .where("id", ">=", least)
+        .where("id", "<", below)
+        .orderBy("id", "desc")
+        .limit(1);
+      return (await query.executeTakeFirst())?.id;
+    },
+    /** Returns up to `most` hours before another in which such calls were made, the last one first, and their highest cost. */
+    hoursBefore(
+      table: "usage_hours" | "due_now",
+      filter: RequestFilter,
+      before: number,
+      most: number,
+    ): Promise<Hour[]> {
+      const { accountId, keyId, model } = filter;
+      return db
         .selectFrom(table)
         .select((all) => ["hour", all.fn.max<number>("cost").as("cost")])
         .where("account_id", "=", accountId)
@@ -104,11 +117,11 @@ function createSteps(db: Database, engine: Engine) {
         .where("hour", "<", before)
         .groupBy("hour")
         .orderBy("hour", "desc")
-        .limit(most);
-      return engine.all(query);
+        .limit(most)
+        .execute();
     },
     /** Returns where the step begins that ends before `below`: at the id of a call, or where the span begins. */
-    stepFrom(filter: RequestFilter, { least, below }: IdSpan): string {
+    async stepFrom(filter: RequestFilter, { least, below }: IdSpan): Promise<string> {
       const query = db
         .selectFrom("requests")
         .select("id")
@@ -119,7 +132,7 @@ function createSteps(db: Database, engine: Engine) {
         .orderBy("id", "desc")
         .offset(stride - 1)
         .limit(1);
-      return engine.all(query)[0]?.id ?? least;
+      return (await query.executeTakeFirst())?.id ?? least;
     },
   };
 }

@@ -1,29 +1,25 @@
 /**
- * The contract of a database engine: what stores need of the database, without its name. `engines/sqlite` implements it.
+ * The contract of a database engine: what stores and the ledger need of the database, without its name. `engines/sqlite` implements it.
  *
- * Statements run at once, on one connection. A transaction that waited would take in whatever else is written meanwhile, and
- * undo it with itself: so none is made through Kysely, which only builds queries here.
+ * There are two connections. Stores work in a `scope` on that of the management, and wait for it like for any database. The ledger has
+ * that of the books, whose statements run at once: a transaction there cannot take in what others write meanwhile. What is written by
+ * one is seen by the other once it is committed.
  */
-import type { Compilable, Kysely } from "kysely";
 import type { Segments } from "../journal/segments.ts";
-import type { Tables } from "../schema.ts";
 import type { LockRetry } from "./lock-retry.ts";
+import type { Scope } from "./scope.ts";
 import type { WritableWatch } from "./writable.ts";
 
-export type Database = Kysely<Tables>;
-
-/** Engine is the connection that stores work with. Before it reads or writes, it has every WriteBehind flush. */
+/**
+ * Engine gives both connections. Its own statements and transactions are those of the books; before they read or write, and before
+ * anything in the scope does, every WriteBehind is flushed.
+ */
 export interface Engine extends Connection, BusyTimeout {
+  /** Where stores work. */
+  readonly scope: Scope;
   /** Runs work that only reads, on one state of the database, however long it takes. No writer waits for it. */
   read<T>(work: () => T): T;
-  /** Runs a query, and returns its rows. */
-  all<R>(query: Compilable<R>): R[];
-  /** Runs a query, and returns how many rows it changed. */
-  run(query: Compilable<unknown>): number;
-  /**
-   * The same connection without the flush: for the ledger itself, and for reads that do without what the ledger has not
-   * posted yet.
-   */
+  /** The connection of the books without the flush, for the ledger itself. */
   readonly books: Connection;
   /**
    * Reports whether an error was caused by the values that were to be written, so that a repetition would fail again. A
@@ -34,8 +30,6 @@ export interface Engine extends Connection, BusyTimeout {
   readonly segments: Segments;
   /** Repeats writes while another process writes, without blocking the event loop. */
   readonly lockRetry: LockRetry;
-  /** Writes nothing, in a transaction that begins as a writer. Throws where no write is possible. */
-  probe(): void;
   readonly writable: WritableWatch;
   /** Registers what is flushed before anybody else reads or writes. Returns what removes it again. */
   beforeAccess(one: WriteBehind): () => void;

@@ -6,12 +6,12 @@
  * refund never returns more than was recharged or than is left, and no sum grows beyond what can be counted exactly. `ledger.ts`
  * writes calls.
  */
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { Account } from "../accounts.ts";
 import type { RequestStore } from "../calls/requests.ts";
 import type { Asker } from "../calls/search.ts";
 import type { CallRow } from "../columns.ts";
-import type { Database, Engine } from "../engines/engine.ts";
+import type { Database, Scope } from "../engines/scope.ts";
 import type { LedgerEntryTable } from "../schema.ts";
 
 export type LedgerEntry = Selectable<LedgerEntryTable>;
@@ -51,9 +51,9 @@ export interface EntryFilter {
 }
 
 export interface EntryStore {
-  record(init: EntryInit): Recorded;
+  record(init: EntryInit): Promise<Recorded>;
   /** Finds an entry that was recorded; no charge of a call that is kept. */
-  find(id: string): LedgerEntry | undefined;
+  find(id: string): Promise<LedgerEntry | undefined>;
   /** Lists some of an account's entries, newest first; charges by when their calls came. */
   page(accountId: string, filter: EntryFilter, asker?: Asker): Promise<LedgerEntry[]>;
 }
@@ -61,34 +61,8 @@ export interface EntryStore {
 /** The most that any sum of money may come to: a double still holds it exactly. */
 const maxSum = 9e15;
 
-/** How each kind of entry changes the sums of its account, and on which condition. */
-const movements = {
-  [kinds.recharge]: `balance = balance + @amount, recharged = recharged + @amount
-    WHERE id = @id AND balance + @amount <= ${maxSum} AND recharged + @amount <= ${maxSum}`,
-  [kinds.refund]: `balance = balance - @amount, recharged = recharged - @amount
-    WHERE id = @id AND recharged >= @amount AND balance - held >= @amount`,
-  [kinds.grant]: `balance = balance + @amount WHERE id = @id AND balance + @amount <= ${maxSum}`,
-};
-
-export function entryStore(db: Database, engine: Engine, requests: Pick<RequestStore, "page">): EntryStore {
-  const move = (kind: EntryInit["kind"]) =>
-    engine.prepare<[{ amount: number; id: string }], Account>(`UPDATE accounts SET ${movements[kind]} RETURNING *`);
-  const moves = { 1: move(1), 2: move(2), 3: move(3) };
-  const accountOf = engine.prepare<[id: string], Account>("SELECT * FROM accounts WHERE id = ?");
-  const insert = engine.prepare<[string, string, number, number, string | null, number], LedgerEntry>(
-    `INSERT INTO ledger_entries (id, account_id, kind, amount, note, created_at) VALUES (?, ?, ?, ?, ?, ?) RETURNING *`,
-  );
-  const find = engine.prepare<[id: string], LedgerEntry>("SELECT * FROM ledger_entries WHERE id = ?");
-
-  function record({ id, accountId, kind, amount, note, now }: EntryInit): Recorded {
-    const account = moves[kind].get({ amount, id: accountId });
-    if (!account) return refused(accountOf.get(accountId), kind);
-    const change = kind === kinds.refund ? -amount : amount;
-    const entry = insert.get(id, accountId, kind, change, note, now) as LedgerEntry;
-    return { kind: "recorded", entry, account };
-  }
-
-  function recorded(accountId: string, { kinds: wanted, before, limit }: EntryFilter): LedgerEntry[] {
+export function entryStore({ db, transact }: Scope, requests: Pick<RequestStore, "page">): EntryStore {
+  function recorded(accountId: string, { kinds: wanted, before, limit }: EntryFilter): Promise<LedgerEntry[]> {
     const query = db
       .selectFrom("ledger_entries")
       .selectAll()
@@ -99,7 +73,7 @@ export function entryStore(db: Database, engine: Engine, requests: Pick<RequestS
       .limit(limit);
     // The condition as the index has it, which leaves charges out.
     const rare = wanted.length > 0 && !wanted.includes(charge);
-    return engine.all(rare ? query.where((where) => where("kind", "!=", where.lit(charge))) : query);
+    return (rare ? query.where((where) => where("kind", "!=", where.lit(charge))) : query).execute();
   }
 
   async function charges(accountId: string, { kinds: wanted, before, limit }: EntryFilter, asker: Asker | undefined) {
@@ -109,15 +83,47 @@ export function entryStore(db: Database, engine: Engine, requests: Pick<RequestS
   }
 
   return {
-    record: (init) => engine.transact(() => record(init)),
-    find: (id) => find.get(id),
+    record: (init) => transact(({ db }) => record(db, init)),
+    find: (id) => db.selectFrom("ledger_entries").selectAll().where("id", "=", id).executeTakeFirst(),
     async page(accountId, filter, asker) {
       // In this order: a charge that moves from calls to entries meanwhile is found twice, and never missed.
       const ofCalls = await charges(accountId, filter, asker);
-      const byId = new Map([...ofCalls, ...recorded(accountId, filter)].map((entry) => [entry.id, entry]));
+      const ofEntries = await recorded(accountId, filter);
+      const byId = new Map([...ofCalls, ...ofEntries].map((entry) => [entry.id, entry]));
       return [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit);
     },
   };
+}
+
+/** Records an entry, in the caller's transaction. */
+export async function record(db: Database, init: EntryInit): Promise<Recorded> {
+  const { id, accountId, kind, amount, note, now } = init;
+  const account = await move(db, init).executeTakeFirst();
+  if (!account) {
+    const unchanged = db.selectFrom("accounts").selectAll().where("id", "=", accountId);
+    return refused(await unchanged.executeTakeFirst(), kind);
+  }
+  const change = kind === kinds.refund ? -amount : amount;
+  const entry = await db
+    .insertInto("ledger_entries")
+    .values({ id, account_id: accountId, kind, amount: change, note, created_at: now })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return { kind: "recorded", entry, account };
+}
+
+/** Changes the sums of an account, on the condition of the kind of entry. */
+function move(db: Database, { accountId, kind, amount }: EntryInit) {
+  const own = db.updateTable("accounts").where("id", "=", accountId).returningAll();
+  const sum = sql<number>`CAST(${amount} AS bigint)`;
+  if (kind === kinds.refund)
+    return own
+      .set((of) => ({ balance: of("balance", "-", sum), recharged: of("recharged", "-", sum) }))
+      .where("recharged", ">=", amount)
+      .where((of) => of(of("balance", "-", of.ref("held")), ">=", amount));
+  const granted = own.set((of) => ({ balance: of("balance", "+", sum) })).where("balance", "<=", maxSum - amount);
+  if (kind === kinds.grant) return granted;
+  return granted.set((of) => ({ recharged: of("recharged", "+", sum) })).where("recharged", "<=", maxSum - amount);
 }
 
 function chargeOf({ id, account_id, key_id, cost, created_at, duration_ms }: CallRow): LedgerEntry {

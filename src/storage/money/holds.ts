@@ -1,15 +1,15 @@
 /** Holds of calls that run: their process lives, or has died so recently that its holds have not expired. */
 import type { Selectable } from "kysely";
-import type { Database, Engine } from "../engines/engine.ts";
+import type { Scope } from "../engines/scope.ts";
 import type { HoldTable } from "../schema.ts";
 
 export type HoldRow = Selectable<HoldTable>;
 
 export interface HoldStore {
   /** Lists an account's holds that have not expired, newest first. */
-  list(accountId: string, now: number, limit: number): HoldRow[];
+  list(accountId: string, now: number, limit: number): Promise<HoldRow[]>;
   /** Returns how many holds all accounts and processes have, and their sum in millionths of the unit. */
-  total(): HoldTotal;
+  total(): Promise<HoldTotal>;
 }
 
 export interface HoldTotal {
@@ -17,23 +17,23 @@ export interface HoldTotal {
   readonly amount: number;
 }
 
-export function holdStore(db: Database, engine: Engine): HoldStore {
-  const total = engine.prepare<[], HoldTotal>(
-    "SELECT count(*) AS count, coalesce(sum(amount), 0) AS amount FROM holds WHERE operation <> ''",
-  );
+export function holdStore({ db }: Scope): HoldStore {
+  // A row without an operation is a lease.
+  const ofCalls = db.selectFrom("holds").where("operation", "!=", "");
   return {
-    total: () => total.get() as HoldTotal,
+    async total() {
+      const { count, amount } = await ofCalls
+        .select(({ fn }) => [fn.countAll().as("count"), fn.sum("amount").as("amount")])
+        .executeTakeFirstOrThrow();
+      return { count: Number(count), amount: Number(amount) };
+    },
     list: (accountId, now, limit) =>
-      engine.all(
-        db
-          .selectFrom("holds")
-          .selectAll()
-          .where("account_id", "=", accountId)
-          // A row without an operation is a lease.
-          .where("operation", "!=", "")
-          .where("expires_at", ">", now)
-          .orderBy("request_id", "desc")
-          .limit(limit),
-      ),
+      ofCalls
+        .selectAll()
+        .where("account_id", "=", accountId)
+        .where("expires_at", ">", now)
+        .orderBy("request_id", "desc")
+        .limit(limit)
+        .execute(),
   };
 }

@@ -5,9 +5,9 @@
  * recharge is in the same transaction. Only the SHA-256 of a code is stored.
  */
 import type { Selectable } from "kysely";
-import type { Database, Engine } from "../engines/engine.ts";
+import { changed, type Scope } from "../engines/scope.ts";
 import type { RedeemCodeTable } from "../schema.ts";
-import type { EntryStore, Recorded } from "./entries.ts";
+import { type Recorded, record } from "./entries.ts";
 
 export type RedeemCode = Selectable<RedeemCodeTable>;
 
@@ -39,51 +39,40 @@ export interface CodeFilter {
 
 export interface RedeemCodeStore {
   /** Adds all codes of a batch, or none. */
-  insert(codes: readonly NewRedeemCode[]): void;
-  claim(claim: Claim): Claimed;
+  insert(codes: readonly NewRedeemCode[]): Promise<void>;
+  claim(claim: Claim): Promise<Claimed>;
   /** Lists some codes, newest first. */
-  page(filter: CodeFilter): RedeemCode[];
-  /** Revokes the unclaimed codes of a batch. Returns how many; undefined where there is no such batch. */
-  revoke(batchId: string, now: number): number | undefined;
+  page(filter: CodeFilter): Promise<RedeemCode[]>;
+  /** Revokes the unclaimed codes of a batch. Resolves to how many; undefined where there is no such batch. */
+  revoke(batchId: string, now: number): Promise<number | undefined>;
 }
 
-export function redeemCodeStore(db: Database, engine: Engine, entries: EntryStore): RedeemCodeStore {
-  const claim = engine.prepare<[now: number, accountId: string, codeHash: string, now: number], RedeemCode>(
-    `UPDATE redeem_codes SET claimed_at = ?, claimed_by = ? WHERE code_hash = ? AND claimed_at IS NULL
-     AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?) RETURNING *`,
-  );
-  const unclaim = engine.prepare<[codeHash: string]>(
-    "UPDATE redeem_codes SET claimed_at = NULL, claimed_by = NULL WHERE code_hash = ?",
-  );
-  const known = engine.prepare<[codeHash: string], RedeemCode>("SELECT * FROM redeem_codes WHERE code_hash = ?");
+/** How many codes a statement adds, at most: the database bounds the values of one. */
+const batch = 500;
 
-  function claimed({ codeHash, accountId, entryId, now }: Claim): Claimed {
-    const code = claim.get(now, accountId, codeHash, now);
-    if (!code) return { kind: (known.get(codeHash)?.claimed_at ?? null) === null ? "none" : "claimed" };
-    const { amount, note } = code;
-    const recorded = entries.record({ id: entryId, accountId, kind: 1, amount, note, now });
-    if (recorded.kind !== "recorded") unclaim.run(codeHash);
-    return recorded;
-  }
-
+export function redeemCodeStore({ db, transact }: Scope): RedeemCodeStore {
   return {
     insert: (codes) =>
-      engine.transact(() => {
-        for (const code of codes) engine.run(db.insertInto("redeem_codes").values(code));
+      transact(async ({ db }) => {
+        for (let at = 0; at < codes.length; at += batch)
+          await db
+            .insertInto("redeem_codes")
+            .values(codes.slice(at, at + batch))
+            .execute();
       }),
-    claim: (init) => engine.transact(() => claimed(init)),
+    claim: (init) => transact((scope) => claim(scope, init)),
     page: ({ batchId, before, limit }) =>
-      engine.all(
-        db
-          .selectFrom("redeem_codes")
-          .selectAll()
-          .$if(batchId !== undefined, (query) => query.where("batch_id", "=", batchId as string))
-          .$if(before !== undefined, (query) => query.where("id", "<", before as string))
-          .orderBy("id", "desc")
-          .limit(limit),
-      ),
-    revoke(batchId, now) {
-      const revoked = engine.run(
+      db
+        .selectFrom("redeem_codes")
+        .selectAll()
+        .$if(batchId !== undefined, (query) => query.where("batch_id", "=", batchId as string))
+        .$if(before !== undefined, (query) => query.where("id", "<", before as string))
+        .orderBy("id", "desc")
+        .limit(limit)
+        .execute(),
+    async revoke(batchId, now) {
+      const revoked = await changed(
+        db,
         db
           .updateTable("redeem_codes")
           .set({ revoked_at: now })
@@ -93,7 +82,29 @@ export function redeemCodeStore(db: Database, engine: Engine, entries: EntryStor
       );
       if (revoked > 0) return revoked;
       const some = db.selectFrom("redeem_codes").select("id").where("batch_id", "=", batchId).limit(1);
-      return engine.all(some).length === 0 ? undefined : 0;
+      return (await some.executeTakeFirst()) ? 0 : undefined;
     },
   };
+}
+
+async function claim({ db }: Scope, { codeHash, accountId, entryId, now }: Claim): Promise<Claimed> {
+  const code = await db
+    .updateTable("redeem_codes")
+    .set({ claimed_at: now, claimed_by: accountId })
+    .where("code_hash", "=", codeHash)
+    .where("claimed_at", "is", null)
+    .where("revoked_at", "is", null)
+    .where((either) => either.or([either("expires_at", "is", null), either("expires_at", ">", now)]))
+    .returningAll()
+    .executeTakeFirst();
+  if (!code) {
+    const known = db.selectFrom("redeem_codes").select("claimed_at").where("code_hash", "=", codeHash);
+    return { kind: ((await known.executeTakeFirst())?.claimed_at ?? null) === null ? "none" : "claimed" };
+  }
+  const { amount, note } = code;
+  const recorded = await record(db, { id: entryId, accountId, kind: 1, amount, note, now });
+  if (recorded.kind === "recorded") return recorded;
+  const unclaimed = { claimed_at: null, claimed_by: null };
+  await db.updateTable("redeem_codes").set(unclaimed).where("code_hash", "=", codeHash).execute();
+  return recorded;
 }

@@ -3,7 +3,7 @@
  * person or key is looked up when the log is read.
  */
 import type { Insertable, Selectable } from "kysely";
-import type { Database, Engine } from "../engines/engine.ts";
+import type { Scope } from "../engines/scope.ts";
 import type { AuditEventTable } from "../schema-people.ts";
 
 export type NewAuditEvent = Insertable<AuditEventTable>;
@@ -23,27 +23,26 @@ export interface AuditEventFilter {
 }
 
 export interface AuditEventStore {
-  insert(event: NewAuditEvent): void;
+  insert(event: NewAuditEvent): Promise<void>;
   /** Lists some events, newest first. */
-  page(filter: AuditEventFilter): AuditEvent[];
+  page(filter: AuditEventFilter): Promise<AuditEvent[]>;
 }
 
-export function auditEventStore(db: Database, engine: Engine): AuditEventStore {
+export function auditEventStore({ db }: Scope): AuditEventStore {
   return {
-    insert: (event) => void engine.run(db.insertInto("acts").values(event)),
+    insert: async (event) => void (await db.insertInto("acts").values(event).execute()),
     page: ({ accountId, action, before, limit }) =>
-      engine.all(
-        db
-          .selectFrom("acts")
-          .leftJoin("users", "users.id", "acts.actor_id")
-          .leftJoin("api_keys", "api_keys.id", "acts.actor_id")
-          .selectAll("acts")
-          .select((all) => all.fn.coalesce("users.email", "api_keys.name").as("actor_name"))
-          .$if(accountId !== undefined, (query) => query.where("acts.account_id", "=", accountId as string))
-          .$if(action !== undefined, (query) => query.where("acts.action", "=", action as string))
-          .$if(before !== undefined, (query) => query.where("acts.id", "<", before as string))
-          .orderBy("acts.id", "desc")
-          .limit(limit),
-      ),
+      db
+        .selectFrom("acts")
+        .leftJoin("users", "users.id", "acts.actor_id")
+        .leftJoin("api_keys", "api_keys.id", "acts.actor_id")
+        .selectAll("acts")
+        .select((all) => all.fn.coalesce("users.email", "api_keys.name").as("actor_name"))
+        .$if(accountId !== undefined, (query) => query.where("acts.account_id", "=", accountId as string))
+        .$if(action !== undefined, (query) => query.where("acts.action", "=", action as string))
+        .$if(before !== undefined, (query) => query.where("acts.id", "<", before as string))
+        .orderBy("acts.id", "desc")
+        .limit(limit)
+        .execute(),
   };
 }

@@ -4,7 +4,7 @@
  * A link works once. Marking it as used, and what it is used for, are one transaction.
  */
 import type { Insertable, Selectable } from "kysely";
-import type { Database, Engine } from "../engines/engine.ts";
+import { changed, type Scope } from "../engines/scope.ts";
 import type { LinkTable } from "../schema-people.ts";
 
 export type Link = Selectable<LinkTable>;
@@ -20,42 +20,50 @@ export interface LinkRow extends Link {
 
 export interface LinkStore {
   /** Adds a link, and deletes those that have expired. */
-  insert(link: NewLink): void;
+  insert(link: NewLink): Promise<void>;
   /** Finds a link that is neither used nor expired. */
-  findByTokenHash(tokenHash: string, now: number): LinkRow | undefined;
+  findByTokenHash(tokenHash: string, now: number): Promise<LinkRow | undefined>;
   /**
-   * Uses a link of this kind that is neither used nor expired for some work, and returns what the work returned; undefined where
-   * there is no such link. What the work throws is thrown, and the link stays unused.
+   * Within the transaction that does what the link is for: uses up a link of this kind that is neither used nor expired. Resolves to
+   * undefined where there is no such link.
    */
-  use<T>(tokenHash: string, kind: number, now: number, work: (link: LinkRow) => T): T | undefined;
+  use(tokenHash: string, kind: number, now: number): Promise<LinkRow | undefined>;
   /** Deletes the unused links of a kind, all or one user's. Returns how many. */
-  withdraw(kind: number, userId?: string): number;
+  withdraw(kind: number, userId?: string): Promise<number>;
 }
 
-export function linkStore(db: Database, engine: Engine): LinkStore {
-  const find = engine.prepare<[hash: string, now: number], LinkRow>(
-    `SELECT l.*, a.name AS account_name, u.email AS user_email
-     FROM links l LEFT JOIN accounts a ON a.id = l.account_id LEFT JOIN users u ON u.id = l.user_id
-     WHERE l.token_hash = (SELECT ?) AND l.used_at IS NULL AND l.expires_at > (SELECT ?)`,
-  );
-  const use = engine.prepare<[now: number, id: string]>(
-    "UPDATE links SET used_at = ? WHERE id = ? AND used_at IS NULL",
-  );
+export function linkStore({ db, transact }: Scope): LinkStore {
+  const findByTokenHash = (tokenHash: string, now: number): Promise<LinkRow | undefined> =>
+    db
+      .selectFrom("links")
+      .leftJoin("accounts", "accounts.id", "links.account_id")
+      .leftJoin("users", "users.id", "links.user_id")
+      .selectAll("links")
+      .select(["accounts.name as account_name", "users.email as user_email"])
+      .where("links.token_hash", "=", tokenHash)
+      .where("links.used_at", "is", null)
+      .where("links.expires_at", ">", now)
+      .executeTakeFirst();
   return {
     insert: (link) =>
-      engine.transact(() => {
-        engine.run(db.deleteFrom("links").where("expires_at", "<=", link.created_at));
-        engine.run(db.insertInto("links").values({ ...link, email: link.email?.toLowerCase() ?? null }));
+      transact(async ({ db }) => {
+        await db.deleteFrom("links").where("expires_at", "<=", link.created_at).execute();
+        await db
+          .insertInto("links")
+          .values({ ...link, email: link.email?.toLowerCase() ?? null })
+          .execute();
       }),
-    findByTokenHash: (tokenHash, now) => find.get(tokenHash, now),
-    use: (tokenHash, kind, now, work) =>
-      engine.transact(() => {
-        const link = find.get(tokenHash, now);
-        if (link?.kind !== kind || use.run(now, link.id) !== 1) return undefined;
-        return work(link);
-      }),
+    findByTokenHash,
+    async use(tokenHash, kind, now) {
+      const link = await findByTokenHash(tokenHash, now);
+      if (link?.kind !== kind) return undefined;
+      // Of several that have found it, this lets one through.
+      const used = db.updateTable("links").set({ used_at: now }).where("id", "=", link.id).where("used_at", "is", null);
+      return (await changed(db, used)) === 1 ? link : undefined;
+    },
     withdraw: (kind, userId) =>
-      engine.run(
+      changed(
+        db,
         db
           .deleteFrom("links")
           .where("kind", "=", kind)

@@ -3,8 +3,8 @@
  *
  * A session that has expired or was not used for long is not found, and neither is one whose user was removed.
  */
-import type { Insertable, Selectable } from "kysely";
-import type { Database, Engine } from "../engines/engine.ts";
+import { type Insertable, type Selectable, sql } from "kysely";
+import { changed, compiledOnce, type Database, type Scope } from "../engines/scope.ts";
 import type { SessionTable } from "../schema-people.ts";
 
 export type Session = Selectable<SessionTable>;
@@ -25,62 +25,72 @@ export interface SessionWithUser {
 export const idleMs = 7 * 86_400_000;
 
 export interface SessionStore {
-  insert(session: Insertable<SessionTable>): void;
-  findByTokenHash(tokenHash: string, now: number): SessionWithUser | undefined;
+  insert(session: Insertable<SessionTable>): Promise<void>;
+  findByTokenHash(tokenHash: string, now: number): Promise<SessionWithUser | undefined>;
   /** Lists a user's sessions, newest first. */
-  list(userId: string, now: number): Session[];
+  list(userId: string, now: number): Promise<Session[]>;
   /** Records when a session was used last. */
-  touch(id: string, now: number): void;
-  /** Ends one of the user's sessions. Returns false where there is none with this id. */
-  revoke(userId: string, id: string): boolean;
+  touch(id: string, now: number): Promise<void>;
+  /** Ends one of the user's sessions. Resolves to false where there is none with this id. */
+  revoke(userId: string, id: string): Promise<boolean>;
   /** Ends the user's sessions, except one. Returns how many. */
-  revokeAll(userId: string, except?: string): number;
+  revokeAll(userId: string, except?: string): Promise<number>;
   /** Ends the sessions of all users of an account. Returns how many. */
-  revokeAccount(accountId: string): number;
+  revokeAccount(accountId: string): Promise<number>;
   /** Ends all of the user's sessions except the newest `count`. */
-  keepNewest(userId: string, count: number): void;
+  keepNewest(userId: string, count: number): Promise<void>;
   /** Deletes sessions that have ended. Returns how many. */
-  sweep(now: number): number;
+  sweep(now: number): Promise<number>;
 }
 
-export function sessionStore(db: Database, engine: Engine): SessionStore {
-  const byTokenHash = engine.prepare<[hash: string, now: number, idleSince: number], SessionWithUser>(
-    `SELECT s.id, s.last_seen_at, s.user_id, u.is_operator, u.account_id, a.recharged AS account_recharged,
-       a.postpaid AS account_postpaid, a.suspended_at AS account_suspended_at
-     FROM sessions s JOIN users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
-     WHERE s.token_hash = (SELECT ?) AND s.expires_at > (SELECT ?) AND s.last_seen_at > (SELECT ?)`,
-  );
+export function sessionStore({ db }: Scope): SessionStore {
+  const byTokenHash = compiledOnce<SessionWithUser>(() => tokenQuery(db), db);
+  const ofUser = (userId: string) => db.selectFrom("sessions").where("user_id", "=", userId);
   return {
-    insert: (session) => void engine.run(db.insertInto("sessions").values(session)),
-    findByTokenHash: (tokenHash, now) => byTokenHash.get(tokenHash, now, now - idleMs),
+    insert: async (session) => void (await db.insertInto("sessions").values(session).execute()),
+    findByTokenHash: async (tokenHash, now) => (await byTokenHash(tokenHash, now, now - idleMs))[0],
     list: (userId, now) =>
-      engine.all(
-        db
-          .selectFrom("sessions")
-          .selectAll()
-          .where("user_id", "=", userId)
-          .where("expires_at", ">", now)
-          .where("last_seen_at", ">", now - idleMs)
-          .orderBy("id", "desc"),
-      ),
-    touch: (id, now) => void engine.run(db.updateTable("sessions").set({ last_seen_at: now }).where("id", "=", id)),
-    revoke: (userId, id) =>
-      engine.run(db.deleteFrom("sessions").where("id", "=", id).where("user_id", "=", userId)) === 1,
+      ofUser(userId)
+        .selectAll()
+        .where("expires_at", ">", now)
+        .where("last_seen_at", ">", now - idleMs)
+        .orderBy("id", "desc")
+        .execute(),
+    touch: async (id, now) =>
+      void (await db.updateTable("sessions").set({ last_seen_at: now }).where("id", "=", id).execute()),
+    revoke: async (userId, id) =>
+      (await changed(db, db.deleteFrom("sessions").where("id", "=", id).where("user_id", "=", userId))) === 1,
     revokeAll: (userId, except = "") =>
-      engine.run(db.deleteFrom("sessions").where("user_id", "=", userId).where("id", "!=", except)),
+      changed(db, db.deleteFrom("sessions").where("user_id", "=", userId).where("id", "!=", except)),
     revokeAccount(accountId) {
       const users = db.selectFrom("users").select("id").where("account_id", "=", accountId);
-      return engine.run(db.deleteFrom("sessions").where("user_id", "in", users));
+      return changed(db, db.deleteFrom("sessions").where("user_id", "in", users));
     },
-    keepNewest(userId, count) {
-      const older = db.selectFrom("sessions").select("id").where("user_id", "=", userId).orderBy("id", "desc");
-      engine.run(db.deleteFrom("sessions").where("id", "in", older.limit(-1).offset(count)));
+    async keepNewest(userId, count) {
+      const newest = ofUser(userId).select("id").orderBy("id", "desc").limit(count);
+      await db.deleteFrom("sessions").where("user_id", "=", userId).where("id", "not in", newest).execute();
     },
     sweep: (now) =>
-      engine.run(
+      changed(
+        db,
         db
           .deleteFrom("sessions")
           .where((either) => either.or([either("expires_at", "<=", now), either("last_seen_at", "<=", now - idleMs)])),
       ),
   };
+}
+
+/** A subquery hides a value from SQLite's planner, which would otherwise replan the join for each. */
+function tokenQuery(db: Database) {
+  const time = sql<number>`(SELECT CAST(${0} AS bigint))`;
+  return db
+    .selectFrom("sessions")
+    .innerJoin("users", "users.id", "sessions.user_id")
+    .innerJoin("accounts", "accounts.id", "users.account_id")
+    .select(["sessions.id", "sessions.last_seen_at", "sessions.user_id", "users.is_operator", "users.account_id"])
+    .select(["accounts.recharged as account_recharged", "accounts.postpaid as account_postpaid"])
+    .select("accounts.suspended_at as account_suspended_at")
+    .where("sessions.token_hash", "=", sql<string>`(SELECT ${""})`)
+    .where("sessions.expires_at", ">", time)
+    .where("sessions.last_seen_at", ">", time);
 }

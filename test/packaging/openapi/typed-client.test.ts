@@ -43,7 +43,7 @@ test("compiles, and makes every call", async () => {
   expect(compiled.stdout).toBe("");
 
   const { accountId, storage, rootUrl, apiKey } = gateway;
-  const administrator = issueKey(storage.keys, { accountId, name: "administrator", admin: true, now });
+  const administrator = await issueKey(storage.keys, { accountId, name: "administrator", admin: true, now });
   const env = { ...process.env, ROOT_URL: rootUrl, API_KEY: apiKey, ADMIN_KEY: administrator.secret };
   const { stdout } = await run(process.execPath, ["calls.ts"], { cwd: folder, env });
   expect(JSON.parse(stdout)).toEqual({

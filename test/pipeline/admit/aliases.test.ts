@@ -28,7 +28,7 @@ function model(id: string, aliases: string[], family: string, kind: keyof typeof
 
 beforeAll(async () => {
   gateway = await startTestGateway({ models, embeddedModels: false });
-  apiKey = openAccount(gateway, { models: ["family:own"], postpaid: true, recharge: 300_000_000 }).apiKey;
+  apiKey = (await openAccount(gateway, { models: ["family:own"], postpaid: true, recharge: 300_000_000 })).apiKey;
 });
 
 afterAll(() => gateway.close());

@@ -237,7 +237,7 @@ describe("what a session shows", () => {
   test("is counted where it is no redeem code, and the right one is worth what it is", async () => {
     await makeUser(gateway);
     const browser = await signedIn(gateway, undefined, from);
-    const { codes } = issueRedeemCodes(gateway.storage.redeemCodes, {
+    const { codes } = await issueRedeemCodes(gateway.storage.redeemCodes, {
       ...{ amount: 5_000_000, count: 1, expiresAt: null, note: null, now },
     });
     const redeem = (code: string) => browser.account.redeemCode({ code });
@@ -255,7 +255,7 @@ describe("what is not counted", () => {
       expect((await rest("", home)).status).toBe(401);
       expect((await rest(gateway.apiKey, home)).status).toBe(200);
     }
-    gateway.storage.keys.update(gateway.accountId, gateway.keyId, { disabled: 1 });
+    await gateway.storage.keys.update(gateway.accountId, gateway.keyId, { disabled: 1 });
     for (let i = 0; i < 2 * perMinute; i++) expect((await rest(gateway.apiKey, home)).status).toBe(401);
     expect(await fail(perMinute)).toEqual(wrong(perMinute));
   });
@@ -278,7 +278,7 @@ describe("an operator sees", () => {
     ]);
     clock.pass(minutes);
     await fail(perMinute + 3);
-    expect(acts().map(({ details }) => details)).toEqual([
+    expect((await acts()).map(({ details }) => details)).toEqual([
       `{"credential":"api_key","failures":11}`,
       `{"credential":"api_key","failures":7}`,
     ]);
@@ -353,11 +353,11 @@ describe("a flood", () => {
     expect(take("first"), "it was forgotten").toBe(true);
   });
 
-  test("of the same wrong key costs one look at the database, until something is written there", () => {
+  test("of the same wrong key costs one look at the database, until something is written there", async () => {
     let [looks, version] = [0, 1];
     const known = createKnownKeys({
       keys: {
-        findBySecretHash: () => {
+        findBySecretHash: async () => {
           looks++;
           return undefined;
         },
@@ -366,10 +366,10 @@ describe("a flood", () => {
       ledger: { flushCallsOf: () => false } as unknown as Ledger,
       version: () => version,
     });
-    for (let i = 0; i < 10; i++) expect(known.find("hash", now)).toBeUndefined();
+    for (let i = 0; i < 10; i++) expect(await known.find("hash", now)).toBeUndefined();
     expect(looks).toBe(1);
     version++;
-    expect(known.find("hash", now)).toBeUndefined();
+    expect(await known.find("hash", now)).toBeUndefined();
     expect(looks).toBe(2);
   });
 });

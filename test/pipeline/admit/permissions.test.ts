@@ -35,9 +35,9 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 /** An account with one key, billed afterwards and of the fastest tier. */
-function payerOf(permissions?: readonly string[]): Payer {
+async function payerOf(permissions?: readonly string[]): Promise<Payer> {
   const init = { postpaid: true, recharge: 300_000_000 };
-  return openAccount(gateway, permissions ? { ...init, models: permissions } : init);
+  return await openAccount(gateway, permissions ? { ...init, models: permissions } : init);
 }
 
 /** The ways to permit the same models. */
@@ -68,7 +68,7 @@ for (const [what, permitted] of Object.entries(permissions)) {
       const forms = endpoint.stream ? [false, true] : [false];
       for (const door of doorsOf(endpoint)) {
         test(`is answered by these and refused all others at ${name}, by ${door.name}`, async () => {
-          const { apiKey } = payerOf(permitted);
+          const { apiKey } = await payerOf(permitted);
           for (const stream of forms) {
             for (const word of ["", "-latest"]) {
               const own = requestOf(`greek-${kindOf(endpoint)}${word}`);
@@ -92,7 +92,7 @@ for (const [what, permitted] of Object.entries(permissions)) {
     test.each(["completions", "embeddings"] as const)(
       "is refused the default model of %s, which is another",
       async (name) => {
-        const { apiKey } = payerOf(permitted);
+        const { apiKey } = await payerOf(permitted);
         const { model: _, ...request } = requests[name]("");
         for (const door of doorsOf(endpoints[name])) {
           const { refused } = await door.call(gateway, { request, apiKey });
@@ -102,7 +102,7 @@ for (const [what, permitted] of Object.entries(permissions)) {
     );
 
     test("finds no others in the list of models, nor by their names, through any door", async () => {
-      const { apiKey } = payerOf(permitted);
+      const { apiKey } = await payerOf(permitted);
       for (const door of doorsOf(endpoints.models)) {
         const { answers } = await door.call(gateway, { request: {}, apiKey });
         const listed = ["greek-chat", "greek-embedding", "greek-speech"].map((id) => ({ id }));
@@ -122,7 +122,7 @@ for (const [what, permitted] of Object.entries(permissions)) {
 
     for (const [name, speak] of Object.entries(speechDoors())) {
       test(`is answered by these and refused all others at speech, by ${name}`, async () => {
-        const { apiKey } = payerOf(permitted);
+        const { apiKey } = await payerOf(permitted);
         for (const word of ["", "-latest"]) {
           expect(await speak(apiKey, `greek-speech${word}`)).toBe(200);
           expect(await speak(apiKey, `latin-speech${word}`)).toBe(403);
@@ -181,7 +181,7 @@ describe("a key", () => {
     doorsOf(endpoints.chat)[0].call(gateway, { request: requests.chat(model), apiKey });
 
   test("that nobody restricted may use all", async () => {
-    const { apiKey } = payerOf();
+    const { apiKey } = await payerOf();
     for (const { id, kind } of models) {
       if (kind === "chat") expect((await chat(apiKey, id)).refused).toBeUndefined();
     }
@@ -191,29 +191,32 @@ describe("a key", () => {
 
   test("is permitted a family by its whole name, and a model by its id alone", async () => {
     for (const near of ["family:lat", "family:latin-chat", "latin", "latin-chat-latest", "LATIN-CHAT"]) {
-      const { refused } = await chat(payerOf([near]).apiKey, "latin-chat");
+      const { refused } = await chat((await payerOf([near])).apiKey, "latin-chat");
       expect(refused, near).toMatchObject({ status: 403 });
     }
   });
 
   test("is held to what it is narrowed to, and given what it is widened to, from the next request on", async () => {
-    const { apiKey, accountId, keyId } = payerOf();
+    const { apiKey, accountId, keyId } = await payerOf();
     const permit = (list: readonly string[] | null) =>
       gateway.storage.keys.update(accountId, keyId, { models: list && JSON.stringify(list) });
     expect((await chat(apiKey, "latin-chat")).refused).toBeUndefined();
-    permit(["family:greek"]);
+    await permit(["family:greek"]);
     expect((await chat(apiKey, "latin-chat")).refused).toMatchObject({ status: 403 });
-    permit(["latin-chat"]);
+    await permit(["latin-chat"]);
     expect((await chat(apiKey, "latin-chat")).refused).toBeUndefined();
     expect((await chat(apiKey, "greek-chat")).refused).toMatchObject({ status: 403 });
-    permit(null);
+    await permit(null);
     expect((await chat(apiKey, "greek-chat")).refused).toBeUndefined();
   });
 
   test("that is refused a model leaves no trace of it in the books", async () => {
-    const payer = payerOf(["family:greek"]);
-    await chat(payer.apiKey, "latin-chat");
-    expect(await gateway.storage.requests.page({ accountId: payer.accountId }, undefined, 10)).toEqual([]);
-    expect(gateway.storage.keys.find(payer.accountId, payer.keyId)).toMatchObject({ spent: 0, held: 0 });
+    const payer = await payerOf(["family:greek"]);
+    await chat((await payer).apiKey, "latin-chat");
+    expect(await gateway.storage.requests.page({ accountId: (await payer).accountId }, undefined, 10)).toEqual([]);
+    expect(await gateway.storage.keys.find((await payer).accountId, (await payer).keyId)).toMatchObject({
+      spent: 0,
+      held: 0,
+    });
   });
 });

@@ -76,8 +76,8 @@ function untilDraining(gateway: TestGateway, streams = 1): Promise<void> {
 }
 
 async function rowOf(payer: Payer, { books }: Place = at) {
-  await vi.waitFor(() => expect(books.of(payer).requests).toHaveLength(1), { timeout: 10_000 });
-  const standing = books.of(payer);
+  await vi.waitFor(async () => expect((await books.of(payer)).requests).toHaveLength(1), { timeout: 10_000 });
+  const standing = await books.of(payer);
   const [row] = standing.requests;
   expect(standing).toMatchObject({ held: 0, keyHeld: 0, holds: 0, spent: row?.cost });
   expect(standing.balance).toBe(payer.begunWith - (row?.cost ?? 0));
@@ -166,7 +166,7 @@ describe("who leaves after the first content pays what the upstream then tells",
     // With its usage a stream of OpenAI's is over.
     const before = vendor === "openai" ? moments.slice(0, -1) : moments;
     test.each(before)(`${family} over ${vendor}: %s`, async (_, said) => {
-      const payer = openAccount(at.gateway);
+      const payer = await openAccount(at.gateway);
       const model = family === "completions" ? "davinci" : vendor === "openai" ? "gpt" : "claude";
       const asked = { path: paths[family], body: bodyOf(family, model), apiKey: payer.apiKey };
       let heard = "";
@@ -257,7 +257,7 @@ describe("through every door", () => {
     "gRPC-Web": rpc((baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })),
   };
   test.each(Object.entries(doors))("%s", async (_, door) => {
-    const payer = openAccount(at.gateway);
+    const payer = await openAccount(at.gateway);
     const call = door(at.gateway, payer);
     const exchange = await at.upstream.next();
     await say(exchange, "openai", 0, 4);
@@ -274,7 +274,7 @@ describe("through every door", () => {
     ["gRPC-Web", (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })],
   ];
   test.each(deadlines)("%s, by a deadline that passes", async (_, transportTo) => {
-    const payer = openAccount(at.gateway);
+    const payer = await openAccount(at.gateway);
     const client = createClient(InferenceService, transportTo(at.gateway.rootUrl));
     const message = readMessage(CreateChatCompletionRequestSchema, chat as JsonObject, { lenient: false });
     const options = { timeoutMs: 300, headers: { authorization: `Bearer ${payer.apiKey}` } };
@@ -288,7 +288,7 @@ describe("through every door", () => {
   });
 
   test.each(["total=0.3", "idle=0.1", "0.3"])("by a bound of its own, x-gateway-timeout: %s", async (bound) => {
-    const payer = openAccount(at.gateway);
+    const payer = await openAccount(at.gateway);
     const headers = { "x-gateway-timeout": bound };
     const { answer } = hear(at.gateway, { path: paths.chat, body: chat, apiKey: payer.apiKey, headers });
     const exchange = await at.upstream.next();
@@ -302,7 +302,7 @@ describe("through every door", () => {
   });
 
   test("who reads nothing, so that its upstream waits, and then leaves", async () => {
-    const payer = openAccount(at.gateway, { recharge: 1e9 });
+    const payer = await openAccount(at.gateway, { recharge: 1e9 });
     const socket = connect(at.gateway.port, "127.0.0.1").on("error", () => {});
     const body = JSON.stringify(chat);
     socket.write(
@@ -335,7 +335,7 @@ test("20,000 tokens of reasoning are charged in full, however shortly before the
     exchange.end(openaiFrames(chatChunk({}, "stop"), { ...chatChunk({}), choices: [], usage }) + done);
   };
   const inTurn = async (i: number) => {
-    const payer = openAccount(at.gateway);
+    const payer = await openAccount(at.gateway);
     const body = { ...bodyOf("chat", "gpt"), max_tokens: 30_000 };
     const hearing = hear(at.gateway, { path: paths.chat, body, apiKey: payer.apiKey });
     await hearing.begun;
@@ -352,7 +352,7 @@ test("20,000 tokens of reasoning are charged in full, however shortly before the
 });
 
 test("each of several prompts is read on", async () => {
-  const payer = openAccount(at.gateway);
+  const payer = await openAccount(at.gateway);
   const body = { model: "claude", prompt: ["One", "Two", "Three"], max_tokens: 4000, stream: true };
   const hearing = hear(at.gateway, { path: "/v1/completions", body, apiKey: payer.apiKey });
   const exchanges: ScriptedExchange[] = [];
@@ -379,7 +379,7 @@ describe("who leaves before the first content pays nothing", () => {
     test.each(moments)(`and the upstream of ${vendor} is let go within 50 ms: %s`, async (_, said) => {
       const took: number[] = [];
       for (let i = 0; i < 5; i++) {
-        const payer = openAccount(at.gateway);
+        const payer = await openAccount(at.gateway);
         const body = bodyOf("chat", vendor === "openai" ? "gpt" : "claude");
         const hearing = hear(at.gateway, { path: paths.chat, body, apiKey: payer.apiKey });
         const exchange = await at.upstream.next();
@@ -395,7 +395,7 @@ describe("who leaves before the first content pays nothing", () => {
   }
 
   test("of an answer that is not streamed, of which it has seen nothing", async () => {
-    const payer = openAccount(at.gateway);
+    const payer = await openAccount(at.gateway);
     const body = { ...bodyOf("chat", "gpt"), stream: false };
     const hearing = hear(at.gateway, { path: paths.chat, body, apiKey: payer.apiKey });
     const exchange = await at.upstream.next();
@@ -421,7 +421,7 @@ describe("content is whatever was put out, text or not", () => {
     ["encrypted thoughts", "anthropic", anthropicFrames(block)],
   ];
   test.each(contents)("%s over %s", async (_, vendor, content) => {
-    const payer = openAccount(at.gateway);
+    const payer = await openAccount(at.gateway);
     const body = bodyOf(vendor === "openai" ? "chat" : "messages", vendor === "openai" ? "gpt" : "claude");
     const hearing = hear(at.gateway, {
       path: paths[vendor === "openai" ? "chat" : "messages"],
@@ -449,7 +449,7 @@ describe("where a stream's head is held back until its first content", () => {
 
   test.each(["openai", "anthropic"] as const)("over %s: before it nothing is due, and after it all", async (vendor) => {
     for (const said of [1, 2, 4]) {
-      const payer = openAccount(held.gateway);
+      const payer = await openAccount(held.gateway);
       const body = bodyOf("chat", vendor === "openai" ? "gpt" : "claude");
       const hearing = hear(held.gateway, { path: paths.chat, body, apiKey: payer.apiKey });
       const exchange = await held.upstream.next();
@@ -474,7 +474,7 @@ describe("what is read on is bounded", () => {
   afterAll(() => short.close());
 
   async function left(model: string, thoughtMs = 0, where = short) {
-    const payer = openAccount(where.gateway);
+    const payer = await openAccount(where.gateway);
     let heard = "";
     const asked = { path: paths.chat, body: bodyOf("chat", model), apiKey: payer.apiKey };
     const hearing = hear(where.gateway, { ...asked, onPiece: (bytes) => (heard = bytes.toString()) });
@@ -523,8 +523,8 @@ describe("what is read on is bounded", () => {
     let sent = 0;
     while (sent < 1000 && (await exchange.write(piece))) sent++;
     expect(sent).toBeLessThan(120);
-    await vi.waitFor(() => expect(long.books.of(payer).requests).toHaveLength(1), { timeout: 15_000 });
-    const [row] = long.books.of(payer).requests;
+    await vi.waitFor(async () => expect((await long.books.of(payer)).requests).toHaveLength(1), { timeout: 15_000 });
+    const [row] = (await long.books.of(payer)).requests;
     expect(row).toMatchObject({ outcome: Outcome.LEFT, estimated: 1 });
     expect(row?.cost).toBeLessThanOrEqual(4000 * cost.output + 1000 * cost.input); // Its hold.
     await long.close();
@@ -564,7 +564,7 @@ describe("what is read on is bounded", () => {
 describe("a gateway that stops", () => {
   async function begun(drainMs: number) {
     const stopping = await place({ drainMs, disconnectDrainMs: 60_000 });
-    const payer = openAccount(stopping.gateway);
+    const payer = await openAccount(stopping.gateway);
     const hearing = hear(stopping.gateway, { path: paths.chat, body: bodyOf("chat", "gpt"), apiKey: payer.apiKey });
     const exchange = await stopping.upstream.next();
     await say(exchange, "openai", 0, 4);
@@ -623,7 +623,7 @@ describe("a gateway that stops", () => {
 });
 
 test("a call that was left is no answer to its repetition", async () => {
-  const payer = openAccount(at.gateway);
+  const payer = await openAccount(at.gateway);
   const asked = { path: paths.chat, body: bodyOf("chat", "gpt"), apiKey: payer.apiKey };
   const headers = { "idempotency-key": "once" };
   const hearing = hear(at.gateway, { ...asked, headers });

@@ -91,8 +91,14 @@ interface Call {
 /** What ends an answer of either form. */
 const lastWords = ["data: [DONE]\n\n", '"type":"message_stop"', '"type":"response.completed"'];
 
-function begin(payer: Payer, { path, body, headers }: Asked): { hearing: Hearing; atEnd: () => Standing | undefined } {
-  let standing: Standing | undefined;
+function begin(
+  payer: Payer,
+  { path, body, headers }: Asked,
+): {
+  hearing: Hearing;
+  atEnd: () => Promise<Standing | undefined>;
+} {
+  let standing: Promise<Standing> | undefined;
   const hearing = hear(gateway, {
     path,
     body,
@@ -103,18 +109,18 @@ function begin(payer: Payer, { path, body, headers }: Asked): { hearing: Hearing
       if (isWhole || lastWords.some((word) => heard.includes(word))) standing ??= books.of(payer);
     },
   });
-  return { hearing, atEnd: () => standing };
+  return { hearing, atEnd: async () => standing };
 }
 
 /** Makes a call with an account of its own. */
 async function ask(asked: Asked, init?: AccountInit): Promise<Call> {
-  const payer = openAccount(gateway, init);
+  const payer = await openAccount(gateway, init);
   const { hearing, atEnd } = begin(payer, asked);
   const answer = await hearing.answer;
-  const standing = atEnd();
+  const standing = await atEnd();
   const isCutOff = answer.status === 200 && answer.text.includes('"error"');
   if (!standing && !isCutOff) throw new Error(`no end was heard: ${answer.text}`);
-  return { payer, answer, atEnd: standing ?? books.of(payer) };
+  return { payer, answer, atEnd: standing ?? (await books.of(payer)) };
 }
 
 const conversation = [{ role: "user", content: "Say hello to the caller, please." }];
@@ -228,7 +234,7 @@ function threefold<C extends Readonly<Record<string, number>>>(charge: C): C {
 
 /** The end of a call whose caller disconnected cannot be awaited by reading its answer. */
 async function untilSettled(payer: Payer): Promise<void> {
-  await vi.waitFor(() => expect(books.of(payer).requests).toHaveLength(1), { timeout: 10_000 });
+  await vi.waitFor(async () => expect((await books.of(payer)).requests).toHaveLength(1), { timeout: 10_000 });
 }
 
 interface Charge {
@@ -256,9 +262,9 @@ function expectBooks(payer: Payer, standing: Standing, { outcome = Outcome.ANSWE
   expect(standing.hours).toMatchObject([{ ...parts, requests: 1, cost, key_id: payer.keyId, model: row?.model }]);
 }
 
-function expectUntouched(payer: Payer): void {
+async function expectUntouched(payer: Payer): Promise<void> {
   const nothing = { requests: [], hours: [], spent: 0, held: 0, keyHeld: 0, holds: 0 };
-  expect(books.of(payer)).toEqual({ ...nothing, balance: payer.begunWith });
+  expect(await books.of(payer)).toEqual({ ...nothing, balance: payer.begunWith });
 }
 
 /** The cost that the answer reports: in its headers if it is unary, otherwise in its trailers. */
@@ -296,7 +302,7 @@ describe("refused by the gateway: nothing", () => {
     const before = upstream.received.length;
     const { payer, answer } = await ask(asked, init);
     expect([answer.status, answer.text]).toEqual([status, expect.any(String)]);
-    expectUntouched(payer);
+    await expectUntouched(payer);
     expect(upstream.received.length).toBe(before);
   });
 });
@@ -471,7 +477,7 @@ describe("the upstream broke off in the middle: input, and output up to then", (
 describe("the caller left in the middle, and no usage was told in time: input, and output up to then", () => {
   for (const { name, family, vendor } of streamedWays) {
     test(name, async () => {
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       const { hearing } = begin(payer, request(family, vendor, true));
       const exchange = await upstream.next();
       exchange.head(200, eventStream);
@@ -480,7 +486,7 @@ describe("the caller left in the middle, and no usage was told in time: input, a
       await hearing.leave();
       await exchange.left;
       await untilSettled(payer);
-      expectBooks(payer, books.of(payer), { outcome: Outcome.LEFT, ...(await partOf(vendor)) });
+      expectBooks(payer, await books.of(payer), { outcome: Outcome.LEFT, ...(await partOf(vendor)) });
     });
   }
 });
@@ -492,16 +498,16 @@ describe("the caller left before the first byte: nothing, and the upstream is le
       ["after the upstream's head", true],
     ] as const) {
       test(`${name}, ${moment}`, async () => {
-        const payer = openAccount(gateway);
+        const payer = await openAccount(gateway);
         const { hearing } = begin(payer, request(family, vendor, stream));
         const exchange = await upstream.next();
-        expect(books.of(payer)).toMatchObject({ holds: 1, balance: payer.begunWith });
-        expect(books.of(payer).held).toBeGreaterThan(0);
+        expect(await books.of(payer)).toMatchObject({ holds: 1, balance: payer.begunWith });
+        expect((await books.of(payer)).held).toBeGreaterThan(0);
         if (head) exchange.head(200, stream ? eventStream : { "content-type": "application/json" });
         await hearing.leave();
         await exchange.left;
         await untilSettled(payer);
-        expectBooks(payer, books.of(payer), { outcome: Outcome.LEFT, cost: 0 });
+        expectBooks(payer, await books.of(payer), { outcome: Outcome.LEFT, cost: 0 });
       });
     }
   }
@@ -565,18 +571,18 @@ describe("speech: by the character", () => {
     ["as events", { stream_format: "sse" }],
   ])("%s", async (_, more) => {
     upstream.script = speech;
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const answer = await begin(payer, { path: "/v1/audio/speech", body: { ...body, ...more } }).hearing.answer;
     expect(answer.status).toBe(200);
     const charge = { characters, cost: characters * cost.characters };
-    expectBooks(payer, books.of(payer), charge);
+    expectBooks(payer, await books.of(payer), charge);
     const usage = `characters=${characters}`;
     expect(toldCost(answer)).toEqual({ cost: formatDecimal(charge.cost), usage });
   });
 
   test("all of them where the caller leaves in the middle, none before", async () => {
     for (const inTheMiddle of [true, false]) {
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       const { hearing } = begin(payer, { path: "/v1/audio/speech", body });
       const exchange = await upstream.next();
       exchange.head(200, { "content-type": "audio/mpeg" });
@@ -588,7 +594,7 @@ describe("speech: by the character", () => {
       await exchange.left;
       await untilSettled(payer);
       const charge = inTheMiddle ? { characters, cost: characters * cost.characters } : { cost: 0 };
-      expectBooks(payer, books.of(payer), { outcome: Outcome.LEFT, ...charge });
+      expectBooks(payer, await books.of(payer), { outcome: Outcome.LEFT, ...charge });
     }
   });
 });
@@ -649,7 +655,7 @@ describe("completions of several prompts and choices: one call, reserved and cha
   });
 
   test("where one prompt of a stream breaks off, what all of them used is charged", async () => {
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     let heard = "";
     const hearing = hear(gateway, {
       path: "/v1/completions",
@@ -669,7 +675,7 @@ describe("completions of several prompts and choices: one call, reserved and cha
     const { text } = await hearing.answer;
     expect(text).not.toContain("[DONE]");
     const { output, cost, estimated: _, ...parts } = await partOf("anthropic");
-    expectBooks(payer, books.of(payer), {
+    expectBooks(payer, await books.of(payer), {
       outcome: Outcome.BROKEN,
       ...threefold(parts),
       estimated: true,
@@ -699,13 +705,13 @@ describe("counting tokens: free, also without any credit", () => {
   test.each(["openai", "anthropic"] as const)("over %s", async (vendor) => {
     upstream.script = (exchange) => exchange.json(200, { input_tokens: 9 });
     const { body } = request("messages", vendor, false);
-    const payer = openAccount(gateway, { recharge: 0 });
+    const payer = await openAccount(gateway, { recharge: 0 });
     const { max_tokens: _, ...counted } = body as Json & { max_tokens: number };
     const { hearing } = begin(payer, { path: "/v1/messages/count_tokens", body: counted });
     const answer = await hearing.answer;
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.text).input_tokens).toBeGreaterThan(0);
-    expectUntouched(payer);
+    await expectUntouched(payer);
   });
 });
 
@@ -723,7 +729,7 @@ describe("images: reserved at what the dearest model makes of one, charged at wh
   test("a picture that the credit does not cover is refused", async () => {
     const { payer, answer } = await ask(asked, { recharge: 65_536 * cost.input });
     expect(answer.status).toBe(402);
-    expectUntouched(payer);
+    await expectUntouched(payer);
   });
 });
 
@@ -776,7 +782,7 @@ describe("settled before the caller has the last byte, however long that takes",
 
   for (const { name, family, vendor, stream } of ways) {
     test(`${name}, of ample credit`, async () => {
-      const payer = openAccount({ storage });
+      const payer = await openAccount({ storage });
       const { path, body } = request(family, vendor, stream);
       const charged: boolean[] = [];
       const onPiece = (bytes: Buffer, headers: IncomingHttpHeaders) => {
@@ -791,7 +797,7 @@ describe("settled before the caller has the last byte, however long that takes",
     });
 
     test(`${name}, of scarce credit`, async () => {
-      const payer = openAccount({ storage }, { recharge: scarce });
+      const payer = await openAccount({ storage }, { recharge: scarce });
       const heard = { end: false, whileLocked: false };
       const { path, body } = request(family, vendor, stream);
       const lock = new Sqlite(join(folder.path, "gateway.db"));
@@ -835,7 +841,7 @@ describe("through the RPC doors: the same charge, told in headers and trailers",
       const message = readMessage(CreateChatCompletionRequestSchema, body as JsonObject, { lenient: false });
       const { cost: sum } = charges[vendor];
       for (const stream of [false, true]) {
-        const payer = openAccount(gateway);
+        const payer = await openAccount(gateway);
         let told: string | null = null;
         const read = (headers: Headers) => {
           told ??= headers.get("x-gateway-cost");
@@ -846,7 +852,7 @@ describe("through the RPC doors: the same charge, told in headers and trailers",
         };
         if (!stream) await client.createChatCompletion(message, options);
         else for await (const _ of client.streamChatCompletion(message, options));
-        expectBooks(payer, books.of(payer), charges[vendor]);
+        expectBooks(payer, await books.of(payer), charges[vendor]);
         expect(told).toBe(formatDecimal(sum));
       }
     });
@@ -859,7 +865,7 @@ describe("through the RPC doors: the same charge, told in headers and trailers",
         exchange.head(200, eventStream);
         void exchange.write(streams.openai(true).begin);
       };
-      const leaver = openAccount(gateway);
+      const leaver = await openAccount(gateway);
       const leaving = new AbortController();
       const patient = { headers: { authorization: `Bearer ${leaver.apiKey}` }, signal: leaving.signal };
       const read = async () => {
@@ -869,14 +875,14 @@ describe("through the RPC doors: the same charge, told in headers and trailers",
       };
       await expect(read()).rejects.toThrow();
       await untilSettled(leaver);
-      expectBooks(leaver, books.of(leaver), { outcome: Outcome.LEFT, ...(await partOf("openai")) });
+      expectBooks(leaver, await books.of(leaver), { outcome: Outcome.LEFT, ...(await partOf("openai")) });
 
       upstream.script = (exchange) => exchange.head(200, eventStream);
-      const late = openAccount(gateway);
+      const late = await openAccount(gateway);
       const options = { headers: { authorization: `Bearer ${late.apiKey}` }, timeoutMs: 100 };
       await expect(Array.fromAsync(client.streamChatCompletion(message, options))).rejects.toThrow();
       await untilSettled(late);
-      expectBooks(late, books.of(late), { outcome: Outcome.LEFT, cost: 0 });
+      expectBooks(late, await books.of(late), { outcome: Outcome.LEFT, cost: 0 });
     });
   }
 });

@@ -89,7 +89,7 @@ describe("a caller who sets no bound", () => {
   test.each(bounds)("of %s gets the one that the balance affords, as %s", async (model, key) => {
     const asked = answerAll();
     const body = { model, messages };
-    const payer = openAccount(gateway, { recharge: inputOf(body) + 100 * cost.output + 5 });
+    const payer = await openAccount(gateway, { recharge: inputOf(body) + 100 * cost.output + 5 });
     expect((await say(payer, body)).status).toBe(200);
     expect(asked).toMatchObject([{ [key]: 100 }]);
     expect(Object.keys(asked[0] as Json).filter((name) => name.startsWith("max_"))).toEqual([key]);
@@ -98,7 +98,7 @@ describe("a caller who sets no bound", () => {
   test("gets the one that the key's limit affords, where that is less", async () => {
     const asked = answerAll();
     const body = { model: "gpt", messages };
-    const payer = openAccount(gateway, { creditLimit: inputOf(body) + 7 * cost.output });
+    const payer = await openAccount(gateway, { creditLimit: inputOf(body) + 7 * cost.output });
     expect((await say(payer, body)).status).toBe(200);
     expect(asked).toMatchObject([{ max_completion_tokens: 7 }]);
   });
@@ -106,20 +106,20 @@ describe("a caller who sets no bound", () => {
   test("shares it among the answers that it asks for", async () => {
     const asked = answerAll();
     const body = { model: "gpt", messages, n: 4 };
-    const payer = openAccount(gateway, { recharge: inputOf(body) + 43 * cost.output });
+    const payer = await openAccount(gateway, { recharge: inputOf(body) + 43 * cost.output });
     await say(payer, body);
     expect(asked).toMatchObject([{ n: 4, max_completion_tokens: 10 }]);
   });
 
   test("is left without one where the credit covers all that the model can put out", async () => {
     const asked = answerAll();
-    await say(openAccount(gateway), { model: "gpt-bounded", messages });
+    await say(await openAccount(gateway), { model: "gpt-bounded", messages });
     expect(asked).toEqual([{ model: "v-gpt-bounded", messages }]);
   });
 
   test("gets one all the same where nobody knows how much the model can put out", async () => {
     const asked = answerAll();
-    await say(openAccount(gateway), { model: "gpt", messages });
+    await say(await openAccount(gateway), { model: "gpt", messages });
     expect(asked).toMatchObject([{ max_completion_tokens: 8192 }]);
   });
 
@@ -127,7 +127,7 @@ describe("a caller who sets no bound", () => {
     "of a legacy completion of %s gets that API's default, as an own one",
     async (model) => {
       const asked = answerAll();
-      const answer = await say(openAccount(gateway), { model, prompt: "Hello" }, "/v1/completions");
+      const answer = await say(await openAccount(gateway), { model, prompt: "Hello" }, "/v1/completions");
       expect(answer.status).toBe(200);
       expect(asked).toMatchObject([{ prompt: "Hello", max_tokens: 16 }]);
     },
@@ -136,14 +136,14 @@ describe("a caller who sets no bound", () => {
   test("is refused where the credit does not cover a single token", async () => {
     const asked = answerAll();
     const body = { model: "gpt", messages };
-    const payer = openAccount(gateway, { recharge: inputOf(body) + cost.output - 1 });
+    const payer = await openAccount(gateway, { recharge: inputOf(body) + cost.output - 1 });
     expect((await say(payer, body)).status).toBe(402);
     expect(asked).toEqual([]);
   });
 
   test("gets the last token that the credit affords, where its price is a fraction", async () => {
     const asked = answerAll();
-    expect((await say(openAccount(gateway, { recharge: 1 }), { model: "cheap", messages })).status).toBe(200);
+    expect((await say(await openAccount(gateway, { recharge: 1 }), { model: "cheap", messages })).status).toBe(200);
     expect(asked).toMatchObject([{ max_completion_tokens: 1 }]);
   });
 });
@@ -161,10 +161,10 @@ describe("a caller's own bound", () => {
     const asked = answerAll();
     const body = { model, messages, ...bound };
     const needed = inputOf(body) + 40 * cost.output;
-    expect((await say(openAccount(gateway, { recharge: needed }), body, paths[path])).status).toBe(200);
+    expect((await say(await openAccount(gateway, { recharge: needed }), body, paths[path])).status).toBe(200);
     expect(asked).toMatchObject([passed]);
 
-    const refused = await say(openAccount(gateway, { recharge: needed - 1 }), body, paths[path]);
+    const refused = await say(await openAccount(gateway, { recharge: needed - 1 }), body, paths[path]);
     expect(refused.status).toBe(402);
     expect(asked).toHaveLength(1);
     const { error } = JSON.parse(refused.text) as { error: { message: string } };
@@ -178,38 +178,38 @@ describe("a caller's own bound", () => {
     const asked = answerAll();
     const body = { model: "gpt", messages, max_tokens: 40, n: 3 };
     const needed = inputOf(body) + 3 * 40 * cost.output;
-    expect((await say(openAccount(gateway, { recharge: needed - 1 }), body)).status).toBe(402);
-    expect((await say(openAccount(gateway, { recharge: needed }), body)).status).toBe(200);
+    expect((await say(await openAccount(gateway, { recharge: needed - 1 }), body)).status).toBe(402);
+    expect((await say(await openAccount(gateway, { recharge: needed }), body)).status).toBe(200);
     expect(asked).toHaveLength(1);
   });
 });
 
 describe("what is reserved while a call runs", () => {
   test("is the most that it may cost, of the account and of the key", async () => {
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const body = { model: "gpt", messages, max_tokens: 50 };
     const answering = say(payer, body);
     const exchange = await upstream.next();
     const held = inputOf(body) + 50 * cost.output;
-    expect(books.of(payer)).toMatchObject({ held, keyHeld: held, holds: 1, balance: payer.begunWith, spent: 0 });
+    expect(await books.of(payer)).toMatchObject({ held, keyHeld: held, holds: 1, balance: payer.begunWith, spent: 0 });
     answerAsOpenAi(exchange);
     await answering;
-    expect(books.of(payer)).toMatchObject({ held: 0, keyHeld: 0, holds: 0 });
+    expect(await books.of(payer)).toMatchObject({ held: 0, keyHeld: 0, holds: 0 });
   });
 
   test("covers what is put around each of many short prompts", async () => {
     const prompt = Array.from({ length: 50 }, () => "a");
     let held = 0;
-    const payer = openAccount(gateway);
-    upstream.script = (exchange) => {
-      held ||= books.of(payer).held;
+    const payer = await openAccount(gateway);
+    upstream.script = async (exchange) => {
+      held ||= (await books.of(payer)).held;
       exchange.json(200, messageAnswer([{ type: "text", text: "b" }], "end_turn", { usage }));
     };
     // More than any vendor puts around one letter.
     const usage = { input_tokens: 60, output_tokens: 1 };
     const answer = await say(payer, { model: "claude", prompt, max_tokens: 1 }, "/v1/completions");
     expect(answer.status).toBe(200);
-    expect(books.of(payer)).toMatchObject({ spent: 50 * (60 * cost.input + cost.output), held: 0 });
+    expect(await books.of(payer)).toMatchObject({ spent: 50 * (60 * cost.input + cost.output), held: 0 });
     expect(held).toBeGreaterThanOrEqual(50 * (60 * cost.input + cost.output));
   });
 
@@ -223,13 +223,13 @@ describe("what is reserved while a call runs", () => {
   test.each(tellings)("is exceeded by no charge, whatever an upstream tells: %s", async (_, init, told) => {
     const usage = { prompt_tokens: 1, completion_tokens: told, total_tokens: told + 1 };
     upstream.script = (exchange) => exchange.json(200, chatAnswer({ content: "Hi" }, "stop", { usage }));
-    const payer = openAccount(gateway, init);
+    const payer = await openAccount(gateway, init);
     const body = { model: "gpt", messages, max_tokens: 5 };
     const answer = await say(payer, body);
     const held = inputOf(body) + 5 * cost.output;
     const output = Math.min(told, 1e9);
     expect([answer.status, answer.headers["x-gateway-cost"]]).toEqual([200, formatDecimal(held)]);
-    const standing = books.of(payer);
+    const standing = await books.of(payer);
     expect(standing).toMatchObject({ balance: payer.begunWith - held, spent: held, held: 0, keyHeld: 0 });
     const waived = cost.input + output * cost.output - held;
     const row = { cost: held, waived, input: 1, output, estimated: told === output ? 0 : 1 };
@@ -248,9 +248,9 @@ describe("what is reserved while a call runs", () => {
 describe("prices", () => {
   test("of nothing need no credit", async () => {
     answerAll();
-    const payer = openAccount(gateway, { recharge: 0 });
+    const payer = await openAccount(gateway, { recharge: 0 });
     expect((await say(payer, { model: "gpt-free", messages })).status).toBe(200);
-    const standing = books.of(payer);
+    const standing = await books.of(payer);
     expect(standing.requests).toMatchObject([{ outcome: Outcome.ANSWERED, input: 9, output: 2, cost: 0 }]);
     expect(standing).toMatchObject({ balance: 0, spent: 0 });
   });
@@ -262,20 +262,20 @@ describe("prices", () => {
   ];
   test.each(standings)("that are not known: the model is %s", async (_, init, status) => {
     const asked = answerAll();
-    const payer = openAccount(gateway, init);
+    const payer = await openAccount(gateway, init);
     const answer = await say(payer, { model: "gpt-unpriced", messages });
     expect(answer.status).toBe(status);
     expect(asked).toHaveLength(status === 200 ? 1 : 0);
-    const { requests, holds } = books.of(payer);
+    const { requests, holds } = await books.of(payer);
     expect(holds).toBe(0);
     expect(requests).toMatchObject(status === 200 ? [{ cost: 0, input: 9, output: 2 }] : []);
   });
 
   test("are owed by an account that is billed afterwards, below zero", async () => {
     answerAll();
-    const payer = openAccount(gateway, { postpaid: true, recharge: 0 });
+    const payer = await openAccount(gateway, { postpaid: true, recharge: 0 });
     expect((await say(payer, { model: "gpt", messages })).status).toBe(200);
-    expect(books.of(payer)).toMatchObject({ balance: -(9 * cost.input + 2 * cost.output), held: 0 });
+    expect(await books.of(payer)).toMatchObject({ balance: -(9 * cost.input + 2 * cost.output), held: 0 });
   });
 });
 
@@ -297,7 +297,7 @@ describe("a key, or an account, that was stopped", () => {
   for (const [what, status, stop] of stops) {
     test(`is refused from the next request on when it ${what}, through both families`, async () => {
       const asked = answerAll();
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       expect((await say(payer, { model: "gpt", messages })).status).toBe(200);
       stop(payer);
       expect((await say(payer, { model: "gpt", messages })).status).toBe(status);
@@ -306,7 +306,7 @@ describe("a key, or an account, that was stopped", () => {
     });
 
     test(`finishes what runs when it ${what}, and pays for it`, async () => {
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       const hearing = hear(gateway, {
         path: paths.chat,
         apiKey: payer.apiKey,
@@ -320,7 +320,7 @@ describe("a key, or an account, that was stopped", () => {
       const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
       exchange.end(openaiFrames(chatChunk({}, "stop"), { ...chatChunk({}), choices: [], usage }) + done);
       expect((await hearing.answer).text).toContain("[DONE]");
-      expect(books.of(payer)).toMatchObject({ spent: 9 * cost.input + 2 * cost.output, held: 0, keyHeld: 0 });
+      expect(await books.of(payer)).toMatchObject({ spent: 9 * cost.input + 2 * cost.output, held: 0, keyHeld: 0 });
     });
   }
 });
@@ -328,7 +328,7 @@ describe("a key, or an account, that was stopped", () => {
 describe("a gateway that stops", () => {
   test("charges what it breaks off, and leaves no hold", async () => {
     const stopping = await startTestGateway({ ...paidModels(upstream.baseUrl), drainMs: 50 });
-    const payer = openAccount(stopping);
+    const payer = await openAccount(stopping);
     const hearing = hear(stopping, {
       path: paths.chat,
       apiKey: payer.apiKey,
@@ -345,7 +345,7 @@ describe("a gateway that stops", () => {
     const standing = after.of(payer);
     after.close();
     expect(standing).toMatchObject({ holds: 0, held: 0, requests: [{ outcome: Outcome.LEFT, estimated: 1 }] });
-    expect(standing.spent).toBeGreaterThan(0);
+    expect((await standing).spent).toBeGreaterThan(0);
     await vi.waitFor(() => expect(upstream.openRequests).toBe(0), { timeout: 10_000 });
   });
 });

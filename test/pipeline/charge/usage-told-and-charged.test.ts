@@ -91,7 +91,7 @@ function usageIn(family: Family, text: string, stream: boolean): Json {
 
 /** Makes a call, and returns the usage of its answer and of its row. */
 async function toldAndCharged(model: string, family: Family, stream: boolean): Promise<readonly [Parts, Parts]> {
-  const payer = openAccount(gateway, { postpaid: true });
+  const payer = await openAccount(gateway, { postpaid: true });
   const [path, body] = families[family];
   const { stream_options, ...plain } = body;
   const response = await fetch(`${gateway.baseUrl}${path}`, {
@@ -101,7 +101,7 @@ async function toldAndCharged(model: string, family: Family, stream: boolean): P
   });
   const text = await response.text();
   expect(response.status, text).toBe(200);
-  const [row] = books.of(payer).requests;
+  const [row] = (await books.of(payer)).requests;
   if (!row) throw new Error("the call is not in the books");
   const { input, cache_read, cache_write, output, reasoning } = row;
   const charged = { input, cacheRead: cache_read, cacheWrite: cache_write, output, reasoning };

@@ -56,8 +56,8 @@ async function actsOf(work: () => Promise<unknown>): Promise<JsonObject[]> {
 }
 
 /** All that the database stores of events. */
-function everything(): string {
-  return JSON.stringify(gateway.storage.auditEvents.page({ limit: 10_000 }));
+async function everything(): Promise<string> {
+  return JSON.stringify(await gateway.storage.auditEvents.page({ limit: 10_000 }));
 }
 
 describe("an act", () => {
@@ -80,7 +80,7 @@ describe("an act", () => {
       address: "127.0.0.1",
     });
     expect(made.secret).toMatch(/^sk-/);
-    expect(everything()).not.toContain(made.secret);
+    expect(await everything()).not.toContain(made.secret);
   });
 
   test("over HTTP is the same as over an RPC", async () => {
@@ -112,7 +112,7 @@ describe("an act", () => {
       { action: "KeyService.CreateKey", refused: "INVALID_VALUE", details: '{"name":""}' },
     ]);
     expect(acts[1]).not.toHaveProperty("subject");
-    expect(everything()).not.toContain(plainKey);
+    expect(await everything()).not.toContain(plainKey);
   });
 
   test("tells no field that the contract does not name, and no more than the beginning of a long one", async () => {
@@ -149,7 +149,7 @@ describe("an act", () => {
       { action: "OperatorService.UpdateAccount", actor, accountId: id, subject: id, details: '{"name":"acme & sons"}' },
     ]);
     expect(await listed({ account: "acme & sons" })).toHaveLength(4);
-    expect(everything()).not.toContain(operatorKey);
+    expect(await everything()).not.toContain(operatorKey);
   });
 
   test("of the command line has no address", async () => {
@@ -166,17 +166,21 @@ describe("an act", () => {
   });
 
   test("of somebody signed in names the user, as long as there is one", async () => {
-    const boss = signIn(gateway, time, { operator: true, email: "boss@example.com" });
-    const other = signIn(gateway, time, { operator: true, email: "other@example.com" });
+    const boss = await signIn(gateway, time, { operator: true, email: "boss@example.com" });
+    const other = await signIn(gateway, time, { operator: true, email: "other@example.com" });
     const acts = await actsOf(async () => {
-      await ask("KeyService.CreateKey", { name: "by hand" }, boss.headers);
-      await ask("OperatorService.RemoveUser", { userId: boss.userId }, other.headers);
+      await ask("KeyService.CreateKey", { name: "by hand" }, (await boss).headers);
+      await ask("OperatorService.RemoveUser", { userId: (await boss).userId }, (await other).headers);
     });
     expect(acts).toMatchObject([
-      { action: "KeyService.CreateKey", actor: { kind: "user", id: boss.userId }, accountId: gateway.accountId },
       {
-        ...{ action: "OperatorService.RemoveUser", subject: boss.userId, accountId: gateway.accountId },
-        actor: { kind: "user", id: other.userId, name: "other@example.com" },
+        action: "KeyService.CreateKey",
+        actor: { kind: "user", id: (await boss).userId },
+        accountId: gateway.accountId,
+      },
+      {
+        ...{ action: "OperatorService.RemoveUser", subject: (await boss).userId, accountId: gateway.accountId },
+        actor: { kind: "user", id: (await other).userId, name: "other@example.com" },
       },
     ]);
     expect(acts[0]?.actor).not.toHaveProperty("name");
@@ -200,7 +204,7 @@ describe("an act", () => {
       },
       details: '{"email":"eve@example.com"}',
     });
-    expect(everything()).not.toContain("a wrong guess");
+    expect(await everything()).not.toContain("a wrong guess");
   });
 
   test("is none for what was not admitted, and for what only looks", async () => {
@@ -242,12 +246,12 @@ describe("the step that writes them", () => {
     { caller = nobody, fails = false }: { caller?: Caller; fails?: boolean } = {},
   ): Promise<{ acts: NewAuditEvent[]; errors: unknown[]; outcome: PromiseSettledResult<Answer> }> {
     const [acts, errors]: [NewAuditEvent[], unknown[]] = [[], []];
-    const insert = (act: NewAuditEvent) => {
+    const insert = async (act: NewAuditEvent) => {
       if (fails) throw new Error("the disk is full");
       acts.push(act);
     };
     const { accounts, users } = gateway.storage;
-    const storage = { accounts, users, auditEvents: { insert, page: () => [] } };
+    const storage = { accounts, users, auditEvents: { insert } };
     const options = { storage, newId, clock: () => now, onError: (error: unknown) => void errors.push(error) };
     const call = {
       ...{ id: "req_1", method, caller, header: () => undefined, signal: new AbortController().signal },

@@ -147,8 +147,8 @@ describe("what would become of a call", () => {
       rate: { tier: "Premium", requests_per_minute: 10_000, requests_remaining: 9_999 },
       cache: "",
     });
-    expect([received(), (await rows()).length, holds().length]).toEqual([0, 0, 0]);
-    expect(gateway.storage.accounts.find(gateway.accountId)).toMatchObject({ balance: 300_000_000, held: 0 });
+    expect([received(), (await rows()).length, (await holds()).length]).toEqual([0, 0, 0]);
+    expect(await gateway.storage.accounts.find(gateway.accountId)).toMatchObject({ balance: 300_000_000, held: 0 });
   });
 
   const paths: readonly [path: string, request: object, operation: string, spoken: string][] = [
@@ -495,8 +495,8 @@ describe("what is explained is what then happens", () => {
     const held: number[] = [];
     for (const upstream of [first, second]) {
       const { script } = upstream;
-      upstream.script = (exchange) => {
-        held.push(...holds().map(({ amount }) => amount));
+      upstream.script = async (exchange) => {
+        held.push(...(await holds()).map(({ amount }) => amount));
         if (path === "/v1/audio/speech") exchange.end("audio");
         else script?.(exchange);
       };

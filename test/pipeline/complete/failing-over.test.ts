@@ -175,7 +175,7 @@ describe("where a model has another target", () => {
     // The last attempt is the request's own.
     const tried = JSON.parse((await latest())?.tried ?? "null") as readonly { readonly upstream: string }[];
     expect(tried.map(({ upstream }) => upstream)).toEqual(["first", "second"]);
-    expect(gateway.storage.accounts.find(gateway.accountId)).toMatchObject({ held: 0, balance: 300_000_000 });
+    expect(await gateway.storage.accounts.find(gateway.accountId)).toMatchObject({ held: 0, balance: 300_000_000 });
   });
 
   test("one that keeps failing is left alone, then tried by one call, and comes back", async () => {

@@ -48,8 +48,8 @@ test("the next model answers at once where the first fails, charged and held at 
   await open();
   stage.first.script = fail;
   const held: number[] = [];
-  stage.second.script = (exchange) => {
-    held.push(...holds().map(({ amount }) => amount));
+  stage.second.script = async (exchange) => {
+    held.push(...(await holds()).map(({ amount }) => amount));
     answerWell(exchange);
   };
   const response = await stage.ask({ models: ["n-latest"], max_tokens: 100 });

@@ -57,7 +57,7 @@ async function start(cache: CacheConfig | undefined): Promise<() => Promise<void
 async function startAnother(cache: CacheConfig | undefined): Promise<void> {
   const [before, booksBefore] = [gateway, books];
   const stop = await start(cache);
-  payer = openAccount(gateway);
+  payer = await openAccount(gateway);
   onTestFinished(async () => {
     await stop();
     [gateway, books] = [before, booksBefore];
@@ -74,11 +74,11 @@ beforeAll(async () => {
 });
 
 /** Accounts do not share answers: each test has its own. */
-beforeEach(() => {
+beforeEach(async () => {
   now = Date.UTC(2026, 0, 2);
   upstream.script = answerAsAny;
   upstream.received.length = 0;
-  payer = openAccount(gateway);
+  payer = await openAccount(gateway);
 });
 
 function ask({ path, body }: OneRequest = chat, headers: Readonly<Record<string, string>> = {}, by: Payer = payer) {
@@ -113,11 +113,11 @@ describe("the same request of the same account", () => {
 
   test("is free, and written down as a call that asked nobody", async () => {
     await ask();
-    const before = books.of(payer);
+    const before = await books.of(payer);
     const { headers } = await ask();
-    const after = books.of(payer);
+    const after = await books.of(payer);
     expect([after.balance, after.held]).toEqual([before.balance, 0]);
-    const row = after.requests.find(({ id }) => id === headers["x-request-id"]);
+    const row = await after.requests.find(({ id }) => id === headers["x-request-id"]);
     expect(row).toMatchObject({ cached: 1, upstream: "", model: "gpt", outcome: Outcome.ANSWERED });
     expect(row).toMatchObject({ input: 0, output: 0, cost: 0, waived: 0, tried: null, operation: "chat" });
     expect(before.requests[0]).toMatchObject({ cached: 0, cost: 9 * cost.input + 2 * cost.output });
@@ -203,7 +203,7 @@ describe("another request is asked anew", () => {
   }
 
   test("of another account", async () => {
-    expect(cacheOf(await ask(chat, {}, openAccount(gateway)))).toBe("miss");
+    expect(cacheOf(await ask(chat, {}, await openAccount(gateway)))).toBe("miss");
     expect(upstream.received).toHaveLength(2);
   });
 
@@ -223,7 +223,7 @@ describe("a key", () => {
     await ask();
     const { accountId } = payer;
     const models = JSON.stringify(["claude"]);
-    const issued = issueKey(gateway.storage.keys, { accountId, name: "other", admin: false, now, models });
+    const issued = await issueKey(gateway.storage.keys, { accountId, name: "other", admin: false, now, models });
     const barred = { ...payer, apiKey: issued.secret, keyId: issued.key.id };
     const { status, text } = await ask(chat, {}, barred);
     expect([status, text.includes("not permitted"), text.includes("Hello")]).toEqual([403, true, false]);
@@ -234,12 +234,12 @@ describe("a key", () => {
   });
 
   test("that pays beforehand gets nothing of a model without a price, though a key that need not has asked", async () => {
-    const postpaid = openAccount(gateway, { postpaid: true });
+    const postpaid = await openAccount(gateway, { postpaid: true });
     const unpriced = { ...chat, body: { ...chat.body, model: "gpt-unpriced" } };
     expect((await ask(unpriced, {}, postpaid)).status).toBe(200);
     expect(cacheOf(await ask(unpriced, {}, postpaid))).toBe("hit");
     const names = { accountId: postpaid.accountId, name: "limited", admin: false, now, creditLimit: 1_000_000 };
-    const issued = issueKey(gateway.storage.keys, names);
+    const issued = await issueKey(gateway.storage.keys, names);
     expect((await ask(unpriced, {}, { ...postpaid, apiKey: issued.secret })).status).toBe(403);
   });
 });
@@ -279,7 +279,7 @@ describe("Cache-Control of the request", () => {
   test("only-if-cached: from memory, or refused with 504 and nothing charged", async () => {
     const { status, text } = await ask(chat, { "cache-control": "only-if-cached" });
     expect([status, JSON.parse(text).error.code]).toEqual([504, "not_cached"]);
-    expect([upstream.received.length, books.of(payer).requests.length]).toEqual([0, 0]);
+    expect([upstream.received.length, (await books.of(payer)).requests.length]).toEqual([0, 0]);
     await ask();
     expect(await told("only-if-cached")).toEqual([200, "hit", 0]);
     expect((await told("only-if-cached, no-cache"))[0]).toBe(504);
@@ -304,7 +304,7 @@ describe("who wants only what is kept is refused with 504, and not charged,", ()
       );
       expect(JSON.parse(explained.text)).toMatchObject({ refusal: { status: 504, reason: "NOT_CACHED" } });
     }
-    expect([upstream.received.length, books.of(payer).requests]).toEqual([0, []]);
+    expect([upstream.received.length, (await books.of(payer)).requests]).toEqual([0, []]);
   };
 
   test("where there is no cache", async () => {
@@ -405,12 +405,12 @@ describe("a price for what comes from memory", () => {
   test("is the configured part of what it cost at first, rounded up, and charged as any call is", async () => {
     await startAnother({ ...standard, priceShare: 0.1 });
     for (const request of [chat, streamedChat]) {
-      const before = books.of(payer).balance;
+      const before = (await books.of(payer)).balance;
       await ask(request);
       const { headers, trailers } = await ask(request);
       const part = Math.ceil(full / 10);
       expect(headers["x-gateway-cost"] ?? trailers["x-gateway-cost"]).toBe(`0.00000${part}`);
-      const after = books.of(payer);
+      const after = await books.of(payer);
       expect(after.balance).toBe(before - full - part);
       expect(after.requests.at(-1)).toMatchObject({ cached: 1, cost: part, waived: 0 });
       expect([after.held, after.keyHeld, after.holds]).toEqual([0, 0, 0]);
@@ -420,14 +420,19 @@ describe("a price for what comes from memory", () => {
   test("is reserved before: who has not got it is refused, and nobody is overdrawn by many at once", async () => {
     await startAnother({ ...standard, priceShare: 1 });
     await ask(chat);
-    const { balance } = books.of(payer);
+    const { balance } = await books.of(payer);
     const { accountId } = payer;
     const names = { accountId, name: "limited", admin: false, now, creditLimit: 3 * full + 1 };
-    const issued = issueKey(gateway.storage.keys, names);
+    const issued = await issueKey(gateway.storage.keys, names);
     const limited = { ...payer, apiKey: issued.secret, keyId: issued.key.id };
     const all = await Promise.all(Array.from({ length: 10 }, () => ask(chat, {}, limited)));
     expect(all.map(({ status }) => status).sort()).toEqual([200, 200, 200, ...Array(7).fill(402)]);
-    expect(books.of(limited)).toMatchObject({ spent: 3 * full, keyHeld: 0, held: 0, balance: balance - 3 * full });
+    expect(await books.of(limited)).toMatchObject({
+      spent: 3 * full,
+      keyHeld: 0,
+      held: 0,
+      balance: balance - 3 * full,
+    });
     expect(upstream.received).toHaveLength(1);
   });
 
@@ -457,17 +462,23 @@ describe("a price for what comes from memory", () => {
     // More than the buffers of two sockets hold: the answer to a client that reads nothing waits, unfinished.
     await fetched();
     leave.abort();
-    await expect.poll(() => books.of(payer).requests.length).toBe(2);
-    const [first, left] = books.of(payer).requests;
+    await expect.poll(async () => (await books.of(payer)).requests.length).toBe(2);
+    const [first, left] = (await books.of(payer)).requests;
     expect(left).toMatchObject({ cached: 1, outcome: Outcome.LEFT, cost: first?.cost });
-    expect([books.of(payer).held, upstream.received.length]).toEqual([0, 1]);
+    expect([(await books.of(payer)).held, upstream.received.length]).toEqual([0, 1]);
   });
 });
 
 test("an answer that ended where its key's credit did is not told to who has more, and one that ended before is", async () => {
   const { accountId } = payer;
-  const poor = () => {
-    const issued = issueKey(gateway.storage.keys, { accountId, name: "poor", admin: false, now, creditLimit: 1000 });
+  const poor = async () => {
+    const issued = await issueKey(gateway.storage.keys, {
+      accountId,
+      name: "poor",
+      admin: false,
+      now,
+      creditLimit: 1000,
+    });
     return { ...payer, apiKey: issued.secret, keyId: issued.key.id };
   };
   const unbounded = (content: string) => ({
@@ -481,9 +492,9 @@ test("an answer that ended where its key's credit did is not told to who has mor
     const usage = { prompt_tokens: 9, completion_tokens: output, total_tokens: 9 + output };
     exchange.json(200, chatAnswer({ content: "Hello" }, left === 0 ? "length" : "stop", { usage }));
   };
-  expect((await ask(unbounded("a"), {}, poor())).status).toBe(200);
+  expect((await ask(unbounded("a"), {}, await poor())).status).toBe(200);
   left = 1;
-  expect((await ask(unbounded("b"), {}, poor())).status).toBe(200);
+  expect((await ask(unbounded("b"), {}, await poor())).status).toBe(200);
   upstream.script = answerAsAny;
   expect([cacheOf(await ask(unbounded("a"))), cacheOf(await ask(unbounded("b")))]).toEqual(["miss", "hit"]);
 });

@@ -63,11 +63,11 @@ beforeAll(async () => {
 });
 
 /** Accounts do not share answers: each test has its own. */
-beforeEach(() => {
+beforeEach(async () => {
   now = Date.UTC(2026, 0, 2);
   upstream.script = answerAsAny;
   upstream.received.length = 0;
-  payer = openAccount(gateway);
+  payer = await openAccount(gateway);
 });
 
 /** Another process of the gateway, over the same database. */
@@ -115,10 +115,10 @@ function rows(): readonly { readonly state: number; readonly expires_at: number;
   return find.all(payer.accountId) as ReturnType<typeof rows>;
 }
 
-function otherKey(init: { models?: readonly string[] } = {}): Payer {
+async function otherKey(init: { models?: readonly string[] } = {}): Promise<Payer> {
   const models = init.models && JSON.stringify(init.models);
   const { accountId } = payer;
-  const issued = issueKey(gateway.storage.keys, { accountId, name: "other", admin: false, now, models });
+  const issued = await issueKey(gateway.storage.keys, { accountId, name: "other", admin: false, now, models });
   return { ...payer, apiKey: issued.secret, keyId: issued.key.id };
 }
 
@@ -128,7 +128,7 @@ describe("a request that is repeated", () => {
       const first = await ask(request);
       expect([first.status, isReplay(first)]).toEqual([200, false]);
       const asked = upstream.received.length;
-      const after = books.of(payer);
+      const after = await books.of(payer);
       expect([after.requests.length, after.spent]).toEqual([1, after.requests[0]?.cost]);
       now += dayMs - 1;
       const second = await ask(request);
@@ -140,7 +140,7 @@ describe("a request that is repeated", () => {
       expect(headers["x-gateway-cost"] ?? trailers["x-gateway-cost"]).toBe("0.00");
       expect(headers["x-gateway-cache"]).toBeUndefined();
       expect(upstream.received).toHaveLength(asked);
-      expect(books.of(payer)).toEqual(after);
+      expect(await books.of(payer)).toEqual(after);
     });
   }
 
@@ -207,7 +207,7 @@ describe("a request that is repeated", () => {
     for (const request of [chat, streamedChat]) {
       upstream.script = undefined;
       upstream.received.length = 0;
-      const { requests } = books.of(payer);
+      const { requests } = await books.of(payer);
       const all = Array.from({ length: 20 }, () => ask(request, { key: request === chat ? "whole" : "streamed" }));
       const exchange = await upstream.next();
       upstream.script = answerAsAny;
@@ -216,7 +216,7 @@ describe("a request that is repeated", () => {
       expect(new Set(heard.map((one) => JSON.stringify(seen(one)))).size).toBe(1);
       expect(heard.filter(isReplay)).toHaveLength(19);
       expect(upstream.received).toHaveLength(1);
-      expect(books.of(payer).requests).toHaveLength(requests.length + 1);
+      expect((await books.of(payer)).requests).toHaveLength(requests.length + 1);
     }
   });
 
@@ -255,7 +255,7 @@ describe("a request that is repeated", () => {
     expect(fromCache.headers["x-gateway-cache"]).toBe("hit");
     now += 10_000;
     expect(isReplay(await ask(chat, { key: "b" }))).toBe(true);
-    expect(books.of(payer).requests.map(({ cost }) => cost)).toEqual([full, full]);
+    expect((await books.of(payer)).requests.map(({ cost }) => cost)).toEqual([full, full]);
     expect(upstream.received).toHaveLength(1);
   });
 });
@@ -269,7 +269,7 @@ describe("another request under the key", () => {
       const heard = await ask(request);
       expect([heard.status, heard.headers["x-should-retry"], codeOf(heard)]).toEqual([...[409, "false", "conflict"]]);
     }
-    expect([upstream.received.length, books.of(payer).requests.length]).toEqual([1, 1]);
+    expect([upstream.received.length, (await books.of(payer)).requests.length]).toEqual([1, 1]);
   });
 
   test("is refused while the first runs, too", async () => {
@@ -283,7 +283,7 @@ describe("another request under the key", () => {
 
   test("is another's, where the account or the operation is another", async () => {
     await ask();
-    expect(isReplay(await ask(chat, { by: openAccount(gateway) }))).toBe(false);
+    expect(isReplay(await ask(chat, { by: await openAccount(gateway) }))).toBe(false);
     expect(isReplay(await ask(oneOfEach.embeddings))).toBe(false);
     expect(upstream.received).toHaveLength(3);
   });
@@ -292,10 +292,10 @@ describe("another request under the key", () => {
 describe("a key of the account", () => {
   test("that may not use the model is refused what another was answered, and so is one that is disabled", async () => {
     await ask();
-    const barred = await ask(chat, { by: otherKey({ models: ["claude"] }) });
+    const barred = await ask(chat, { by: await otherKey({ models: ["claude"] }) });
     expect([barred.status, barred.text.includes("Hello")]).toEqual([403, false]);
-    expect(isReplay(await ask(chat, { by: otherKey() }))).toBe(true);
-    gateway.storage.keys.update(payer.accountId, payer.keyId, { disabled: 1 });
+    expect(isReplay(await ask(chat, { by: await otherKey() }))).toBe(true);
+    await gateway.storage.keys.update(payer.accountId, payer.keyId, { disabled: 1 });
     expect((await ask()).status).toBe(401);
   });
 
@@ -336,7 +336,7 @@ describe("a call that was not answered frees its key", () => {
     };
     expect((await ask(streamedChat)).text).toContain('"error"');
     await answersAnew(streamedChat);
-    expect(books.of(payer).requests.map(({ outcome }) => outcome)).toEqual([Outcome.BROKEN, Outcome.ANSWERED]);
+    expect((await books.of(payer)).requests.map(({ outcome }) => outcome)).toEqual([Outcome.BROKEN, Outcome.ANSWERED]);
   });
 
   test("where its caller left, whole or in the middle of a stream", async () => {

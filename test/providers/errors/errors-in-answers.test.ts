@@ -197,7 +197,7 @@ function opened(vendor: Vendor, hasContent: boolean): string {
 async function expectFailed(vendor: Vendor, stream: boolean, script: (exchange: ScriptedExchange) => void) {
   faulty.script = script;
   for (const family of callers) {
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const asked = { family, stream, apiKey: payer.apiKey };
     const alone = await call(gateway, { ...asked, model: modelOf[vendor] });
     expect([family, alone.status, isTold(alone, family, stream)], alone.text).toEqual([
@@ -206,7 +206,7 @@ async function expectFailed(vendor: Vendor, stream: boolean, script: (exchange: 
       false,
     ]);
     expect(alone.status).toBeGreaterThanOrEqual(400);
-    expect(books.of(payer)).toMatchObject({ spent: 0, held: 0, holds: 0 });
+    expect(await books.of(payer)).toMatchObject({ spent: 0, held: 0, holds: 0 });
     const second = await call(gateway, { ...asked, model: `${modelOf[vendor]}-two` });
     expect([family, second.status, isTold(second, family, stream)], second.text).toEqual([family, 200, true]);
     expect(second.text).toContain(stream ? "Hel" : "Hello");
@@ -248,7 +248,7 @@ describe.each(vendors)("an upstream of %s that says 200 and", (vendor) => {
       exchange.end(bytes);
     };
     for (const family of callers) {
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       const answer = await call(gateway, {
         family,
         stream: true,
@@ -263,7 +263,7 @@ describe.each(vendors)("an upstream of %s that says 200 and", (vendor) => {
       expect(answer.text).toContain("half");
       expect(answer.text).toMatch(/"error"|response\.failed/);
       // The input, and the output up to there.
-      expect(books.of(payer)).toMatchObject({ holds: 0, held: 0, requests: [{ output: 1 }] });
+      expect(await books.of(payer)).toMatchObject({ holds: 0, held: 0, requests: [{ output: 1 }] });
     }
   });
 });

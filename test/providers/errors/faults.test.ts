@@ -225,8 +225,8 @@ const modelIn = (body: Buffer) => (JSON.parse(body.toString()) as { model: strin
 const timesReceived = (one: Case) => faulty.received.filter(({ body }) => modelIn(body) === nameOf(one)).length;
 
 /** Number of attempts that an account's calls recorded. */
-function attemptsOf(payer: Payer): number {
-  const { requests } = books.of(payer);
+async function attemptsOf(payer: Payer): Promise<number> {
+  const { requests } = await books.of(payer);
   return requests.reduce((sum, { tried }) => sum + 1 + (JSON.parse(tried ?? "[]") as unknown[]).length, 0);
 }
 
@@ -257,8 +257,8 @@ function expectError(one: Case, answer: HeardAnswer): void {
 }
 
 /** Nothing is charged for these calls, and nothing held. */
-function expectFree(payer: Payer, calls: number): void {
-  const { requests, ...standing } = books.of(payer);
+async function expectFree(payer: Payer, calls: number): Promise<void> {
+  const { requests, ...standing } = await books.of(payer);
   expect(standing).toMatchObject({ balance: payer.begunWith, spent: 0, held: 0, keyHeld: 0, holds: 0 });
   expect(requests.map(({ outcome, cost }) => ({ outcome, cost }))).toEqual(
     Array.from({ length: calls }, () => ({ outcome: Outcome.FAILED, cost: 0 })),
@@ -269,31 +269,31 @@ const isLeftAlone = ({ text }: HeardAnswer) => text.includes("is left alone");
 
 /** What consecutive calls see until the breaker opens; six at most. */
 async function expectAlone(one: Case): Promise<void> {
-  const payer = openAccount(gateway);
+  const payer = await openAccount(gateway);
   const answer = await ask(payer, nameOf(one), one);
   expectError(one, answer);
-  expectFree(payer, 1);
+  await expectFree(payer, 1);
   const [times, breaker] = one.asked;
-  expect(attemptsOf(payer)).toBe(times);
+  expect(await attemptsOf(payer)).toBe(times);
   if (breaker === "no matter") {
     const answers = await Promise.all(Array.from({ length: 5 }, () => ask(payer, nameOf(one), one)));
     expect(answers.filter(isLeftAlone)).toEqual([]);
-    expect(attemptsOf(payer)).toBe(timesReceived(one));
+    expect(await attemptsOf(payer)).toBe(timesReceived(one));
     return;
   }
   let last = answer;
   for (let calls = 1; calls < 6 && !isLeftAlone(last); calls++) last = await ask(payer, nameOf(one), one);
   expect(isLeftAlone(last)).toBe(true);
   expect([last.status, last.headers["retry-after"]]).toEqual([one.family === "chat" ? 503 : 529, "5"]);
-  expect(attemptsOf(payer)).toBe(5);
+  expect(await attemptsOf(payer)).toBe(5);
   // A request may be aborted before the upstream reads it.
   expect(timesReceived(one)).toBeLessThanOrEqual(5);
-  expectFree(payer, books.of(payer).requests.length);
+  await expectFree(payer, (await books.of(payer)).requests.length);
 }
 
 /** Another target answers, and its answer is charged. The caller's own mistakes are reported at once. */
 async function expectReplaced(one: Case): Promise<void> {
-  const payer = openAccount(gateway);
+  const payer = await openAccount(gateway);
   const answer = await ask(payer, orAnother(one), one);
   if (one.told === refused) {
     expectError(one, answer);
@@ -302,7 +302,7 @@ async function expectReplaced(one: Case): Promise<void> {
   const { "x-gateway-upstream": upstream, "x-gateway-attempts": attempts } = answer.headers;
   expect([answer.status, upstream, attempts]).toEqual([200, `${one.vendor}, well`, "2"]);
   expect(wordsOf(one, answer)).toEqual({ said: "Hello", isWhole: true, error: undefined });
-  const { requests, spent, holds, held } = books.of(payer);
+  const { requests, spent, holds, held } = await books.of(payer);
   expect(requests).toMatchObject([{ upstream, outcome: Outcome.ANSWERED, input: 9, output: 2, cost: spent }]);
   expect({ spent, holds, held }).toEqual({ spent: 9 * cost.input + 2 * cost.output, holds: 0, held: 0 });
   expect(JSON.parse(requests[0]?.tried ?? "null")).toMatchObject([{ upstream: placeOf(one) }]);
@@ -310,7 +310,7 @@ async function expectReplaced(one: Case): Promise<void> {
 
 /** The stream ends with an error frame, and what came of it is charged. */
 async function expectBroken(one: Case): Promise<void> {
-  const payer = openAccount(gateway);
+  const payer = await openAccount(gateway);
   const answer = await ask(payer, orAnother(one), one);
   const { "x-gateway-upstream": upstream, "x-gateway-attempts": attempts } = answer.headers;
   expect([answer.status, upstream, attempts]).toEqual([200, placeOf(one), "1"]);
@@ -321,7 +321,7 @@ async function expectBroken(one: Case): Promise<void> {
   if (one.told.own) expect(error?.message).toBe(vendorsWords);
   // The status is in the code, where clients look for it.
   if (one.family === "chat" && !(one.told.own && isStraight(one))) expect(error?.code).toBe(String(status));
-  const { requests, spent, balance, ...standing } = books.of(payer);
+  const { requests, spent, balance, ...standing } = await books.of(payer);
   expect(standing).toMatchObject({ held: 0, keyHeld: 0, holds: 0 });
   expect(requests).toMatchObject([{ upstream, outcome: Outcome.BROKEN, cost: spent, tried: null }]);
   expect([spent > 0, balance]).toEqual([true, payer.begunWith - spent]);
@@ -370,7 +370,7 @@ describe.concurrent(after, () => {
   test.for(tooLate.filter(({ fault }) => fault === "ends too early"))(
     "$fault, again and again, and is not left alone: $family over $vendor",
     async (one) => {
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       for (let calls = 0; calls < 6; calls++) {
         const { status, text } = await ask(payer, nameOf(one), one);
         expect([status, text]).toEqual([200, expect.stringContaining(firstWord)]);
@@ -399,11 +399,11 @@ describe.concurrent("an upstream that is slow, and within all bounds, is waited 
   test.for(ways.flatMap((way) => [false, true].map((stream) => ({ ...way, stream }))))(
     "$family over $vendor, streamed: $stream",
     async (one) => {
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       const answer = await ask(payer, `slow ${one.vendor}`, one);
       expect([answer.status, answer.headers["x-gateway-attempts"]]).toEqual([200, "1"]);
       expect(wordsOf(one, answer)).toEqual({ said: "Hello", isWhole: true, error: undefined });
-      expect(books.of(payer).requests).toMatchObject([{ outcome: Outcome.ANSWERED, input: 9, output: 2 }]);
+      expect((await books.of(payer)).requests).toMatchObject([{ outcome: Outcome.ANSWERED, input: 9, output: 2 }]);
     },
   );
 });

@@ -138,12 +138,12 @@ describe("a stream with its end and its usage", () => {
       };
       await Promise.all(
         callers.map(async (family) => {
-          const payer = openAccount(gateway);
+          const payer = await openAccount(gateway);
           const from = performance.now();
           const answer = await call(gateway, { family, model, stream: true, apiKey: payer.apiKey });
           expect([family, isTold(answer, family, true)], answer.text).toEqual([family, true]);
           expect(performance.now() - from).toBeLessThan(4_000);
-          expect(books.of(payer)).toMatchObject({ spent: 9 * cost.input + 2 * cost.output, holds: 0 });
+          expect(await books.of(payer)).toMatchObject({ spent: 9 * cost.input + 2 * cost.output, holds: 0 });
         }),
       );
       // The connections are released.
@@ -272,12 +272,12 @@ describe("an upstream that sends only comments", () => {
       };
       await Promise.all(
         callers.map(async (family) => {
-          const payer = openAccount(gateway);
+          const payer = await openAccount(gateway);
           const answer = await call(gateway, { family, model: `${model}-hasty`, stream: true, apiKey: payer.apiKey });
           expect([family, answer.status]).toEqual([family, before === "" ? 504 : 200]);
           expect(isTold(answer, family, true)).toBe(false);
-          if (before === "") expect(books.of(payer)).toMatchObject({ spent: 0, holds: 0 });
-          else expect(books.of(payer)).toMatchObject({ holds: 0, requests: [{ output: 1 }] });
+          if (before === "") expect(await books.of(payer)).toMatchObject({ spent: 0, holds: 0 });
+          else expect(await books.of(payer)).toMatchObject({ holds: 0, requests: [{ output: 1 }] });
         }),
       );
     }),

@@ -256,7 +256,7 @@ async function ask(
   more?: Json,
 ) {
   upstream.script = script;
-  const payer = openAccount(gateway);
+  const payer = await openAccount(gateway);
   const before = upstream.received.length;
   const answer = await call(gateway, {
     family,
@@ -267,7 +267,7 @@ async function ask(
   });
   expect([family, isTold(answer, family, stream)], answer.text).toEqual([family, true]);
   expect(upstream.received.length - before).toBe(1);
-  expect(books.of(payer)).toMatchObject({ spent: 9 * cost.input + 2 * cost.output, holds: 0 });
+  expect(await books.of(payer)).toMatchObject({ spent: 9 * cost.input + 2 * cost.output, holds: 0 });
   return answer;
 }
 
@@ -400,10 +400,10 @@ describe("events in place of a unary answer", () => {
   test.each(Object.entries(bad))("%s fail, and cost nothing", async (_, [model, events]) => {
     upstream.script = asEvents(events, eventType);
     for (const family of callers) {
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       const answer = await call(gateway, { family, model, stream: false, apiKey: payer.apiKey });
       expect([family, answer.status], answer.text).toEqual([family, 502]);
-      expect(books.of(payer)).toMatchObject({ spent: 0, holds: 0 });
+      expect(await books.of(payer)).toMatchObject({ spent: 0, holds: 0 });
     }
   });
 

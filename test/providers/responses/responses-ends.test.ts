@@ -176,7 +176,7 @@ describe.each(familyNames)("a caller of %s, whose stream breaks off after any of
 
   test.each([false, true])("gets nothing marked as complete, nor pays for it; stream: %s", async (stream) => {
     for (let cut = 0; cut < events.length; cut++) {
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       script(...events.slice(0, cut));
       const answer = await call(gateway, { family, model: "thinker", stream, apiKey: payer.apiKey });
       expect([cut, isTold(answer, family, stream)]).toEqual([cut, false]);
@@ -200,7 +200,7 @@ async function onlyCall(accountId: string): Promise<Any> {
 
 describe("searches that were made before a stream broke off are charged", () => {
   test("of a response", async () => {
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const opened = { ...search, id: "ws_v2", action: { type: "open_page", url: "http://x" } };
     script(...endingIn([], [search, opened, { ...search, id: "ws_v3" }, message]).slice(0, -2));
     await create({ stream: true, tools: [{ type: "web_search" }] }, payer.apiKey);
@@ -210,7 +210,7 @@ describe("searches that were made before a stream broke off are charged", () => 
   });
 
   test("of a message, except for those that failed", async () => {
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const found = (content: unknown) => ({ type: "web_search_tool_result", tool_use_id: "s", content });
     const error = { type: "web_search_tool_result_error", error_code: "unavailable" };
     script(
@@ -253,7 +253,7 @@ test("a stream larger than an answer may be is broken off, and no more of it is 
 });
 
 test("five hundred unrequested searches are charged up to the hold, and the rest is waived", async () => {
-  const payer = openAccount(gateway);
+  const payer = await openAccount(gateway);
   upstream.script = (exchange) => exchange.json(200, responseAnswer([...Array(500).fill(search), message]));
   const { answer } = await create({}, payer.apiKey);
   expect(answer.headers["x-gateway-usage"]).toContain("searches=500");

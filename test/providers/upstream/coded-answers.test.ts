@@ -109,13 +109,13 @@ describe("an answer that is compressed", () => {
   test.each(cases)("is read: $name, $model, streamed: $stream, $step bytes at a time", async (one) => {
     const { coding, pack, model, stream, step } = one;
     answerWith(pack(said(model, stream)), { ...typeOf(stream), "content-encoding": coding }, step);
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     for (const family of ["chat", "messages"] as const) {
       const answer = await call(gateway, { family, model, stream, apiKey: payer.apiKey });
       expect(isTold(answer, family, stream), answer.text).toBe(true);
       expect(answer.text).toContain(stream ? "lo" : "Hello");
     }
-    expect(books.of(payer)).toMatchObject({ spent: 2 * (9 * cost.input + 2 * cost.output), holds: 0 });
+    expect(await books.of(payer)).toMatchObject({ spent: 2 * (9 * cost.input + 2 * cost.output), holds: 0 });
   });
 
   test("is requested in supported codings", async () => {
@@ -213,9 +213,9 @@ describe("an answer that is compressed badly", () => {
   test.each(all)("is the upstream's failure, and costs nothing: $name, streamed: $stream", async ({ pack, stream }) => {
     const [coding, bytes] = pack(said("gpt", stream));
     answerWith(bytes, { ...typeOf(stream), "content-encoding": coding }, 1_000_000);
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const answer = await call(gateway, { family: "chat", model: "gpt", stream, apiKey: payer.apiKey });
     expect([answer.status, isTold(answer, "chat", stream)], answer.text).toEqual([502, false]);
-    expect(books.of(payer)).toMatchObject({ spent: 0, held: 0, holds: 0 });
+    expect(await books.of(payer)).toMatchObject({ spent: 0, held: 0, holds: 0 });
   });
 });

@@ -68,7 +68,8 @@ function ask({
 }
 
 /** Resolves when so many calls are reserved and not ended: they are at the upstream, or wait for it. */
-const underWay = (count: number) => vi.waitFor(() => expect(gateway.storage.holds.total().count).toBe(count), 10_000);
+const underWay = (count: number) =>
+  vi.waitFor(async () => expect((await gateway.storage.holds.total()).count).toBe(count), 10_000);
 
 const contentOf = ({ body }: ScriptedExchange) => JSON.parse(body.toString()).messages[0].content as string;
 const answerIt = (exchange: ScriptedExchange) => exchange.json(200, answer);
@@ -106,12 +107,12 @@ test("the upstream never has more calls than its limit, and all callers are answ
 
 test("callers of a higher tier go first, and within a tier in order of arrival", async () => {
   await start({});
-  const payers = { free: openAccount(gateway), premium: openAccount(gateway, { recharge: 300_000_000 }) };
+  const payers = { free: await openAccount(gateway), premium: await openAccount(gateway, { recharge: 300_000_000 }) };
   const holder = ask({ content: "holder" });
   const held = await first.next();
   const asked: Promise<Response>[] = [];
   for (const content of ["free 1", "free 2", "premium 1", "premium 2"]) {
-    const { apiKey } = payers[content.split(" ")[0] as keyof typeof payers];
+    const { apiKey } = await payers[content.split(" ")[0] as keyof typeof payers];
     asked.push(ask({ content, apiKey }));
     await underWay(1 + asked.length);
   }

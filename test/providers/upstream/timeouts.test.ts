@@ -125,7 +125,7 @@ async function latest() {
 async function expectNothingCharged() {
   const { storage, accountId } = gateway as TestGateway;
   expect(await latest()).toMatchObject({ outcome: Outcome.FAILED, cost: 0, input: 0, output: 0 });
-  expect(storage.accounts.find(accountId)).toMatchObject({ held: 0, balance: 300_000_000 });
+  expect(await storage.accounts.find(accountId)).toMatchObject({ held: 0, balance: 300_000_000 });
 }
 
 const words = (kind: Kind) => async (exchange: ScriptedExchange) => {

@@ -73,7 +73,7 @@ describe("an account", () => {
     expect((await bank.refused("recordEntry", { account, kind: "refund", amount: "10.01" })).message).toContain(
       "10.00 may be refunded",
     );
-    bank.charge(account, { id: "req_1", key_id: "key_1", cost: 8_000_000 });
+    await bank.charge(account, { id: "req_1", key_id: "key_1", cost: 8_000_000 });
     const hold = { requestId: "req_2", node: "n", accountId: account, keyId: "key_1", operation: "chat", model: "m" };
     const wish = { max: 3_000_000, min: 3_000_000, now: bank.now(), expiresAt: bank.now() + 1 };
     expect(bank.storage.ledger.hold({ ...hold, ...wish }).kind).toBe("held");
@@ -179,7 +179,7 @@ describe("an entry", () => {
       await record(kind, "5");
     }
     const id = newId("req", bank.now() + 1);
-    bank.charge(account, { id, key_id: "key_1", cost: 7 });
+    await bank.charge(account, { id, key_id: "key_1", cost: 7 });
     const kinds = async (request: JsonObject, who = account) =>
       (((await bank.ask("listLedger", request, { account: who })).entries ?? []) as JsonObject[]).map(
         ({ kind }) => kind,
@@ -252,7 +252,7 @@ describe("a redeem code", () => {
     expect((first.codes as JsonObject[])[0]?.batch_id).not.toBe(batch);
     const rest = await bank.ask("listRedeemCodes", { page_token: first.next_page_token as string });
     expect(rest.codes).toEqual(list);
-    const kept = JSON.stringify(bank.storage.redeemCodes.page({ limit: 10 }));
+    const kept = JSON.stringify(await bank.storage.redeemCodes.page({ limit: 10 }));
     for (const code of codes) expect(kept).not.toContain(code);
   });
 
@@ -280,9 +280,9 @@ describe("a redeem code", () => {
       await new Promise((resolve) => process.stdin.once("data", resolve));
       process.stdin.destroy();
       const { codes, accountId } = JSON.parse(process.env.TASK);
-      const won = codes.filter((code, i) => storage.redeemCodes.claim({
+      const won = codes.filter((code, i) => (await storage.redeemCodes.claim({
         codeHash: hashRedeemCode(code), accountId, entryId: "led_" + process.pid + "_" + i, now: ${bank.now()},
-      }).kind === "recorded");
+      })).kind === "recorded");
       console.log("won " + won.length);
       await storage.close();`;
     const env = {
@@ -306,9 +306,9 @@ describe("a redeem code", () => {
     expect((await bank.storage.reconcile()).differences).toEqual([]);
     // Another connection of this process also fails to claim it.
     const other = await openStorage(bank.path);
-    expect(other.redeemCodes.claim({ codeHash: "none", accountId: account, entryId: "led_x", now: 0 }).kind).toBe(
-      "none",
-    );
+    expect(
+      (await other.redeemCodes.claim({ codeHash: "none", accountId: account, entryId: "led_x", now: 0 })).kind,
+    ).toBe("none");
     await other.close();
     expect(await bank.refused("redeemCode", { code: codes[0] as string }, { account })).toMatchObject({ status: 409 });
   });
@@ -318,20 +318,20 @@ describe("usage", () => {
   const hour = 3_600_000;
 
   /** used charges a call of a key, so many hours after the beginning, and returns its id. */
-  function used(hours: number, key_id: string, model: string, cost: number, outcome = 1): string {
+  async function used(hours: number, key_id: string, model: string, cost: number, outcome = 1): Promise<string> {
     const created_at = bank.now() + hours * hour;
     const id = newId("req", created_at);
-    bank.charge(account, { id, key_id, model, cost, outcome, created_at });
+    await bank.charge(account, { id, key_id, model, cost, outcome, created_at });
     return id;
   }
 
   test("lists calls newest first, by key, model, outcome and time", async () => {
     await record("grant", "5");
     const [a, b, c, d] = [
-      used(0, "key_1", "m", 10),
-      used(1, "key_1", "n", 20),
-      used(2, "key_2", "m", 30),
-      used(3, "key_2", "m", 0, 2),
+      await used(0, "key_1", "m", 10),
+      await used(1, "key_1", "n", 20),
+      await used(2, "key_2", "m", 30),
+      await used(3, "key_2", "m", 0, 2),
     ];
     const ids = async (filter: JsonObject, more: JsonObject = {}) =>
       ((await bank.ask("listRequests", { filter, ...more }, { account })).requests as JsonObject[]).map(({ id }) => id);
@@ -373,7 +373,7 @@ describe("usage", () => {
 
   test("tells nobody of another account's calls and keys", async () => {
     await record("grant", "5");
-    const id = used(0, "key_1", "m", 10);
+    const id = await used(0, "key_1", "m", 10);
     const other = { account: await createAccount("other") };
     expect(await bank.refused("getRequest", { id }, other)).toMatchObject({ status: 404 });
     expect((await bank.ask("listRequests", {}, other)).requests ?? []).toEqual([]);
@@ -390,7 +390,7 @@ describe("usage", () => {
       [1, "key_1", "m", 40],
       [25, "key_1", "m", 80],
     ] as const)
-      used(hours, key, model, cost);
+      await used(hours, key, model, cost);
     bank.pass(26 * hour);
     const sums = async (request: JsonObject) =>
       ((await bank.ask("listUsage", request, { account })).sums as JsonObject[]).map(
@@ -420,7 +420,7 @@ describe("usage", () => {
 
   test("is exported as a table that spreadsheets take for text, in pieces", async () => {
     await record("grant", "5");
-    const id = used(0, "key_1", '=cmd|"x",y', 10);
+    const id = await used(0, "key_1", '=cmd|"x",y', 10);
     const { text, contentType } = await bank.csv(account);
     expect(contentType).toBe("text/csv; charset=utf-8");
     const [head, line, ...rest] = text.split("\r\n");
@@ -429,7 +429,7 @@ describe("usage", () => {
       `${id},2026-01-02T03:04:05.000Z,key_1,chat,"'=cmd|""x"",y",u,answered,1,2,3,4,1,0,false,0.00001,0.00,7,3,false`,
     );
     expect(rest).toEqual([""]);
-    for (let i = 0; i < 1200; i++) used(1, "key_1", "m", 1);
+    for (let i = 0; i < 1200; i++) await used(1, "key_1", "m", 1);
     const all = await bank.csv(account);
     const ids = all.text
       .trimEnd()

@@ -37,7 +37,7 @@ beforeAll(async () => {
   // The clock advances, so that no call exceeds its rate limit.
   const clock = () => (time += 1000);
   gateway = await startTestGateway({ operatorKey }, { admin: true, clock });
-  person = signIn(gateway, now);
+  person = await signIn(gateway, now);
 });
 
 afterAll(() => gateway.close());
@@ -46,7 +46,7 @@ function newKey(admin = false, accountId = gateway.accountId) {
   return issueKey(gateway.storage.keys, { accountId, name: "one of many", admin, now });
 }
 
-const isAdmin = (id: string) => gateway.storage.keys.findWithAccount(id)?.is_admin === 1;
+const isAdmin = async (id: string) => (await gateway.storage.keys.findWithAccount(id))?.is_admin === 1;
 
 function set(id: string, administrator: boolean, headers: Readonly<Record<string, string>> = person.headers) {
   return askRpc(gateway, "KeyService.SetAdministrator", { id, administrator }, headers);
@@ -54,7 +54,7 @@ function set(id: string, administrator: boolean, headers: Readonly<Record<string
 
 describe("a person who is signed in", () => {
   test("gives a key the privilege and takes it away, from the next call on", async () => {
-    const { key, secret } = newKey();
+    const { key, secret } = await newKey();
     const asKey = () => askRpc(gateway, "AccountService.GetAccount", {}, bearer(secret));
     expect((await asKey()).status).toBe(403);
     const given = await set(key.id, true);
@@ -66,30 +66,30 @@ describe("a person who is signed in", () => {
   });
 
   test("finds no key of another account, none that was revoked, and none that never was", async () => {
-    const foreign = newKey(false, openAccount(gateway).accountId).key.id;
-    const revoked = newKey().key.id;
-    gateway.storage.keys.revoke(revoked, now);
-    for (const id of [foreign, revoked, `key_${"0".repeat(25)}`, newKey().secret]) {
+    const foreign = (await newKey(false, (await openAccount(gateway)).accountId)).key.id;
+    const revoked = (await newKey()).key.id;
+    await gateway.storage.keys.revoke(revoked, now);
+    for (const id of [foreign, revoked, `key_${"0".repeat(25)}`, (await newKey()).secret]) {
       expect((await set(id, true)).reason).toBe("RESOURCE_NOT_FOUND");
     }
-    expect([isAdmin(foreign), isAdmin(revoked)]).toEqual([false, false]);
+    expect([await isAdmin(foreign), await isAdmin(revoked)]).toEqual([false, false]);
   });
 
   test("says which, for nothing is meant by a request that does not", async () => {
-    const { key } = newKey(true);
+    const { key } = await newKey(true);
     const told = await askRpc(gateway, "KeyService.SetAdministrator", { id: key.id }, person.headers);
     expect(told.reason).toBe("MISSING_FIELD");
-    expect(isAdmin(key.id)).toBe(true);
+    expect(await isAdmin(key.id)).toBe(true);
   });
 });
 
 test("no other credential gives the privilege or takes it away: not an administrator key's, and not the operator's", async () => {
-  const [ordinary, admin] = [newKey().key.id, newKey(true).key.id];
+  const [ordinary, admin] = [(await newKey()).key.id, (await newKey(true)).key.id];
   const bySession = (key: string) => ({ ...person.headers, "x-gateway-key": key });
   const refused: readonly [Readonly<Record<string, string>>, string][] = [
     [bearer(gateway.apiKey), "PERMISSION_DENIED"],
     [bearer(operatorKey), "PERMISSION_DENIED"],
-    [bearer(newKey().secret), "PERMISSION_DENIED"],
+    [bearer((await newKey()).secret), "PERMISSION_DENIED"],
     [bySession(ordinary), "PERMISSION_DENIED"],
     [bySession(admin), "PERMISSION_DENIED"],
     [{}, "INVALID_API_KEY"],
@@ -105,7 +105,7 @@ test("no other credential gives the privilege or takes it away: not an administr
       expect(told.status).toBe(reason === "INVALID_API_KEY" ? 401 : 403);
     }
   }
-  expect([isAdmin(ordinary), isAdmin(admin)]).toEqual([false, true]);
+  expect([await isAdmin(ordinary), await isAdmin(admin)]).toEqual([false, true]);
 });
 
 test("no message that is sent without a session has a field for the privilege", () => {
@@ -142,33 +142,33 @@ describe("whatever else is sent", () => {
   let credentials: Readonly<Record<string, Readonly<Record<string, string>>>>;
   let before: ReadonlyMap<string, number>;
 
-  beforeEach(() => {
+  beforeEach(async () => {
     credentials = {
       "an administrator key": bearer(gateway.apiKey),
       "the operator key": bearer(operatorKey),
-      "an ordinary key": bearer(newKey().secret),
+      "an ordinary key": bearer((await newKey()).secret),
       "no key": {},
     };
-    newKey(true);
-    before = privileges();
+    await newKey(true);
+    before = await privileges();
   });
 
-  function privileges(): ReadonlyMap<string, number> {
-    return new Map(gateway.storage.keys.list().map(({ id, is_admin }) => [id, is_admin]));
+  async function privileges(): Promise<ReadonlyMap<string, number>> {
+    return new Map((await gateway.storage.keys.list()).map(({ id, is_admin }) => [id, is_admin]));
   }
 
   /** expectUnchanged checks that the existing keys are unchanged, and that new ones have no privilege. */
-  function expectUnchanged(): void {
-    const changed = [...privileges()].filter(([id, admin]) => admin !== (before.get(id) ?? 0));
+  async function expectUnchanged(): Promise<void> {
+    const changed = [...(await privileges())].filter(([id, admin]) => admin !== (before.get(id) ?? 0));
     expect(changed).toEqual([]);
   }
 
   /** requestOf builds a valid request, as far as keys matter: it names a key that it may change. */
-  function requestOf(method: DescMethod): JsonObject {
+  async function requestOf(method: DescMethod): Promise<JsonObject> {
     const { input } = method;
     const request: JsonObject = {};
     if (touchesKeys(method) && input.field.id) {
-      const { key } = newKey();
+      const { key } = await newKey();
       before = new Map([...before, [key.id, 0]]);
       request.id = key.id;
     }
@@ -212,14 +212,14 @@ describe("whatever else is sent", () => {
       for (const method of open) {
         // Of RPCs that have nothing to do with keys a few suffice.
         for (const hope of touchesKeys(method) ? [{}, ...hopes] : hopes.filter((_, i) => i % 8 === 0)) {
-          const json = Buffer.from(JSON.stringify({ ...requestOf(method), ...hope }));
+          const json = Buffer.from(JSON.stringify({ ...(await requestOf(method)), ...hope }));
           const { body, type } = framed(method, json, "json");
           const status = await post(pathOf(method), body, type, headers);
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
           expect(status, `${method.name} ${JSON.stringify(hope)}`).toBeLessThan(500);
         }
       }
-      expectUnchanged();
+      await expectUnchanged();
       expect(statuses.get(429), "none was refused before it was read").toBeUndefined();
       if (who === "an administrator key") expect(statuses.get(200)).toBeGreaterThan(5);
     },
@@ -238,11 +238,14 @@ describe("whatever else is sent", () => {
         const tags = unknown.flatMap((number) =>
           number < 16 ? [number << 3, 1] : [((number << 3) & 0x7f) | 0x80, 1, 1],
         );
-        const known = toBinary(method.input, create(method.input, requestOf(method) as MessageInitShape<DescMessage>));
+        const known = toBinary(
+          method.input,
+          create(method.input, (await requestOf(method)) as MessageInitShape<DescMessage>),
+        );
         const { body, type } = framed(method, Buffer.concat([known, Buffer.from(tags)]), "proto");
         if ((await post(pathOf(method), body, type, headers)) === 200) answered++;
       }
-      expectUnchanged();
+      await expectUnchanged();
       expect(answered).toBeGreaterThan(5);
     },
     60_000,
@@ -260,7 +263,7 @@ describe("whatever else is sent", () => {
       let made = 0;
       for (const [path, method] of paths) {
         for (const hope of [{}, ...hopes]) {
-          const request = { ...requestOf(method), ...hope };
+          const request = { ...(await requestOf(method)), ...hope };
           const form = new URLSearchParams(Object.entries(request).map(([key, value]) => [key, String(value)]));
           const type = "application/x-www-form-urlencoded";
           const statuses = [
@@ -270,7 +273,7 @@ describe("whatever else is sent", () => {
           if (statuses.includes(200)) made++;
         }
       }
-      expectUnchanged();
+      await expectUnchanged();
       if (who === "an administrator key") expect(made).toBeGreaterThan(4);
     },
     60_000,

@@ -26,7 +26,8 @@ let client: Client<typeof KeyService>;
 
 beforeAll(async () => {
   at = await startTestGateway({ models: caseModels, embeddedModels: false }, { admin: true, clock: () => time });
-  ordinary = issueKey(at.storage.keys, { accountId: at.accountId, name: "ordinary", admin: false, now: time }).secret;
+  ordinary = (await issueKey(at.storage.keys, { accountId: at.accountId, name: "ordinary", admin: false, now: time }))
+    .secret;
   client = createClient(KeyService, createGrpcTransport({ baseUrl: at.rootUrl }));
 });
 
@@ -78,23 +79,24 @@ async function call(rpc: Rpc, json: JsonObject, secret = at.apiKey): Promise<Jso
 }
 
 /** caseKey creates the cases' key in place of the one before. */
-function caseKey(): string {
+async function caseKey(): Promise<string> {
   const { keys } = at.storage;
-  keys.revoke(there, time);
+  await keys.revoke(there, time);
   const limits = { creditLimit: 5_000_000, models: '["small"]', expiresAt: caseTime + 86_400_000 };
-  there = issueKey(keys, { accountId: at.accountId, name: "there", admin: false, now: caseTime, ...limits }).key.id;
+  there = (await issueKey(keys, { accountId: at.accountId, name: "there", admin: false, now: caseTime, ...limits })).key
+    .id;
   return there;
 }
 
 /** kept returns what is stored of the account's keys, except when they were used. */
-function kept(): unknown {
-  return at.storage.keys.list(at.accountId).map(({ last_used_at: _, ...key }) => key);
+async function kept(): Promise<unknown> {
+  return (await at.storage.keys.list(at.accountId)).map(({ last_used_at: _, ...key }) => key);
 }
 
 async function eachBody({ bodies }: KeyCase, check: (body: Body) => Promise<void>): Promise<void> {
   for (let i = 0; i < bodies("").length; i++) {
     time += 1000;
-    const body = bodies(caseKey())[i] as Body;
+    const body = bodies(await caseKey())[i] as Body;
     await check(body).catch((error: Error) => {
       throw new Error(`for ${JSON.stringify(body).slice(0, 200)}: ${error.message}`);
     });
@@ -120,7 +122,7 @@ describe("over HTTP", () => {
   for (const one of refused) {
     test(`${one.title}, and changes nothing`, () =>
       eachBody(one, async (body) => {
-        const before = kept();
+        const before = await kept();
         const { status, body: answer } = await post(one.rpc, body);
         const { reason, param, says = /./, ...wanted } = one.expected as Exclude<KeyCase["expected"], { key: unknown }>;
         expect(answer).toEqual({
@@ -128,12 +130,12 @@ describe("over HTTP", () => {
           ...{ code: reason.toLowerCase(), param },
         });
         expect(status).toBe(wanted.status);
-        expect(kept()).toEqual(before);
+        expect(await kept()).toEqual(before);
       }));
   }
 
   test("lists, rotates and deletes, with what was asked as `data`", async () => {
-    const id = caseKey();
+    const id = await caseKey();
     const list = await post("listKeys", "empty");
     expect(list.body.data).toContainEqual(expect.objectContaining({ id, name: "there" }));
     expect(JSON.stringify(list.body)).not.toContain('"secret"');
@@ -175,12 +177,12 @@ describe("over gRPC", () => {
     test(one.title, () =>
       eachBody(one, async (body) => {
         if (typeof body !== "string" && "form" in body) return;
-        const before = kept();
+        const before = await kept();
         const answer = await call(one.rpc, body === "empty" ? {} : body.json);
         if ("key" in one.expected) return expectKey(answer.key as JsonObject, one);
         const { says: _, ...wanted } = one.expected;
         expect(answer).toEqual({ param: "", ...wanted });
-        expect(kept()).toEqual(before);
+        expect(await kept()).toEqual(before);
       }),
     );
   }
@@ -188,8 +190,8 @@ describe("over gRPC", () => {
 
 describe("an ordinary key", () => {
   test("manages no keys, through any door", async () => {
-    const id = caseKey();
-    const before = kept();
+    const id = await caseKey();
+    const before = await kept();
     for (const rpc of rpcs) {
       const json: JsonObject = rpc === "listKeys" ? {} : rpc === "createKey" ? { name: "k" } : { id };
       const { status, body } = await post(rpc, { json }, ordinary);
@@ -197,7 +199,7 @@ describe("an ordinary key", () => {
       time += 1000;
       expect(await call(rpc, json, ordinary), rpc).toMatchObject({ status: 403, reason: "PERMISSION_DENIED" });
     }
-    expect(kept()).toEqual(before);
+    expect(await kept()).toEqual(before);
   });
 
   test("is what administrators make, whatever they ask", async () => {
@@ -237,13 +239,13 @@ describe("a request is refused that", () => {
     });
 
   test("names over Connect's JSON what this RPC does not know, and makes nothing", async () => {
-    const before = kept();
+    const before = await kept();
     const response = await connect("CreateKey", { name: "k", is_admin: true });
     expect([response.status, await response.json()]).toEqual([
       400,
       { code: "invalid_argument", message: expect.stringContaining("is_admin") },
     ]);
-    expect(kept()).toEqual(before);
+    expect(await kept()).toEqual(before);
     time += 1000;
     expect((await connect("CreateKey", { name: "k" })).status).toBe(200);
   });
@@ -282,11 +284,11 @@ describe("what an administrator changes of a key", () => {
 });
 
 describe("an account", () => {
-  const second = () =>
-    issueKey(at.storage.keys, { accountId: at.accountId, name: "second", admin: true, now: time }).secret;
+  const second = async () =>
+    (await issueKey(at.storage.keys, { accountId: at.accountId, name: "second", admin: true, now: time })).secret;
 
   test("makes ten keys a second, and no eleventh, whichever key asks", async () => {
-    const secrets = [at.apiKey, second()];
+    const secrets = [at.apiKey, await second()];
     const replies: Reply[] = [];
     for (let i = 0; i < 11; i++) replies.push(await post("createKey", { form: `name=${i}` }, secrets[i % 2]));
     expect(replies.map(({ status }) => status)).toEqual([...new Array(10).fill(200), 429]);
@@ -298,7 +300,7 @@ describe("an account", () => {
   });
 
   test("is refused any number of keys a second, and makes ten all the same", async () => {
-    const { length } = at.storage.keys.list(at.accountId);
+    const { length } = await at.storage.keys.list(at.accountId);
     const wrong = [
       "name=",
       "name=+",
@@ -314,11 +316,11 @@ describe("an account", () => {
     const made = await Promise.all(Array.from({ length: 20 }, (_, i) => post("createKey", { form: `name=${i}` })));
     expect(made.filter(({ status }) => status === 200)).toHaveLength(9);
     expect(made.filter(({ status }) => status === 429)).toHaveLength(11);
-    expect(at.storage.keys.list(at.accountId)).toHaveLength(length + 10);
+    expect(await at.storage.keys.list(at.accountId)).toHaveLength(length + 10);
   });
 
   test("gives no key a name of blanks, in whatever form and at whatever door", async () => {
-    const id = caseKey();
+    const id = await caseKey();
     for (const name of [" ", "   ", "\t", "\u00a0", "\u3000\u2003", "\u200b", "\ufeff \u2028"]) {
       const invalid = { status: 400, body: { code: "invalid_value", param: "name" } };
       expect(await post("createKey", { json: { name } }), JSON.stringify(name)).toMatchObject(invalid);
@@ -333,7 +335,7 @@ describe("an account", () => {
 
   test("lists its keys once a second", async () => {
     expect((await post("listKeys", "empty")).status).toBe(200);
-    expect(await post("listKeys", "empty", second())).toMatchObject({ status: 429, body: { statusCode: 429 } });
+    expect(await post("listKeys", "empty", await second())).toMatchObject({ status: 429, body: { statusCode: 429 } });
     time += 1000;
     expect((await post("listKeys", "empty")).status).toBe(200);
   });

@@ -38,7 +38,7 @@ beforeAll(async () => {
   storage = await openStorage(join(folder.path, "gateway.db"));
   service = keyService({
     keys: storage.keys,
-    idempotency: storage.idempotency,
+    transact: storage.transact,
     catalog: createCatalog(caseModels),
     clock: () => time,
     maxKeys,
@@ -58,10 +58,10 @@ beforeEach(() => {
 });
 
 /** newAdmin creates an account with an administrator key. */
-function newAdmin(): Caller {
+async function newAdmin(): Promise<Caller> {
   const accountId = newId("acc", time);
-  storage.accounts.insert({ id: accountId, name: accountId, created_at: time, suspended_at: null });
-  const { key } = issueKey(storage.keys, { accountId, name: "admin", admin: true, now: time });
+  await storage.accounts.insert({ id: accountId, name: accountId, created_at: time, suspended_at: null });
+  const { key } = await issueKey(storage.keys, { accountId, name: "admin", admin: true, now: time });
   return { ...nobody, rights: "admin", accountId, keyId: key.id, tier: free };
 }
 
@@ -70,8 +70,8 @@ function newKey({ accountId }: Caller, init: Partial<IssueKeyInit> = {}) {
 }
 
 /** The key that the cases speak of. */
-function caseKey(caller: Caller) {
-  return newKey(caller, { creditLimit: 5_000_000, models: '["small"]', expiresAt: caseTime + dayMs });
+async function caseKey(caller: Caller) {
+  return await newKey(caller, { creditLimit: 5_000_000, models: '["small"]', expiresAt: caseTime + dayMs });
 }
 
 interface Reply {
@@ -133,8 +133,8 @@ async function eachBody(
   const count = bodies("").length;
   expect(count).toBeGreaterThan(0);
   for (let i = 0; i < count; i++) {
-    const caller = newAdmin();
-    const { key } = caseKey(caller);
+    const caller = await newAdmin();
+    const { key } = await caseKey(caller);
     const before = await listed(caller);
     const body = bodies(key.id)[i] as Body;
     const reply = await send(caller, rpc, body);
@@ -172,7 +172,7 @@ describe("a request", () => {
 
 describe("a secret", () => {
   test("is told when it is made, and never again", async () => {
-    const caller = newAdmin();
+    const caller = await newAdmin();
     const made = await send(caller, "createKey", { json: { name: "k" } });
     const { secret, id, secret_mask } = keyOf(made.json) as Record<string, string>;
     expect(secret).toMatch(/^sk-[\w-]{43}$/);
@@ -188,12 +188,12 @@ describe("a secret", () => {
       expect(JSON.stringify(reply)).not.toContain(secret);
       expect(JSON.stringify(reply)).not.toContain('"secret"');
     }
-    expect(storage.keys.findBySecretHash(hashKeySecret(secret as string), time)?.id).toBe(id);
+    expect((await storage.keys.findBySecretHash(hashKeySecret(secret as string), time))?.id).toBe(id);
   });
 
   test("that stands where an id belongs is not repeated", async () => {
-    const caller = newAdmin();
-    const { secret } = newKey(caller);
+    const caller = await newAdmin();
+    const { secret } = await newKey(caller);
     for (const rpc of ["updateKey", "rotateKey", "deleteKey"] as const) {
       const reply = await send(caller, rpc, { json: { id: secret } });
       expect(reply).toMatchObject({ status: 404, reason: "RESOURCE_NOT_FOUND", param: "id" });
@@ -202,22 +202,23 @@ describe("a secret", () => {
   });
 
   test("stays valid after a rotation for a day, or as long as is asked", async () => {
-    const caller = newAdmin();
+    const caller = await newAdmin();
     for (const [overlap, ms] of [
       [undefined, dayMs],
       [null, dayMs],
       [60, 60_000],
       [2_592_000, 30 * dayMs],
     ] as const) {
-      const { key, secret } = newKey(caller);
+      const { key, secret } = await newKey(caller);
       const request = { id: key.id, ...(overlap === undefined ? {} : { overlap_seconds: overlap }) };
       const rotated = keyOf(await ask(caller, "rotateKey", request));
       expect(rotated.previous_secret_expires_at).toBe(new Date(time + ms).toISOString());
       expect(rotated.secret).not.toBe(secret);
-      const finds = (text: string, at: number) => storage.keys.findBySecretHash(hashKeySecret(text), at)?.id;
-      expect(finds(rotated.secret as string, time)).toBe(key.id);
-      expect(finds(secret, time + ms - 1)).toBe(key.id);
-      expect(finds(secret, time + ms)).toBeUndefined();
+      const finds = async (text: string, at: number) =>
+        (await storage.keys.findBySecretHash(hashKeySecret(text), at))?.id;
+      expect(await finds(rotated.secret as string, time)).toBe(key.id);
+      expect(await finds(secret, time + ms - 1)).toBe(key.id);
+      expect(await finds(secret, time + ms)).toBeUndefined();
       time += ms;
       const after = (await listed(caller)).find(({ id }) => id === key.id);
       expect(after).toMatchObject({ id: key.id, secret_mask: rotated.secret_mask });
@@ -227,18 +228,18 @@ describe("a secret", () => {
   });
 
   test("is over at once where no overlap is asked", async () => {
-    const caller = newAdmin();
-    const { key, secret } = newKey(caller);
+    const caller = await newAdmin();
+    const { key, secret } = await newKey(caller);
     const rotated = keyOf(await ask(caller, "rotateKey", { id: key.id, overlap_seconds: 0 }));
     expect(rotated).not.toHaveProperty("previous_secret_expires_at");
-    expect(storage.keys.findBySecretHash(hashKeySecret(secret), time)).toBeUndefined();
+    expect(await storage.keys.findBySecretHash(hashKeySecret(secret), time)).toBeUndefined();
   });
 });
 
 describe("another account's key", () => {
   test("is as unknown as one that never was, and stays as it is", async () => {
-    const [mine, other] = [newAdmin(), newAdmin()];
-    const { key } = caseKey(other);
+    const [mine, other] = [await newAdmin(), await newAdmin()];
+    const { key } = await caseKey(other);
     const unknown = "key_000000000000000000000000z";
     const before = await listed(other);
     for (const rpc of ["updateKey", "rotateKey", "deleteKey"] as const) {
@@ -249,14 +250,14 @@ describe("another account's key", () => {
       expect(JSON.stringify(refusal).replaceAll(key.id, unknown)).toBe(JSON.stringify(same));
     }
     expect(await listed(other)).toEqual(before);
-    expect(storage.keys.findBySecretHash(key.secret_hash, time)).toMatchObject({ id: key.id, revoked_at: null });
+    expect(await storage.keys.findBySecretHash(key.secret_hash, time)).toMatchObject({ id: key.id, revoked_at: null });
   });
 
   test("is not listed, nor reached by its page token", async () => {
-    const other = newAdmin();
-    newKey(other);
+    const other = await newAdmin();
+    await newKey(other);
     time += 1;
-    const mine = newAdmin();
+    const mine = await newAdmin();
     const { next_page_token } = await ask(other, "listKeys", { page_size: 1 });
     const page = await ask(mine, "listKeys", { page_token: next_page_token as string });
     expect((page.keys as JsonObject[]).map(({ name }) => name)).toEqual(["admin"]);
@@ -265,12 +266,12 @@ describe("another account's key", () => {
 
 describe("a credit limit", () => {
   test("is not set below what is spent and reserved, and the refusal says what that is", async () => {
-    const caller = newAdmin();
-    storage.entries.record({
+    const caller = await newAdmin();
+    await storage.entries.record({
       ...{ id: newId("led", time), accountId: caller.accountId, kind: 1, amount: 10_000_000 },
       ...{ note: null, now: time },
     });
-    const { key } = newKey(caller, { creditLimit: 5_000_000 });
+    const { key } = await newKey(caller, { creditLimit: 5_000_000 });
     const hold = (requestId: string, wanted: number) =>
       storage.ledger.transact(() =>
         storage.ledger.hold({
@@ -300,11 +301,11 @@ describe("a credit limit", () => {
 
 describe("the list", () => {
   test("has the account's working keys, oldest first", async () => {
-    const caller = newAdmin();
+    const caller = await newAdmin();
     const names = ["b", "a", "c"];
     for (const name of names) {
       time += 1;
-      newKey(caller, { name });
+      await newKey(caller, { name });
     }
     expect((await listed(caller)).map(({ name }) => name)).toEqual(["admin", ...names]);
     const gone = (await listed(caller))[2]?.id as string;
@@ -314,10 +315,10 @@ describe("the list", () => {
   });
 
   test("comes in pages that miss none and repeat none, whatever is deleted between them", async () => {
-    const caller = newAdmin();
+    const caller = await newAdmin();
     for (let i = 0; i < 9; i++) {
       time += 1;
-      newKey(caller, { name: `k${i}` });
+      await newKey(caller, { name: `k${i}` });
     }
     const all = (await listed(caller)).map(({ id }) => id as string);
     const seen: string[] = [];
@@ -338,8 +339,8 @@ describe("the list", () => {
 });
 
 test("an account has at most 5,000 keys, and room again when one is deleted", async () => {
-  const caller = newAdmin();
-  for (let i = 1; i < maxKeys; i++) newKey(caller);
+  const caller = await newAdmin();
+  for (let i = 1; i < maxKeys; i++) await newKey(caller);
   expect(await send(caller, "createKey", { json: { name: "one too many" } })).toMatchObject({
     ...{ status: 409, reason: "CONFLICT" },
     message: expect.stringContaining("5000"),
@@ -349,14 +350,14 @@ test("an account has at most 5,000 keys, and room again when one is deleted", as
   await ask(caller, "deleteKey", { id: all[1]?.id as string });
   await ask(caller, "createKey", { name: "in its place" });
   expect(await send(caller, "createKey", { json: { name: "again one too many" } })).toMatchObject({ status: 409 });
-  await ask(newAdmin(), "createKey", { name: "another account's" });
+  await ask(await newAdmin(), "createKey", { name: "another account's" });
 });
 
 describe("an Idempotency-Key", () => {
   const headers = { "idempotency-key": "once" };
 
   test("makes one key of a request that is repeated, and tells its secret once", async () => {
-    const caller = newAdmin();
+    const caller = await newAdmin();
     const first = keyOf(await ask(caller, "createKey", { name: "k", models: ["small"] }, headers));
     time += dayMs - 1;
     const { secret, ...rest } = first;
@@ -368,7 +369,7 @@ describe("an Idempotency-Key", () => {
   });
 
   test("makes another key a day later", async () => {
-    const caller = newAdmin();
+    const caller = await newAdmin();
     await ask(caller, "createKey", { name: "k" }, headers);
     time += dayMs;
     expect(keyOf(await ask(caller, "createKey", { name: "other" }, headers))).toHaveProperty("secret");
@@ -376,7 +377,7 @@ describe("an Idempotency-Key", () => {
   });
 
   test("refuses another request", async () => {
-    const caller = newAdmin();
+    const caller = await newAdmin();
     await ask(caller, "createKey", { name: "k", credit_limit: "1" }, headers);
     for (const json of [{ name: "l", credit_limit: "1" }, { name: "k" }, { name: "k", credit_limit: "2" }]) {
       const reply = await send(caller, "createKey", { json }, headers);
@@ -386,20 +387,20 @@ describe("an Idempotency-Key", () => {
   });
 
   test("is the account's own", async () => {
-    for (const caller of [newAdmin(), newAdmin()]) {
+    for (const caller of [await newAdmin(), await newAdmin()]) {
       expect(keyOf(await ask(caller, "createKey", { name: caller.accountId }, headers))).toHaveProperty("secret");
     }
   });
 
   test("is free again where the request was refused", async () => {
-    const caller = newAdmin();
+    const caller = await newAdmin();
     const models = ["no-such-model"];
     expect(await send(caller, "createKey", { json: { name: "k", models } }, headers)).toMatchObject({ status: 400 });
     expect(keyOf(await ask(caller, "createKey", { name: "k" }, headers))).toHaveProperty("secret");
   });
 
   test("repeats what was good when it was first asked", async () => {
-    const caller = newAdmin();
+    const caller = await newAdmin();
     const request = { name: "k", expires_at: new Date(time + 1000).toISOString() };
     const { id } = keyOf(await ask(caller, "createKey", request, headers));
     time += 2000;
@@ -409,7 +410,7 @@ describe("an Idempotency-Key", () => {
   });
 
   test("is 1 to 255 printable characters", async () => {
-    const caller = newAdmin();
+    const caller = await newAdmin();
     for (const key of ["", "x".repeat(256), "a\tb", "schlüssel"]) {
       const reply = await send(caller, "createKey", { json: { name: "k" } }, { "idempotency-key": key });
       expect(reply, JSON.stringify(key)).toMatchObject({ status: 400, param: "idempotency-key" });
@@ -421,14 +422,14 @@ describe("an Idempotency-Key", () => {
 
 describe("a key's own description", () => {
   test("has its limits, its account's tier and rate, and what it may still spend", async () => {
-    const caller = newAdmin();
-    const { key } = caseKey(caller);
+    const caller = await newAdmin();
+    const { key } = await caseKey(caller);
     const own = { ...caller, rights: "key" as const, keyId: key.id };
     expect(await ask(own, "describeKey")).toEqual({
       key: (await listed(caller)).find(({ id }) => id === key.id),
       ...{ tier: "Free", requests_per_minute: 60, requests_remaining: 59, credit_remaining: "0.00", unit: "JPY" },
     });
-    storage.accounts.update(caller.accountId, { postpaid: 1 });
+    await storage.accounts.update(caller.accountId, { postpaid: 1 });
     expect(await ask(own, "describeKey")).toMatchObject({ credit_remaining: "5.00" });
     await ask(caller, "updateKey", { id: key.id, credit_limit: null });
     expect(await ask(own, "describeKey")).not.toHaveProperty("credit_remaining");
@@ -436,7 +437,7 @@ describe("a key's own description", () => {
 });
 
 test("an administrator may delete the key that it calls by", async () => {
-  const caller = newAdmin();
+  const caller = await newAdmin();
   expect(await ask(caller, "deleteKey", { id: caller.keyId })).toEqual({ id: caller.keyId });
-  expect(storage.keys.findWithAccount(caller.keyId)?.revoked_at).toBe(time);
+  expect((await storage.keys.findWithAccount(caller.keyId))?.revoked_at).toBe(time);
 });

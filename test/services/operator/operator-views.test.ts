@@ -83,7 +83,7 @@ describe("an account's models", () => {
   const find = (models: readonly JsonObject[], id: string) => models.find((model) => model.id === id);
 
   test("are told with their names and prices, and which of them it may call", async () => {
-    const prepaid = openAccount(gateway, { admin: true });
+    const prepaid = await openAccount(gateway, { admin: true });
     const models = await listed(bearer(prepaid.apiKey));
     expect(models.map(({ id }) => id)).toEqual([
       ...["gpt", "claude", "davinci", "gpt-free", "gpt-unpriced", "embed", "voice"],
@@ -112,17 +112,17 @@ describe("an account's models", () => {
 });
 
 test("an account is told how many requests its rate leaves, whoever of it asks", async () => {
-  const { apiKey, accountId } = openAccount(gateway, { admin: true, recharge: 1_000_000 });
+  const { apiKey, accountId } = await openAccount(gateway, { admin: true, recharge: 1_000_000 });
   const remaining = async (headers: Headers) => (await ask("AccountService.GetAccount", {}, headers)).requestsRemaining;
   expect(await remaining(bearer(apiKey))).toBe(59);
   // The dashboard's pages do not use up the rate limit of the account's programs.
-  const person = signIn(gateway, now, { accountId });
+  const person = await signIn(gateway, now, { accountId });
   await remaining(person.headers);
   expect(await remaining(person.headers)).toBe(59);
 });
 
 test("calls that are under way are listed to their account, newest first, until they end", async () => {
-  const payer = openAccount(gateway, { admin: true });
+  const payer = await openAccount(gateway, { admin: true });
   const running = async (headers = bearer(payer.apiKey)) =>
     ((await ask("UsageService.ListRunning", {}, headers)).running ?? []) as JsonObject[];
   expect(await running()).toEqual([]);
@@ -146,7 +146,7 @@ describe("calls of all accounts", () => {
 
   test("are listed newest first, page by page, of all accounts or of one", async () => {
     answerAll();
-    const [a, b] = [openAccount(gateway), openAccount(gateway)];
+    const [a, b] = [await openAccount(gateway), await openAccount(gateway)];
     const made: string[] = [];
     for (const { apiKey } of [a, b, a]) {
       const response = await chat(bearer(apiKey));
@@ -176,7 +176,7 @@ describe("calls of all accounts", () => {
     const id = "req_tried";
     const tried = JSON.stringify([{ upstream: "far", at: now, ms: 12, failure: "it answered with status 500" }]);
     const usage = { input: 1, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 };
-    const { accountId, keyId } = openAccount(gateway);
+    const { accountId, keyId } = await openAccount(gateway);
     const names = { id, account_id: accountId, key_id: keyId, operation: "chat", model: "gpt", upstream: "near" };
     const times = { created_at: now, duration_ms: 30, first_byte_ms: 20, tried };
     gateway.storage.ledger.capture({ ...names, outcome: 1, ...usage, estimated: 0, cost: 0, ...times });
@@ -196,7 +196,7 @@ describe("calls of all accounts", () => {
       { upstream: "near", at: now, ms: 15, failure: "another attempt was quicker", lost: 7 },
     ]);
     const usage = { input: 1, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 };
-    const { accountId, keyId, apiKey } = openAccount(gateway, { admin: true });
+    const { accountId, keyId, apiKey } = await openAccount(gateway, { admin: true });
     const names = { id, account_id: accountId, key_id: keyId, operation: "chat", model: "claude", upstream: "near" };
     const times = { created_at: now, duration_ms: 30, first_byte_ms: 20, tried, cached: 1 };
     gateway.storage.ledger.capture({ ...names, outcome: 1, ...usage, estimated: 0, cost: 7, ...times });
@@ -245,7 +245,7 @@ describe("calls of all accounts", () => {
 });
 
 test("an account's entries are listed to the operator, newest first, by kind", async () => {
-  const { accountId } = openAccount(gateway, { recharge: 7_000_000, grant: 2_000_000 });
+  const { accountId } = await openAccount(gateway, { recharge: 7_000_000, grant: 2_000_000 });
   const listed = async (more: JsonObject) =>
     ((await ask("OperatorService.ListEntries", { account: accountId, ...more })).entries ?? []) as JsonObject[];
   expect((await listed({})).map(({ amount }) => amount)).toEqual(["2000000", "7000000"]);
@@ -560,24 +560,24 @@ describe("the health of an upstream", () => {
 describe("who is signed in", () => {
   test("calls models by a key of the account, which is charged for it", async () => {
     answerAll();
-    const payer = openAccount(gateway);
-    const { headers } = signIn(gateway, now, { accountId: payer.accountId });
+    const payer = await openAccount(gateway);
+    const { headers } = await signIn(gateway, now, { accountId: payer.accountId });
     const response = await chat({ ...headers, "x-gateway-key": payer.keyId });
     expect(response.status, await response.text()).toBe(200);
-    const key = gateway.storage.keys.findWithAccount(payer.keyId);
+    const key = await gateway.storage.keys.findWithAccount(payer.keyId);
     // A token in and a token out.
     expect([key?.spent, key?.account_balance]).toEqual([14, payer.begunWith - 14]);
   });
 
   test("calls none without a key, by another account's, or by one that may not", async () => {
     answerAll();
-    const payer = openAccount(gateway, { models: ["embed"] });
-    const { headers } = signIn(gateway, now, { accountId: payer.accountId });
-    const made = (name: string) =>
-      issueKey(gateway.storage.keys, { accountId: payer.accountId, name, admin: false, now }).key.id;
-    const [disabled, revoked] = [made("disabled"), made("revoked")];
-    gateway.storage.keys.update(payer.accountId, disabled, { disabled: 1 });
-    gateway.storage.keys.revoke(revoked, now);
+    const payer = await openAccount(gateway, { models: ["embed"] });
+    const { headers } = await signIn(gateway, now, { accountId: payer.accountId });
+    const made = async (name: string) =>
+      (await issueKey(gateway.storage.keys, { accountId: payer.accountId, name, admin: false, now })).key.id;
+    const [disabled, revoked] = [await made("disabled"), await made("revoked")];
+    await gateway.storage.keys.update(payer.accountId, disabled, { disabled: 1 });
+    await gateway.storage.keys.revoke(revoked, now);
     const statusBy = async (key?: string) =>
       (await chat(key === undefined ? headers : { ...headers, "x-gateway-key": key })).status;
     expect(await statusBy()).toBe(403);
@@ -592,9 +592,9 @@ describe("who is signed in", () => {
 
 describe("suspending an account", () => {
   test("ends the sessions of all its users, also for when it is reinstated", async () => {
-    const { accountId } = openAccount(gateway);
-    const people = [signIn(gateway, now, { accountId }), signIn(gateway, now, { accountId })];
-    const bystander = signIn(gateway, now);
+    const { accountId } = await openAccount(gateway);
+    const people = [await signIn(gateway, now, { accountId }), await signIn(gateway, now, { accountId })];
+    const bystander = await signIn(gateway, now);
     const seen = ({ headers }: { headers: Headers }) => reasonOf("AccountService.GetAccount", {}, headers);
     expect(await Promise.all([...people, bystander].map(seen))).toEqual([undefined, undefined, undefined]);
     await ask("OperatorService.UpdateAccount", { account: accountId, name: `${accountId} renamed` });
@@ -605,15 +605,15 @@ describe("suspending an account", () => {
   });
 
   test("is refused to an operator whose own it is, by any name", async () => {
-    const { accountId } = openAccount(gateway);
-    const boss = signIn(gateway, now, { accountId, operator: true });
+    const { accountId } = await openAccount(gateway);
+    const boss = await signIn(gateway, now, { accountId, operator: true });
     const update = (account: string, more: JsonObject) =>
       reasonOf("OperatorService.UpdateAccount", { account, ...more }, boss.headers);
     expect(await update(accountId, { suspended: true, name: "mine" })).toBe("CONFLICT");
-    expect(gateway.storage.accounts.find("mine")).toBeUndefined();
+    expect(await gateway.storage.accounts.find("mine")).toBeUndefined();
     expect(await update(accountId, { suspended: false, name: "mine" })).toBeUndefined();
     expect(await update("mine", { suspended: true })).toBe("CONFLICT");
-    expect(await update(openAccount(gateway).accountId, { suspended: true })).toBeUndefined();
+    expect(await update((await openAccount(gateway)).accountId, { suspended: true })).toBeUndefined();
   });
 });
 
@@ -622,9 +622,9 @@ describe("users", () => {
     ((await ask("OperatorService.ListUsers", request)).users ?? []) as JsonObject[];
 
   test("are listed oldest first, page by page, by e-mail address, id or account", async () => {
-    const { accountId } = openAccount(gateway);
-    const ann = signIn(gateway, now + 1, { accountId, email: "Ann.Lee@example.com", operator: true });
-    const bob = signIn(gateway, now + 2, { accountId });
+    const { accountId } = await openAccount(gateway);
+    const ann = await signIn(gateway, now + 1, { accountId, email: "Ann.Lee@example.com", operator: true });
+    const bob = await signIn(gateway, now + 2, { accountId });
     expect((await listed({ search: accountId })).map(({ id }) => id)).toEqual([ann.userId, bob.userId]);
     expect(await listed({ search: "nn.lee" })).toEqual([
       {
@@ -649,7 +649,7 @@ describe("users", () => {
 
   test("are let operate the gateway, and no longer, but for the last who does", async () => {
     const alone = await startTestGateway({ operatorKey });
-    const [ann, bob] = [signIn(alone, now, { operator: true }), signIn(alone, now)];
+    const [ann, bob] = [await signIn(alone, now, { operator: true }), await signIn(alone, now)];
     const told = (name: string, request: JsonObject, headers: Headers = bearer(operatorKey)) =>
       askRpc(alone, `OperatorService.${name}`, request, headers);
     const asBob = () => told("ListAccounts", {}, bob.headers);
@@ -661,13 +661,13 @@ describe("users", () => {
     expect((await asBob()).status).toBe(200);
     // The operator removes a lost second factor; only its user can set one up.
     const factor = { secret: "A".repeat(32), step: 1, recoveryHashes: [] };
-    alone.storage.users.setPendingFactor(bob.userId, factor.secret);
-    alone.storage.users.enableFactor(bob.userId, factor);
+    await alone.storage.users.setPendingFactor(bob.userId, factor.secret);
+    await alone.storage.users.enableFactor(bob.userId, factor);
     expect((await told("UpdateUser", { userId: bob.userId, secondFactor: true })).reason).toBe("INVALID_VALUE");
     expect((await told("UpdateUser", { userId: bob.userId })).json.user).toMatchObject({ secondFactor: true });
     const without = await told("UpdateUser", { userId: bob.userId, secondFactor: false });
     expect(without.json.user).toMatchObject({ id: bob.userId, operator: true });
-    expect(alone.storage.users.find(bob.userId)?.totp_secret).toBeNull();
+    expect((await alone.storage.users.find(bob.userId))?.totp_secret).toBeNull();
     expect((await told("RemoveUser", { userId: ann.userId })).json).toEqual({ userId: ann.userId });
     expect((await told("ListAccounts", {}, ann.headers)).reason).toBe("SESSION_ENDED");
     expect((await told("UpdateUser", { userId: ann.userId, operator: true })).reason).toBe("RESOURCE_NOT_FOUND");
@@ -676,8 +676,8 @@ describe("users", () => {
   });
 
   test("are invited, or let set a new password, by a link that is kept as a hash", async () => {
-    const { accountId } = openAccount(gateway);
-    const { userId } = signIn(gateway, now, { accountId });
+    const { accountId } = await openAccount(gateway);
+    const { userId } = await signIn(gateway, now, { accountId });
     const link = (request: JsonObject) => ask("OperatorService.CreateLink", request);
     const invitation = await link({ account: accountId, email: "New@example.com", validSeconds: 60 });
     expect(invitation.linkId).toMatch(/^lnk_[0-9a-z]{25}$/);
@@ -688,7 +688,7 @@ describe("users", () => {
     expect(await reasonOf("OperatorService.CreateLink", { userId: "usr_none" })).toBe("RESOURCE_NOT_FOUND");
     expect(await reasonOf("OperatorService.CreateLink", { account: "nobody" })).toBe("RESOURCE_NOT_FOUND");
     const secret = (invitation.url as string).split("#")[1] as string;
-    const acts = gateway.storage.auditEvents.page({ action: "OperatorService.CreateLink", limit: 100 });
+    const acts = await gateway.storage.auditEvents.page({ action: "OperatorService.CreateLink", limit: 100 });
     expect(acts).toHaveLength(5);
     expect(acts.at(-1)).toMatchObject({
       account_id: accountId,
@@ -701,7 +701,7 @@ describe("users", () => {
 });
 
 test("what only the operator may see is for nobody else", async () => {
-  const person = signIn(gateway, now);
+  const person = await signIn(gateway, now);
   const views = ["ListAllRequests", "ListUpstreams", "DescribeLimits", "ListAudit", "ListUsers", "ListEntries"];
   for (const view of views) {
     for (const headers of [person.headers, bearer(gateway.apiKey)]) {

@@ -112,7 +112,7 @@ describe("a second factor", () => {
     expect((await refusalOf(signIn())).reason).toBe("SECOND_FACTOR_NEEDED");
     await browser.session.disableSecondFactor({ password });
     await signIn();
-    const kept = gateway.storage.users.find(userId);
+    const kept = await gateway.storage.users.find(userId);
     expect(kept).toMatchObject({ totp_secret: null, totp_pending: null, recovery_hashes: null });
     const again = await enable();
     expect((await refusalOf(signIn(app.recoveryCodes[0]))).reason).toBe("SIGN_IN_FAILED");
@@ -123,7 +123,7 @@ describe("a second factor", () => {
     const app = await enable();
     const code = app.code();
     await signIn(code);
-    const secret = gateway.storage.users.find(userId)?.totp_secret as string;
+    const secret = (await gateway.storage.users.find(userId))?.totp_secret as string;
     for (const text of [secret, `"${code}"`, app.recoveryCodes[0] as string]) {
       expect(gateway.logged()).not.toContain(text);
     }
@@ -146,7 +146,7 @@ describe("a code of the app", () => {
     expect(ended.filter((outcome) => outcome === "done")).toHaveLength(1);
     expect(ended.filter((outcome) => outcome === "SIGN_IN_FAILED")).toHaveLength(7);
     // The browser that enabled it, and the one that got in.
-    expect(gateway.storage.sessions.list(userId, clock.read())).toHaveLength(2);
+    expect(await gateway.storage.sessions.list(userId, clock.read())).toHaveLength(2);
   });
 
   test("that enabled the second factor signs nobody in", async () => {
@@ -181,7 +181,7 @@ describe("a recovery code", () => {
     expect((await refusalOf(signIn(first))).reason).toBe("SIGN_IN_FAILED");
     await signIn(` ${second.toUpperCase().replaceAll("-", " ").replaceAll("1", "I").replaceAll("0", "O")}`);
     expect((await refusalOf(signIn(second))).reason).toBe("SIGN_IN_FAILED");
-    const left = JSON.parse(gateway.storage.users.find(userId)?.recovery_hashes as string) as string[];
+    const left = JSON.parse((await gateway.storage.users.find(userId))?.recovery_hashes as string) as string[];
     expect(left).toEqual(recoveryCodes.slice(2).map((code) => hashToken(code.replaceAll("-", ""))));
   });
 

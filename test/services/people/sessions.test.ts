@@ -66,7 +66,7 @@ describe("who signs in", () => {
     for (const secret of [password, "a wrong password", "another password", token, hashToken(token)]) {
       expect(gateway.logged()).not.toContain(secret);
     }
-    const [row] = gateway.storage.sessions.list(userId, now);
+    const [row] = await gateway.storage.sessions.list(userId, now);
     expect(row?.token_hash).toBe(hashToken(token));
     expect(JSON.stringify(row)).not.toContain(token);
   });
@@ -86,7 +86,7 @@ test("anybody is told who may register, what money is counted in, and where the 
   const told = await openBrowser(gateway).session.getSession({});
   expect(told).toMatchObject({ registration: 2, awaitsSetUp: true, unit: { code: "JPY", symbol: "¥" } });
   expect(told.addresses).toMatchObject({ root: gateway.rootUrl, direct: "", cdn: "", cn: "" });
-  gateway.storage.users.setOperator(userId, true);
+  await gateway.storage.users.setOperator(userId, true);
   expect((await openBrowser(gateway).session.getSession({})).awaitsSetUp).toBe(false);
 });
 
@@ -168,14 +168,14 @@ describe("a session ends", () => {
 
   test("with its user, and is forgotten when the next one begins", async () => {
     const browser = await signedIn(gateway);
-    gateway.storage.users.remove(userId);
+    await gateway.storage.users.remove(userId);
     expect(await refusalOf(browser.account.getAccount({}))).toMatchObject({ reason: "SESSION_ENDED" });
     const next = (await makeUser(gateway)).id;
     await signedIn(gateway);
     clock.pass(8 * days);
     await signedIn(gateway);
-    expect(gateway.storage.sessions.sweep(clock.read())).toBe(0);
-    expect(gateway.storage.sessions.list(next, clock.read())).toHaveLength(1);
+    expect(await gateway.storage.sessions.sweep(clock.read())).toBe(0);
+    expect(await gateway.storage.sessions.list(next, clock.read())).toHaveLength(1);
   });
 
   test("from another browser of its user", async () => {
@@ -228,11 +228,11 @@ test("a list of sessions tells where each began, by what, and when it was last u
 
 test("a session of a suspended account is refused at once, and good again when that is over", async () => {
   const browser = await signedIn(gateway);
-  gateway.storage.accounts.update(gateway.accountId, { suspended_at: now });
+  await gateway.storage.accounts.update(gateway.accountId, { suspended_at: now });
   expect(await refusalOf(browser.account.getAccount({}))).toMatchObject({ reason: "ACCOUNT_SUSPENDED", status: 403 });
   expect(await refusalOf(browser.session.listSessions({}))).toMatchObject({ reason: "ACCOUNT_SUSPENDED" });
   expect(await refusalOf(signedIn(gateway))).toMatchObject({ reason: "ACCOUNT_SUSPENDED" });
-  gateway.storage.accounts.update(gateway.accountId, { suspended_at: null });
+  await gateway.storage.accounts.update(gateway.accountId, { suspended_at: null });
   await browser.account.getAccount({});
 });
 

@@ -38,12 +38,12 @@ async function restart(config: Partial<Config>): Promise<void> {
 
 const newcomer = { email: "First@Example.com", password };
 
-function setUpLink(): string {
-  return issueSetUpLink(gateway.storage, clock.read())?.token ?? "";
+async function setUpLink(): Promise<string> {
+  return (await issueSetUpLink(gateway.storage, clock.read()))?.token ?? "";
 }
 
-function linkOf(init: Omit<LinkInit, "validMs" | "now">): string {
-  return issueLink(gateway.storage.links, { validMs: 3 * days, now: clock.read(), ...init }).token;
+async function linkOf(init: Omit<LinkInit, "validMs" | "now">): Promise<string> {
+  return (await issueLink(gateway.storage.links, { validMs: 3 * days, now: clock.read(), ...init })).token;
 }
 
 const invite = (init: Partial<LinkInit> = {}) => linkOf({ kind: LinkKind.INVITATION, ...init });
@@ -55,7 +55,7 @@ function session() {
 describe("the link of the first start", () => {
   test("makes the first user, who operates the gateway, and an account, and signs in", async () => {
     expect((await session().getSession({})).awaitsSetUp).toBe(true);
-    const link = setUpLink();
+    const link = await setUpLink();
     expect(linkUrl("https://gateway.test", LinkKind.SET_UP, link)).toBe(
       `https://gateway.test/dashboard/set-up#${link}`,
     );
@@ -74,12 +74,12 @@ describe("the link of the first start", () => {
   });
 
   test("names the account by the e-mail address where nobody gave it another name", async () => {
-    const { user } = await session().setUp({ link: setUpLink(), ...newcomer });
+    const { user } = await session().setUp({ link: await setUpLink(), ...newcomer });
     expect(user?.accountName).toBe("first@example.com");
   });
 
   test("is good once, of twenty that use it at the same time", async () => {
-    const link = setUpLink();
+    const link = await setUpLink();
     const made = Array.from({ length: 20 }, (_, i) =>
       session().setUp({ link, email: `user-${i}@x.example`, password }),
     );
@@ -87,13 +87,13 @@ describe("the link of the first start", () => {
     expect(ended.filter((outcome) => outcome === "done")).toHaveLength(1);
     expect(ended.filter((outcome) => outcome === "LINK_INVALID")).toHaveLength(19);
     const { users, accounts } = gateway.storage;
-    expect(users.page({ limit: 100 })).toHaveLength(1);
+    expect(await users.page({ limit: 100 })).toHaveLength(1);
     // Its own, and the test's.
-    expect(accounts.list()).toHaveLength(2);
+    expect(await accounts.list()).toHaveLength(2);
   });
 
   test("is good for a day", async () => {
-    const link = setUpLink();
+    const link = await setUpLink();
     clock.pass(days - 1);
     await session().describeLink({ link });
     clock.pass(1);
@@ -102,18 +102,18 @@ describe("the link of the first start", () => {
   });
 
   test("is good no more when another was made, or somebody operates the gateway", async () => {
-    const first = setUpLink();
-    const second = setUpLink();
+    const first = await setUpLink();
+    const second = await setUpLink();
     expect((await refusalOf(session().setUp({ link: first, ...newcomer }))).reason).toBe("LINK_INVALID");
     const { id } = await makeUser(gateway);
-    gateway.storage.users.setOperator(id, true);
+    await gateway.storage.users.setOperator(id, true);
     expect((await refusalOf(session().setUp({ link: second, ...newcomer }))).reason).toBe("LINK_INVALID");
-    expect(issueSetUpLink(gateway.storage, now)).toBeUndefined();
+    expect(await issueSetUpLink(gateway.storage, now)).toBeUndefined();
   });
 
   test("stays good where the e-mail address or the account's name is taken, and nothing is left of the attempt", async () => {
     await makeUser(gateway);
-    const link = setUpLink();
+    const link = await setUpLink();
     const taken = { link, email: "ann@example.com", password, accountName: "Acme" };
     expect(await refusalOf(session().setUp(taken))).toMatchObject({ reason: "CONFLICT", status: 409 });
     const named = { link, ...newcomer, accountName: "test" };
@@ -122,10 +122,10 @@ describe("the link of the first start", () => {
   });
 
   test("neither registers nor sets a password", async () => {
-    const link = setUpLink();
+    const link = await setUpLink();
     expect((await refusalOf(session().register({ link, ...newcomer }))).reason).toBe("LINK_INVALID");
     expect((await refusalOf(session().resetPassword({ link, password }))).reason).toBe("LINK_INVALID");
-    expect((await refusalOf(session().setUp({ link: invite(), ...newcomer }))).reason).toBe("LINK_INVALID");
+    expect((await refusalOf(session().setUp({ link: await invite(), ...newcomer }))).reason).toBe("LINK_INVALID");
   });
 });
 
@@ -135,7 +135,7 @@ describe("registration", () => {
       reason: "REGISTRATION_CLOSED",
       message: expect.stringContaining("only who was invited"),
     });
-    const link = invite();
+    const link = await invite();
     const browser = openBrowser(gateway);
     const { user } = await browser.session.register({ link, ...newcomer });
     expect(user).toMatchObject({ email: "first@example.com", operator: false, accountName: "first@example.com" });
@@ -152,7 +152,7 @@ describe("registration", () => {
     const accounts = [(await one.account.getAccount({})).account, (await two.account.getAccount({})).account];
     expect(accounts.map((account) => account?.name)).toEqual(["first@example.com", "Second"]);
     expect(await refusalOf(two.session.register(newcomer))).toMatchObject({ reason: "CONFLICT", status: 409 });
-    expect(gateway.storage.accounts.list()).toHaveLength(3);
+    expect(await gateway.storage.accounts.list()).toHaveLength(3);
     expect((await refusalOf(session().register({ ...newcomer, link: "guess" }))).reason).toBe("LINK_INVALID");
   });
 
@@ -160,65 +160,65 @@ describe("registration", () => {
     await restart({ registration: "open" });
     const made = Array.from({ length: 8 }, (_, i) => session().register({ ...newcomer, accountName: `account ${i}` }));
     expect((await outcomes(made)).filter((outcome) => outcome === "done")).toHaveLength(1);
-    expect(gateway.storage.accounts.list()).toHaveLength(2);
+    expect(await gateway.storage.accounts.list()).toHaveLength(2);
   });
 
   test("is for nobody where it is closed, also with an invitation", async () => {
     await restart({ registration: "closed" });
-    expect(await refusalOf(session().register({ link: invite(), ...newcomer }))).toMatchObject({
+    expect(await refusalOf(session().register({ link: await invite(), ...newcomer }))).toMatchObject({
       reason: "REGISTRATION_CLOSED",
       message: expect.stringContaining("nobody may register"),
     });
   });
 
   test("joins the account that the invitation names, and has no say in its name", async () => {
-    const link = invite({ accountId: gateway.accountId, email: "First@example.com" });
+    const link = await invite({ accountId: gateway.accountId, email: "First@example.com" });
     expect(await session().describeLink({ link })).toMatchObject({ email: "first@example.com", accountName: "test" });
     const { user } = await session().register({ link, ...newcomer, accountName: "other" });
     expect(user).toMatchObject({ accountId: gateway.accountId, accountName: "test", operator: false });
-    expect(gateway.storage.accounts.list()).toHaveLength(1);
+    expect(await gateway.storage.accounts.list()).toHaveLength(1);
   });
 
   test("goes well once for an invitation, of many that use it at the same time", async () => {
-    const link = invite({ accountId: gateway.accountId });
+    const link = await invite({ accountId: gateway.accountId });
     const made = Array.from({ length: 8 }, (_, i) =>
       session().register({ link, email: `user-${i}@x.example`, password }),
     );
     const ended = await outcomes(made);
     expect(ended.filter((outcome) => outcome === "done")).toHaveLength(1);
     expect(ended.filter((outcome) => outcome === "LINK_INVALID")).toHaveLength(7);
-    expect(gateway.storage.users.page({ limit: 100 })).toHaveLength(1);
+    expect(await gateway.storage.users.page({ limit: 100 })).toHaveLength(1);
   });
 
   test("makes no user of an account that is suspended, and the invitation is good again when that is over", async () => {
     const { accounts, users } = gateway.storage;
-    const link = invite({ accountId: gateway.accountId });
-    accounts.update(gateway.accountId, { suspended_at: now });
+    const link = await invite({ accountId: gateway.accountId });
+    await accounts.update(gateway.accountId, { suspended_at: now });
     expect(await refusalOf(session().register({ link, ...newcomer }))).toMatchObject({
       reason: "ACCOUNT_SUSPENDED",
       status: 403,
       message: expect.stringContaining("Your account is suspended"),
     });
-    expect(users.page({ limit: 100 })).toHaveLength(0);
-    accounts.update(gateway.accountId, { suspended_at: null });
+    expect(await users.page({ limit: 100 })).toHaveLength(0);
+    await accounts.update(gateway.accountId, { suspended_at: null });
     await session().register({ link, ...newcomer });
   });
 
   test("makes none either of an account that is suspended while the password is hashed", async () => {
     const { accounts, users } = gateway.storage;
     const { find } = accounts;
-    vi.spyOn(accounts, "find").mockImplementationOnce((id) => {
-      const found = find(id);
-      accounts.update(id, { suspended_at: now });
+    vi.spyOn(accounts, "find").mockImplementationOnce(async (id) => {
+      const found = await find(id);
+      await accounts.update(id, { suspended_at: now });
       return found;
     });
-    const link = invite({ accountId: gateway.accountId });
+    const link = await invite({ accountId: gateway.accountId });
     expect((await refusalOf(session().register({ link, ...newcomer }))).reason).toBe("ACCOUNT_SUSPENDED");
-    expect(users.page({ limit: 100 })).toHaveLength(0);
+    expect(await users.page({ limit: 100 })).toHaveLength(0);
   });
 
   test("is for the e-mail address that was invited alone", async () => {
-    const link = invite({ email: "invited@example.com" });
+    const link = await invite({ email: "invited@example.com" });
     expect(await refusalOf(session().register({ link, ...newcomer }))).toMatchObject({ status: 400 });
     await session().register({ link, email: "Invited@Example.com", password });
   });
@@ -230,7 +230,7 @@ describe("registration", () => {
       { password: "too short" },
       { password: "x".repeat(201) },
     ]) {
-      expect(await refusalOf(session().register({ link: invite(), ...newcomer, ...wrong }))).toMatchObject({
+      expect(await refusalOf(session().register({ link: await invite(), ...newcomer, ...wrong }))).toMatchObject({
         status: 400,
       });
     }
@@ -241,7 +241,7 @@ describe("a link for a new password", () => {
   test("sets it, ends all sessions, and signs nobody in", async () => {
     const { id: userId } = await makeUser(gateway);
     const before = await signedIn(gateway);
-    const link = linkOf({ kind: LinkKind.PASSWORD, userId });
+    const link = await linkOf({ kind: LinkKind.PASSWORD, userId });
     expect(await session().describeLink({ link })).toMatchObject({ kind: LinkKind.PASSWORD, email: "ann@example.com" });
     const browser = openBrowser(gateway);
     expect((await browser.session.resetPassword({ link, password: "another password" })).userId).toBe(userId);
@@ -254,45 +254,46 @@ describe("a link for a new password", () => {
 
   test("is good no more when the password was set by another, or by the user", async () => {
     const { id: userId } = await makeUser(gateway);
-    const links = [1, 2, 3].map(() => linkOf({ kind: LinkKind.PASSWORD, userId }));
-    const [first = "", second = ""] = links;
+    const init = { kind: LinkKind.PASSWORD, userId };
+    const [first, second] = [await linkOf(init), await linkOf(init)];
     await session().resetPassword({ link: first, password });
     expect((await refusalOf(session().resetPassword({ link: second, password }))).reason).toBe("LINK_INVALID");
-    const third = linkOf({ kind: LinkKind.PASSWORD, userId });
+    const third = await linkOf({ kind: LinkKind.PASSWORD, userId });
     await (await signedIn(gateway)).session.changePassword({ current: password, password: "another password" });
     expect((await refusalOf(session().resetPassword({ link: third, password }))).reason).toBe("LINK_INVALID");
   });
 
   test("goes with its user, and leaves other users' links be", async () => {
     const [ann, bob] = [await makeUser(gateway), await makeUser(gateway, { email: "bob@example.com" })];
-    const [annLink, bobLink] = [ann, bob].map(({ id }) => linkOf({ kind: LinkKind.PASSWORD, userId: id })) as [
-      string,
-      string,
-    ];
+    const annLink = await linkOf({ kind: LinkKind.PASSWORD, userId: ann.id });
+    const bobLink = await linkOf({ kind: LinkKind.PASSWORD, userId: bob.id });
     await session().resetPassword({ link: annLink, password });
-    gateway.storage.users.remove(ann.id);
+    await gateway.storage.users.remove(ann.id);
     await session().resetPassword({ link: bobLink, password });
   });
 
   test("leaves the second factor as it is", async () => {
     const { id: userId } = await makeUser(gateway);
     const { users } = gateway.storage;
-    users.setPendingFactor(userId, "GEZDGNBVGY3TQOJQ");
-    users.enableFactor(userId, { secret: "GEZDGNBVGY3TQOJQ", step: 1, recoveryHashes: [] });
-    await session().resetPassword({ link: linkOf({ kind: LinkKind.PASSWORD, userId }), password: "another password" });
+    await users.setPendingFactor(userId, "GEZDGNBVGY3TQOJQ");
+    await users.enableFactor(userId, { secret: "GEZDGNBVGY3TQOJQ", step: 1, recoveryHashes: [] });
+    await session().resetPassword({
+      link: await linkOf({ kind: LinkKind.PASSWORD, userId }),
+      password: "another password",
+    });
     const signIn = session().signIn({ email: "ann@example.com", password: "another password" });
     expect((await refusalOf(signIn)).reason).toBe("SECOND_FACTOR_NEEDED");
   });
 });
 
-test("links that have expired are forgotten as new ones are made", () => {
+test("links that have expired are forgotten as new ones are made", async () => {
   const { links } = gateway.storage;
-  const expired = issueLink(links, { kind: LinkKind.INVITATION, validMs: minutes, now });
-  const good = issueLink(links, { kind: LinkKind.INVITATION, validMs: days, now });
-  issueLink(links, { kind: LinkKind.INVITATION, validMs: days, now: now + minutes });
+  const expired = await issueLink(links, { kind: LinkKind.INVITATION, validMs: minutes, now });
+  const good = await issueLink(links, { kind: LinkKind.INVITATION, validMs: days, now });
+  await issueLink(links, { kind: LinkKind.INVITATION, validMs: days, now: now + minutes });
   // Asked for at a moment at which both were good.
-  expect(links.findByTokenHash(hashToken(expired.token), now)).toBeUndefined();
-  expect(links.findByTokenHash(hashToken(good.token), now)).toMatchObject({
+  expect(await links.findByTokenHash(hashToken(expired.token), now)).toBeUndefined();
+  expect(await links.findByTokenHash(hashToken(good.token), now)).toMatchObject({
     id: good.id,
     token_hash: hashToken(good.token),
   });

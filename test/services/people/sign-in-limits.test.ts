@@ -163,7 +163,7 @@ describe("a refusal", () => {
   });
 
   test("tells of a suspended account, or of a second factor, only who knows the password", async () => {
-    gateway.storage.accounts.update(gateway.accountId, { suspended_at: now });
+    await gateway.storage.accounts.update(gateway.accountId, { suspended_at: now });
     expect((await refusalOf(attempt("ann@example.com", wrong))).reason).toBe("SIGN_IN_FAILED");
     expect((await refusalOf(attempt("ann@example.com", password))).reason).toBe("ACCOUNT_SUSPENDED");
   });

@@ -56,15 +56,15 @@ async function ask({ apiKey }: Pick<Payer, "apiKey">, method: string, path: stri
 
 const socketOf = ({ apiKey }: Payer) => openSocket({ port: gateway.port, apiKey });
 
-function standing(payer: Payer) {
-  const { balance, holds, held, requests } = books.of(payer);
+async function standing(payer: Payer) {
+  const { balance, holds, held, requests } = await books.of(payer);
   return { spent: payer.begunWith - balance, holds, held, outcomes: requests.map(({ outcome }) => outcome) };
 }
 
 describe("another account's response", () => {
   test("is not there, through any door", async () => {
     upstream.script = (exchange) => respond(exchange, response);
-    const [owner, other] = [openAccount(gateway), openAccount(gateway)];
+    const [owner, other] = [await openAccount(gateway), await openAccount(gateway)];
     const { body: front } = await ask(owner, "POST", "", { model: "thinker", input: "hi" });
     const { body: behind } = await ask(owner, "POST", "", { model: "thinker", input: "hi", background: true });
     await eventually(async () => expect((await ask(owner, "GET", `/${behind.id}`)).body.status).toBe("completed"));
@@ -90,13 +90,13 @@ describe("another account's response", () => {
     }
     await socket.close();
     expect(upstream.received.length).toBe(before);
-    expect(standing(other)).toEqual({ spent: 0, holds: 0, held: 0, outcomes: [] });
+    expect(await standing(other)).toEqual({ spent: 0, holds: 0, held: 0, outcomes: [] });
     expect((await ask(owner, "GET", `/${front.id}`)).status).toBe(200);
   });
 });
 
 test("a key may ask no other model through a new door", async () => {
-  const key = openAccount(gateway, { models: ["thinker"] });
+  const key = await openAccount(gateway, { models: ["thinker"] });
   const socket = await socketOf(key);
   expect((await socket.ask({ model: "secret", input: "hi" }))[0]?.status).toBe(403);
   await socket.close();
@@ -112,24 +112,24 @@ test("a key may ask no other model through a new door", async () => {
 describe("a connection that is open asks anew for each response whether", () => {
   test("its key is valid", async () => {
     upstream.script = (exchange) => respond(exchange, response);
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const socket = await socketOf(payer);
     expect((await socket.ask({ model: "thinker", input: "hi" })).at(-1)?.type).toBe("response.completed");
-    gateway.storage.keys.revoke(payer.keyId, now);
+    await gateway.storage.keys.revoke(payer.keyId, now);
     expect((await socket.ask({ model: "thinker", input: "hi" }))[0]).toMatchObject({ type: "error", status: 401 });
     await socket.close();
-    expect(standing(payer)).toMatchObject({ spent: paid, outcomes: [Outcome.ANSWERED] });
+    expect(await standing(payer)).toMatchObject({ spent: paid, outcomes: [Outcome.ANSWERED] });
   });
 
   test("there is credit", async () => {
     upstream.script = (exchange) => respond(exchange, response);
     const asked = { model: "thinker", input: "hi", max_output_tokens: 100 };
-    const payer = openAccount(gateway, { recharge: 2000 });
+    const payer = await openAccount(gateway, { recharge: 2000 });
     const socket = await socketOf(payer);
     const ends: unknown[] = [];
     for (let turn = 0; turn < 12; turn++) ends.push((await socket.ask(asked)).at(-1)?.status ?? 200);
     await socket.close();
-    const { spent, holds } = standing(payer);
+    const { spent, holds } = await standing(payer);
     expect([ends[0], ends.at(-1), holds]).toEqual([200, 402, 0]);
     expect(spent).toBe(paid * ends.filter((status) => status === 200).length);
     expect(spent).toBeLessThanOrEqual(2000);
@@ -156,7 +156,7 @@ describe("left at any moment, a call is charged once, and for what was told of i
   });
 
   test.each(moments)("by a WebSocket that is cut, after %s events", async (told) => {
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const socket = await socketOf(payer);
     socket.send({ type: "response.create", model: "thinker", input: "hi" });
     const goOn = await upTo(told, async () => {
@@ -165,18 +165,18 @@ describe("left at any moment, a call is charged once, and for what was told of i
     socket.ws.terminate();
     if (told > content) await eventually(() => expect(gateway.counts().drains).toBe(1));
     await goOn();
-    await eventually(() => expect(standing(payer)).toEqual(expected(told)));
+    await eventually(async () => expect(await standing(payer)).toEqual(expected(told)));
   });
 
   test.each(moments)("by who cancels it in the background, after %s events", async (told) => {
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const { body } = await ask(payer, "POST", "", { model: "thinker", input: "hi", background: true });
     const goOn = await upTo(told, () =>
       eventually(async () => expect((await ask(payer, "GET", `/${body.id}`)).body.status).toBe("in_progress")),
     );
     expect((await ask(payer, "POST", `/${body.id}/cancel`)).body.status).toBe("cancelled");
     await goOn();
-    await eventually(() => expect(standing(payer)).toEqual(expected(told)));
+    await eventually(async () => expect(await standing(payer)).toEqual(expected(told)));
     expect((await ask(payer, "GET", `/${body.id}`)).body.status).toBe("cancelled");
   });
 });

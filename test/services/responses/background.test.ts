@@ -105,14 +105,14 @@ async function beginAnswer(exchange: ScriptedExchange): Promise<void> {
   await exchange.write(openaiFrames(chunks[0] as JsonObject));
 }
 
-function standing(payer: Payer) {
-  const { balance, holds, held, requests } = books.of(payer);
+async function standing(payer: Payer) {
+  const { balance, holds, held, requests } = await books.of(payer);
   return { spent: payer.begunWith - balance, holds, held, outcomes: requests.map(({ outcome }) => outcome) };
 }
 
 describe("a response in the background", () => {
   test("is told as queued at once, then as being made, then as it is; and is paid once", async () => {
-    const payer = account();
+    const payer = await account();
     const { status, body } = await begin(payer);
     expect(status).toBe(200);
     expect(body).toMatchObject({ status: "queued", background: true, output: [], usage: null, error: null });
@@ -121,16 +121,16 @@ describe("a response in the background", () => {
     expect(exchange.body.toString()).not.toContain("background");
     await beginAnswer(exchange);
     await until(payer, body.id, "in_progress");
-    expect(standing(payer)).toMatchObject({ spent: 0, holds: 1 });
+    expect(await standing(payer)).toMatchObject({ spent: 0, holds: 1 });
     exchange.end(`${openaiFrames(...chunks.slice(1))}data: [DONE]\n\n`);
     const done = await until(payer, body.id, "completed");
     expect(done).toMatchObject({ id: body.id, background: true, usage: { total_tokens: 11 } });
     expect(JSON.stringify(done.output)).toContain("Hello");
-    expect(standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [Outcome.ANSWERED] });
+    expect(await standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [Outcome.ANSWERED] });
   });
 
   test("goes on when its caller has left, and can be gone on from", async () => {
-    const payer = account();
+    const payer = await account();
     upstream.script = answer;
     const { body } = await begin(payer);
     await until(payer, body.id, "completed");
@@ -145,23 +145,23 @@ describe("a response in the background", () => {
   });
 
   test("is refused at once where it could not be begun, and nothing of it is kept", async () => {
-    const poor = openAccount(gateway, { recharge: 1 });
+    const poor = await openAccount(gateway, { recharge: 1 });
     expect((await begin(poor)).status).toBe(402);
-    const payer = account();
+    const payer = await account();
     expect((await begin(payer, { model: "nobody" })).status).toBe(404);
     expect((await begin(payer, { store: false })).body.error).toMatchObject({ param: "background" });
     expect((await begin(payer, { input: [{ type: "item_reference", id: "msg_none_0" }] })).status).toBe(404);
     expect(gateway.counts().background).toBe(0);
-    expect(standing(payer)).toEqual({ spent: 0, holds: 0, held: 0, outcomes: [] });
+    expect(await standing(payer)).toEqual({ spent: 0, holds: 0, held: 0, outcomes: [] });
   });
 
   test("that fails at its upstream says so, and costs nothing", async () => {
-    const payer = account();
+    const payer = await account();
     upstream.script = (exchange) => exchange.json(500, { error: { message: "broken inside" } });
     const { body } = await begin(payer);
     const failed = await until(payer, body.id, "failed");
     expect(failed.error).toMatchObject({ code: "server_error", message: expect.stringContaining("broken inside") });
-    expect(standing(payer)).toMatchObject({ spent: 0, holds: 0 });
+    expect(await standing(payer)).toMatchObject({ spent: 0, holds: 0 });
     const next = await ask(payer, "/responses", { model: "gpt", input: "And?", previous_response_id: body.id });
     expect(next.status).toBe(400);
     expect((await ask(payer, `/responses/${body.id}`, undefined, { method: "DELETE" })).status).toBe(200);
@@ -169,20 +169,20 @@ describe("a response in the background", () => {
   });
 
   test("that breaks off is told as failed, and is charged for what came", async () => {
-    const payer = account();
+    const payer = await account();
     const { body } = await begin(payer);
     const exchange = await upstream.next();
     await beginAnswer(exchange);
     await until(payer, body.id, "in_progress");
     exchange.destroy();
     await until(payer, body.id, "failed");
-    const { spent, ...rest } = standing(payer);
+    const { spent, ...rest } = await standing(payer);
     expect(spent).toBeGreaterThan(0);
     expect(rest).toEqual({ holds: 0, held: 0, outcomes: [Outcome.BROKEN] });
   });
 
   test("is its account's alone", async () => {
-    const [payer, other] = [account(), account()];
+    const [payer, other] = [await account(), await account()];
     upstream.script = answer;
     const { body } = await begin(payer, { stream: false });
     for (const path of [`/responses/${body.id}`, `/responses/${body.id}?stream=true`]) {
@@ -193,7 +193,7 @@ describe("a response in the background", () => {
   });
 
   test("is logged once, with what it cost", async () => {
-    const payer = account();
+    const payer = await account();
     upstream.script = answer;
     const { body } = await begin(payer);
     await until(payer, body.id, "completed");
@@ -208,7 +208,7 @@ describe("a response in the background", () => {
   });
 
   test("is told of again under its Idempotency-Key, and made once", async () => {
-    const payer = account();
+    const payer = await account();
     upstream.script = answer;
     const received = upstream.received.length;
     const keyed = () => ask(payer, "/responses", asked, { headers: { "idempotency-key": "once" } });
@@ -217,7 +217,7 @@ describe("a response in the background", () => {
     const again = await keyed();
     expect(again.body.id).toBe(first.body.id);
     expect(upstream.received.length).toBe(received + 1);
-    expect(standing(payer).spent).toBe(paid);
+    expect((await standing(payer)).spent).toBe(paid);
     const streamed = await ask(
       payer,
       "/responses",
@@ -228,7 +228,7 @@ describe("a response in the background", () => {
   });
 
   test("is begun and asked for by OpenAI's own client, and over gRPC", async () => {
-    const payer = account();
+    const payer = await account();
     upstream.script = answer;
     const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: payer.apiKey });
     let response = await client.responses.create({ model: "gpt", input: "Hello", background: true });
@@ -259,7 +259,7 @@ describe("a stream in the background", () => {
   }
 
   test("begins as queued, counts on, and ends in the whole response", async () => {
-    const payer = account();
+    const payer = await account();
     upstream.script = answer;
     const told = await events(payer, "/responses", { ...asked, stream: true });
     expect(told.map(({ sequence_number }) => sequence_number)).toEqual(told.map((_, i) => i));
@@ -274,7 +274,7 @@ describe("a stream in the background", () => {
     });
     const ids = new Set(told.flatMap(({ response }) => response?.id ?? []));
     expect(ids.size).toBe(1);
-    expect(standing(payer).spent).toBe(paid);
+    expect((await standing(payer)).spent).toBe(paid);
     const [id] = ids;
     for (const after of [-1, 0, 3, told.length - 1]) {
       const query = after < 0 ? "" : `&starting_after=${after}`;
@@ -283,7 +283,7 @@ describe("a stream in the background", () => {
   });
 
   test("is taken up where it was left, by several at once, while it is made", async () => {
-    const payer = account();
+    const payer = await account();
     const leaving = new AbortController();
     const response = await fetch(`${gateway.baseUrl}/responses`, {
       method: "POST",
@@ -305,11 +305,11 @@ describe("a stream in the background", () => {
     const [late = [], all = []] = await Promise.all(following);
     expect(all.at(-1)?.type).toBe("response.completed");
     expect(late).toEqual(all.slice(2));
-    expect(standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [Outcome.ANSWERED] });
+    expect(await standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [Outcome.ANSWERED] });
   });
 
   test("who follows may leave, and it goes on", async () => {
-    const payer = account();
+    const payer = await account();
     const { body } = await begin(payer, { stream: false });
     const exchange = await upstream.next();
     expect((await ask(payer, `/responses/${body.id}?stream=true`)).body.error).toMatchObject({ param: "stream" });
@@ -318,7 +318,7 @@ describe("a stream in the background", () => {
   });
 
   test("lets go of events that take more room than there is, and is made all the same", async () => {
-    const payer = account();
+    const payer = await account();
     const started = fetch(`${gateway.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${payer.apiKey}`, "content-type": "application/json" },
@@ -333,11 +333,11 @@ describe("a stream in the background", () => {
     const id = /"id":"(resp_\w+)"/.exec(text)?.[1] ?? "";
     await until(payer, id, "completed");
     expect((await ask(payer, `/responses/${id}?stream=true`)).body.error).toMatchObject({ param: "stream" });
-    expect(standing(payer).holds).toBe(0);
+    expect((await standing(payer)).holds).toBe(0);
   });
 
   test("that fails ends in a response that has failed", async () => {
-    const payer = account();
+    const payer = await account();
     upstream.script = (exchange) => exchange.json(500, { error: { message: "broken inside" } });
     const told = await events(payer, "/responses", { ...asked, stream: true });
     expect(told.at(-1)).toMatchObject({ type: "response.failed", response: { status: "failed" } });
@@ -346,7 +346,7 @@ describe("a stream in the background", () => {
 
 describe("cancelling", () => {
   test("lets go of the upstream, and charges what it tells within disconnect_drain_seconds", async () => {
-    const payer = account();
+    const payer = await account();
     const { body } = await begin(payer);
     const exchange = await upstream.next();
     await beginAnswer(exchange);
@@ -354,24 +354,24 @@ describe("cancelling", () => {
     const first = await cancel(payer, body.id);
     expect(first).toMatchObject({ status: 200, body: { id: body.id, status: "cancelled", background: true } });
     exchange.end(`${openaiFrames(...chunks.slice(1))}data: [DONE]\n\n`);
-    await eventually(() =>
-      expect(standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [Outcome.LEFT] }),
+    await eventually(async () =>
+      expect(await standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [Outcome.LEFT] }),
     );
     expect((await cancel(payer, body.id)).body).toEqual(first.body);
     expect((await get(payer, body.id)).body).toEqual(first.body);
   });
 
   test("before anything has come costs nothing", async () => {
-    const payer = account();
+    const payer = await account();
     const { body } = await begin(payer);
     const exchange = await upstream.next();
     expect((await cancel(payer, body.id)).body.status).toBe("cancelled");
     await exchange.left;
-    await eventually(() => expect(standing(payer)).toMatchObject({ spent: 0, holds: 0 }));
+    await eventually(async () => expect(await standing(payer)).toMatchObject({ spent: 0, holds: 0 }));
   });
 
   test("ends the stream of who follows", async () => {
-    const payer = account();
+    const payer = await account();
     const following = fetch(`${gateway.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${payer.apiKey}`, "content-type": "application/json" },
@@ -379,9 +379,9 @@ describe("cancelling", () => {
     }).then((response) => response.arrayBuffer());
     const exchange = await upstream.next();
     await beginAnswer(exchange);
-    const id = `resp_${books.of(payer).holds}`;
+    const id = `resp_${(await books.of(payer)).holds}`;
     expect(id).toBe("resp_1");
-    const [hold] = gateway.storage.holds.list(payer.accountId, now, 1);
+    const [hold] = await gateway.storage.holds.list(payer.accountId, now, 1);
     const { body } = await cancel(payer, `resp_${hold?.request_id.replace("req_", "")}`);
     expect(body.status).toBe("cancelled");
     const told = eventsOf(new Uint8Array(await following));
@@ -390,7 +390,7 @@ describe("cancelling", () => {
   });
 
   test("is for what is made in the background only, and of one that is over changes nothing", async () => {
-    const payer = account();
+    const payer = await account();
     upstream.script = (exchange) => {
       if (JSON.parse(exchange.body.toString()).stream) answer(exchange);
       else
@@ -409,7 +409,7 @@ describe("cancelling", () => {
   });
 
   test("has to come before forgetting", async () => {
-    const payer = account();
+    const payer = await account();
     const { body } = await begin(payer);
     const exchange = await upstream.next();
     expect((await ask(payer, `/responses/${body.id}`, undefined, { method: "DELETE" })).status).toBe(409);
@@ -421,7 +421,7 @@ describe("cancelling", () => {
 
 describe("bounds", () => {
   test("hold an account and the process to so many at a time", async () => {
-    const [payer, other] = [account(), account()];
+    const [payer, other] = [await account(), await account()];
     const begun = [await begin(payer), await begin(payer), await begin(payer)];
     const beyond = await begin(payer);
     expect([beyond.status, beyond.body.error?.message]).toEqual([503, expect.stringContaining("the account")]);
@@ -442,16 +442,16 @@ describe("bounds", () => {
   });
 
   test("hold their requests to so many bytes", async () => {
-    const payer = account();
+    const payer = await account();
     const { status } = await begin(payer, { input: "word ".repeat(300_000) });
     expect(status).toBe(503);
-    expect(standing(payer)).toMatchObject({ spent: 0, holds: 0 });
+    expect(await standing(payer)).toMatchObject({ spent: 0, holds: 0 });
   });
 });
 
 test("those that come to nothing make room for one another, and none is longer than is kept", async () => {
   const own = await start({ responses: { keepMs: 3_600_000, maxPerAccount: 2, maxBytes: 2048 } });
-  const payer = account(own);
+  const payer = await account(own);
   upstream.script = (exchange) => exchange.json(500, { error: { message: "broken inside" } });
   const ids: string[] = [];
   for (let i = 0; i < 5; i++) {
@@ -477,10 +477,10 @@ describe("a gateway that is stopped", () => {
     const seen: { row?: string; kept?: number; spent?: number; holds?: number } = {};
     const read = async () => {
       const last = openBooks(databasePath, storage);
-      const { balance, holds } = last.of(payer);
+      const { balance, holds } = await last.of(payer);
       last.close();
       const kept = await storage.responses.find(payer.accountId, [id], 0);
-      const row = storage.backgroundResponses.find(payer.accountId, id, 0)?.response ?? "{}";
+      const row = (await storage.backgroundResponses.find(payer.accountId, id, 0))?.response ?? "{}";
       Object.assign(seen, { row, kept: kept.length, spent: payer.begunWith - balance, holds });
       await close();
     };
@@ -491,7 +491,7 @@ describe("a gateway that is stopped", () => {
 
   test("lets those that are made come to their end", async () => {
     const own = await start({ drainMs: 20_000 });
-    const payer = account(own);
+    const payer = await account(own);
     const { body } = await begin(payer, {}, own);
     const exchange = await upstream.next();
     const closing = closed(own, payer, body.id);
@@ -502,7 +502,7 @@ describe("a gateway that is stopped", () => {
 
   test("tells those that do not as failed, and charges what they have put out", async () => {
     const own = await start({ drainMs: 100, disconnectDrainMs: 0 });
-    const payer = account(own);
+    const payer = await account(own);
     const { body } = await begin(payer, {}, own);
     const exchange = await upstream.next();
     await beginAnswer(exchange);
@@ -518,7 +518,7 @@ describe("a gateway that is stopped", () => {
 });
 
 test("one whose process has died is told as failed, and can be forgotten", async () => {
-  const payer = account();
+  const payer = await account();
   const dead = {
     account_id: payer.accountId,
     node: "nod_dead",
@@ -539,7 +539,7 @@ test("one whose process has died is told as failed, and can be forgotten", async
 });
 
 test("one that another process makes is told of here, and ended there", async () => {
-  const payer = account();
+  const payer = await account();
   const { body } = await begin(payer);
   const exchange = await upstream.next();
   await beginAnswer(exchange);
@@ -560,7 +560,9 @@ test("one that another process makes is told of here, and ended there", async ()
   expect(ended.body.status).toBe("cancelled");
   await eventually(() => expect(gateway.counts()).toMatchObject({ background: 0, drains: 1 }));
   exchange.end(openaiFrames(...chunks.slice(1)) + done);
-  await eventually(() => expect(standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [Outcome.LEFT] }));
+  await eventually(async () =>
+    expect(await standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [Outcome.LEFT] }),
+  );
   for (const at of [gateway, there]) expect((await get(payer, body.id, at)).body.status).toBe("cancelled");
   await other.close();
   await storage.close();

@@ -34,7 +34,7 @@ beforeAll(async () => {
   const models = (upstreamAt(upstream.baseUrl).models ?? []).map((model) => ({ ...model, id: "far" }));
   const responses = { keepMs: 3_600_000, maxPerAccount: 100, maxBytes: 4096 };
   gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), embeddedModels: true, models, responses });
-  bob = openAccount(gateway).apiKey;
+  bob = (await openAccount(gateway)).apiKey;
 });
 
 afterAll(async () => {
@@ -209,7 +209,7 @@ describe("the tokens of a request for a response", () => {
   });
 
   test("cost nothing, and have a rate of their own", async () => {
-    const paid = openAccount(gateway, { recharge: 0 });
+    const paid = await openAccount(gateway, { recharge: 0 });
     const statuses: number[] = [];
     for (let i = 0; i < 65; i++) statuses.push((await count({ model, input: "Hello" }, paid.apiKey)).status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(60);

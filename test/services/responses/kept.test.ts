@@ -247,7 +247,7 @@ async function stream(apiKey: string, body: JsonObject): Promise<{ event: string
 
 async function accountOf(apiKey: string): Promise<string> {
   const accounts = await storage.accounts.list();
-  return accounts.find(({ name }) => name === (apiKey === ada ? "ada" : "bob"))?.id ?? "";
+  return (await accounts.find(({ name }) => name === (apiKey === ada ? "ada" : "bob")))?.id ?? "";
 }
 
 describe("a stream", () => {

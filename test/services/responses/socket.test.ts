@@ -70,15 +70,15 @@ const request = (text: string, more: JsonObject = {}) => ({
   ...more,
 });
 
-function standing(payer: Payer) {
-  const { balance, holds, held, requests } = books.of(payer);
+async function standing(payer: Payer) {
+  const { balance, holds, held, requests } = await books.of(payer);
   return { spent: payer.begunWith - balance, holds, held, outcomes: requests.map(({ outcome }) => outcome) };
 }
 
 describe("an answer", () => {
   test("has the events that a stream over HTTP has", async () => {
     upstream.script = answer;
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const socket = await open(payer);
     const events = await socket.ask(request("Hello"));
     const posted = await fetch(`${gateway.baseUrl}/responses`, {
@@ -97,12 +97,12 @@ describe("an answer", () => {
 
   test("is one call: charged, logged and told of once, by an id of its own", async () => {
     upstream.script = answer;
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const socket = await open(payer);
     const ids = [idOf(await socket.ask(request("One"))), idOf(await socket.ask(request("Two")))];
     expect(new Set(ids).size).toBe(2);
-    await eventually(() =>
-      expect(standing(payer)).toEqual({
+    await eventually(async () =>
+      expect(await standing(payer)).toEqual({
         spent: 2 * paid,
         holds: 0,
         held: 0,
@@ -122,7 +122,7 @@ describe("an answer", () => {
 
   test("is kept where the caller wants it, and read over HTTP", async () => {
     upstream.script = answer;
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const socket = await open(payer);
     const id = idOf(await socket.ask(request("Hello", { store: true })));
     const get = (one: string) =>
@@ -139,7 +139,7 @@ describe("an answer", () => {
 
 test("OpenAI's own client asks, goes on, and hears of what is refused", async () => {
   upstream.script = answer;
-  const payer = openAccount(gateway);
+  const payer = await openAccount(gateway);
   const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: payer.apiKey });
   const ws = new ResponsesWS(client);
   const ask = (body: JsonObject) =>
@@ -158,7 +158,7 @@ test("OpenAI's own client asks, goes on, and hears of what is refused", async ()
 describe("several turns", () => {
   test("go on from one another though nothing is kept", async () => {
     upstream.script = answer;
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const socket = await open(payer);
     let previous = idOf(await socket.ask(request("My name is Ada.")));
     for (const [i, text] of ["What is it?", "And once more?", "Thanks."].entries()) {
@@ -175,7 +175,7 @@ describe("several turns", () => {
 
   test("that are kept from one that is not are kept with all before them", async () => {
     upstream.script = answer;
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const socket = await open(payer);
     const first = idOf(await socket.ask(request("My name is Ada.")));
     const second = idOf(await socket.ask(request("What is it?", { previous_response_id: first, store: true })));
@@ -194,7 +194,7 @@ describe("several turns", () => {
 
   test("are forgotten with the connection, and of each only the last is remembered", async () => {
     upstream.script = answer;
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const socket = await open(payer);
     const first = idOf(await socket.ask(request("One")));
     await socket.ask(request("Two"));
@@ -234,25 +234,25 @@ describe("several turns", () => {
 describe("a warm-up", () => {
   test("is not sent, not paid and not kept, and is gone on from", async () => {
     upstream.script = answer;
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const socket = await open(payer);
     const received = upstream.received.length;
     const warmed = await socket.ask(request("My name is Ada.", { generate: false, instructions: "Be brief." }));
     expect(warmed.map(({ type }) => type)).toEqual(["response.created", "response.completed"]);
     expect(warmed[1]?.response).toMatchObject({ status: "completed", output: [], usage: { total_tokens: 0 } });
     expect(upstream.received.length).toBe(received);
-    expect(standing(payer)).toEqual({ spent: 0, holds: 0, held: 0, outcomes: [] });
+    expect(await standing(payer)).toEqual({ spent: 0, holds: 0, held: 0, outcomes: [] });
     const events = await socket.ask(
       request("", { previous_response_id: idOf(warmed), input: [], instructions: "Be brief." }),
     );
     expect(events.at(-1)?.type).toBe("response.completed");
     expect(sent().messages.map(({ content }) => content)).toEqual(["Be brief.", "My name is Ada."]);
-    await eventually(() => expect(standing(payer).spent).toBe(paid));
+    await eventually(async () => expect((await standing(payer)).spent).toBe(paid));
     await socket.close();
   });
 
   test("is refused for a model that the key may not call", async () => {
-    const payer = openAccount(gateway, { models: ["claude"] });
+    const payer = await openAccount(gateway, { models: ["claude"] });
     const socket = await open(payer);
     expect((await socket.ask(request("Hello", { generate: false })))[0]?.error?.code).toBe("model_not_found");
     await socket.close();
@@ -261,7 +261,7 @@ describe("a warm-up", () => {
 
 describe("a request", () => {
   test("while another is answered is told so, and the answer goes on", async () => {
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const socket = await open(payer);
     socket.send({ type: "response.create", ...request("One") });
     const exchange = await upstream.next();
@@ -280,14 +280,14 @@ describe("a request", () => {
   });
 
   test("out of turn again and again has the connection closed", async () => {
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const socket = await open(payer);
     socket.send({ type: "response.create", ...request("One") });
     const exchange = await upstream.next();
     for (let i = 0; i < 40; i++) socket.send("{}");
     expect(await socket.closed).toBe(1008);
     await exchange.left;
-    await eventually(() => expect(standing(payer)).toMatchObject({ spent: 0, holds: 0 }));
+    await eventually(async () => expect(await standing(payer)).toMatchObject({ spent: 0, holds: 0 }));
   });
 
   const faulty: Readonly<Record<string, readonly [message: string, status: number, param: string | null]>> = {
@@ -308,19 +308,19 @@ describe("a request", () => {
   for (const [what, [message, status, param]] of Object.entries(faulty)) {
     test(`that is faulty (${what}) is refused, and the next is answered`, async () => {
       upstream.script = answer;
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       const socket = await open(payer);
       socket.send(message);
       const told = await socket.next();
       expect([told.type, told.status, told.error?.param ?? null]).toEqual(["error", status, param]);
       expect((await socket.ask(request("Hello"))).at(-1)?.type).toBe("response.completed");
-      expect(standing(payer).outcomes).toEqual([Outcome.ANSWERED]);
+      expect((await standing(payer)).outcomes).toEqual([Outcome.ANSWERED]);
       await socket.close();
     });
   }
 
   test("that cannot be paid is refused by its status", async () => {
-    const payer = openAccount(gateway, { recharge: 1 });
+    const payer = await openAccount(gateway, { recharge: 1 });
     const socket = await open(payer);
     expect((await socket.ask(request("Hello")))[0]).toMatchObject({
       status: 402,
@@ -331,7 +331,7 @@ describe("a request", () => {
 
   test("counts for the account's rate, and is refused beyond it", async () => {
     upstream.script = answer;
-    const payer = openAccount(gateway, { recharge: 0, grant: 10_000_000 });
+    const payer = await openAccount(gateway, { recharge: 0, grant: 10_000_000 });
     const socket = await open(payer);
     let told: SocketEvent[] = [];
     let asked = 0;
@@ -347,7 +347,7 @@ describe("a request", () => {
 
   test("says that it has taken an answer, and is told nothing", async () => {
     upstream.script = answer;
-    const socket = await open(openAccount(gateway));
+    const socket = await open(await openAccount(gateway));
     const id = idOf(await socket.ask(request("Hello")));
     socket.send({ type: "response.processed", response_id: id });
     expect((await socket.ask(request("Hello")))[0]?.type).toBe("response.created");
@@ -355,7 +355,7 @@ describe("a request", () => {
   });
 
   test("has the headers of the handshake: here that nothing may be left out", async () => {
-    const socket = await open(openAccount(gateway), {
+    const socket = await open(await openAccount(gateway), {
       "x-gateway-strict": "true",
       "idempotency-key": "of the handshake",
     });
@@ -368,7 +368,7 @@ describe("a request", () => {
   });
 
   test("whose upstream fails is told in the upstream's words, before and in the middle of its answer", async () => {
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const socket = await open(payer);
     upstream.script = (exchange) => exchange.json(500, { error: { message: "broken inside" } });
     expect((await socket.ask(request("Hello")))[0]).toMatchObject({
@@ -397,7 +397,7 @@ describe("the handshake", () => {
   });
 
   test("is refused beyond the account's rate", async () => {
-    const payer = openAccount(gateway, { recharge: 0 });
+    const payer = await openAccount(gateway, { recharge: 0 });
     for (let i = 0; i < 60; i++)
       await fetch(`${gateway.baseUrl}/models`, { headers: { authorization: `Bearer ${payer.apiKey}` } });
     const told = await refusedHandshake(payerAt(payer));
@@ -408,7 +408,7 @@ describe("the handshake", () => {
     "is taken at %s",
     async (path) => {
       upstream.script = answer;
-      const socket = await openSocket(payerAt(openAccount(gateway)), {}, path);
+      const socket = await openSocket(payerAt(await openAccount(gateway)), {}, path);
       expect((await socket.ask(request("Hello"))).at(-1)?.type).toBe("response.completed");
       await socket.close();
     },
@@ -417,7 +417,7 @@ describe("the handshake", () => {
   test("is taken behind a request on the same connection, with the first message in one piece", async () => {
     upstream.script = answer;
     const text = await rawBehindPost(
-      payerAt(openAccount(gateway)),
+      payerAt(await openAccount(gateway)),
       JSON.stringify({ type: "response.create", ...request("Hello") }),
     );
     expect(text).toContain("response.completed");
@@ -425,7 +425,7 @@ describe("the handshake", () => {
 });
 
 test("a connection that has lasted for an hour is told to open another, and closed", async () => {
-  const socket = await open(openAccount(gateway));
+  const socket = await open(await openAccount(gateway));
   const now = performance.now.bind(performance);
   const later = vi.spyOn(performance, "now").mockImplementation(() => now() + 3_600_001);
   try {
@@ -441,7 +441,7 @@ describe("a client that leaves", () => {
   test.for(["close", "terminate"] as const)(
     "by %s in the middle of an answer is charged what the upstream then tells",
     async (how) => {
-      const payer = openAccount(gateway);
+      const payer = await openAccount(gateway);
       const socket = await open(payer);
       socket.send({ type: "response.create", ...request("Hello") });
       const exchange = await upstream.next();
@@ -451,25 +451,25 @@ describe("a client that leaves", () => {
       socket.ws[how]();
       await eventually(() => expect(gateway.counts().drains).toBe(1));
       exchange.end(openaiFrames(...chunks.slice(1)) + done);
-      await eventually(() =>
-        expect(standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [Outcome.LEFT] }),
+      await eventually(async () =>
+        expect(await standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [Outcome.LEFT] }),
       );
     },
   );
 
   test("before anything has come pays nothing, and the upstream is let go", async () => {
-    const payer = openAccount(gateway);
+    const payer = await openAccount(gateway);
     const socket = await open(payer);
     socket.send({ type: "response.create", ...request("Hello") });
     const exchange = await upstream.next();
     socket.ws.terminate();
     await exchange.left;
-    await eventually(() => expect(standing(payer)).toMatchObject({ spent: 0, holds: 0 }));
+    await eventually(async () => expect(await standing(payer)).toMatchObject({ spent: 0, holds: 0 }));
   });
 });
 
 test("connections are counted, and told of", async () => {
-  const socket = await open(openAccount(gateway));
+  const socket = await open(await openAccount(gateway));
   expect(gateway.counts()).toMatchObject({ websocket: 1 });
   expect((await scrape(gateway.metricsPort)).value("model_gateway_connections", { protocol: "websocket" })).toBe(1);
   await socket.close();

@@ -44,18 +44,18 @@ export async function startFurnished(overrides: Partial<Config> = {}): Promise<F
   );
   const { storage, accountId, apiKey } = gateway;
   const now = Date.now();
-  storage.accounts.update(accountId, { name: "Acme" });
+  await storage.accounts.update(accountId, { name: "Acme" });
   const issue = (name: string, more: object = {}) =>
     issueKey(storage.keys, { accountId, name, now: now - 8 * day, admin: false, ...more });
   const production = issue("Production", { creditLimit: 2_000_000 });
-  issue("CI <b>bold</b>", { admin: true, models: '["family:embedded"]' });
+  await issue("CI <b>bold</b>", { admin: true, models: '["family:embedded"]' });
   const old = issue("Old laptop", { creditLimit: 1_000_000 });
-  storage.keys.update(accountId, old.key.id, { disabled: 1 });
-  const otherAccountId = otherAccount(gateway, "Globex", 320_000_000, now);
-  otherAccount(gateway, "Initech", 0, now);
+  await storage.keys.update(accountId, (await old).key.id, { disabled: 1 });
+  const otherAccountId = await otherAccount(gateway, "Globex", 320_000_000, now);
+  await otherAccount(gateway, "Initech", 0, now);
   for (let daysAgo = 6; daysAgo >= 0; daysAgo--) {
     behindMs = daysAgo * day;
-    await someCalls(gateway, production.secret, 3 + ((daysAgo * 5) % 7));
+    await someCalls(gateway, (await production).secret, 3 + ((daysAgo * 5) % 7));
     await someCalls(gateway, apiKey, 1 + (daysAgo % 3));
   }
   const signedIn = await operator(gateway, now);
@@ -71,11 +71,11 @@ export const regions = {
   cn: "https://cn.gateway.example",
 } as const;
 
-function otherAccount({ storage }: TestGateway, name: string, amount: number, now: number): string {
+async function otherAccount({ storage }: TestGateway, name: string, amount: number, now: number): Promise<string> {
   const id = newId("acc");
-  storage.accounts.insert({ id, name, created_at: now, postpaid: 0 });
+  await storage.accounts.insert({ id, name, created_at: now, postpaid: 0 });
   if (amount > 0) {
-    storage.entries.record({ id: newId("led"), accountId: id, kind: 1, amount, note: "invoice 17", now });
+    await storage.entries.record({ id: newId("led"), accountId: id, kind: 1, amount, note: "invoice 17", now });
   }
   return id;
 }
@@ -87,7 +87,7 @@ async function operator({ storage, accountId }: TestGateway, now: number) {
   const password_hash = await hashPassword(password);
   await storage.users.insert({ id, account_id: accountId, email, password_hash, created_at: now, is_operator: 1 });
   const token = newToken();
-  storage.sessions.insert({
+  await storage.sessions.insert({
     ...{ id: newId("ses"), user_id: id, token_hash: hashToken(token), address: "127.0.0.1" },
     user_agent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36",
     ...{ created_at: now, last_seen_at: now, expires_at: now + 86_400_000 },

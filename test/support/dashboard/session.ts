@@ -19,18 +19,18 @@ export interface SignInInit {
 }
 
 /** Makes a user with a session, as if by signing in: of the gateway's account unless another is named. */
-export function signIn(
+export async function signIn(
   gateway: Pick<TestGateway, "storage" | "accountId">,
   at: number,
   init: SignInInit = {},
-): SignedIn {
+): Promise<SignedIn> {
   const { storage } = gateway;
   const { accountId = gateway.accountId, operator = false } = init;
   const [userId, sessionId, token] = [newId("usr", at), newId("ses", at), newToken()];
   const email = init.email ?? `${userId}@example.com`;
   const user = { id: userId, account_id: accountId, email, password_hash: "none", is_operator: operator ? 1 : 0 };
-  storage.users.insert({ ...user, created_at: at });
-  storage.sessions.insert({
+  await storage.users.insert({ ...user, created_at: at });
+  await storage.sessions.insert({
     ...{ id: sessionId, user_id: userId, token_hash: hashToken(token), address: "127.0.0.1", user_agent: "test" },
     ...{ created_at: at, last_seen_at: at, expires_at: at + 30 * 86_400_000 },
   });

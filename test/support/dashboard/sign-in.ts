@@ -86,7 +86,14 @@ export async function makeUser(
 ): Promise<{ id: string; email: string }> {
   const passwordHash = await hashPassword(password);
   const { accountId } = gateway;
-  const id = addUser(gateway.storage, { email, passwordHash, accountId, operator: false, now: Date.now(), ...init });
+  const id = await addUser(gateway.storage, {
+    email,
+    passwordHash,
+    accountId,
+    operator: false,
+    now: Date.now(),
+    ...init,
+  });
   return { id, email };
 }
 

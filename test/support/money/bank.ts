@@ -36,8 +36,8 @@ export interface Bank {
     account: string,
     request?: JsonObject,
   ): Promise<{ text: string; pieces: number; contentType: string | undefined }>;
-  /** Makes a key, and charges a call to it. */
-  charge(account: string, call: Partial<Capture> & { readonly id: string; readonly key_id: string }): void;
+  /** Charges calls in one transaction, to keys that are made where they are missing. */
+  charge(account: string, ...calls: (Partial<Capture> & { readonly id: string; readonly key_id: string })[]): Promise<void>;
   /** Changes the database behind everybody's back. */
   tamper(sql: string): void;
   close(): Promise<void>;
@@ -101,15 +101,18 @@ export async function openBank(): Promise<Bank> {
       const text = pieces.map(({ csv }) => Buffer.from(csv).toString()).join("");
       return { text, pieces: pieces.length, contentType: pieces[0]?.contentType };
     },
-    charge(account_id, { id, key_id, ...more }) {
-      if (!storage.keys.findWithAccount(key_id)) {
-        const names = { id: key_id, account_id, name: "k", secret_hash: key_id, secret_mask: "m" };
-        storage.keys.insert({ ...names, created_at: time });
+    async charge(account_id, ...calls) {
+      for (const id of new Set(calls.map(({ key_id }) => key_id))) {
+        if (await storage.keys.findWithAccount(id)) continue;
+        const names = { id, account_id, name: "k", secret_hash: id, secret_mask: "m" };
+        await storage.keys.insert({ ...names, created_at: time });
       }
       const usage = { input: 1, cache_read: 2, cache_write: 3, output: 4, reasoning: 1, characters: 0, estimated: 0 };
-      const names = { id, account_id, key_id, operation: "chat", model: "m", upstream: "u", outcome: 1 };
-      const call = { ...names, ...usage, cost: 0, created_at: time, duration_ms: 7, first_byte_ms: 3, ...more };
-      storage.ledger.transact(() => storage.ledger.capture(call));
+      const names = { account_id, operation: "chat", model: "m", upstream: "u", outcome: 1 };
+      const times = { created_at: time, duration_ms: 7, first_byte_ms: 3 };
+      storage.ledger.transact(() => {
+        for (const call of calls) storage.ledger.capture({ ...names, ...usage, cost: 0, ...times, ...call });
+      });
     },
     tamper(sql) {
       const sqlite = new Sqlite(path);

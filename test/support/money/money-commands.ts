@@ -98,14 +98,14 @@ function isSame(one: Made, model: MoneyModel): boolean {
 
 const entry = fc.tuple(fc.constantFrom(1 as const, 2 as const, 3 as const), amount, process).map(([kind, sum, at]) =>
   command(`${["", "recharge", "refund", "grant"][kind]} ${sum} at ${at}`, async (model, real) => {
-    const recorded = real.record(at, kind, sum);
+    const recorded = await real.record(at, kind, sum);
     strictEqual(recorded.kind === "recorded", modelEntry(model, kind, sum));
   }),
 );
 
 const sellCode = amount.map((sum) =>
   command(`code ${sum}`, async (model, real) => {
-    model.codes.push({ amount: sum, hash: real.newCode(sum), claimed: false });
+    model.codes.push({ amount: sum, hash: await real.newCode(sum), claimed: false });
   }),
 );
 
@@ -116,7 +116,7 @@ const redeem = fc.nat().map((which) =>
     if (!code) return;
     for (const at of [0, 1] as const) {
       const may: boolean = !code.claimed && modelEntry(model, 1, code.amount);
-      strictEqual(real.redeem(at, code.hash).kind === "recorded", may);
+      strictEqual((await real.redeem(at, code.hash)).kind === "recorded", may);
       code.claimed ||= may;
     }
   }),
@@ -139,7 +139,7 @@ const sweep = process.map((at) =>
 const limit = fc.tuple(fc.option(fc.integer({ min: 0, max: 500 })), process).map(([most, at]) =>
   command(`limit ${most} at ${at}`, async (model, real) => {
     const may = most === null || most >= model.spent + heldOf(model);
-    strictEqual(real.setLimit(at, most), may ? "updated" : "below");
+    strictEqual(await real.setLimit(at, most), may ? "updated" : "below");
     if (may) model.limit = most;
   }),
 );
@@ -147,7 +147,7 @@ const limit = fc.tuple(fc.option(fc.integer({ min: 0, max: 500 })), process).map
 const postpaid = fc.boolean().map((to) =>
   command(`postpaid ${to}`, async (model, real) => {
     model.postpaid = to;
-    real.setPostpaid(to);
+    await real.setPostpaid(to);
   }),
 );
 
@@ -163,7 +163,7 @@ function command(text: string, work: (model: MoneyModel, real: RealMoney) => Pro
     async run(model, real) {
       const before = { balance: leftOfBalance(model), limit: leftOfLimit(model), wasPostpaid: model.postpaid };
       await work(model, real);
-      real.compare(model);
+      await real.compare(model);
       // Only who was billed afterwards before may owe anything, and never more than then.
       const owed = before.wasPostpaid ? Number.POSITIVE_INFINITY : Math.max(0, -before.balance);
       strictEqual(leftOfBalance(model) >= -owed, true, "the balance was overdrawn");

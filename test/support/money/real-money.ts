@@ -22,13 +22,13 @@ export interface RealMoney {
   setNow(now: number): void;
   newRequestId(): string;
   /** Makes a redeem code, and returns its hash. */
-  newCode(amount: number): string;
-  record(process: number, kind: 1 | 2 | 3, amount: number): Recorded;
-  redeem(process: number, codeHash: string): Claimed;
-  setLimit(process: number, limit: number | null): string;
-  setPostpaid(postpaid: boolean): void;
+  newCode(amount: number): Promise<string>;
+  record(process: number, kind: 1 | 2 | 3, amount: number): Promise<Recorded>;
+  redeem(process: number, codeHash: string): Promise<Claimed>;
+  setLimit(process: number, limit: number | null): Promise<string>;
+  setPostpaid(postpaid: boolean): Promise<void>;
   /** Fails unless every sum is as the model has it, and the proof of the sums is clean. */
-  compare(model: MoneyModel): void;
+  compare(model: MoneyModel): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -40,9 +40,9 @@ export async function seedMoney(): Promise<{ file: string; remove: () => Promise
   const folder = await mkdtemp(join(tmpdir(), "money-test-"));
   const file = join(folder, "seed.db");
   const storage = await openStorage(file);
-  storage.accounts.insert({ id: accountId, name: "one", created_at: 1 });
+  await storage.accounts.insert({ id: accountId, name: "one", created_at: 1 });
   const secret = { secret_hash: "h", secret_mask: "m" };
-  storage.keys.insert({ id: keyId, account_id: accountId, name: "k", ...secret, created_at: 1 });
+  await storage.keys.insert({ id: keyId, account_id: accountId, name: "k", ...secret, created_at: 1 });
   await storage.close();
   return { file, remove: () => rm(folder, { recursive: true }) };
 }
@@ -78,20 +78,22 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
       time = now;
     },
     newRequestId: () => `req_${made++}`,
-    newCode(amount) {
+    async newCode(amount) {
       const id = `code_${made++}`;
       const code = { id, batch_id: "b", code_hash: id, code_mask: "m", amount, note: null, created_at: time };
-      storageOf(0).redeemCodes.insert([{ ...code, expires_at: null }]);
+      await storageOf(0).redeemCodes.insert([{ ...code, expires_at: null }]);
       return id;
     },
     record: (process, kind, amount) =>
       storageOf(process).entries.record({ id: `led_e${made++}`, accountId, kind, amount, note: null, now: time }),
     redeem: (process, codeHash) =>
       storageOf(process).redeemCodes.claim({ codeHash, accountId, entryId: `led_e${made++}`, now: time }),
-    setLimit: (process, credit_limit) => storageOf(process).keys.update(accountId, keyId, { credit_limit }).kind,
-    setPostpaid: (postpaid) => void storageOf(1).accounts.update(accountId, { postpaid: postpaid ? 1 : 0 }),
-    compare(model) {
-      for (const { storage } of processes) storage.transact(() => {});
+    setLimit: async (process, credit_limit) =>
+      (await storageOf(process).keys.update(accountId, keyId, { credit_limit })).kind,
+    setPostpaid: async (postpaid) =>
+      void (await storageOf(1).accounts.update(accountId, { postpaid: postpaid ? 1 : 0 })),
+    async compare(model) {
+      for (const { storage } of processes) await storage.holds.total();
       const { balance, recharged, spent, entries, charges, calls } = model;
       const held = heldOf(model);
       const count = (state: string) => calls.filter((call) => call.state === state).length;

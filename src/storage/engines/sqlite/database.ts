@@ -8,16 +8,18 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
-import { type Compilable, Kysely, SqliteDialect } from "kysely";
+import { Kysely, SqliteDialect } from "kysely";
 import { codeOf, isFault, LockedError } from "../../../runtime/write-trouble.ts";
 import { createSegments, journalFolder, type Segments } from "../../journal/segments.ts";
 import type { Tables } from "../../schema.ts";
-import type { Database, Engine, Statement, WriteBehind } from "../engine.ts";
+import type { Engine, Statement, WriteBehind } from "../engine.ts";
 import { createLockRetry, maxWaitMs } from "../lock-retry.ts";
+import type { Database } from "../scope.ts";
 import { createWritable, type WritableWatch } from "../writable.ts";
 import { addonOptions } from "./addon.ts";
 import { isAlone } from "./alone.ts";
 import { createBusyTimeout } from "./busy-timeout.ts";
+import { openManagement } from "./management/management.ts";
 import { isOutdated, migrate } from "./migrate.ts";
 import { type MadeFiles, makeFile, makeLockFile } from "./new-file.ts";
 import { openingError } from "./opening-error.ts";
@@ -77,29 +79,45 @@ export async function openDatabase(
     // Meanwhile nobody gives another file the path, as a restore does: SQLite's files beside it would be those of both.
     const endTurn = await awaitTurn(path, lock);
     made.push(makeFile(path));
-    const sqlite = connect(path);
-    open.push(sqlite);
+    const books = connect(path);
+    open.push(books);
     // From now on the connection itself shows that somebody works on the file.
-    await useWal(sqlite);
+    await useWal(books);
     endTurn();
-    sqlite.pragma(`synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
-    sqlite.pragma("foreign_keys = ON");
-    // SQLite's own knows the letters of ASCII only.
-    sqlite.function("lower", { deterministic: true }, (text) => (typeof text === "string" ? text.toLowerCase() : text));
-    const prepare = (sql: string) => sqlite.prepare(sql);
+    set(books, durability);
+    await showPresence({
+      path,
+      lock,
+      isOutdated: () => isOutdated(books),
+      update: () => migrate(books, plainOf(books)),
+    });
+    const stores = connect(path, { timeout: 0 });
+    open.push(stores);
+    set(stores, durability);
+    const segments = createSegments(journalFolder(path), durability === "power");
     const close = () => {
       for (const one of open) one.close();
     };
-    const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: { prepare, close } }) });
-    await showPresence({ path, lock, isOutdated: () => isOutdated(sqlite), update: () => migrate(sqlite, db) });
-    const segments = createSegments(journalFolder(path), durability === "power");
-    return { db, engine: engineOf(sqlite, segments) };
+    return await engineOf({ books, stores, segments, close });
   } catch (error) {
     const told = openingError(path, error);
     for (const one of open) one.close();
     removeAlone(path, made);
     throw told;
   }
+}
+
+function set(sqlite: Sqlite.Database, durability: Durability): void {
+  sqlite.pragma(`synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
+  sqlite.pragma("foreign_keys = ON");
+  // SQLite's own knows the letters of ASCII only.
+  sqlite.function("lower", { deterministic: true }, (text) => (typeof text === "string" ? text.toLowerCase() : text));
+}
+
+/** Returns Kysely over a connection as it is, for migrations. */
+function plainOf(sqlite: Sqlite.Database): Kysely<Tables> {
+  const database = { prepare: (sql: string) => sqlite.prepare(sql), close: () => {} };
+  return new Kysely<Tables>({ dialect: new SqliteDialect({ database }) });
 }
 
 /** Removes what was made of a database that could not be opened, unless somebody else works on it. */
@@ -138,17 +156,40 @@ interface Access {
   written: number;
 }
 
-function engineOf(sqlite: Sqlite.Database, segments: Segments): Engine {
+interface Connections {
+  readonly books: Sqlite.Database;
+  readonly stores: Sqlite.Database;
+  readonly segments: Segments;
+  /** Closes both, and whatever else is open. */
+  close(): void;
+}
+
+async function engineOf({ books: sqlite, stores, segments, close }: Connections) {
   const runner = sqlite.transaction((work: () => unknown) => work());
   const transactions = createTransactions(runner, () => sqlite.inTransaction);
   const { whenCommitted } = transactions;
   const { withoutWaiting, waitBriefly } = createBusyTimeout((sql) => void (sqlite.open && sqlite.exec(sql)));
   const writable = writableOf(sqlite, segments, withoutWaiting);
-  const access: Access = { sqlite, transactions, writable, withoutWaiting, behind: new Set(), written: 0 };
+  const behind = new Set<WriteBehind>();
+  const access: Access = { sqlite, transactions, writable, withoutWaiting, behind, written: 0 };
   const { write, flush, flushToRead } = accessing(access);
+  const { db, scope } = await openManagement(
+    {
+      sqlite: stores,
+      settle() {
+        if (behind.size > 0 && !withoutWaiting(flush)) throw new LockedError();
+      },
+      settleToRead: flushToRead,
+      onWritten: () => void access.written++,
+      writable,
+      close,
+    },
+    { prepare: (sql) => booksStatement(stores.prepare(sql)) },
+  );
   const dataVersion = sqlite.prepare("PRAGMA data_version").pluck();
   const books: Pick<Engine, "prepare"> = { prepare: (sql) => booksStatement(sqlite.prepare(sql)) };
-  return {
+  const engine: Engine = {
+    scope,
     ...statementsOf(access),
     transact(work) {
       flush();
@@ -166,16 +207,16 @@ function engineOf(sqlite: Sqlite.Database, segments: Segments): Engine {
     writable,
     segments: { ...segments, append: (...line) => writable.watch("notes", () => segments.append(...line)) },
     lockRetry: createLockRetry(withoutWaiting),
-    probe: () => write(() => {}),
     beforeAccess(one) {
-      access.behind.add(one);
-      return () => void access.behind.delete(one);
+      behind.add(one);
+      return () => void behind.delete(one);
     },
     version: createVersion(
       () => dataVersion.get(),
       () => access.written,
     ),
   };
+  return { db, engine };
 }
 
 function accessing({ sqlite, transactions, writable, withoutWaiting, behind }: Access) {
@@ -199,19 +240,13 @@ function accessing({ sqlite, transactions, writable, withoutWaiting, behind }: A
 }
 
 /** Statements of stores: they flush first, and writes are counted and watched. */
-function statementsOf(access: Access): Pick<Engine, "prepare" | "all" | "run"> {
+function statementsOf(access: Access): Pick<Engine, "prepare"> {
   const { sqlite } = access;
   const { watch, flush, flushToRead } = accessing(access);
   const enter = ({ readonly }: { readonly readonly: boolean }) => {
     if (readonly) return flushToRead();
     flush();
     access.written++;
-  };
-  const compiled = (query: Compilable<unknown>) => {
-    const { sql, parameters } = query.compile();
-    const statement = sqlite.prepare(sql);
-    enter(statement);
-    return { statement, parameters };
   };
   return {
     prepare<P extends readonly unknown[], R>(sql: string): Statement<P, R> {
@@ -230,14 +265,6 @@ function statementsOf(access: Access): Pick<Engine, "prepare" | "all" | "run"> {
           return statement.all(...params) as R[];
         },
       };
-    },
-    all<R>(query: Compilable<R>) {
-      const { statement, parameters } = compiled(query);
-      return statement.all(...parameters) as R[];
-    },
-    run(query) {
-      const { statement, parameters } = compiled(query);
-      return watch(() => statement.run(...parameters)).changes;
     },
   };
 }

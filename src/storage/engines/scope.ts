@@ -1,0 +1,112 @@
+/**
+ * A scope is where stores work: the database as it is, or one transaction of it. Stores are written once over a scope, in queries that
+ * every engine takes.
+ *
+ * A transaction may be begun anew where it met another one. So what runs in it has no effects but those on the database, and asks only
+ * stores of its own scope: on one connection another would wait for the transaction, and the transaction for it.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Compilable, Kysely, RawBuilder } from "kysely";
+import type { Tables } from "../schema.ts";
+
+export type Database = Kysely<Tables>;
+
+export interface Scope {
+  /** What the ledger has written until now is posted before a query reads or writes. */
+  readonly db: Database;
+  /** The same without that: for reads that do without what the ledger has not posted yet. */
+  readonly unsettled: Database;
+  readonly pending: PendingSums;
+  /** Runs work in a transaction that nobody sees half of; within one, as a part of it. */
+  transact<T>(work: (scope: Scope) => Promise<T>): Promise<T>;
+  /**
+   * Within a transaction: keeps others from changing the rows of a query until it ends, so that what is read afterwards still holds
+   * when it is written by.
+   */
+  lock(query: Lockable): Promise<void>;
+}
+
+/** Lockable is a query whose rows may be locked. */
+export interface Lockable {
+  forUpdate(): { execute(): Promise<unknown> };
+}
+
+/** PendingSums is what calls have added to the sums of keys that is not in the keys' rows yet. */
+export interface PendingSums {
+  /** Returns what is pending of a key's spend, as a part of a query. */
+  spentOf(keyId: string): RawBuilder<number>;
+  /** Returns what is pending of what a key no longer holds, as a part of a query. */
+  freedOf(keyId: string): RawBuilder<number>;
+  /** Within a transaction: adds what is pending of a key to its row, which then has its whole sums until the transaction ends. */
+  merge(db: Database, keyId: string): Promise<void>;
+}
+
+/** Runs a statement, and returns how many rows it changed. */
+export async function changed(db: Database, query: Compilable<unknown>): Promise<number> {
+  const { numAffectedRows = 0n } = await db.executeQuery(query);
+  return Number(numAffectedRows);
+}
+
+/**
+ * Returns what runs a query that is compiled once, with other values in the places of those that it was built with: for queries that
+ * callers wait for again and again.
+ */
+export function compiledOnce<R>(build: () => Compilable<R>, db: Database): (...values: unknown[]) => Promise<R[]> {
+  let compiled: ReturnType<Compilable<R>["compile"]> | undefined;
+  return async (...parameters) => {
+    compiled ??= build().compile();
+    return (await db.executeQuery({ ...compiled, parameters })).rows as R[];
+  };
+}
+
+export interface ScopeParts extends Pick<Scope, "db" | "unsettled" | "pending" | "lock"> {
+  readonly within: WithinTransaction;
+}
+
+/** Returns the scope of a whole database. */
+export function createScope({ db, unsettled, pending, lock, within }: ScopeParts): Scope {
+  return {
+    db,
+    unsettled,
+    pending,
+    lock: async () => {
+      throw new Error("there is no transaction to lock rows for");
+    },
+    transact: (work) =>
+      db.transaction().execute((transaction) => {
+        const scope: Scope = {
+          db: transaction,
+          unsettled: transaction,
+          pending,
+          lock,
+          transact: (part) => part(scope),
+        };
+        return within.run(() => work(scope));
+      }),
+  };
+}
+
+/** WithinTransaction knows what is called, directly or later, by the work of a transaction that has not ended. */
+export interface WithinTransaction {
+  run<T>(work: () => Promise<T>): Promise<T>;
+  /** Throws where the caller is within a transaction: it has to ask the stores of that. */
+  refuse(): void;
+}
+
+export function createWithinTransaction(): WithinTransaction {
+  const transactions = new AsyncLocalStorage<{ isOver: boolean }>();
+  return {
+    async run(work) {
+      const transaction = { isOver: false };
+      try {
+        return await transactions.run(transaction, work);
+      } finally {
+        transaction.isOver = true;
+      }
+    },
+    refuse() {
+      if (transactions.getStore()?.isOver === false)
+        throw new Error("within a transaction, use the stores that it was given: the others would wait for its end");
+    },
+  };
+}

@@ -1,0 +1,232 @@
+/**
+ * Kysely's way to the management connection: one connection of SQLite's, which a transaction has for itself until it ends, and a
+ * statement for as long as it runs.
+ *
+ * SQLite runs a statement at once, within the event loop, so it may never wait there: a lock of another connection is waited for by
+ * timers, up to `maxWaitMs`, and nobody holds the connection meanwhile. Transactions begin as writers, so none fails half way for want
+ * of the lock. Before whatever begins outside of a transaction, the ledger posts what it has not posted yet; a read does without that
+ * where another process is writing.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { type CompiledQuery, type DatabaseConnection, type Driver, type QueryResult, SqliteDialect } from "kysely";
+import { LRUCache } from "lru-cache";
+import { codeOf, LockedError } from "../../../../runtime/write-trouble.ts";
+import { maxWaitMs, pauseAfter } from "../../lock-retry.ts";
+import type { WritableWatch } from "../../writable.ts";
+
+/** SqliteConnection is what is needed of the connection. */
+export interface SqliteConnection {
+  readonly inTransaction: boolean;
+  prepare(sql: string): SqliteStatement;
+  exec(sql: string): unknown;
+}
+
+interface SqliteStatement {
+  /** Says that it returns rows. */
+  readonly reader: boolean;
+  /** Says that it writes nothing. */
+  readonly readonly: boolean;
+  all(parameters: readonly unknown[]): unknown[];
+  run(parameters: readonly unknown[]): { readonly changes: number };
+}
+
+export interface ManagementParts {
+  readonly sqlite: SqliteConnection;
+  /** Posts what the ledger has not posted. Throws SQLITE_BUSY where another process is writing. */
+  settle(): void;
+  /** The same, except that it does nothing then. */
+  settleToRead(): void;
+  /** Called when anything was written and committed. */
+  onWritten(): void;
+  /** Throws where the caller is within a transaction of its own. */
+  refuseWithin(): void;
+  readonly writable: Pick<WritableWatch, "watch">;
+  close(): void;
+}
+
+/** How many prepared statements are kept. Lists of ids have one for each length. */
+const maxStatements = 500;
+
+/** Transacting is the transaction that has the connection. */
+interface Transacting {
+  readonly connection: DatabaseConnection;
+  readonly over: PromiseWithResolvers<void>;
+  hasWritten: boolean;
+}
+
+/** Management is what the drivers of one connection share. */
+interface Management extends ManagementParts {
+  readonly statements: LRUCache<string, SqliteStatement>;
+  owner: Transacting | undefined;
+  /** What waits for the connection or the lock. */
+  readonly waiting: Set<Promise<unknown>>;
+}
+
+/** Returns dialects over one connection: the second has nothing posted before its statements. */
+export function createDialects(parts: ManagementParts): readonly [settled: SqliteDialect, unsettled: SqliteDialect] {
+  const management: Management = {
+    ...parts,
+    statements: new LRUCache({ max: maxStatements }),
+    owner: undefined,
+    waiting: new Set(),
+  };
+  return [dialectOf(management, true), dialectOf(management, false)];
+}
+
+function dialectOf(management: Management, settles: boolean): SqliteDialect {
+  const dialect = new SqliteDialect({ database: async () => Promise.reject(new Error("it has a driver of its own")) });
+  const adapter = dialect.createAdapter();
+  // The driver itself sees to who has the connection: Kysely would keep it while somebody waits for a lock.
+  Object.defineProperty(adapter, "supportsMultipleConnections", { value: true });
+  return Object.assign(dialect, { createDriver: () => driverOf(management, settles), createAdapter: () => adapter });
+}
+
+function driverOf(management: Management, settles: boolean): Driver {
+  return {
+    async init() {},
+    async acquireConnection() {
+      management.refuseWithin();
+      return connectionTo(management, settles);
+    },
+    beginTransaction: (connection) => begin(management, connection),
+    commitTransaction: async () => commit(management),
+    rollbackTransaction: async () => rollback(management),
+    async releaseConnection() {},
+    async destroy() {
+      while (management.owner || management.waiting.size > 0)
+        await Promise.all([management.owner?.over.promise, ...management.waiting]);
+      management.close();
+    },
+  };
+}
+
+function connectionTo(management: Management, settles: boolean): DatabaseConnection {
+  let isOver = false;
+  const connection: DatabaseConnection = {
+    async executeQuery<R>(query: CompiledQuery) {
+      if (management.owner?.connection === connection) return runWithin<R>(management, management.owner, query);
+      if (isOver) throw new Error("the transaction of this statement is over: it was not awaited");
+      return runAlone<R>(management, settles, query);
+    },
+    streamQuery() {
+      throw new Error("rows are read page by page");
+    },
+  };
+  endings.set(connection, () => (isOver = true));
+  return connection;
+}
+
+/** What is to be done with a connection when its transaction ends. */
+const endings = new WeakMap<DatabaseConnection, () => void>();
+
+/** Runs a statement as soon as nobody has the connection, and nobody else the lock where it writes. */
+function runAlone<R>(management: Management, settles: boolean, query: CompiledQuery): Promise<QueryResult<R>> {
+  const { settle, settleToRead, onWritten, writable } = management;
+  const statement = prepared(management, query);
+  return whenFree(management, () => {
+    if (settles) statement.readonly ? settleToRead() : settle();
+    if (statement.readonly) return resultOf<R>(statement, query);
+    const result = writable.watch("database", () => resultOf<R>(statement, query));
+    onWritten();
+    return result;
+  });
+}
+
+function runWithin<R>(management: Management, owner: Transacting, query: CompiledQuery): QueryResult<R> {
+  const statement = prepared(management, query);
+  if (statement.readonly) return resultOf(statement, query);
+  owner.hasWritten = true;
+  return watchFailure(management, () => resultOf(statement, query));
+}
+
+async function begin(management: Management, connection: DatabaseConnection): Promise<void> {
+  await whenFree(management, () => {
+    management.settle();
+    watchFailure(management, () => management.sqlite.exec("BEGIN IMMEDIATE"));
+    management.owner = { connection, over: Promise.withResolvers(), hasWritten: false };
+  });
+}
+
+function commit(management: Management): void {
+  const { sqlite, owner, writable, onWritten } = management;
+  writable.watch("database", () => sqlite.exec("COMMIT"));
+  end(management);
+  if (owner?.hasWritten) onWritten();
+}
+
+function rollback(management: Management): void {
+  const { sqlite } = management;
+  // SQLite has undone it already where the disk is full.
+  if (sqlite.inTransaction) sqlite.exec("ROLLBACK");
+  end(management);
+}
+
+function end(management: Management): void {
+  const { owner } = management;
+  management.owner = undefined;
+  if (!owner) return;
+  endings.get(owner.connection)?.();
+  owner.over.resolve();
+}
+
+function prepared({ statements, sqlite }: Management, { sql }: CompiledQuery): SqliteStatement {
+  let statement = statements.get(sql);
+  if (!statement) {
+    statement = sqlite.prepare(sql);
+    statements.set(sql, statement);
+  }
+  return statement;
+}
+
+function resultOf<R>(statement: SqliteStatement, { parameters }: CompiledQuery): QueryResult<R> {
+  if (statement.reader) return { rows: statement.all(parameters) as R[] };
+  return { rows: [], numAffectedRows: BigInt(statement.run(parameters).changes) };
+}
+
+/** Remembers a failure alone: whether a transaction has arrived shows when it is committed. */
+function watchFailure<T>({ writable }: Management, write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    return writable.watch("database", () => {
+      throw error;
+    });
+  }
+}
+
+/** Runs work as soon as no transaction has the connection, and again while another process holds the lock that it needs. */
+async function whenFree<T>(management: Management, work: () => T): Promise<T> {
+  while (management.owner) await management.owner.over.promise;
+  try {
+    return work();
+  } catch (error) {
+    if (!isLocked(error)) throw error;
+  }
+  const waiting = Promise.withResolvers<void>();
+  management.waiting.add(waiting.promise);
+  try {
+    return await whenUnlocked(management, work);
+  } finally {
+    management.waiting.delete(waiting.promise);
+    waiting.resolve();
+  }
+}
+
+/** Rejects with a LockedError where the lock stays taken. */
+async function whenUnlocked<T>(management: Management, work: () => T): Promise<T> {
+  for (let [ms, waited] = [0, 0]; waited < maxWaitMs; waited += ms) {
+    ms = pauseAfter(ms);
+    await delay(ms);
+    while (management.owner) await management.owner.over.promise;
+    try {
+      return work();
+    } catch (error) {
+      if (!isLocked(error)) throw error;
+    }
+  }
+  throw new LockedError();
+}
+
+function isLocked(error: unknown): boolean {
+  return codeOf(error).startsWith("SQLITE_BUSY");
+}
