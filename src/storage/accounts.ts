@@ -106,5 +106,5 @@ async function update(db: Database, id: string, change: AccountChange): Promise<
 
 function matches(search: string) {
   const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
-  return sql<boolean>`(id = ${search} OR lower(name) LIKE ${pattern} ESCAPE '\\')`;
+  return sql<boolean>`(id = ${search} OR lower_case(name) LIKE ${pattern} ESCAPE '\\')`;
 }

@@ -93,7 +93,8 @@ export async function openStorage(path: string, durability?: Durability): Promis
   };
 }
 
-function storesOver(scope: Scope): Stores {
+/** Returns stores over a scope, of whichever engine. */
+export function storesOver(scope: Scope): Stores {
   const requests = requestStore(scope);
   return {
     accounts: accountStore(scope),

@@ -186,7 +186,9 @@ test("a key that is given a limit while its call runs is charged at once", async
   const asOf = t.engine.version();
   await t.ledger.hold({ ...unlimitedRequest("long", 1000, t.now()), asOf, keyId: keyOf(5) });
   await callAll(t);
-  expect(await keyStore(engine.scope).update("acc_1", keyOf(5), { credit_limit: 1100 })).toMatchObject({ kind: "updated" });
+  expect(await keyStore(engine.scope).update("acc_1", keyOf(5), { credit_limit: 1100 })).toMatchObject({
+    kind: "updated",
+  });
   // The first write that finds it changed, and another.
   await call(t, 1, 3);
   t.ledger.flushCallsOf("acc_1");

@@ -349,7 +349,12 @@ describe("the tables", () => {
     expect([await users.useStep("usr_1", 5), await users.useStep("usr_1", 6), await users.useStep("usr_1", 6)]).toEqual(
       [false, true, false],
     );
-    for (const [hash, isUsed] of [["r2", true], ["r2", false], ["r1", true], ["r3", false]] as const)
+    for (const [hash, isUsed] of [
+      ["r2", true],
+      ["r2", false],
+      ["r1", true],
+      ["r3", false],
+    ] as const)
       expect(await users.useRecoveryCode("usr_1", hash), hash).toBe(isUsed);
     await users.disableFactor("usr_1");
     expect(await users.find("usr_1")).toMatchObject({ totp_secret: null, totp_pending: null, recovery_hashes: null });

@@ -37,7 +37,10 @@ export interface Bank {
     request?: JsonObject,
   ): Promise<{ text: string; pieces: number; contentType: string | undefined }>;
   /** Charges calls in one transaction, to keys that are made where they are missing. */
-  charge(account: string, ...calls: (Partial<Capture> & { readonly id: string; readonly key_id: string })[]): Promise<void>;
+  charge(
+    account: string,
+    ...calls: (Partial<Capture> & { readonly id: string; readonly key_id: string })[]
+  ): Promise<void>;
   /** Changes the database behind everybody's back. */
   tamper(sql: string): void;
   close(): Promise<void>;

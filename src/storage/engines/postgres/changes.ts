@@ -26,6 +26,8 @@ const watched: Readonly<Record<string, readonly string[]>> = {
   users: ["account_id", "email", "password_hash", "is_operator", "totp_secret"],
 };
 
+export const watchedTables = Object.keys(watched);
+
 /** Once a transaction: the row is locked until that ends, which is at once, for the trigger comes last. */
 const noteChange = `CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS $body$
 BEGIN

@@ -72,6 +72,18 @@ async function createAll(db: Db): Promise<void> {
   for (const table of tablesOf("postgres")) await createTable(db, "postgres", table);
   for (const view of schema.views) await createView(db, "postgres", view);
   for (const statement of changeStatements) await run(db, statement);
+  await createLowerCase(db);
+}
+
+/** Texts are compared byte by byte, by which the server's own `lower` knows the letters of ASCII only. */
+async function createLowerCase(db: Db): Promise<void> {
+  const { rows } = await sql`SELECT 1 FROM pg_collation WHERE collname = 'und-x-icu'`.execute(db);
+  const collation = rows.length > 0 ? "und-x-icu" : "default";
+  await run(
+    db,
+    `CREATE FUNCTION lower_case(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+     AS $body$ SELECT lower($1 COLLATE "${collation}") $body$`,
+  );
 }
 
 async function update(db: Db, missing: readonly SharedMigration[], name: string): Promise<void> {
