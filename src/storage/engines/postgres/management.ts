@@ -5,6 +5,7 @@
  * users it knows at once: its own next request is decided by that.
  */
 import { type Driver, Kysely, type KyselyPlugin, type OperationNode, PostgresDialect, sql } from "kysely";
+import { codeOf } from "../../../runtime/write-trouble.ts";
 import type { Tables } from "../../schema.ts";
 import { createScope, createWithinTransaction, type Database, type PendingSums, type Scope } from "../scope.ts";
 import { merge } from "./books/upkeep.ts";
@@ -17,8 +18,8 @@ export interface Management {
   readonly scope: Scope;
 }
 
-/** How often a transaction is begun anew. */
-const maxTries = 10;
+/** How often a transaction is begun anew that met another one, and one that wrote what another had written meanwhile. */
+const [maxTries, maxTaken] = [10, 3];
 
 export function openManagement(server: Pick<Server, "pool">, onChanged: () => void): Management {
   const within = createWithinTransaction();
@@ -41,12 +42,16 @@ export function openManagement(server: Pick<Server, "pool">, onChanged: () => vo
   return { db, scope: { ...scope, transact: (work) => begunAnew(() => scope.transact(work)) } };
 }
 
+const uniqueViolation = "23505";
+
 async function begunAnew<T>(transact: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await transact();
     } catch (error) {
-      if (!isConflict(error) || tries === maxTries) throw error;
+      // A name that was free when it was looked for: the next time it is found to be taken.
+      const most = isConflict(error) ? maxTries : codeOf(error) === uniqueViolation ? maxTaken : 0;
+      if (tries >= most) throw error;
     }
   }
 }
