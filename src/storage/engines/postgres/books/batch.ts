@@ -5,7 +5,13 @@ import type { CaptureEntry, Entry, HoldEntry, JournalRecord, ReleaseEntry, Taken
 import { ownNames, sharedNames } from "./write.ts";
 
 /** Batch is what `write` takes besides its node and number. */
-export type Batch = readonly [leases: readonly string[], calls: string, releases: string, holds: string];
+export type Batch = readonly [
+  /** The leases and the holds of calls that it is about, by which the database finds them. */
+  ...ids: [leases: readonly string[], ended: readonly string[]],
+  calls: string,
+  releases: string,
+  holds: string,
+];
 /** Alone is what `write_alone` takes. */
 export type Alone = readonly [accounts: readonly string[], calls: readonly string[], aside: readonly string[]];
 
@@ -49,7 +55,9 @@ export function batchOf(records: readonly JournalRecord[]): Batch {
     return { i, l: taken.leaseId, of_key: taken.isOfKey, a, k, o, m, amount, t };
   });
   const releases = released.map(({ requestId: i, taken }) => ({ i, l: taken?.leaseId, of_key: taken?.isOfKey }));
-  return [[...leases], JSON.stringify(runsOf(settled)), JSON.stringify(releases), JSON.stringify(holds)];
+  const ended = settled.flatMap(({ entry, isDrawn }) => (entry.isHeld && !isDrawn ? [entry.call.id] : []));
+  const ids = [[...leases], [...ended, ...released.map(({ requestId }) => requestId)]] as const;
+  return [...ids, JSON.stringify(runsOf(settled)), JSON.stringify(releases), JSON.stringify(holds)];
 }
 
 type Members = Record<string, unknown>;

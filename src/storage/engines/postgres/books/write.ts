@@ -70,17 +70,17 @@ const told = `told AS MATERIALIZED (
     SELECT * FROM json_to_recordset(p_releases) AS f(i text, l text, of_key boolean))`;
 
 /** Ends holds of the node; what a hold has left goes back to its lease, if that is still there, and else to its account. */
-const ended = `gone AS MATERIALIZED (
-    DELETE FROM holds h WHERE h.request_id IN (SELECT id FROM told WHERE held AND NOT drawn UNION ALL SELECT i FROM freed)
-      AND h.node = p_node
+const ended = `there AS MATERIALIZED (SELECT unnest(v_there) AS id),
+  gone AS MATERIALIZED (
+    DELETE FROM holds h WHERE h.request_id = ANY (p_ended) AND h.node = p_node
     RETURNING h.request_id, h.account_id, h.key_id, h.amount),
   covered AS MATERIALIZED (
-    SELECT t.*, coalesce(g.amount, 0) AS amount, t.lease = ANY (v_there) AND NOT t.drawn AS is_back,
+    SELECT t.*, coalesce(g.amount, 0) AS amount, th.id IS NOT NULL AND NOT t.drawn AS is_back,
       t.held AND NOT t.drawn AND (g.amount IS NULL OR g.amount < t.cost) AS is_open
-    FROM told t LEFT JOIN gone g ON g.request_id = t.id AND t.held AND NOT t.drawn),
+    FROM told t LEFT JOIN gone g ON g.request_id = t.id AND t.held AND NOT t.drawn LEFT JOIN there th ON th.id = t.lease),
   let_go AS MATERIALIZED (
-    SELECT g.*, f.l AS lease, coalesce(f.of_key, false) AS of_key, coalesce(f.l = ANY (v_there), false) AS is_back
-    FROM freed f JOIN gone g ON g.request_id = f.i),
+    SELECT g.*, f.l AS lease, coalesce(f.of_key, false) AS of_key, th.id IS NOT NULL AS is_back
+    FROM freed f JOIN gone g ON g.request_id = f.i LEFT JOIN there th ON th.id = f.l),
   wanted AS MATERIALIZED (
     SELECT lease, sum(take)::bigint AS take FROM (
       SELECT lease, cost AS take FROM told WHERE drawn
@@ -90,7 +90,7 @@ const ended = `gone AS MATERIALIZED (
     GROUP BY lease HAVING sum(take) <> 0),
   taken AS (
     UPDATE holds h SET amount = h.amount - w.take FROM wanted w
-    WHERE h.request_id = w.lease AND h.node = p_node AND h.amount >= w.take RETURNING 1)`;
+    WHERE h.request_id = w.lease AND h.request_id = ANY (p_leases) AND h.node = p_node AND h.amount >= w.take RETURNING 1)`;
 
 const value = (name: ColumnName) => (name === "waived" ? "0" : name);
 
@@ -121,7 +121,7 @@ const due = `due AS (
 
 export const write = booksFunction(
   "write",
-  "(p_node text, p_after bigint, p_seq bigint, p_leases text[], p_calls json, p_releases json, p_holds json) RETURNS boolean",
+  "(p_node text, p_after bigint, p_seq bigint, p_leases text[], p_ended text[], p_calls json, p_releases json, p_holds json) RETURNS boolean",
   `DECLARE v_covered boolean; v_there text[] := '{}';
 BEGIN
   PERFORM set_config('lock_timeout', '1000', true);
