@@ -8,7 +8,7 @@ import { type Driver, Kysely, type KyselyPlugin, type OperationNode, PostgresDia
 import { codeOf } from "../../../runtime/write-trouble.ts";
 import type { Tables } from "../../schema.ts";
 import { createScope, createWithinTransaction, type Database, type PendingSums, type Scope } from "../scope.ts";
-import { merge } from "./books/upkeep.ts";
+import { merge } from "./books/functions/upkeep.ts";
 import { watchedTables } from "./changes.ts";
 import { isConflict } from "./errors.ts";
 import type { Server } from "./session.ts";

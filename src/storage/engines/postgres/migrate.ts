@@ -10,7 +10,7 @@ import { sharedMigrations } from "../migrations/all.ts";
 import type { SharedMigration } from "../migrations/migration.ts";
 import { schema, tablesOf } from "../tables/all.ts";
 import { createTable, createView, run } from "../tables/create.ts";
-import { booksFunctions } from "./books/all-functions.ts";
+import { booksFunctions } from "./books/functions/all.ts";
 import { changeStatements } from "./changes.ts";
 
 type Db = Kysely<unknown>;

@@ -6,6 +6,7 @@
  * relies on what was read before, and `trouble` says so.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { AwayError } from "./errors.ts";
 import type { Session } from "./session.ts";
 
 export interface WatcherOptions {
@@ -40,33 +41,9 @@ const question = `SELECT (SELECT max(number) FROM changes) AS number,
   coalesce((SELECT json_agg(json_build_array(id, account_id)) FROM recalls WHERE at > now_ms() - 3000), '[]') AS recalls`;
 
 export async function startWatcher({ connect, onError }: WatcherOptions): Promise<Watcher> {
-  const listeners = new Set<(accountId: string) => void>();
-  let heard = new Set<number>();
-  let number: number | undefined;
-  let [seenChanges, own, stale] = [0, 0, 0];
-  let answeredAt = performance.now();
+  const seen = createSeen();
   let isClosed = false;
   let wake: () => void = () => {};
-
-  function see({ number: seen, recalls }: Seen): void {
-    answeredAt = performance.now();
-    // Counted and not taken: a server that took over may have fewer.
-    if (number !== seen) seenChanges++;
-    number = seen;
-    for (const [id, accountId] of recalls) if (!heard.has(id)) for (const listener of listeners) listener(accountId);
-    heard = new Set(recalls.map(([id]) => id));
-  }
-
-  async function ask(session: Session): Promise<void> {
-    const timer = Promise.withResolvers<never>();
-    const timeout = setTimeout(() => timer.reject(new Error("the database does not answer")), answerMs);
-    try {
-      const [row] = await Promise.race([session.query(question), timer.promise]);
-      see(row as unknown as Seen);
-    } finally {
-      clearTimeout(timeout);
-    }
-  }
 
   async function pause(): Promise<void> {
     const woken = Promise.withResolvers<void>();
@@ -77,42 +54,59 @@ export async function startWatcher({ connect, onError }: WatcherOptions): Promis
     clearTimeout(timeout);
   }
 
-  async function watch(session: Session): Promise<void> {
-    try {
-      while (!isClosed) {
-        await pause();
-        if (!isClosed) await ask(session);
-      }
-    } finally {
-      session.close();
-    }
-  }
-
   async function begin(): Promise<Session> {
     const session = await connect();
     await session.listen?.(() => wake());
-    await ask(session);
+    seen.see(await answerOf(session));
     return session;
   }
 
   async function run(first: Session): Promise<void> {
-    for (let session: Session | undefined = first; !isClosed; ) {
+    for (let session: Session | undefined = first; !isClosed; await delay(50, undefined, { ref: false })) {
       try {
         session ??= await begin();
-        await watch(session);
+        for (await pause(); !isClosed; await pause()) seen.see(await answerOf(session));
       } catch (error) {
         if (!isClosed) onError(error);
-        session = undefined;
-        await delay(50, undefined, { ref: false });
       }
+      session?.close();
+      session = undefined;
     }
   }
 
   void run(await begin());
-  const silentMs = () => performance.now() - answeredAt;
   return {
+    ...seen.watcher,
+    close() {
+      isClosed = true;
+      wake();
+    },
+  };
+}
+
+/** Asks once. Rejects where the answer takes too long. */
+async function answerOf(session: Session): Promise<Seen> {
+  const timer = Promise.withResolvers<never>();
+  const timeout = setTimeout(() => timer.reject(new AwayError()), answerMs);
+  try {
+    const [row] = await Promise.race([session.query(question), timer.promise]);
+    return row as unknown as Seen;
+  } finally {
+    clearTimeout(timeout);
+  }
+}
+
+/** What was seen last. */
+function createSeen() {
+  const listeners = new Set<(accountId: string) => void>();
+  let heard = new Set<number>();
+  let number: number | undefined;
+  let [changes, own, stale] = [0, 0, 0];
+  let answeredAt = performance.now();
+  const silentMs = () => performance.now() - answeredAt;
+  const watcher: Omit<Watcher, "close"> = {
     // All only grow. Where nothing is known, each number is another.
-    version: () => seenChanges + own + (silentMs() > freshMs ? ++stale : stale),
+    version: () => changes + own + (silentMs() > freshMs ? ++stale : stale),
     changed() {
       own++;
     },
@@ -121,9 +115,17 @@ export async function startWatcher({ connect, onError }: WatcherOptions): Promis
       return () => void listeners.delete(listener);
     },
     awayMs: () => (silentMs() > freshMs ? silentMs() : undefined),
-    close() {
-      isClosed = true;
-      wake();
+  };
+  return {
+    watcher,
+    see(now: Seen): void {
+      answeredAt = performance.now();
+      // Counted and not taken: a server that took over may have fewer.
+      if (number !== now.number) changes++;
+      number = now.number;
+      for (const [id, accountId] of now.recalls)
+        if (!heard.has(id)) for (const listener of listeners) listener(accountId);
+      heard = new Set(now.recalls.map(([id]) => id));
     },
   };
 }

@@ -2,7 +2,7 @@
 import { type Capture, defaultOf, ownColumns, sharedColumns } from "../../../columns.ts";
 import { compileEquals } from "../../../compile-row.ts";
 import type { CaptureEntry, Entry, HoldEntry, JournalRecord, ReleaseEntry, Taken } from "../../../money/books.ts";
-import { ownNames, sharedNames } from "./write.ts";
+import { ownNames, sharedNames } from "./functions/write.ts";
 
 /** Batch is what `write` takes besides its node and number. */
 export type Batch = readonly [

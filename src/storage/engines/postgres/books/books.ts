@@ -12,9 +12,9 @@ import type { Server } from "../session.ts";
 import type { Watcher } from "../watcher.ts";
 import { call } from "./call.ts";
 import { createDecide } from "./deciding.ts";
+import { recall, releaseLeases } from "./functions/leases.ts";
 import { createLane, type Lane } from "./lane.ts";
 import type { Spool } from "./spool.ts";
-import { recall, releaseLeases } from "./upkeep.ts";
 import { createUpkeep, type Upkeep } from "./upkeeping.ts";
 import { createWriter, type Writer } from "./writing.ts";
 

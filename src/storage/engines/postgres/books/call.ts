@@ -1,6 +1,6 @@
 /** Calls a function of the books. */
 import type { Session } from "../session.ts";
-import type { BooksFunction } from "./functions.ts";
+import type { BooksFunction } from "./functions/function.ts";
 
 type Queried = Pick<Session, "query">;
 

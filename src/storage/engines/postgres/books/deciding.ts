@@ -8,10 +8,10 @@ import type { DecidedHold, Decision, Decisions, Granted, Turn } from "../../../m
 import { isConnectionError, isLocked, isValueFault } from "../errors.ts";
 import type { Session } from "../session.ts";
 import { call } from "./call.ts";
-import { decide } from "./decide.ts";
+import { abandon } from "./functions/abandon.ts";
+import { decide } from "./functions/decide.ts";
 import type { Lane } from "./lane.ts";
 import { type Asked, accountsOf, type Decided, decided, failedItem, itemsOf, joined, turnValues } from "./turn.ts";
-import { abandon } from "./upkeep.ts";
 import type { Writer } from "./writing.ts";
 
 export interface DecideOptions {

@@ -11,11 +11,13 @@ import { isValueFault } from "../errors.ts";
 import type { Session } from "../session.ts";
 import { aloneOf, batchOf } from "./batch.ts";
 import { call } from "./call.ts";
-import { notCovered, write } from "./write.ts";
-import { writeAlone } from "./write-alone.ts";
+import { notCovered, write } from "./functions/write.ts";
+import { writeAlone } from "./functions/write-alone.ts";
+
+export type Post = (session: Session, records: readonly JournalRecord[]) => Promise<void>;
 
 /** Posts batches behind the last number that the database is known to have of a node. */
-export function createPosting(node: string) {
+export function createPosting(node: string): { readonly post: Post } {
   let posted: number | undefined;
 
   async function post(session: Session, records: readonly JournalRecord[]): Promise<void> {

@@ -5,7 +5,9 @@
 import type { BooksOptions } from "../../../money/books.ts";
 import type { Row, Server, Session } from "../session.ts";
 import { call } from "./call.ts";
-import { expire, leave, merge, renew, touch } from "./upkeep.ts";
+import type { BooksFunction } from "./functions/function.ts";
+import { leave } from "./functions/leases.ts";
+import { expire, merge, renew, touch } from "./functions/upkeep.ts";
 
 export interface UpkeepOptions extends Pick<BooksOptions, "node" | "onError"> {
   readonly server: Server;
@@ -32,11 +34,6 @@ const mergeMs = 200;
 const touchMs = 1000;
 
 export function createUpkeep({ server, node, version, onError }: UpkeepOptions): Upkeep {
-  const uses = new Map<string, number>();
-  let merging: NodeJS.Timeout | undefined;
-  let touching: NodeJS.Timeout | undefined;
-  let isClosed = false;
-
   async function run<T>(work: (session: Pick<Session, "query">) => Promise<T>): Promise<T> {
     const client = await server.pool.connect();
     try {
@@ -45,55 +42,81 @@ export function createUpkeep({ server, node, version, onError }: UpkeepOptions):
       client.release();
     }
   }
-
-  const ask = <T>(of: Parameters<typeof call>[1], values: readonly unknown[]) =>
-    run((session) => call<T>(session, of, values));
-
-  function mergeLater(): void {
-    if (isClosed) return;
-    merging ??= setTimeout(() => {
-      merging = undefined;
-      ask<number>(merge, [""]).then((rows) => {
-        if (rows > 0) mergeLater();
-      }, onError);
-    }, mergeMs).unref();
-  }
-
-  async function writeUses(): Promise<void> {
-    touching = undefined;
-    const some = [...uses].map(([id, at]) => ({ id, at }));
-    uses.clear();
-    if (some.length > 0) await ask(touch, [JSON.stringify(some)]);
-  }
+  const ask = <T>(of: BooksFunction, values: readonly unknown[]) => run((session) => call<T>(session, of, values));
+  const mergeOf = (accountId: string) => ask<number>(merge, [accountId]);
+  const merging = later(mergeMs, onError, () => mergeOf(""));
+  const uses = createUses(onError, (some) => ask(touch, [JSON.stringify(some)]));
 
   return {
     run,
     async mayLease(keyId, isOfKey) {
-      const rows = await run((session) =>
-        session.query(
-          "SELECT 1 FROM api_keys WHERE id = $1 AND revoked_at IS NULL AND (credit_limit IS NULL OR $2::boolean)",
-          [keyId, isOfKey],
-        ),
-      );
+      const rows = await run((session) => session.query(mayLeaseSql, [keyId, isOfKey]));
       return rows.length > 0;
     },
-    merge: (accountId) => ask<number>(merge, [accountId]),
-    mergeLater,
-    touch(keyId, now) {
-      uses.set(keyId, now);
-      touching ??= setTimeout(() => void writeUses().catch(onError), touchMs).unref();
-    },
+    merge: mergeOf,
+    mergeLater: merging.start,
+    touch: uses.add,
     async renew() {
       await ask(renew, [node, version]);
     },
     expire: () => ask<number>(expire, [node]),
     async close() {
-      isClosed = true;
-      clearTimeout(merging);
-      clearTimeout(touching);
-      await writeUses().catch(onError);
+      merging.stop();
+      await uses.close();
       await ask(leave, [node]).catch(onError);
-      while ((await ask<number>(merge, [""]).catch(() => 0)) > 0);
+      while ((await mergeOf("").catch(() => 0)) > 0);
+    },
+  };
+}
+
+const mayLeaseSql =
+  "SELECT 1 FROM api_keys WHERE id = $1 AND revoked_at IS NULL AND (credit_limit IS NULL OR $2::boolean)";
+
+/** Does work after a while, and again for as long as there was something to do. */
+function later(ms: number, onError: (error: unknown) => void, work: () => Promise<number>) {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  function start(): void {
+    if (isOver) return;
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      work().then((count) => {
+        if (count > 0) start();
+      }, onError);
+    }, ms).unref();
+  }
+  return {
+    start,
+    stop() {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+interface Use {
+  readonly id: string;
+  readonly at: number;
+}
+
+/** Gathers when keys were used. */
+function createUses(onError: (error: unknown) => void, write: (uses: readonly Use[]) => Promise<unknown>) {
+  const uses = new Map<string, number>();
+  let timer: NodeJS.Timeout | undefined;
+  async function writeAll(): Promise<void> {
+    timer = undefined;
+    const some = [...uses].map(([id, at]) => ({ id, at }));
+    uses.clear();
+    if (some.length > 0) await write(some).catch(onError);
+  }
+  return {
+    add(keyId: string, now: number): void {
+      uses.set(keyId, now);
+      timer ??= setTimeout(() => void writeAll(), touchMs).unref();
+    },
+    close(): Promise<void> {
+      clearTimeout(timer);
+      return writeAll();
     },
   };
 }

@@ -8,7 +8,7 @@ import type { JournalRecord } from "../../../money/books.ts";
 import { AwayError } from "../errors.ts";
 import type { Session } from "../session.ts";
 import type { Lane } from "./lane.ts";
-import { createPosting } from "./posting.ts";
+import { createPosting, type Post } from "./posting.ts";
 import type { Spool } from "./spool.ts";
 
 export interface WriterOptions {
@@ -40,68 +40,37 @@ const maxRecords = 512;
 /** How often what is spooled is tried again, in milliseconds. */
 const againMs = 250;
 
-export function createWriter({ lane, node, spool, onError, onWritten }: WriterOptions): Writer {
-  const posting = createPosting(node);
+export function createWriter(options: WriterOptions): Writer {
+  const { lane, node, onWritten } = options;
+  const { post } = createPosting(node);
+  const backlog = createBacklog(options, post);
   /** What waits for its statement; undefined once that is on its way. */
   let gathered: Waiting[] | undefined;
-  /** Records that are in the spool, and not known to be in the database. */
-  let spooled: JournalRecord[] = [];
-  let again: NodeJS.Timeout | undefined;
 
   async function send(session: Session, records: readonly JournalRecord[]): Promise<void> {
-    await unspool(session);
-    for (let from = 0; from < records.length; from += maxRecords) {
-      await posting.post(session, records.slice(from, from + maxRecords));
-    }
+    // What is spooled is older than all that comes now.
+    await backlog.write(session);
+    for (let from = 0; from < records.length; from += maxRecords)
+      await post(session, records.slice(from, from + maxRecords));
     onWritten();
   }
 
-  /** What is spooled is older than all that comes now. */
-  async function unspool(session: Session): Promise<void> {
-    while (spooled.length > 0) {
-      const some = spooled.slice(0, maxRecords);
-      await posting.post(session, some);
-      spooled = spooled.slice(some.length);
-    }
-    if (spool.hasAny()) spool.clear();
-  }
-
-  function keep(waiting: readonly Waiting[]): void {
-    for (const { record, done, failed } of waiting) {
-      try {
-        spool.append(record);
-        spooled.push(record);
-        done();
-      } catch (error) {
-        failed(error);
-      }
-    }
-    again ??= setTimeout(tryAgain, againMs).unref();
-  }
-
-  function tryAgain(): void {
-    again = undefined;
-    lane
-      .run((session) => send(session, []))
-      .catch((error: unknown) => {
-        if (!(error instanceof AwayError)) onError(error);
-        again ??= setTimeout(tryAgain, againMs).unref();
-      });
-  }
-
   async function run(waiting: Waiting[]): Promise<void> {
+    const isSent = () => {
+      if (gathered === waiting) gathered = undefined;
+    };
     try {
       await lane.run((session) => {
-        if (gathered === waiting) gathered = undefined;
+        isSent();
         return send(
           session,
-          waiting.map(({ record }) => record),
+          waiting.map((one) => one.record),
         );
       });
       for (const { done } of waiting) done();
     } catch (error) {
-      if (gathered === waiting) gathered = undefined;
-      if (error instanceof AwayError) keep(waiting);
+      isSent();
+      if (error instanceof AwayError) for (const one of waiting) backlog.keep(one);
       else for (const { failed } of waiting) failed(error);
     }
   }
@@ -110,7 +79,7 @@ export function createWriter({ lane, node, spool, onError, onWritten }: WriterOp
     write(record) {
       return new Promise<void>((done, failed) => {
         const waiting = { record, done, failed };
-        if (lane.isAway()) keep([waiting]);
+        if (lane.isAway()) backlog.keep(waiting);
         else if (gathered) gathered.push(waiting);
         else {
           gathered = [waiting];
@@ -118,12 +87,54 @@ export function createWriter({ lane, node, spool, onError, onWritten }: WriterOp
         }
       });
     },
-    writeNow: (session, records) =>
-      records.length === 0 && spooled.length === 0 ? Promise.resolve() : send(session, records),
-    async close() {
-      clearTimeout(again);
+    async writeNow(session, records) {
+      if (records.length > 0 || backlog.hasAny()) await send(session, records);
+    },
+    close: backlog.close,
+  };
+}
+
+/** Keeps records in the spool, and writes them as soon as the database is back, whether anything else is to be written or not. */
+function createBacklog({ lane, spool, onError }: WriterOptions, post: Post) {
+  let records: JournalRecord[] = [];
+  let again: NodeJS.Timeout | undefined;
+
+  async function write(session: Session): Promise<void> {
+    while (records.length > 0) {
+      const some = records.slice(0, maxRecords);
+      await post(session, some);
+      records = records.slice(some.length);
+    }
+    if (spool.hasAny()) spool.clear();
+  }
+
+  function tryLater(): void {
+    again ??= setTimeout(() => {
       again = undefined;
-      if (spooled.length > 0) await lane.run((session) => send(session, [])).catch(onError);
+      lane.run(write).catch((error: unknown) => {
+        if (!(error instanceof AwayError)) onError(error);
+        tryLater();
+      });
+    }, againMs).unref();
+  }
+
+  return {
+    write,
+    hasAny: () => records.length > 0,
+    keep({ record, done, failed }: Waiting): void {
+      try {
+        spool.append(record);
+      } catch (error) {
+        failed(error);
+        return;
+      }
+      records.push(record);
+      done();
+      tryLater();
+    },
+    async close(): Promise<void> {
+      clearTimeout(again);
+      if (records.length > 0) await lane.run(write).catch(onError);
       await lane.idle();
     },
   };

@@ -1,8 +1,8 @@
 /** What nodes do for each other: merging what is due, expiring what is held by nodes that died, moving deadlines on. */
-import { columnNames, defaultOf, summedColumns } from "../../../columns.ts";
-import { lost } from "../../../money/ledger-statements.ts";
+import { columnNames, defaultOf, summedColumns } from "../../../../columns.ts";
+import { lost } from "../../../../money/ledger-statements.ts";
 import { dueColumns, dueCounts, hourOf, requestColumns } from "./call-columns.ts";
-import { booksFunction, holdMs } from "./functions.ts";
+import { booksFunction, holdMs } from "./function.ts";
 
 /** How many rows that are due are looked at, and merged, in one transaction. */
 const mergeRows = 5000;
@@ -137,91 +137,6 @@ BEGIN
   UPDATE holds h SET expires_at = v_now + ${holdMs} WHERE h.request_id IN (
     SELECT request_id FROM holds WHERE node = p_node AND expires_at < v_now + ${holdMs - 20_000} FOR NO KEY UPDATE SKIP LOCKED);
   RETURN coalesce(v_alive > v_now, true);
-END`,
-);
-
-/** Gives back what is left of leases of a node, and ends them. */
-export const releaseLeases = booksFunction(
-  "release_leases",
-  "(p_node text, p_leases text[]) RETURNS void",
-  `BEGIN
-  PERFORM set_config('lock_timeout', '1000', true);
-  PERFORM 1 FROM accounts WHERE id IN (SELECT account_id FROM holds WHERE request_id = ANY (p_leases)) ORDER BY id FOR NO KEY UPDATE;
-  PERFORM 1 FROM api_keys WHERE id IN (SELECT key_id FROM holds WHERE request_id = ANY (p_leases)) ORDER BY id FOR NO KEY UPDATE;
-  PERFORM 1 FROM holds WHERE request_id = ANY (p_leases) ORDER BY request_id FOR UPDATE;
-  WITH gone AS MATERIALIZED (
-      DELETE FROM holds h WHERE h.request_id = ANY (p_leases) AND h.node = p_node RETURNING h.account_id, h.key_id, h.amount),
-    of_accounts AS (
-      UPDATE accounts a SET held = a.held - s.amount
-      FROM (SELECT account_id, sum(amount)::bigint AS amount FROM gone GROUP BY 1) s WHERE a.id = s.account_id)
-  UPDATE api_keys k SET held = k.held - s.amount
-    FROM (SELECT key_id, sum(amount)::bigint AS amount FROM gone GROUP BY 1) s WHERE k.id = s.key_id;
-END`,
-);
-
-/** Asks all other nodes for their idle leases of accounts; an empty id stands for all accounts. */
-export const recall = booksFunction(
-  "recall",
-  "(p_accounts text[]) RETURNS void",
-  `BEGIN
-  INSERT INTO recalls (account_id, at) SELECT u.id, now_ms() FROM unnest(p_accounts) u(id);
-  PERFORM pg_notify('model_gateway', 'recall');
-END`,
-);
-
-/** Reports whether other nodes that live have leases of an account, or of any where the id is empty. */
-export const isLeased = booksFunction(
-  "is_leased",
-  "(p_node text, p_account text) RETURNS boolean",
-  `BEGIN
-  RETURN EXISTS (SELECT 1 FROM holds h JOIN nodes n ON n.node = h.node
-    WHERE h.operation = '' AND h.amount > 0 AND (p_account = '' OR h.account_id = p_account) AND h.node <> p_node
-      AND n.alive_until > now_ms());
-END`,
-);
-
-/** Ends a node: its leases go back, and it counts as dead. */
-export const leave = booksFunction(
-  "leave",
-  "(p_node text) RETURNS void",
-  `BEGIN
-  PERFORM ${releaseLeases.name}(p_node, ARRAY(SELECT request_id FROM holds WHERE node = p_node AND operation = ''));
-  UPDATE nodes SET alive_until = now_ms() WHERE node = p_node;
-END`,
-);
-
-/**
- * Ends a turn whose caller was told that nothing came of it, because the connection broke. A turn that was not decided never will
- * be; of one that was, holds and leases go back. What it captured stays captured.
- */
-export const abandon = booksFunction(
-  "abandon",
-  "(p_node text, p_turn bigint, p_ids text[], p_leases text[]) RETURNS boolean",
-  `DECLARE v_told text; r record; h record;
-BEGIN
-  INSERT INTO nodes (node, version, started_at, steady_since, alive_until, turn)
-    VALUES (p_node, '', now_ms(), now_ms(), now_ms() + ${holdMs}, p_turn)
-    ON CONFLICT (node) DO UPDATE SET turn = excluded.turn, decisions = NULL WHERE nodes.turn < excluded.turn;
-  IF FOUND THEN RETURN false; END IF;
-  SELECT n.decisions INTO v_told FROM nodes n WHERE n.node = p_node AND n.turn = p_turn;
-  IF v_told IS NULL THEN RETURN false; END IF;
-  PERFORM 1 FROM accounts WHERE id IN (SELECT account_id FROM holds WHERE request_id = ANY (p_ids || p_leases))
-    ORDER BY id FOR NO KEY UPDATE;
-  FOR r IN SELECT d.value ->> 0 AS kind, (d.value ->> 1)::bigint AS amount, p_ids[d.n] AS id, p_leases[d.n] AS lease
-      FROM json_array_elements(v_told::json -> 'holds') WITH ORDINALITY d(value, n) LOOP
-    IF r.kind = 'held' THEN
-      DELETE FROM holds x WHERE x.request_id = r.id AND x.node = p_node RETURNING x.account_id, x.key_id INTO h;
-    ELSIF r.kind = 'leased' AND r.amount > 0 THEN
-      UPDATE holds x SET amount = x.amount - r.amount WHERE x.request_id = r.lease AND x.node = p_node AND x.amount >= r.amount
-        RETURNING x.account_id, x.key_id INTO h;
-    ELSE CONTINUE;
-    END IF;
-    CONTINUE WHEN NOT FOUND;
-    UPDATE accounts SET held = held - r.amount WHERE id = h.account_id;
-    UPDATE api_keys SET held = held - r.amount WHERE id = h.key_id;
-  END LOOP;
-  DELETE FROM holds WHERE request_id = ANY (p_leases) AND node = p_node AND amount = 0 AND operation = '';
-  RETURN true;
 END`,
 );
 

@@ -14,9 +14,9 @@ import {
   ownColumns,
   sharedColumns,
   summedColumns,
-} from "../../../columns.ts";
+} from "../../../../columns.ts";
 import { dueColumns, dueCounts, hourOf, requestColumns } from "./call-columns.ts";
-import { booksFunction, holdMs } from "./functions.ts";
+import { booksFunction, holdMs } from "./function.ts";
 
 /** The SQLSTATE of a batch that leases and holds do not cover. */
 export const notCovered = "GW001";

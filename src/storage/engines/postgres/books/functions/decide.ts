@@ -6,11 +6,11 @@
  * again under the same number and gets the same, so that no lease grows twice.
  */
 
-import { leaseShare, maxLeaseCalls, maxLeaseLeft, minLeaseCalls } from "../../../money/lease-size.ts";
-import { maxHeld } from "../../../money/ledger-statements.ts";
+import { leaseShare, maxLeaseCalls, maxLeaseLeft, minLeaseCalls } from "../../../../money/lease-size.ts";
+import { maxHeld } from "../../../../money/ledger-statements.ts";
 import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
-import { booksFunction, holdMs } from "./functions.ts";
-import { isLeased, releaseLeases } from "./upkeep.ts";
+import { booksFunction, holdMs } from "./function.ts";
+import { isLeased, releaseLeases } from "./leases.ts";
 
 /** How long a turn waits for a lock of somebody else's, in milliseconds. */
 const lockMs = 1000;

@@ -1,8 +1,10 @@
 /** All functions, each after those that it calls. */
+import { abandon } from "./abandon.ts";
 import { available } from "./available.ts";
 import { decide } from "./decide.ts";
-import { type BooksFunction, clock } from "./functions.ts";
-import { abandon, expire, isLeased, leave, merge, mergeOf, recall, releaseLeases, renew, touch } from "./upkeep.ts";
+import { type BooksFunction, clock } from "./function.ts";
+import { isLeased, leave, recall, releaseLeases } from "./leases.ts";
+import { expire, merge, mergeOf, renew, touch } from "./upkeep.ts";
 import { write } from "./write.ts";
 import { writeAlone } from "./write-alone.ts";
 

@@ -1,5 +1,5 @@
 /** What an account and a key may still spend, with what is due of them. The caller has the account's lock. */
-import { booksFunction } from "./functions.ts";
+import { booksFunction } from "./function.ts";
 
 /** Nothing is bounded by more: a number that JavaScript still has exactly. */
 export const unbounded = Number.MAX_SAFE_INTEGER;

@@ -8,7 +8,7 @@
 
 import { available } from "./available.ts";
 import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
-import { booksFunction, holdMs } from "./functions.ts";
+import { booksFunction, holdMs } from "./function.ts";
 
 const settle = `
   SELECT * INTO c FROM json_to_record(e -> 'call') AS t(${callRecord});
