@@ -67,7 +67,7 @@ export type Authenticate = (arrival: Arrival) => MaybePromise<Authenticated>;
 const touchMs = 60_000;
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { keys, knownKeys, authenticateSession, clock, tiers, isFreeUnpriced = () => false, onUsed } = options;
+  const { knownKeys, clock, onUsed } = options;
   const credentialsIn = createCredentialsIn(options.operatorKey);
 
   function useKey(known: KnownKey, now: number): Authenticated {
@@ -81,30 +81,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     return { caller, counted: { id: key.account_id, tier, byMethod: true, creditRemaining } };
   }
 
-  async function bySession({ header, peer }: Arrival): Promise<Authenticated> {
-    const session = await authenticateSession({ header, peer });
-    if (!session) throw missingApiKey();
-    const keyId = header("x-gateway-key");
-    const { user_id: userId, id: sessionId, account_id: accountId } = session;
-    if (keyId === undefined) return signedIn(session, tiers, await isFreeUnpriced(accountId));
-    const key = await keys.findWithAccount(keyId);
-    if (!key || key.revoked_at !== null || key.account_id !== accountId) throw sessionKeyNotFound(keyId);
-    const { caller, counted } = useKey(await knownKeys.know(key), clock());
-    return { caller: { ...caller, rights: "key", userId, sessionId }, counted };
-  }
-
-  /** Authenticates a call that needs no credential. A session that has ended counts as none. */
-  async function anyone({ header, peer }: Arrival): Promise<Authenticated> {
-    if (isFromElsewhere(header)) throw crossSite();
-    const counted = countedBy(`address ${networkOf(peer.address)}`, openTier);
-    try {
-      const session = await authenticateSession({ header, peer });
-      if (!session) return { caller: nobody, counted };
-      return { caller: signedIn(session, tiers, await isFreeUnpriced(session.account_id)).caller, counted };
-    } catch {
-      return { caller: nobody, counted };
-    }
-  }
+  const { bySession, anyone } = createSessionCallers(options, useKey);
 
   /** Uses the first of the credentials that is one. */
   function byCredentials(
@@ -125,6 +102,38 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     if (least === Least.ANYONE) return anyone(arrival);
     const credentials = credentialsIn(arrival);
     return credentials.length === 0 ? bySession(arrival) : byCredentials(credentials, clock(), least);
+  };
+}
+
+/** Authenticates those who come with a session, or may. `useKey` checks a key, and returns who calls by it. */
+function createSessionCallers(
+  { keys, knownKeys, authenticateSession, clock, tiers, isFreeUnpriced = () => false }: AuthenticateOptions,
+  useKey: (known: KnownKey, now: number) => Authenticated,
+) {
+  return {
+    async bySession({ header, peer }: Arrival): Promise<Authenticated> {
+      const session = await authenticateSession({ header, peer });
+      if (!session) throw missingApiKey();
+      const keyId = header("x-gateway-key");
+      const { user_id: userId, id: sessionId, account_id: accountId } = session;
+      if (keyId === undefined) return signedIn(session, tiers, await isFreeUnpriced(accountId));
+      const key = await keys.findWithAccount(keyId);
+      if (!key || key.revoked_at !== null || key.account_id !== accountId) throw sessionKeyNotFound(keyId);
+      const { caller, counted } = useKey(await knownKeys.know(key), clock());
+      return { caller: { ...caller, rights: "key", userId, sessionId }, counted };
+    },
+    /** Authenticates a call that needs no credential. A session that has ended counts as none. */
+    async anyone({ header, peer }: Arrival): Promise<Authenticated> {
+      if (isFromElsewhere(header)) throw crossSite();
+      const counted = countedBy(`address ${networkOf(peer.address)}`, openTier);
+      try {
+        const session = await authenticateSession({ header, peer });
+        if (!session) return { caller: nobody, counted };
+        return { caller: signedIn(session, tiers, await isFreeUnpriced(session.account_id)).caller, counted };
+      } catch {
+        return { caller: nobody, counted };
+      }
+    },
   };
 }
 

@@ -42,28 +42,16 @@ export interface KnownKeysOptions {
 const maxKnown = 50_000;
 const maxUnknown = 10_000;
 
-export function createKnownKeys({
-  keys,
-  tiers,
-  ledger,
-  isFreeUnpriced = () => false,
-  version,
-}: KnownKeysOptions): KnownKeys {
+export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
+  const { keys, ledger, version } = options;
   const { credit } = ledger;
+  const know = createKnow(options);
   const known = new LRUCache<string, KnownKey>({ max: maxKnown });
   /** Hashes that belong to no key: a client that sends one again costs no query. */
   const unknown = new LRUCache<string, true>({ max: maxUnknown });
   /** What is being read: calls by the same key that come together read it once. */
   const reading = new Map<string, Promise<KnownKey | undefined>>();
   let seen = version();
-
-  async function know(key: KeyWithAccount, asOf?: number): Promise<KnownKey> {
-    const { ofBalance, ofLimit } = availableTo(key);
-    credit.learn(key.account_id, ofBalance, key.id, key.credit_limit === null ? undefined : ofLimit);
-    const tier = tierOf(tiers, key.account_recharged);
-    const caller = { ...callerOf(key, tier, asOf), isFreeUnpriced: await isFreeUnpriced(key.account_id) };
-    return { key, tier, caller, usedAt: key.last_used_at ?? 0 };
-  }
 
   /** Reads a key as of a version. What is found is kept, unless anything was written meanwhile. */
   async function read(secretHash: string, now: number, asOf: number): Promise<KnownKey | undefined> {
@@ -103,6 +91,17 @@ export function createKnownKeys({
       if (remaining === undefined) return creditWhenRead(key);
       return Number.isFinite(remaining) ? remaining : undefined;
     },
+  };
+}
+
+/** Returns what tells of a key who calls by it, as of a version; and has the ledger learn what is left of its credit. */
+function createKnow({ tiers, ledger: { credit }, isFreeUnpriced = () => false }: KnownKeysOptions) {
+  return async (key: KeyWithAccount, asOf?: number): Promise<KnownKey> => {
+    const { ofBalance, ofLimit } = availableTo(key);
+    credit.learn(key.account_id, ofBalance, key.id, key.credit_limit === null ? undefined : ofLimit);
+    const tier = tierOf(tiers, key.account_recharged);
+    const caller = { ...callerOf(key, tier, asOf), isFreeUnpriced: await isFreeUnpriced(key.account_id) };
+    return { key, tier, caller, usedAt: key.last_used_at ?? 0 };
   };
 }
 

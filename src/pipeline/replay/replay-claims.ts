@@ -50,58 +50,29 @@ interface RunningCall {
   over: Promise<void> | undefined;
 }
 
-export function createClaims({ store, node, clock, onError }: ClaimsOptions): ClaimKey {
-  const running = new Map<string, RunningCall>();
-  let renewing: NodeJS.Timeout | undefined;
-
-  const renew = () => void store.renew(node, clock() + holdMs).catch(onError);
-
-  function leave(place: string): void {
-    running.delete(place);
-    if (running.size > 0) return;
-    clearInterval(renewing);
-    renewing = undefined;
-  }
-
-  function begin(claim: Claim, place: string, call: RunningCall): HeldClaim {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    call.over = promise;
-    renewing ??= setInterval(renew, renewMs).unref();
-    let isKept = false;
-    let isOver = false;
-    return {
-      async keep(answer) {
-        isKept = await store.keep(claim, answer);
-      },
-      end() {
-        if (isOver) return;
-        isOver = true;
-        if (!isKept) void store.free(claim).catch(onError);
-        leave(place);
-        resolve();
-      },
-    };
-  }
+export function createClaims(options: ClaimsOptions): ClaimKey {
+  const { store, node, clock } = options;
+  const running = createRunningCalls(options);
 
   /** Claims a key that no call of this process claims or has claimed. From its first moment on no other does. */
   async function claimNow(asking: Asking, place: string) {
     const { promise: decided, resolve } = Promise.withResolvers<void>();
     const call: RunningCall = { requestHash: asking.requestHash, decided, over: undefined };
-    running.set(place, call);
+    running.enter(place, call);
     try {
       const now = clock();
       const claim: Claim = { ...asking, node, now, expiresAt: now + holdMs };
       const claimed = await store.claim(claim);
-      return claimed.kind === "claimed" ? begin(claim, place, call) : claimed;
+      return claimed.kind === "claimed" ? held(claim, call, () => running.leave(place), options) : claimed;
     } finally {
-      if (!call.over) leave(place);
+      if (!call.over) running.leave(place);
       resolve();
     }
   }
 
   return async (asking, signal) => {
     const place = `${asking.accountId} ${asking.keyHash}`;
-    for (let first = running.get(place); first; first = running.get(place)) {
+    for (let first = running.at(place); first; first = running.at(place)) {
       // Until it is decided whose the key is, neither of two requests is known to be the wrong one.
       if (first.over && first.requestHash !== asking.requestHash) throw idempotencyConflict();
       await unlessAborted(first.over ?? first.decided, signal);
@@ -110,6 +81,45 @@ export function createClaims({ store, node, clock, onError }: ClaimsOptions): Cl
     if ("end" in claimed || claimed.kind === "answered") return claimed;
     if (claimed.kind === "running") throw idempotencyRunning();
     throw claimed.kind === "conflict" ? idempotencyConflict() : replayTooLarge();
+  };
+}
+
+/** The calls of this process that claim keys or have claimed them, by account and key. While there are any, their claims are extended. */
+function createRunningCalls({ store, node, clock, onError }: ClaimsOptions) {
+  const calls = new Map<string, RunningCall>();
+  let renewing: NodeJS.Timeout | undefined;
+  const renew = () => void store.renew(node, clock() + holdMs).catch(onError);
+  return {
+    at: (place: string) => calls.get(place),
+    enter(place: string, call: RunningCall): void {
+      calls.set(place, call);
+      renewing ??= setInterval(renew, renewMs).unref();
+    },
+    leave(place: string): void {
+      calls.delete(place);
+      if (calls.size > 0) return;
+      clearInterval(renewing);
+      renewing = undefined;
+    },
+  };
+}
+
+function held(claim: Claim, call: RunningCall, leave: () => void, { store, onError }: ClaimsOptions): HeldClaim {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  call.over = promise;
+  let isKept = false;
+  let isOver = false;
+  return {
+    async keep(answer) {
+      isKept = await store.keep(claim, answer);
+    },
+    end() {
+      if (isOver) return;
+      isOver = true;
+      if (!isKept) void store.free(claim).catch(onError);
+      leave();
+      resolve();
+    },
   };
 }
 

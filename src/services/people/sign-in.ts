@@ -63,15 +63,9 @@ export function signInRpcs({ storage, attempts, clock }: SignInParts): SignInRpc
       if (!user) throw signInFailed(code ? anyOfThree : undefined);
       const now = clock();
       const { headers, signedIn } = await transact(async (stores) => {
-        const still = await unchanged(stores, user);
-        if (!still) throw signInFailed(code ? anyOfThree : undefined);
-        if ((await stores.accounts.find(user.account_id))?.suspended_at !== null) throw userSuspended();
-        if (still.totp_secret !== null) {
-          if (!code) throw secondFactorNeeded();
-          if (!(await verifySecondFactor(stores.users, still, code, now))) throw signInFailed(anyOfThree);
-        }
+        await admit(stores, user, code, now);
         const headers = await beginSession(stores.sessions, call, user.id, now);
-        return { headers, signedIn: (await stores.users.find(user.id)) ?? still };
+        return { headers, signedIn: (await stores.users.find(user.id)) ?? user };
       });
       return { ...whole(SignInResponseSchema, { user: userMessage(signedIn) }), headers };
     },
@@ -91,6 +85,16 @@ export function signInRpcs({ storage, attempts, clock }: SignInParts): SignInRpc
       return whole(ChangePasswordResponseSchema, {});
     },
   };
+}
+
+/** admit uses up the code of a user whose password was right. Throws a Refusal if the user may not sign in. */
+async function admit(stores: Stores, user: UserRow, code: string | undefined, now: number): Promise<void> {
+  const still = await unchanged(stores, user);
+  if (!still) throw signInFailed(code ? anyOfThree : undefined);
+  if ((await stores.accounts.find(user.account_id))?.suspended_at !== null) throw userSuspended();
+  if (still.totp_secret === null) return;
+  if (!code) throw secondFactorNeeded();
+  if (!(await verifySecondFactor(stores.users, still, code, now))) throw signInFailed(anyOfThree);
 }
 
 /**

@@ -266,9 +266,9 @@ describe("an operator sees", () => {
 
   test("an address beyond its bound in the audit log, once a minute, and nothing of what was guessed", async () => {
     await fail(perMinute);
-    expect(acts()).toEqual([]);
+    expect(await acts()).toEqual([]);
     await fail(5);
-    expect(acts()).toMatchObject([
+    expect(await acts()).toMatchObject([
       {
         actor_kind: "nobody",
         address: home,
@@ -282,7 +282,7 @@ describe("an operator sees", () => {
       `{"credential":"api_key","failures":11}`,
       `{"credential":"api_key","failures":7}`,
     ]);
-    expect(JSON.stringify(acts())).not.toContain("sk-wrong");
+    expect(JSON.stringify(await acts())).not.toContain("sk-wrong");
   });
 
   test("how many failed, by their kind, in the metrics", async () => {

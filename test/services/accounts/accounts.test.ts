@@ -280,9 +280,10 @@ describe("a redeem code", () => {
       await new Promise((resolve) => process.stdin.once("data", resolve));
       process.stdin.destroy();
       const { codes, accountId } = JSON.parse(process.env.TASK);
-      const won = codes.filter((code, i) => (await storage.redeemCodes.claim({
+      const claims = codes.map((code, i) => storage.redeemCodes.claim({
         codeHash: hashRedeemCode(code), accountId, entryId: "led_" + process.pid + "_" + i, now: ${bank.now()},
-      })).kind === "recorded");
+      }));
+      const won = (await Promise.all(claims)).filter(({ kind }) => kind === "recorded");
       console.log("won " + won.length);
       await storage.close();`;
     const env = {

@@ -40,9 +40,10 @@ beforeAll(async () => {
 
 afterEach(async () => {
   upstream.script = undefined;
-  await eventually(() =>
-    expect(gateway.counts()).toMatchObject({ websocket: 0, bodyBytes: 0, rememberedBytes: 0, holds: 0 }),
-  );
+  await eventually(async () => {
+    expect(gateway.counts()).toMatchObject({ websocket: 0, bodyBytes: 0, rememberedBytes: 0 });
+    expect(await gateway.holds()).toBe(0);
+  });
 });
 
 afterAll(async () => {

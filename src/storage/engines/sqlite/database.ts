@@ -175,6 +175,11 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
   const behind = new Set<WriteBehind>();
   const access: Access = { sqlite, transactions, writable, withoutWaiting, behind, written: 0 };
   const { write, flush, flushToRead } = accessing(access);
+  const dataVersion = sqlite.prepare("PRAGMA data_version").pluck();
+  const version = createVersion(
+    () => dataVersion.get(),
+    () => access.written,
+  );
   const { db, scope } = await openManagement(
     {
       sqlite: stores,
@@ -182,13 +187,12 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
         if (behind.size > 0 && !withoutWaiting(flush)) throw new LockedError();
       },
       settleToRead: flushToRead,
-      onWritten: () => void access.written++,
+      onWritten: version.changed,
       writable,
       close,
     },
     { prepare: (sql) => booksStatement(stores.prepare(sql)) },
   );
-  const dataVersion = sqlite.prepare("PRAGMA data_version").pluck();
   const books: Pick<Engine, "prepare"> = { prepare: (sql) => booksStatement(sqlite.prepare(sql)) };
   const engine: Engine = {
     scope,
@@ -213,10 +217,7 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
       behind.add(one);
       return () => void behind.delete(one);
     },
-    version: createVersion(
-      () => dataVersion.get(),
-      () => access.written,
-    ),
+    version: version.current,
   };
   return { db, engine };
 }

@@ -3,22 +3,36 @@
 /** How long another process's change may go unnoticed: less than a caller needs to make another call. */
 const noticedMs = 1;
 
+export interface Version {
+  /** Returns a greater number after every change; `isExact` says that none may go unnoticed. */
+  current(isExact?: boolean): number;
+  /** Says that another connection of this process has written: that is a change from now on. */
+  changed(): void;
+}
+
 /**
- * Returns a function that returns another number after every change. It adds the writes of this process (`written`) to the
- * changes of `version`, which SQLite changes whenever another process writes.
+ * Adds the writes of a connection (`written`) to the changes of its `version`, which SQLite changes whenever another connection, of
+ * whatever process, has written.
  */
-export function createVersion(version: () => unknown, written: () => number): (isExact?: boolean) => number {
+export function createVersion(version: () => unknown, written: () => number): Version {
   let seen = version();
   let byOthers = 0;
   let lookedAt = performance.now();
-  return (isExact = false) => {
-    const now = performance.now();
-    if (isExact || now - lookedAt > noticedMs) {
-      lookedAt = now;
-      const current = version();
-      if (current !== seen) byOthers++;
-      seen = current;
-    }
-    return written() + byOthers;
+  return {
+    current(isExact = false) {
+      const now = performance.now();
+      if (isExact || now - lookedAt > noticedMs) {
+        lookedAt = now;
+        const current = version();
+        if (current !== seen) byOthers++;
+        seen = current;
+      }
+      return written() + byOthers;
+    },
+    changed() {
+      byOthers++;
+      // So that it is no other change later.
+      seen = version();
+    },
   };
 }

@@ -101,23 +101,17 @@ function driverOf(management: Management, settles: boolean): Driver {
 }
 
 function connectionTo(management: Management, settles: boolean): DatabaseConnection {
-  let isOver = false;
   const connection: DatabaseConnection = {
     async executeQuery<R>(query: CompiledQuery) {
       if (management.owner?.connection === connection) return runWithin<R>(management, management.owner, query);
-      if (isOver) throw new Error("the transaction of this statement is over: it was not awaited");
       return runAlone<R>(management, settles, query);
     },
     streamQuery() {
       throw new Error("rows are read page by page");
     },
   };
-  endings.set(connection, () => (isOver = true));
   return connection;
 }
-
-/** What is to be done with a connection when its transaction ends. */
-const endings = new WeakMap<DatabaseConnection, () => void>();
 
 /** Runs a statement as soon as nobody has the connection, and nobody else the lock where it writes. */
 function runAlone<R>(management: Management, settles: boolean, query: CompiledQuery): Promise<QueryResult<R>> {
@@ -164,9 +158,7 @@ function rollback(management: Management): void {
 function end(management: Management): void {
   const { owner } = management;
   management.owner = undefined;
-  if (!owner) return;
-  endings.get(owner.connection)?.();
-  owner.over.resolve();
+  owner?.over.resolve();
 }
 
 function prepared({ statements, sqlite }: Management, { sql }: CompiledQuery): SqliteStatement {

@@ -1,0 +1,185 @@
+/**
+ * The connection that stores work on: transactions of which nobody sees a half, the wait for another process's lock, and what does not
+ * wait for it.
+ */
+import { setImmediate } from "node:timers/promises";
+import Sqlite from "better-sqlite3";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { LockedError } from "../../src/runtime/write-trouble.ts";
+import { maxWaitMs } from "../../src/storage/engines/lock-retry.ts";
+import { openStorage, type Storage } from "../../src/storage/storage.ts";
+import { temporaryFolder } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let count = 0;
+let path: string;
+let storage: Storage;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+
+beforeEach(async () => {
+  path = `${folder.path}/${++count}.db`;
+  storage = await openStorage(path);
+  return async () => {
+    vi.useRealTimers();
+    await storage.close();
+  };
+});
+
+afterAll(() => folder.remove());
+
+const account = (id: string) => ({ id, name: id, created_at: 1 });
+
+/** Has another connection hold the lock. Returns what lets it go. */
+function lock(): () => void {
+  const other = new Sqlite(path);
+  other.exec("BEGIN IMMEDIATE");
+  return () => void other.close();
+}
+
+test("a transaction is seen whole or not at all, and what comes meanwhile waits for its end", async () => {
+  const begun = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const writing = storage.transact(async ({ accounts }) => {
+    await accounts.insert(account("acc_1"));
+    begun.resolve();
+    await goOn.promise;
+    await accounts.insert(account("acc_2"));
+  });
+  await begun.promise;
+  const listed = storage.accounts.list();
+  const added = storage.accounts.insert(account("acc_3"));
+  await setImmediate();
+  const seenByOthers = new Sqlite(path, { readonly: true });
+  expect(seenByOthers.prepare("SELECT count(*) FROM accounts").pluck().get()).toBe(0);
+  seenByOthers.close();
+  goOn.resolve();
+  await writing;
+  expect((await listed).map(({ id }) => id)).toEqual(["acc_1", "acc_2"]);
+  expect(await added).toBe(true);
+});
+
+test("a transaction that throws leaves nothing, and those that wait for it go on", async () => {
+  const failing = storage.transact(async ({ accounts }) => {
+    await accounts.insert(account("acc_1"));
+    throw new Error("not this time");
+  });
+  const after = storage.transact(({ accounts }) => accounts.insert(account("acc_2")));
+  await expect(failing).rejects.toThrow("not this time");
+  expect(await after).toBe(true);
+  expect((await storage.accounts.list()).map(({ id }) => id)).toEqual(["acc_2"]);
+});
+
+test("stores of a transaction may begin one of their own, which is a part of it", async () => {
+  await storage.accounts.insert(account("acc_1"));
+  const failing = storage.transact(async ({ accounts, entries }) => {
+    await entries.record({ id: "led_1", accountId: "acc_1", kind: 1, amount: 5, note: null, now: 1 });
+    await accounts.update("acc_1", { name: "other" });
+    throw new Error("undone");
+  });
+  await expect(failing).rejects.toThrow("undone");
+  expect(await storage.accounts.find("acc_1")).toMatchObject({ name: "acc_1", balance: 0 });
+});
+
+test("within a transaction other stores are refused, directly and later, and after it they are not", async () => {
+  const refusal = "use the stores that it was given";
+  await expect(storage.transact(() => storage.accounts.list())).rejects.toThrow(refusal);
+  await expect(storage.transact(() => storage.transact(async () => {}))).rejects.toThrow(refusal);
+  await storage.transact(async () => {
+    await setImmediate();
+    await expect(storage.keys.findBySecretHash("h", 1)).rejects.toThrow(refusal);
+  });
+  let later: Promise<unknown> | undefined;
+  await storage.transact(async () => {
+    later = setImmediate().then(() => storage.accounts.list());
+  });
+  expect(await later).toEqual([]);
+});
+
+test("a statement of a transaction that is over is refused: nobody awaited it", async () => {
+  let late: Promise<unknown> | undefined;
+  await storage.transact(async ({ accounts }) => {
+    late = setImmediate().then(() => accounts.insert(account("acc_1")));
+  });
+  await expect(late).rejects.toThrow("already committed");
+  expect(await storage.accounts.list()).toEqual([]);
+});
+
+test("reads go on while another process holds the lock; writes and transactions wait for it, and the event loop does not", async () => {
+  await storage.accounts.insert(account("acc_1"));
+  const free = lock();
+  const done: string[] = [];
+  const written = storage.accounts.insert(account("acc_2")).then(() => done.push("statement"));
+  const committed = storage.transact(({ accounts }) => accounts.insert(account("acc_3"))).then(() => done.push("all"));
+  let longest = 0;
+  let last = performance.now();
+  const watching = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  for (let turn = 0; turn < 50; turn++) {
+    expect(await storage.accounts.list()).toHaveLength(1);
+    await setImmediate();
+  }
+  expect(done).toEqual([]);
+  free();
+  await Promise.all([written, committed]);
+  clearInterval(watching);
+  expect(longest).toBeLessThan(maxWaitMs / 5);
+  expect(await storage.accounts.list()).toHaveLength(3);
+});
+
+test("a write that has waited for long is refused, and says so to whoever asks whether writes arrive", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const free = lock();
+  const refused = storage.accounts.insert(account("acc_1"));
+  const outcome = expect(refused).rejects.toThrow(LockedError);
+  await eventually(() => {
+    vi.advanceTimersByTime(600);
+    expect(storage.writable.trouble()).toContain("another process holds its lock");
+  });
+  await outcome;
+  free();
+  expect(await storage.accounts.insert(account("acc_1"))).toBe(true);
+  expect(storage.writable.trouble()).toBeUndefined();
+}, 20_000);
+
+test("every write is another version, of this process and of another; what only reads is none", async () => {
+  const versions = [storage.version()];
+  const look = async (work: () => Promise<unknown>) => {
+    await work();
+    versions.push(storage.version());
+  };
+  await look(() => storage.accounts.insert(account("acc_1")));
+  await look(() => storage.accounts.update("acc_1", { name: "one" }));
+  await look(() => storage.transact(({ accounts }) => accounts.update("acc_1", { name: "two" })));
+  expect(new Set(versions).size).toBe(4);
+  await eventually(() => expect(storage.version()).toBe(storage.version()));
+  const settled = storage.version();
+  await storage.accounts.list();
+  await storage.keys.findBySecretHash("h", 1);
+  expect(storage.version()).toBe(settled);
+  const other = await openStorage(path);
+  await other.accounts.insert(account("acc_2"));
+  await eventually(() => expect(storage.version()).toBeGreaterThan(settled));
+  await other.close();
+});
+
+test("closing waits for what is under way", async () => {
+  const own = await openStorage(`${folder.path}/closing.db`);
+  const other = new Sqlite(`${folder.path}/closing.db`);
+  other.exec("BEGIN IMMEDIATE");
+  const written = own.accounts.insert(account("acc_1"));
+  const transaction = own.transact(({ accounts }) => accounts.insert(account("acc_2")));
+  await setImmediate();
+  const closed = own.close();
+  await setImmediate();
+  other.exec("ROLLBACK");
+  expect(await Promise.all([written, transaction])).toEqual([true, true]);
+  await closed;
+  expect(other.prepare("SELECT count(*) FROM accounts").pluck().get()).toBe(2);
+  other.close();
+});
