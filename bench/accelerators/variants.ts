@@ -32,6 +32,7 @@ export const feltOn: Readonly<Record<AcceleratorName, readonly string[]>> = {
   grpc: ["grpc-unary"],
   "quick-check": ["chat-1k", "chat-20k", "embeddings", "late-50"],
   leases: allLoads.filter((load) => !ofStreams.includes(load)),
+  journal: allLoads.filter((load) => !ofStreams.includes(load)),
   "delta-template": ofStreams,
 };
 

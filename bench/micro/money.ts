@@ -32,7 +32,7 @@ export async function measureMoney(): Promise<void> {
       for (let i = 0; i < keys; i++) made.push(await issueKey(stores.keys, init));
       return made;
     });
-    const ledger = createLeasedLedger({ store: storage.ledger, clock: Date.now, onError });
+    const ledger = createLeasedLedger({ openBooks: storage.openBooks(true), clock: Date.now, onError });
     const secrets = issued.map(({ secret }) => secret);
     await authentication(storage, ledger, secrets);
     const call = paidCall(ledger, accountId, issued[0]?.key.id ?? "");

@@ -12,7 +12,7 @@ const idle: GaugeParts = {
   holds: async () => ({ count: 0, amount: 0 }),
   open: () => ({ undecided: 0, websocket: 0, http1: 0, http2: 0, streams: 0, stalled: 0, shed: 0, floods: 0 }),
   bodyBytes: () => 0,
-  storage: { isWritable: () => true, rejectedLines: () => 0 },
+  storage: { isWritable: () => true, journalRejects: () => 0 },
   cache: { entries: () => 0, bytes: () => 0 },
 };
 

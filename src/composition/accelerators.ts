@@ -28,8 +28,10 @@ export function chooseAccelerators(chosen: ReadonlySet<AcceleratorName>) {
     createGrpcDoor: has("grpc") ? createGrpcDoor : undefined,
     /** Spares most requests the reader and protovalidate. */
     quickCheck: has("quick-check") ? quickCheck : undefined,
-    /** Takes holds from leases and notes charges in a journal; else the database decides each. */
+    /** Takes holds from leases, where credit is ample; else the books decide each. */
     createLedger: has("leases") ? createLeasedLedger : createExactLedger,
+    /** Has the books append what leases cover to a journal, and apply it a little later; else each turn is a transaction. */
+    hasJournal: has("journal"),
     /** Spares most chunks of a stream the parser and the translation's reader and writer. */
     createTemplateReader: has("delta-template") ? createTemplateReader : undefined,
   };

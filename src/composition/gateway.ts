@@ -91,7 +91,6 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     },
   );
   listener = listening;
-  const waitAgain = storage.waitBriefly();
   const endLog = logTrouble(parts);
   // What processes before this one left reserved.
   void ledger.sweep().catch(onError);
@@ -117,8 +116,6 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       // What was begun meanwhile.
       await background.close(Math.max(0, closesAt - performance.now()));
       await drains.close(Math.max(0, closesAt - performance.now()));
-      // Nobody is served any more, and what is not written now is left to another process.
-      waitAgain();
       endLog();
       const hurrying = setTimeout(() => shared.hurry.abort(), countMs);
       await ledger.close();

@@ -66,7 +66,7 @@ function gaugeParts(
     holds: storage.holds.total,
     storage: {
       isWritable: () => storage.writable.trouble() === undefined,
-      rejectedLines: storage.ledger.journal.rejectedLines,
+      journalRejects: storage.journalRejects,
     },
     open,
     bodyBytes: () => bodies.bytes,

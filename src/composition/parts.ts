@@ -87,7 +87,7 @@ export function createShared({ config, storage, log, clock }: Parts): Shared {
     health,
     queues,
     targets: createTargets({ ...config.breaker, retryShare: config.retries.share, clock, onResting: restLog(log) }),
-    ledger: accelerators.createLedger({ store: storage.ledger, clock, onError }),
+    ledger: accelerators.createLedger({ openBooks: storage.openBooks(accelerators.hasJournal), clock, onError }),
     counting: createCounting({ counter, hurry, onError: onUncounted }),
     drains: createDrains(config.disconnectDrainMs),
     background: new Background({

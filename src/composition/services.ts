@@ -79,7 +79,7 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   const send = createSend({ targets, attempts: config.retries.attempts, hedge, clock, random });
   const leadsOf = createCandidatesFor({ catalog, providers, targets, random });
   const priority = ({ tier }: Caller) => priorityOf(config.tiers, tier);
-  const { available } = storage.ledger;
+  const { available } = storage;
   const complete = createComplete({
     candidatesFor: leadsOf,
     send,

@@ -3,7 +3,7 @@
  * and records the calls that ran as lost. A gateway does the same when it starts, but only once their deadlines have passed.
  */
 import { holdMs } from "../ledger/contract.ts";
-import { createLeasedLedger } from "../ledger/leases/leased-ledger.ts";
+import { createExactLedger } from "../ledger/exact-ledger.ts";
 import type { Storage } from "../storage/storage.ts";
 
 export interface SettleOptions {
@@ -13,14 +13,8 @@ export interface SettleOptions {
   readonly onError: (error: unknown) => void;
 }
 
-export async function settle({ ledger: store }: Storage, { livedAt, onError }: SettleOptions): Promise<void> {
-  const clock = () => livedAt + holdMs;
-  const ledger = createLeasedLedger({ store, clock, onError });
+export async function settle(storage: Pick<Storage, "openBooks">, { livedAt, onError }: SettleOptions): Promise<void> {
+  const ledger = createExactLedger({ openBooks: storage.openBooks(false), clock: () => livedAt + holdMs, onError });
   await ledger.sweep();
   await ledger.close();
-  const { journal } = store;
-  for (const node of journal.nodes()) {
-    const { records } = journal.recordsOf(node);
-    if (records.every(({ seq }) => seq <= journal.posted(node))) journal.remove(node);
-  }
 }

@@ -14,6 +14,7 @@ export const acceleratorNames = [
   "grpc",
   "quick-check",
   "leases",
+  "journal",
   "delta-template",
 ] as const;
 

@@ -5,10 +5,12 @@
  */
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import type { Slotted } from "../runtime/slot-set.ts";
-import type { Capture, Captured, Held, HoldInit, LedgerStore } from "../storage/money/contract.ts";
+import type { HoldEntry, OpenBooks } from "../storage/money/books.ts";
+import type { Capture, Captured, Held, HoldInit } from "../storage/money/contract.ts";
 import type { Credit } from "./credit.ts";
 import type { Lease, Payer } from "./leases/leases.ts";
 
+export { holdMs } from "../storage/money/books.ts";
 export type { Capture, Captured } from "../storage/money/contract.ts";
 
 /** HoldRequest is what a call asks to be held, and of whom. */
@@ -19,24 +21,23 @@ export interface Hold extends Slotted {
   readonly kind: "held";
   readonly request: HoldRequest;
   readonly amount: number;
-  /** The lease that it was taken from; undefined once it has a row of its own. */
-  lease: Lease | undefined;
-  /** Says that the database decided on the hold: then it decides on the charge, too. */
+  /** The lease that it was taken from, and what is written of that; undefined for one that the books decided on. */
+  readonly lease: Lease | undefined;
+  readonly entry: HoldEntry | undefined;
+  /** Says that the books decided on the hold, or that it may have expired: then they decide on the charge, too. */
   isExact: boolean;
 }
 
 /** Short says that nothing was held, and what is left of what. */
 export type Short = Extract<Held, { kind: "short" }>;
 
-/** How long a hold outlives its process, in milliseconds. */
-export const holdMs = 90_000;
 /** How often the deadlines of holds are moved on. */
 export const sweepMs = 20_000;
 /** How long closing waits for calls to be captured, all of which were aborted before. */
 export const closeMs = 10_000;
 
 export interface LedgerOptions {
-  readonly store: LedgerStore;
+  readonly openBooks: OpenBooks;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Receives errors that no caller waits for. */
@@ -57,11 +58,8 @@ export interface Ledger {
   capture(call: Capture, hold?: Hold): MaybePromise<Captured | undefined>;
   /** Records when a key was used last, within moments. */
   touch(keyId: string, now: number): void;
-  /**
-   * Posts all that is journaled if any of it is of a call of this account that has ended, unless another process is writing.
-   * Returns whether it did.
-   */
-  flushCallsOf(accountId: string): boolean;
+  /** Has what is written of calls of this account that have ended seen by whoever reads its sums. Returns whether there was any. */
+  flushCallsOf(accountId: string): MaybePromise<boolean>;
   /** What is left of accounts and keys, as far as this process knows. */
   readonly credit: Credit;
   /** Moves on the deadlines of this process's holds, and expires those of processes that died. */

@@ -1,55 +1,42 @@
 /**
- * The ledger without leases: the database decides each hold and each charge, and all that come in one turn of the event loop are
- * one transaction. `leases/leased-ledger.ts` keeps the same contract and is faster.
+ * The ledger without leases: the books decide each hold and each charge, and all that come in one turn of the event loop are one
+ * transaction. `leases/leased-ledger.ts` keeps the same contract and is faster.
  *
  * A charge is committed when `capture` resolves. While this process lives it moves the deadlines of its holds on; those of a
- * process that died expire. What such a process has left in a journal is posted first.
+ * process that died expire.
  */
 import { newId } from "../runtime/ids.ts";
 import { SlotSet } from "../runtime/slot-set.ts";
+import type { Books, Granted } from "../storage/money/books.ts";
 import {
   type Capture,
   type Captured,
   closeMs,
   type Hold,
   type HoldRequest,
-  holdMs,
   type Ledger,
   type LedgerOptions,
   type Short,
   sweepMs,
 } from "./contract.ts";
 import { type Credit, createCredit } from "./credit.ts";
-import { createGroupCommit } from "./journal/group-commit.ts";
-import { createJournal } from "./journal/journal.ts";
-import { createTotalsMerger } from "./journal/totals-merger.ts";
-import { createLeases } from "./leases/leases.ts";
+import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import { retry } from "./retry.ts";
 import { createRunningCalls } from "./running-calls.ts";
 
-export function createExactLedger({ store, clock, onError }: LedgerOptions): Ledger {
+export function createExactLedger({ openBooks, clock, onError }: LedgerOptions): Ledger {
   const node = newId("nod", clock());
   const credit = createCredit();
   const running = createRunningCalls();
-  const merger = createTotalsMerger({ store, onError });
-  const { transact, withoutWaiting } = store;
-  const groupCommit = createGroupCommit({ transact, withoutWaiting, flush: () => {}, append: () => {}, onError });
-  const enlist: Enlist = (accountId, work) => groupCommit.enlist({ accountId, work, after: (result) => result });
-  const calls = createExactCalls({ store, clock, onError }, { node, credit, enlist });
-  const { hold, release, capture } = calls;
-  // No call of this process is added to the journal. It posts what others have left, and records when keys were used.
-  const leases = createLeases({ node, version: store.version, mayLease: () => false });
-  const own = { node, leases, credit, unpostedHolds: () => [], onFlushed: merger.start };
-  const journal = createJournal({ store, ...own, clock, onError });
+  const recall = () => ({ records: [], leases: [] });
+  const books = openBooks({ node, clock, onError, recall });
+  const groupCommit = createGroupCommit({ books, clock, onError, giveBack: () => [], leaseFor: () => undefined });
+  const { hold, release, capture, releaseAgain } = createExactCalls({ groupCommit, credit, onError });
 
   async function sweep(): Promise<void> {
-    const now = clock();
-    await enlist("", () => store.renew(node, now + holdMs));
-    await calls.releaseAgain();
-    // What dead processes have journaled is paid from what they hold: so it comes first.
-    const unreadable = journal.recover();
-    merger.start();
-    while ((await enlist("", () => store.expire(now, unreadable))) > 0);
+    await books.renew();
+    await releaseAgain();
+    await expireAll(books);
   }
 
   const sweeper = setInterval(() => void sweep().catch(onError), sweepMs);
@@ -61,47 +48,53 @@ export function createExactLedger({ store, clock, onError }: LedgerOptions): Led
     capture,
     credit,
     sweep,
-    touch: journal.touch,
+    touch: books.touch,
     flushCallsOf: () => false,
     async close() {
       clearInterval(sweeper);
       await running.ended(closeMs);
       await groupCommit.settled();
-      await calls.releaseAgain().catch(onError);
-      for (const part of [journal, merger]) part.close();
+      await releaseAgain().catch(onError);
+      await books.close();
     },
   };
 }
 
-/** Runs work for an account in the transaction of this turn, and resolves when that is committed. */
-type Enlist = <T>(accountId: string, work: () => T) => Promise<T>;
-
-interface ExactCallsParts {
-  readonly node: string;
-  readonly credit: Credit;
-  readonly enlist: Enlist;
+/** Expires holds of processes that died, some at a time, until none is left. */
+export async function expireAll(books: Pick<Books, "expire">): Promise<void> {
+  while ((await books.expire()) > 0);
 }
 
-function createExactCalls({ store, clock, onError }: LedgerOptions, { node, credit, enlist }: ExactCallsParts) {
+interface ExactCallsParts extends Pick<LedgerOptions, "onError"> {
+  readonly groupCommit: GroupCommit;
+  readonly credit: Credit;
+}
+
+function createExactCalls({ groupCommit, credit, onError }: ExactCallsParts) {
   const holds = new SlotSet<Hold>();
   /** Calls whose holds could not be released. */
   const unreleased = new Set<string>();
+  const releaseOf = (item: string, accountId: string) =>
+    groupCommit.enlist("releases", { item, accountId, after: () => {} });
 
   return {
-    async hold(request: HoldRequest): Promise<Hold | Short> {
+    hold(request: HoldRequest): Promise<Hold | Short> {
       const { accountId, keyId } = request;
-      const held = await enlist(accountId, () => store.hold({ ...request, node, expiresAt: clock() + holdMs }));
-      if (held.kind === "short") return held;
-      const own: Hold = { ...held, request, lease: undefined, isExact: true };
-      holds.add(own);
-      credit.held(accountId, keyId, held.amount);
-      return own;
+      const after = (granted: Granted): Hold | Short => {
+        if (granted.kind === "leased") throw new Error("the books grew a lease that nobody asked for");
+        if (granted.kind === "short") return granted;
+        const own: Hold = { ...granted, request, lease: undefined, entry: undefined, isExact: true };
+        holds.add(own);
+        credit.held(accountId, keyId, granted.amount);
+        return own;
+      };
+      return groupCommit.enlist("holds", { item: request, accountId, after });
     },
     async release(own: Hold): Promise<void> {
       if (!holds.delete(own)) return;
       const { requestId, accountId, keyId } = own.request;
       try {
-        await retry(() => enlist(accountId, () => store.release(requestId)), onError);
+        await retry(() => releaseOf(requestId, accountId), onError);
       } catch (error) {
         unreleased.add(requestId);
         throw error;
@@ -111,8 +104,12 @@ function createExactCalls({ store, clock, onError }: LedgerOptions, { node, cred
     async capture(call: Capture, held?: Hold): Promise<Captured | undefined> {
       const { id, account_id: accountId, key_id: keyId } = call;
       const own = held && holds.delete(held) ? held : undefined;
+      const item = { call, most: held?.amount ?? call.cost };
       try {
-        const captured = await retry(() => enlist(accountId, () => store.capture(call, held?.amount)), onError);
+        const captured = await retry(
+          () => groupCommit.enlist("captures", { item, accountId, after: (result) => result }),
+          onError,
+        );
         credit.held(accountId, keyId, (captured?.cost ?? 0) - (own?.amount ?? 0));
         return captured;
       } catch (error) {
@@ -123,7 +120,7 @@ function createExactCalls({ store, clock, onError }: LedgerOptions, { node, cred
     /** Releases what could not be released when its call ended. */
     async releaseAgain(): Promise<void> {
       for (const id of unreleased) {
-        await enlist("", () => store.release(id));
+        await releaseOf(id, "");
         unreleased.delete(id);
       }
     },

@@ -15,6 +15,7 @@ export interface Tables {
   replay_sizes: ReplaySizeTable;
   holds: HoldTable;
   journals: JournalTable;
+  database_identity: DatabaseIdentityTable;
   set_aside: SetAsideTable;
   ledger_entries: LedgerEntryTable;
   /** Calls that have ended. */
@@ -94,6 +95,15 @@ export interface JournalTable {
   node: Fixed<string>;
   /** The last record that is posted. */
   posted: number;
+  /** The sum of the last line that is posted; null where an older version posted it. */
+  sum: string | null;
+  /** 1 from before the journal's first line until its end: its file must be there. */
+  is_open: Generated<number>;
+}
+
+/** DatabaseIdentityTable has one row, which names the database. */
+export interface DatabaseIdentityTable {
+  id: Fixed<string>;
 }
 
 /** SetAsideTable is entries of journals that cannot be written. */

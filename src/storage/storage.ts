@@ -1,4 +1,5 @@
 /** All stores over one database. */
+import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import { type AccountStore, accountStore } from "./accounts.ts";
 import { type BackgroundStore, backgroundStore } from "./answers/background-responses.ts";
 import { type IdempotencyStore, idempotencyStore } from "./answers/idempotency.ts";
@@ -6,16 +7,21 @@ import { type ReplayStore, replayStore } from "./answers/replays.ts";
 import { type ResponseStore, responseStore } from "./answers/responses.ts";
 import { type RequestStore, requestStore } from "./calls/requests.ts";
 import { type RetentionStore, retentionStore } from "./calls/retention.ts";
+import type { Engine } from "./engines/engine.ts";
 import type { WhenFree } from "./engines/lock-retry.ts";
 import type { Scope } from "./engines/scope.ts";
+import { createBooks } from "./engines/sqlite/books/books.ts";
+import { createBooksParts } from "./engines/sqlite/books/parts.ts";
 import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
+import { createJournalBooks } from "./engines/sqlite/journal/journal-books.ts";
 import { reconcileApart } from "./engines/sqlite/reconcile-apart.ts";
 import type { Writable } from "./engines/writable.ts";
+import { createRejects } from "./journal/rejects.ts";
 import { type KeyStore, keyStore } from "./keys.ts";
-import type { LedgerStore } from "./money/contract.ts";
+import type { OpenBooks } from "./money/books.ts";
+import type { Available } from "./money/contract.ts";
 import { type EntryStore, entryStore } from "./money/entries.ts";
 import { type HoldStore, holdStore } from "./money/holds.ts";
-import { ledgerStore } from "./money/ledger.ts";
 import type { Reconciliation } from "./money/reconcile.ts";
 import { type RedeemCodeStore, redeemCodeStore } from "./money/redeem-codes.ts";
 import { type AuditEventStore, auditEventStore } from "./people/audit-events.ts";
@@ -45,7 +51,12 @@ export interface Stores {
 export type Transact = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
 
 export interface Storage extends Stores {
-  readonly ledger: LedgerStore;
+  /** Opens the books of money for a process, or for one ledger of it. `hasJournal` has them write into a journal first. */
+  openBooks(hasJournal: boolean): OpenBooks;
+  /** Returns what a key may still spend: the lesser of its limit and its account's balance, less all holds. */
+  available(keyId: string): MaybePromise<Available>;
+  /** Counts the lines and parts of journals that were set aside for an operator. */
+  journalRejects(): number;
   readonly retention: RetentionStore;
   /**
    * Runs work in one transaction, with stores over that. It may run twice, and has no effects but those on its stores; using others
@@ -56,11 +67,6 @@ export interface Storage extends Stores {
   version(): number;
   /** Runs a write of the ledger's connection at once, or as soon as no other process writes. The event loop goes on meanwhile. */
   readonly whenFree: WhenFree;
-  /**
-   * Limits how long the ledger's connection blocks for another process to a few milliseconds, so that a process that serves goes on.
-   * Returns what restores the limit of seconds.
-   */
-  waitBriefly(): () => void;
   /** Reports whether writes arrive. */
   readonly writable: Writable;
   /** Proves that the sums of money hold. */
@@ -71,15 +77,14 @@ export interface Storage extends Stores {
 /** Opens the database file, making it if need be, and brings it up to date. */
 export async function openStorage(path: string, durability?: Durability): Promise<Storage> {
   const { db, engine } = await openDatabase(path, durability);
-  const { scope, version, lockRetry, waitBriefly, writable } = engine;
+  const { scope, version, lockRetry, writable } = engine;
   return {
     ...storesOver(scope),
-    ledger: ledgerStore(engine),
+    ...moneyOver(engine),
     retention: retentionStore(engine),
     transact: (work) => scope.transact((within) => work(storesOver(within))),
     version,
     whenFree: lockRetry.whenFree,
-    waitBriefly,
     writable,
     reconcile() {
       engine.read(() => {}); // Flushes: the thread sees only what is posted.
@@ -90,6 +95,16 @@ export async function openStorage(path: string, durability?: Durability): Promis
       writable.close();
       await db.destroy();
     },
+  };
+}
+
+function moneyOver(engine: Engine): Pick<Storage, "openBooks" | "available" | "journalRejects"> {
+  const parts = createBooksParts(engine);
+  const rejects = createRejects(engine.segments);
+  return {
+    openBooks: (hasJournal) => (options) => (hasJournal ? createJournalBooks : createBooks)(parts, options),
+    available: parts.steps.available,
+    journalRejects: () => rejects.all().reduce((count, of) => count + of.rejects.length, 0),
   };
 }
 

@@ -39,8 +39,8 @@ export interface OpenConnections {
 export interface StorageGauges {
   /** isWritable returns whether writes succeed now. */
   readonly isWritable: () => boolean;
-  /** rejectedLines returns the number of journal lines that could not be parsed and were set aside. */
-  readonly rejectedLines: () => number;
+  /** journalRejects returns how many lines and parts of journals are set aside for an operator. */
+  readonly journalRejects: () => number;
 }
 
 /** UpstreamGauges return the current values of an upstream. */
@@ -171,17 +171,19 @@ function registerConnections(registry: Registry, { open, bodyBytes }: GaugeParts
   );
 }
 
-function registerStorage(registry: Registry, { isWritable, rejectedLines }: StorageGauges): void {
+function registerStorage(registry: Registry, { isWritable, journalRejects }: StorageGauges): void {
   registerGauge(
     registry,
     { name: "model_gateway_storage_writable", help: "Whether writes to the database and the journal succeed." },
     (set) => set(bit(isWritable())),
   );
-  registerCounter(
+  registerGauge(
     registry,
-    "model_gateway_rejected_note_lines_total",
-    "Journal lines of calls that could not be parsed and were set aside.",
-    rejectedLines,
+    {
+      name: "model_gateway_journal_rejects",
+      help: "Journal lines that are no records, and journals that are lost or cut, set aside until an operator removes them.",
+    },
+    (set) => set(journalRejects()),
   );
 }
 

@@ -37,7 +37,7 @@ describe("a gateway", () => {
 
   test("that starts frees at once what one that died has held beyond its deadline", async () => {
     const clock = () => Date.now() - holdMs;
-    const dead = createLedger({ store: stage.storage.ledger, clock, onError: () => {} });
+    const dead = createLedger({ openBooks: stage.storage.openBooks(true), clock, onError: () => {} });
     const [{ id: keyId = "", account_id: accountId = "" } = {}] = await stage.storage.keys.list();
     const call = { requestId: "req_1", accountId, keyId, isLimited: false, operation: "chat", model: "over-chat" };
     await dead.hold({ ...call, max: 5, min: 5, now: clock() });

@@ -45,7 +45,7 @@ export async function lapseAll({ storage, engine }: Stage): Promise<string[]> {
   const later = Date.now() + holdMs;
   const faults: string[] = [];
   const onError = (error: unknown) => void faults.push(String(error));
-  const ledger = createLeasedLedger({ store: storage.ledger, clock: () => later, onError });
+  const ledger = createLeasedLedger({ openBooks: storage.openBooks(true), clock: () => later, onError });
   await ledger.sweep();
   await ledger.close();
   return [...faults, ...heldFaults(engine)];

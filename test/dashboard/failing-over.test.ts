@@ -6,6 +6,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
+import { directMoney } from "../support/money/direct.ts";
 import { chromiumPath, launchBrowser, phone, type Visitor, visit } from "../support/dashboard/browser.ts";
 import { type Furnished, pricedModels, startFurnished } from "../support/dashboard/furnished.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
@@ -69,7 +70,7 @@ describe.skipIf(chromiumPath === undefined)("pages about upstreams, in Chromium"
     const used = { input: 9, cache_read: 0, cache_write: 0, output: 3, reasoning: 0, characters: 0, estimated: 0 };
     const times = { created_at: Date.now(), duration_ms: 900, first_byte_ms: 300 };
     const call = { id, ...names, upstream: "local", outcome: 1, ...used, cost: 60, ...times, ...more };
-    gateway.storage.ledger.capture(call);
+    void directMoney(gateway.storage).capture(call);
     return id;
   }
 

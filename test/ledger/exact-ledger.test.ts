@@ -19,7 +19,7 @@ test("a hold and a charge are in the database when they are answered, also where
   expect(await t.ledger.capture(endedCall("r1", 4, t.now()))).toEqual({ cost: 4, waived: 0 });
   expect(t.account()).toEqual({ balance: ample - 4, held: 0 });
   expect(t.key()).toEqual({ spent: 4, held: 0 });
-  expect(t.store.journal.nodes()).toEqual([]);
+  expect(t.engine.segments.nodes()).toEqual([]);
   expect(reconcile(t.engine).differences).toEqual([]);
 });
 
@@ -48,7 +48,7 @@ test("a hold that cannot be released is released at the next sweep", async () =>
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   const t = await plainOf({ balance: 100 });
   await t.ledger.hold(unlimitedRequest("r1", 90, t.now()));
-  const free = vi.spyOn(t.store, "release").mockImplementation(() => {
+  const free = vi.spyOn(t.parts.steps, "release").mockImplementation(() => {
     throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
   });
   let failure: unknown;

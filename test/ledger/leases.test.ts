@@ -50,7 +50,7 @@ function notedAt(path: string): number {
     const files = createSegments(`${path}.notes`, false);
     const waiting = files.nodes().flatMap((node) => {
       const before = (posted.get(node) as number | undefined) ?? 0;
-      return files.lines(node).filter(({ text }) => JSON.parse(text).seq > before);
+      return (files.read(node)?.lines ?? []).filter(({ text }) => JSON.parse(text).seq > before);
     });
     return waiting.length + aside;
   } finally {
@@ -61,7 +61,7 @@ function notedAt(path: string): number {
 describe("a lease", () => {
   test("serves calls after the first without another look at the database", async () => {
     const t = await ledgerOf({ balance: ample });
-    const grown = vi.spyOn(t.store.leases, "grow");
+    const grown = vi.spyOn(t.parts.steps, "grant");
     for (let i = 0; i < 100; i++) {
       expect(await t.ledger.hold(unlimitedRequest(`r${i}`, 10, t.now()))).toEqual({ kind: "held", amount: 10 });
       expect(await t.ledger.capture(endedCall(`r${i}`, 4, t.now()))).toEqual({ cost: 4, waived: 0 });
@@ -256,10 +256,10 @@ test("a lease that a call of long ago has made lasts as long as any", async () =
 
 test("a disk that is full for a while makes no charge disappear", async () => {
   const t = await ledgerOf({ balance: ample });
-  const post = vi.spyOn(t.store, "apply").mockImplementation(() => {
+  const post = vi.spyOn(t.parts, "apply").mockImplementation(() => {
     throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
   });
-  const ledger = createLedger({ store: t.store, clock: t.now, onError: () => {} }, createLeasingLedger);
+  const ledger = createLedger({ openBooks: t.openBooks, clock: t.now, onError: () => {} }, createLeasingLedger);
   await ledger.hold(unlimitedRequest("r1", 10, t.now()));
   await ledger.capture(endedCall("r1", 10, t.now()));
   expect(() => t.account()).toThrow("full");
@@ -301,7 +301,7 @@ test("a call that cannot be written is left for somebody to look at, and keeps n
 
 test("two ledgers of one process see each other's charges", async () => {
   const t = await ledgerOf({ balance: ample });
-  const second = createLedger({ store: t.store, clock: t.now, onError: () => {} }, createLeasingLedger);
+  const second = createLedger({ openBooks: t.openBooks, clock: t.now, onError: () => {} }, createLeasingLedger);
   await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
   await second.hold(unlimitedRequest("r2", 10, t.now()));
   await t.ledger.capture(endedCall("r1", 10, t.now()));

@@ -4,7 +4,9 @@
 import { describe, expect, test } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
 import type { Engine } from "../../src/storage/engines/engine.ts";
-import { ledgerStore } from "../../src/storage/money/ledger.ts";
+import { createBooks } from "../../src/storage/engines/sqlite/books/books.ts";
+import { createBooksParts } from "../../src/storage/engines/sqlite/books/parts.ts";
+import type { OpenBooks } from "../../src/storage/money/books.ts";
 import { endedCall, holdRequest, ledgersOfTests, type TestLedger } from "../support/money/ledger.ts";
 import { createLedger } from "../support/money/ledger-by-ids.ts";
 
@@ -172,7 +174,9 @@ describe("steps of one turn", () => {
       return books.transact(work);
     };
     const counted: Engine = { ...t.engine, books: { ...books, transact } };
-    const ledger = createLedger({ store: ledgerStore(counted), clock: t.now, onError: () => {} });
+    const parts = createBooksParts(counted);
+    const openBooks: OpenBooks = (options) => createBooks(parts, options);
+    const ledger = createLedger({ openBooks, clock: t.now, onError: () => {} });
     await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.hold(holdRequest(`r${i}`, 1, 1, t.now()))));
     expect(transactions).toBe(1);
     await Promise.all(Array.from({ length: 50 }, (_, i) => ledger.capture(endedCall(`r${i}`, 1, t.now()))));

@@ -236,7 +236,7 @@ describe("what else keeps writes from arriving is reported at once, and when it 
   test("a database that is read-only", async () => {
     const t = await ledgerOf({ balance: 100 });
     const told = listen(t);
-    const touch = () => t.store.transact(() => t.store.touch("key_1", 1));
+    const touch = () => t.engine.books.transact(() => t.parts.statements.touchKey.run(1, "key_1"));
     t.engine.books.prepare<[]>("PRAGMA query_only = ON").run();
     expect(touch).toThrow("readonly");
     expect(told).toEqual(["the database cannot be written: it is read-only, for 0 s"]);
@@ -265,13 +265,30 @@ describe("what else keeps writes from arriving is reported at once, and when it 
     const told = listen(t);
     const reserved = await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
     expect(reserved.kind).toBe("held");
-    writeFileSync(`${t.path}.notes`, "no folder");
+    const append = vi.spyOn(t.engine.segments, "append").mockImplementation(() =>
+      t.engine.writable.watch("notes", () => {
+        throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+      }),
+    );
     const charged = t.ledger.capture(endedCall("r1", 4, t.now()));
     await eventually(() =>
-      expect(told).toEqual(["notes beside the database cannot be written: the disk fails, for 0 s"]),
+      expect(told).toEqual(["the journal beside the database cannot be written: the disk is full, for 0 s"]),
     );
-    rmSync(`${t.path}.notes`);
+    append.mockRestore();
+    // Whoever reads the sums has them posted without the journal.
+    expect(t.account().balance).toBe(1_000_000 - 4);
     expect(await charged).toEqual({ cost: 4, waived: 0 });
+  });
+
+  test("a journal that cannot be begun: its records are applied at once", async () => {
+    const t = await leasingLedgerOf({ balance: 1_000_000 });
+    const told = listen(t);
+    writeFileSync(`${t.path}.notes`, "no folder");
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
+    expect(told).toEqual(["the journal beside the database cannot be written: the disk fails, for 0 s"]);
+    expect(await t.ledger.capture(endedCall("r1", 4, t.now()))).toEqual({ cost: 4, waived: 0 });
+    expect(t.engine.books.prepare<[], { cost: number }>("SELECT cost FROM requests").all()).toEqual([{ cost: 4 }]);
+    rmSync(`${t.path}.notes`);
     await eventually(() => expect(told.slice(1)).toEqual([undefined]));
   });
 });

@@ -5,7 +5,10 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { andThen } from "../../src/runtime/maybe-promise.ts";
-import { ledgerStore } from "../../src/storage/money/ledger.ts";
+import type { Engine } from "../../src/storage/engines/engine.ts";
+import { createBooks } from "../../src/storage/engines/sqlite/books/books.ts";
+import { createBooksParts } from "../../src/storage/engines/sqlite/books/parts.ts";
+import type { OpenBooks } from "../../src/storage/money/books.ts";
 import { endedCall, holdRequest, openLedger } from "../support/money/ledger.ts";
 import { createLedger } from "../support/money/ledger-by-ids.ts";
 import { moneyCommands } from "../support/money/money-commands.ts";
@@ -39,6 +42,12 @@ test("whatever comes, in whatever order, an account is never overdrawn, nothing 
   );
 });
 
+/** Opens books whose transactions are these. */
+function openWith(engine: Engine, transact: Engine["transact"]): OpenBooks {
+  const parts = createBooksParts({ ...engine, books: { ...engine.books, transact } });
+  return (options) => createBooks(parts, options);
+}
+
 test("while the database is another's, a turn waits for it once, and not once for each of its steps", async () => {
   const t = await openLedger({ balance: 100 });
   let waits = 0;
@@ -46,7 +55,7 @@ test("while the database is another's, a turn waits for it once, and not once fo
     waits++;
     throw new Error("busy");
   };
-  const ledger = createLedger({ store: { ...ledgerStore(t.engine), transact: busy }, clock: t.now, onError: () => {} });
+  const ledger = createLedger({ openBooks: openWith(t.engine, busy), clock: t.now, onError: () => {} });
   const holds = [1, 2, 3].map((i) => ledger.hold(holdRequest(`r${i}`, 1, 1, t.now())));
   for (const hold of holds) await expect(hold).rejects.toThrow("busy");
   expect(waits).toBe(1);
@@ -62,7 +71,7 @@ test("closing waits for the calls that run, and for a capture that has to be tri
     isBusy = false;
     throw new Error("busy");
   };
-  const ledger = createLedger({ store: { ...ledgerStore(t.engine), transact }, clock: t.now, onError: () => {} });
+  const ledger = createLedger({ openBooks: openWith(t.engine, transact), clock: t.now, onError: () => {} });
   await t.ledger.hold(holdRequest("r1", 10, 10, t.now()));
   const settled = ledger.begin();
   const closed = ledger.close();

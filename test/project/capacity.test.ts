@@ -10,8 +10,10 @@ import Sqlite from "better-sqlite3";
 import { expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
+import type { Capture } from "../../src/storage/money/contract.ts";
 import { openStorage, type Storage, type Stores } from "../../src/storage/storage.ts";
 import { now } from "../support/gateway.ts";
+import { directMoney } from "../support/money/direct.ts";
 import { root, tableWith } from "../support/pages.ts";
 
 /** How many of each are written: enough that pages of the database are full. */
@@ -51,9 +53,7 @@ const writers: Readonly<Record<string, Write>> = {
 
 function captured(at: (i: number) => number): Write {
   return async (storage, owner) =>
-    storage.ledger.transact(() => {
-      for (let i = 0; i < count; i++) capture(storage, owner, at(i));
-    });
+    directMoney(storage).captureAll(Array.from({ length: count }, (_, i) => endedCall(owner, at(i))));
 }
 
 function stored(write: (stores: Stores, owner: Owner, i: number) => Promise<unknown>): Write {
@@ -63,11 +63,11 @@ function stored(write: (stores: Stores, owner: Owner, i: number) => Promise<unkn
     });
 }
 
-function capture({ ledger }: Storage, { accountId, keyId }: Owner, at: number): void {
+function endedCall({ accountId, keyId }: Owner, at: number): Capture {
   const of = { account_id: accountId, key_id: keyId, operation: "chat", model: "gpt-5.1", upstream: "openai" };
   const used = { input: 1210, cache_read: 800, cache_write: 0, output: 370, reasoning: 120, characters: 0 };
   const times = { created_at: at, duration_ms: 4900, first_byte_ms: 730 };
-  ledger.capture({ id: newId("req", at), ...of, ...used, ...times, outcome: 1, estimated: 0, cost: 5979 });
+  return { id: newId("req", at), ...of, ...used, ...times, outcome: 1, estimated: 0, cost: 5979 };
 }
 
 async function bytesOf(write: Write): Promise<number> {

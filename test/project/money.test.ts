@@ -14,6 +14,7 @@ import { priceOf } from "../../src/ledger/price-of.ts";
 import { type Asked, chargedRates } from "../../src/ledger/rates.ts";
 import { formatDecimal, parseDecimal } from "../../src/runtime/decimal.ts";
 import { newId } from "../../src/runtime/ids.ts";
+import { directMoney } from "../support/money/direct.ts";
 import { now, startTestGateway } from "../support/gateway.ts";
 import { blocks, tableWith } from "../support/pages.ts";
 import { openAccount, openBooks } from "../support/payer.ts";
@@ -149,12 +150,12 @@ describe("refunds", () => {
 
 /** Charges an account, as a call does. */
 function charge(
-  { ledger }: Awaited<ReturnType<typeof startTestGateway>>["storage"],
+  storage: Awaited<ReturnType<typeof startTestGateway>>["storage"],
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
   cost: number,
 ): void {
   const of = { account_id: accountId, key_id: keyId, operation: "chat", model: "m", upstream: "u" };
   const used = { input: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0 };
   const times = { created_at: now, duration_ms: 1, first_byte_ms: 1 };
-  ledger.capture({ id: newId("req"), ...of, ...used, ...times, outcome: 1, estimated: 0, cost });
+  void directMoney(storage).capture({ id: newId("req"), ...of, ...used, ...times, outcome: 1, estimated: 0, cost });
 }

@@ -8,11 +8,11 @@ const open = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;
 const count = 100;
 
-type Entries = Parameters<TestLedger["store"]["apply"]>[0];
+type Entries = Parameters<TestLedger["parts"]["apply"]>[0];
 type Ended = Entries[number] & { readonly kind: "settle" };
 
 function apply(t: TestLedger, entries: Entries): void {
-  t.store.transact(() => t.store.apply(entries, "nod_1", t.now() + 90_000));
+  t.engine.books.transact(() => t.parts.apply(entries, "nod_1", t.now() + 90_000));
 }
 
 function ended(t: TestLedger, i: number, more: Parameters<typeof endedCall>[3] = {}): Ended {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { afterEach, expect, test, vi } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
-import type { Entry, JournalRecord } from "../../src/storage/journal/contract.ts";
+import type { Entry, JournalRecord } from "../../src/storage/money/books.ts";
 import { lineOf, readLine } from "../../src/storage/journal/records.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
@@ -51,8 +51,9 @@ test("a torn line spoils no other, and is reported where it is between others", 
   expect(balanceOnDisk(t.path)).toBe(ample - 4);
   const rejected = createSegments(`${t.path}.notes`, false).rejected(node);
   expect(rejected.map((line) => JSON.parse(line))).toEqual([
-    { line: 3, reason: "it is torn", text: '{"seq":2,"entr' },
-    { line: 4, reason: "it is no object", text: "5" },
+    { line: 5, reason: "it has no checksum", text: '{"seq":2,"entr' },
+    { line: 6, reason: "it has no checksum", text: "5" },
+    { line: 7, reason: "it has no checksum", text: expect.stringContaining('"seq":3') },
   ]);
   expect(() => reconcile(other.engine)).not.toThrow();
 });
@@ -190,7 +191,7 @@ test("a hold that cannot be released is released later", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   const t = await ledgerOf({ balance: 100 });
   await t.ledger.hold(unlimitedRequest("r1", 90, t.now()));
-  const free = vi.spyOn(t.store, "release").mockImplementation(() => {
+  const free = vi.spyOn(t.parts.steps, "release").mockImplementation(() => {
     throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
   });
   const freed = t.ledger.release("r1").then(

@@ -198,11 +198,16 @@ describe("a change", () => {
     await storage.keys.insert(aKey("key_1", { credit_limit: 1000 }));
     await storage.accounts.update("acc_1", { postpaid: 1 });
     const holds = `
-      const call = { node: "n", accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
-      const amounts = { max: 1, min: 1, now: 1, expiresAt: 2 };
-      const hold = (requestId) => storage.ledger.transact(() => storage.ledger.hold({ requestId, ...call, ...amounts }));
+      const call = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m", lease: undefined };
+      const options = { node: "n", clock: () => 1, onError: console.error, recall: () => ({ records: [], leases: [] }) };
+      const books = storage.openBooks(false)(options);
+      const turn = (requestId) => ({
+        ...{ records: [], leases: [], captures: [], releases: [] },
+        holds: [{ requestId, ...call, max: 1, min: 1, now: 1 }],
+      });
+      const isHeld = async (id) => (await books.decide(() => turn(id))).holds[0].value.kind === "held";
       let held = 0;
-      while (hold("req_" + held).kind === "held") held++;
+      while (await isHeld("req_" + held)) held++;
       print(String(held));`;
     const lowers = `
       let limit = 1000;

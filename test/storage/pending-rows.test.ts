@@ -18,11 +18,11 @@ async function withKeys(): Promise<TestLedger> {
   return t;
 }
 
-type Entries = Parameters<TestLedger["store"]["apply"]>[0];
+type Entries = Parameters<TestLedger["parts"]["apply"]>[0];
 
 /** Writes entries as the journal does, where nobody else has written anything since. */
 function apply(t: TestLedger, entries: Entries): void {
-  t.store.transact(() => t.store.apply(entries, "nod_1", t.now() + 90_000, true));
+  t.engine.books.transact(() => t.parts.apply(entries, "nod_1", t.now() + 90_000, true));
 }
 
 /** A call of a key that is over and reserved nothing. */
@@ -51,7 +51,7 @@ test("of one key those of two hours and two models are merged each into its own"
     }),
   );
   apply(t, entries.flat());
-  expect(t.store.pendingTotals.isAny()).toBe(true);
+  expect(t.parts.pendingTotals.isAny()).toBe(true);
   mergeAll(t);
   const hours = t.engine.books
     .prepare<[string], object>("SELECT hour, model, requests, cost FROM usage_hours WHERE key_id = ? ORDER BY cost")
@@ -71,11 +71,11 @@ test("a call that has a row already releases what it held at once, and adds noth
   apply(t, [{ ...ended(t, "req_twice", 3, 5), isLimited: false }]);
   const names = { accountId: "acc_1", keyId: keyOf(3), operation: "chat", model: "m" };
   const times = { now: t.now(), expiresAt: t.now() + 90_000 };
-  t.store.transact(() => t.store.hold({ requestId: "req_twice", ...names, max: 7, min: 7, node: "nod_1", ...times }));
+  t.engine.books.transact(() => t.parts.steps.hold({ requestId: "req_twice", ...names, max: 7, min: 7, node: "nod_1", ...times }));
   expect(rowOf(t, 3)).toEqual({ spent: 5, held: 7 });
   const again = { ...ended(t, "req_twice", 3, 5), isHeld: true, isLimited: false };
   apply(t, [again, ...others(t)]);
-  expect(t.store.pendingTotals.isAny()).toBe(true);
+  expect(t.parts.pendingTotals.isAny()).toBe(true);
   expect(rowOf(t, 3)).toEqual({ spent: 5, held: 0 });
   mergeAll(t);
   expect(rowOf(t, 3)).toEqual({ spent: 5 + 13, held: 0 });

@@ -32,8 +32,8 @@ function batch(t: TestLedger, times: number) {
 }
 
 const apply = (t: TestLedger, times = 1) =>
-  t.store.transact(() => t.store.apply(batch(t, times), "nod_1", t.now() + 90_000, true));
-const merge = (t: TestLedger, part: number) => t.store.transact(() => t.store.pendingTotals.merge(part));
+  t.engine.books.transact(() => t.parts.apply(batch(t, times), "nod_1", t.now() + 90_000, true));
+const merge = (t: TestLedger, part: number) => t.engine.books.transact(() => t.parts.pendingTotals.merge(part));
 
 /** How often each key was charged its number and one, by what its own row says; expects that all of them were as often. */
 function timesCharged(t: TestLedger): number {
@@ -78,7 +78,7 @@ test.each(["before", "after"])("what another process has written %s is merged wi
   for (const one of when === "before" ? [other, t] : [t, other]) apply(one);
   mergeAll(t);
   expect(timesCharged(t)).toBe(2);
-  expect(t.store.pendingTotals.isAny()).toBe(false);
+  expect(t.parts.pendingTotals.isAny()).toBe(false);
 });
 
 test("what another process has merged meanwhile is not merged again, though as much is pending", async () => {
@@ -98,14 +98,14 @@ test("what was undone is not known: a batch, a part of one, and a merge", async 
   mergeAll(t);
   const undone = (work: () => void) =>
     expect(() =>
-      t.store.transact(() => {
+      t.engine.books.transact(() => {
         work();
         throw new Error("undone");
       }),
     ).toThrow("undone");
   undone(() => apply(t));
   apply(t);
-  t.store.transact(() => {
+  t.engine.books.transact(() => {
     undone(() => apply(t));
     apply(t);
   });
@@ -162,8 +162,8 @@ test("whoever writes, merges and fails in whatever order, each call counts once"
           else for (const part of asked.parts) merge(one, part);
           if (asked.isUndone) throw new Error("undone");
         };
-        if (asked.isUndone) expect(() => one.store.transact(work)).toThrow("undone");
-        else one.store.transact(work);
+        if (asked.isUndone) expect(() => one.engine.books.transact(work)).toThrow("undone");
+        else one.engine.books.transact(work);
         if (asked.kind === "apply" && !asked.isUndone) posted += 2 ** i;
         expect(reconcile(t.engine).differences).toEqual([]);
       }

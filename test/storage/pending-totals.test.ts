@@ -4,7 +4,8 @@ import { newId } from "../../src/runtime/ids.ts";
 import { requestStore } from "../../src/storage/calls/requests.ts";
 import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
 import { keyStore } from "../../src/storage/keys.ts";
-import { ledgerStore } from "../../src/storage/money/ledger.ts";
+import { createJournalBooks } from "../../src/storage/engines/sqlite/journal/journal-books.ts";
+import { type BooksParts, createBooksParts } from "../../src/storage/engines/sqlite/books/parts.ts";
 import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import {
@@ -98,7 +99,7 @@ test("merged they are the rows' own, and nothing is pending", async () => {
   expect(spentOf(t, "api_keys")).toEqual(thrice);
   expect(spentOf(t, "api_keys_now")).toEqual(thrice);
   expect(usageOf(t, "usage_hours")).toEqual(usageOf(t, "usage_hours_now"));
-  expect(t.store.pendingTotals.isAny()).toBe(false);
+  expect(t.parts.pendingTotals.isAny()).toBe(false);
   expect(t.engine.books.prepare<[]>("SELECT 1 FROM due_sums").all()).toEqual([]);
   expect(reconcile(t.engine).differences).toEqual([]);
 });
@@ -108,15 +109,15 @@ test("merged in part, by two processes in turn and more than once, they count on
   const other = await withKeys(null, t.path);
   await callAll(t);
   expect(spentOf(t, "api_keys")).toEqual(before);
-  for (let part = 0; part < t.store.pendingTotals.parts; part++) {
-    for (const { store } of part % 2 === 0 ? [t, other] : [other, t, other]) {
-      store.transact(() => store.pendingTotals.merge(part));
+  for (let part = 0; part < t.parts.pendingTotals.parts; part++) {
+    for (const { engine, parts } of part % 2 === 0 ? [t, other] : [other, t, other]) {
+      engine.books.transact(() => parts.pendingTotals.merge(part));
       expect(spentOf(other, "api_keys_now")).toEqual(whole);
       expect(reconcile(other.engine).differences).toEqual([]);
     }
   }
   expect(spentOf(t, "api_keys")).toEqual(whole);
-  expect(t.store.pendingTotals.isAny()).toBe(false);
+  expect(t.parts.pendingTotals.isAny()).toBe(false);
   // What comes after all was merged is due anew.
   await callAll(t);
   expect(usageOf(t, "usage_hours_now")).toEqual({ calls: 2 * count + 1, cost: 2 * allCost - 1 });
@@ -151,7 +152,7 @@ test("a key with a limit has them at once", async () => {
   expect(spentOf(t, "api_keys")).toEqual(whole);
   await callAll(t, true);
   const twice = Object.fromEntries(Object.entries(whole).map(([id, once], i) => [id, once + 10 + i]));
-  expect(t.store.pendingTotals.isAny()).toBe(true);
+  expect(t.parts.pendingTotals.isAny()).toBe(true);
   expect(spentOf(t, "api_keys")).toEqual(twice);
   expect(reconcile(t.engine).differences).toEqual([]);
   mergeAll(t);
@@ -194,7 +195,7 @@ test("a key that is given a limit while its call runs is charged at once", async
   t.ledger.flushCallsOf("acc_1");
   await t.ledger.capture(endedCall("long", 1, t.now(), { key_id: keyOf(5) }));
   await callAll(t);
-  expect(t.store.pendingTotals.isAny()).toBe(true);
+  expect(t.parts.pendingTotals.isAny()).toBe(true);
   const row = t.engine.books.prepare<[string], object>("SELECT spent, held FROM api_keys WHERE id = ?").get(keyOf(5));
   expect(row).toEqual({ spent: 15 + 1, held: 0 });
   await db.destroy();
@@ -213,7 +214,7 @@ test("sums of few keys are written at once", async () => {
   const t = await withKeys();
   await Promise.all(Array.from({ length: 16 }, (_, i) => call(t, i, 10)));
   t.ledger.flushCallsOf("acc_1");
-  expect(t.store.pendingTotals.isAny()).toBe(false);
+  expect(t.parts.pendingTotals.isAny()).toBe(false);
   expect(spentOf(t, "api_keys")[keyOf(15)]).toBe(10);
 });
 
@@ -253,17 +254,18 @@ test("they are found while another process writes", async () => {
 test("an error in the look for pending totals fails no write", async () => {
   const t = await withKeys();
   const { db, engine } = await openDatabase(t.path);
-  const store = ledgerStore(engine);
   const failing = () => {
     throw new Error("disk I/O error");
   };
   const errors: unknown[] = [];
-  const pendingTotals = { ...store.pendingTotals, isAny: failing };
+  const made = createBooksParts(engine);
+  const parts: BooksParts = { ...made, pendingTotals: { ...made.pendingTotals, isAny: failing } };
+  const openBooks: TestLedger["openBooks"] = (options) => createJournalBooks(parts, options);
   const ledger = createLedger(
-    { store: { ...store, pendingTotals }, clock: t.now, onError: (error) => errors.push(error) },
+    { openBooks, clock: t.now, onError: (error) => errors.push(error) },
     createLeasingLedger,
   );
-  const other: TestLedger = { ...t, engine, store, ledger };
+  const other: TestLedger = { ...t, engine, parts, openBooks, ledger };
   for (let i = 0; i < 2; i++) {
     await Promise.all(Array.from({ length: count }, (_, key) => call(other, key, 10)));
     expect(ledger.flushCallsOf("acc_1")).toBe(true);
@@ -284,7 +286,7 @@ test("they are merged in the end, also those that a process has left which was k
     expect(spentOf(next, "api_keys")).toEqual(before);
     vi.advanceTimersByTime(60_000);
     expect(spentOf(next, "api_keys")).toEqual(whole);
-    expect(next.store.pendingTotals.isAny()).toBe(false);
+    expect(next.parts.pendingTotals.isAny()).toBe(false);
     expect(next.errors).toEqual([]);
   } finally {
     vi.useRealTimers();
@@ -299,7 +301,7 @@ test("a process that lives merges what it has left pending", async () => {
     expect(spentOf(t, "api_keys")).toEqual(before);
     vi.advanceTimersByTime(60_000);
     expect(spentOf(t, "api_keys")).toEqual(whole);
-    expect(t.store.pendingTotals.isAny()).toBe(false);
+    expect(t.parts.pendingTotals.isAny()).toBe(false);
   } finally {
     vi.useRealTimers();
   }
@@ -308,8 +310,8 @@ test("a process that lives merges what it has left pending", async () => {
 test("closing leaves none", async () => {
   const t = await withKeys();
   await callAll(t);
-  expect(t.store.pendingTotals.isAny()).toBe(true);
+  expect(t.parts.pendingTotals.isAny()).toBe(true);
   await t.ledger.close();
-  expect(t.store.pendingTotals.isAny()).toBe(false);
+  expect(t.parts.pendingTotals.isAny()).toBe(false);
   expect(spentOf(t, "api_keys")).toEqual(whole);
 });

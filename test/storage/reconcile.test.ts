@@ -3,6 +3,8 @@
  * changed behind everybody's back.
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { holdMs } from "../../src/ledger/contract.ts";
+import { directMoney } from "../support/money/direct.ts";
 import { type Bank, openBank } from "../support/money/bank.ts";
 
 let bank: Bank;
@@ -20,9 +22,9 @@ beforeEach(async () => {
   await bank.charge("acc_1", { id: "req_1", key_id: "key_1", cost: 30 });
   await bank.charge("acc_1", { id: "req_2", key_id: "key_2", cost: 40 });
   await bank.charge("acc_1", { id: "req_3", key_id: "key_1", cost: 0, outcome: 2 });
-  const names = { node: "n", accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
+  const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
   const now = bank.now();
-  bank.storage.ledger.hold({ requestId: "req_4", ...names, max: 9, min: 9, now, expiresAt: now + 1 });
+  await directMoney(bank.storage).hold({ requestId: "req_4", ...names, max: 9, min: 9, now });
 });
 
 afterEach(() => bank.close());
@@ -33,7 +35,7 @@ test("holds after recharges, refunds, grants, charges and holds", async () => {
 });
 
 test("counts a call that was given up as lost, and came back", async () => {
-  bank.storage.ledger.transact(() => bank.storage.ledger.expire(bank.now() + 2));
+  await directMoney(bank.storage).expire(bank.now() + holdMs);
   await bank.charge("acc_1", { id: "req_4", key_id: "key_1", cost: 5 });
   expect((await bank.storage.reconcile()).differences).toEqual([]);
 });

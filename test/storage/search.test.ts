@@ -9,6 +9,8 @@ import type { RequestFilter } from "../../src/storage/calls/requests-query.ts";
 import type { CallRow } from "../../src/storage/columns.ts";
 import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
 import type { Capture } from "../../src/storage/money/contract.ts";
+import { holdMs } from "../../src/ledger/contract.ts";
+import { directMoney } from "../support/money/direct.ts";
 import { type Bank, openBank } from "../support/money/bank.ts";
 
 const hourMs = 3_600_000;
@@ -125,11 +127,11 @@ test("a charge is found behind many hours of calls that cost nothing", async () 
 
 test("a call that was lost is found by its key, and counts for no sum", async () => {
   await charge("acc_1", begun, { key_id: "key_1" });
-  const names = { node: "n", accountId: "acc_1", keyId: "key_1", operation: "chat", model: "lost" };
+  const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "lost" };
   const now = begun + 5 * hourMs;
   const requestId = newId("req", now);
-  bank.storage.ledger.hold({ requestId, ...names, max: 9, min: 9, now, expiresAt: now + 1 });
-  bank.storage.ledger.transact(() => bank.storage.ledger.expire(now + 2));
+  await directMoney(bank.storage).hold({ requestId, ...names, max: 9, min: 9, now });
+  await directMoney(bank.storage).expire(now + holdMs);
   expect(await found({ keyId: "key_1", model: "lost" }, 5)).toMatchObject([{ id: requestId, outcome: 5 }]);
   const span = { from: begun, to: begun + 24 * hourMs, bucketMs: hourMs, byKey: false, byModel: true, limit: 9 };
   expect(await bank.storage.requests.sums({ accountId: "acc_1", ...span })).toMatchObject([

@@ -588,7 +588,7 @@ describe("what is deployed with it", () => {
       holds: async () => ({ count: 0, amount: 0 }),
       open: () => nothingOpen,
       bodyBytes: () => 0,
-      storage: { isWritable: () => true, rejectedLines: () => 0 },
+      storage: { isWritable: () => true, journalRejects: () => 0 },
       cache,
     });
     const labelled = registry.getMetricsAsArray() as unknown as { name: string; labelNames: string[] }[];

@@ -1,64 +1,61 @@
-/** Holds what a call may cost: from a lease where one covers it, and else by asking the database. */
-import type { MaybePromise } from "../../runtime/maybe-promise.ts";
-import { type Hold, type HoldRequest, holdMs, type Short } from "../contract.ts";
-import type { Step } from "../journal/group-commit.ts";
-import { type Lease, leaseFor } from "./leases.ts";
-import { isAwake, type LedgerState, mayLease } from "./ledger-state.ts";
+/** Holds what a call may cost: from a lease where one covers it, and else by asking the books. */
+import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import type { Granted, HoldEntry } from "../../storage/money/books.ts";
+import type { Hold, HoldRequest, Short } from "../contract.ts";
+import type { Lease } from "./leases.ts";
+import { isAwake, type LedgerState } from "./ledger-state.ts";
+import { releaseIdleLater } from "./release.ts";
 
 export function hold(state: LedgerState, request: HoldRequest): MaybePromise<Hold | Short> {
-  const lease = isAwake(state) ? state.leases.draw(request, request.max) : undefined;
-  return lease ? holdFrom(state, lease, request) : state.groupCommit.enlist(holdByDatabase(state, request));
+  const { leases, books } = state;
+  const lease = isAwake(state) ? leases.find(request, request.max) : undefined;
+  if (!lease) return holdByBooks(state, request);
+  if (request.asOf === books.version()) return holdFrom(state, lease, request);
+  // Something has changed since the key was read: perhaps the key.
+  return andThen(books.mayLease(request.keyId, request.isLimited), (isAllowed) => {
+    const found = isAllowed ? leases.find(request, request.max) : undefined;
+    return found ? holdFrom(state, found, request) : holdByBooks(state, request);
+  });
 }
 
-/** Makes the hold of a call that has drawn on a lease. */
+/** Takes the hold of a call from a lease. What is written of it makes the call known as lost if this process dies. */
 function holdFrom(state: LedgerState, lease: Lease, request: HoldRequest): Hold {
-  const { max: amount } = request;
-  state.credit.used(lease, amount);
-  const held: Hold = { kind: "held", request, amount, lease, isExact: false };
+  const { requestId, accountId, keyId, operation, model, max: amount, now: createdAt } = request;
+  state.leases.use(lease, amount);
+  const { taken } = lease;
+  const entry: HoldEntry = {
+    kind: "hold",
+    requestId,
+    taken,
+    accountId,
+    keyId,
+    operation,
+    model,
+    amount,
+    createdAt,
+  };
+  const held: Hold = { kind: "held", request, amount, lease, entry, isExact: false };
   state.holds.add(held);
-  state.unposted.push(held);
-  state.journal.flushLater();
+  state.groupCommit.add(entry);
   return held;
 }
 
-/** How the database answers: the lease grew by so much, and covers the call; or `held` is of this call alone. */
-interface Answer {
-  readonly grown: number;
-  readonly held: ReturnType<LedgerState["store"]["hold"]> | undefined;
-}
-
-/** Asks the database: for a lease where credit is ample, and else for this call alone. */
-function holdByDatabase(state: LedgerState, request: HoldRequest): Step<Answer, Hold | Short> {
-  const { store, leases, credit, node, clock } = state;
-  const { accountId, keyId, max, now } = request;
-  // By the clock of now: the call may have come long ago.
-  const expiresAt = clock() + holdMs;
-  const lease = { ...leases.namesOf(request), node, now, expiresAt };
-  return {
-    accountId,
-    work(leased) {
-      const isAllowed = max > 0 && mayLease(state, request);
-      const left = leased.get(lease.id) ?? 0;
-      const grown = left >= max ? 0 : leaseFor(max, store.available(keyId).available);
-      const isLeased = isAllowed && (left >= max || (grown > 0 && store.leases.grow({ ...lease, amount: grown })));
-      if (!isLeased) return { grown: 0, held: store.hold({ ...request, node, expiresAt }) };
-      leased.set(lease.id, left + grown - max);
-      return { grown, held: undefined };
-    },
-    after({ grown, held }) {
-      if (held?.kind === "short") return held;
-      if (held) return exactHold(state, request, held.amount);
-      const own = leases.grow(request, grown);
-      credit.leased(own, grown);
-      leases.use(own, max);
-      return holdFrom(state, own, request);
-    },
+/** Asks the books: for a lease where credit is ample, and else for this call alone. */
+function holdByBooks(state: LedgerState, request: HoldRequest): Promise<Hold | Short> {
+  const after = (granted: Granted): Hold | Short => {
+    if (granted.kind === "short") return granted;
+    if (granted.kind === "held") return exactHold(state, request, granted.amount);
+    const lease = state.leases.open(request);
+    state.leases.grow(lease, granted.grown);
+    releaseIdleLater(state);
+    return holdFrom(state, lease, request);
   };
+  return state.groupCommit.enlist("holds", { item: request, accountId: request.accountId, after });
 }
 
-/** Makes the hold that the database has a row of. */
+/** Makes the hold that the books have decided on. */
 function exactHold({ holds, credit }: LedgerState, request: HoldRequest, amount: number): Hold {
-  const held: Hold = { kind: "held", amount, request, lease: undefined, isExact: true };
+  const held: Hold = { kind: "held", amount, request, lease: undefined, entry: undefined, isExact: true };
   holds.add(held);
   credit.held(request.accountId, request.keyId, amount);
   return held;

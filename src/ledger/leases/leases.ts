@@ -1,28 +1,28 @@
 /**
- * The leases of this process: credit that the database has reserved for calls to come. A call takes its hold from a lease
- * without asking the database.
+ * The leases of this process: credit that the books have reserved for calls to come. A call takes its hold from a lease without
+ * asking anybody.
  *
- * Credit is leased where it is ample, so that a small part of it covers many calls. Where it is not, nothing is leased, and
- * every call asks the database for exactly what it needs.
+ * Credit is leased where it is ample, so that a small part of it covers many calls. Where it is not, nothing is leased, and the books
+ * decide every call. A lease is known to have no less in the books than here: what calls have not used of their holds goes back to it
+ * in both.
  */
-import type { Taken } from "../../storage/journal/contract.ts";
-import type { CreditLink } from "../credit.ts";
+import type { LeaseName, Taken } from "../../storage/money/books.ts";
+import type { Credit, CreditLink } from "../credit.ts";
 
-export interface Lease extends CreditLink {
-  readonly id: string;
-  /** What the journal says of a call that draws on it. */
+export interface Lease extends CreditLink, LeaseName {
+  /** What is written of a call that draws on it. */
   readonly taken: Taken;
   readonly accountId: string;
   /** Empty for the lease of a whole account. */
   readonly keyId: string;
-  /** What its row has. */
-  amount: number;
-  /** What calls have taken of that since the last flush. */
-  used: number;
+  /** What calls may still take. */
+  idle: number;
   /** Says whether any call has drawn on it since it was last looked at for being idle. */
   wasUsed: boolean;
-  /** Says whether any call has taken or given back since the last flush. */
-  isChanged: boolean;
+  /** Says that the books have reserved anything for it. */
+  isGrown: boolean;
+  /** Says that it was given back: what calls have not used of it goes to their account. */
+  isGone: boolean;
 }
 
 /** Payer is whose credit a call takes: its key's, if that has a limit of its own, or else its account's. */
@@ -40,89 +40,62 @@ export function mayBeLimited({ isLimited, asOf }: Payer, version: number): boole
 }
 
 export interface Leases {
-  /** Takes an amount from the payer's lease. Returns undefined where it has less, or the payer may not draw on it. */
-  draw(payer: Payer, amount: number): Lease | undefined;
-  /** Adds what was reserved to the payer's lease, and returns it. The payer's key may draw on it. */
-  grow(payer: Payer, amount: number): Lease;
+  /** Returns the payer's lease if it has this amount. */
+  find(payer: Payer, amount: number): Lease | undefined;
+  /** Returns the payer's lease, a new one with nothing in it where there is none. */
+  open(payer: Payer): Lease;
+  /** Adds what was reserved to a lease. */
+  grow(lease: Lease, amount: number): void;
   /** Takes an amount from a lease, or gives it back where it is below 0. */
   use(lease: Lease, amount: number): void;
-  /** Says that the rows of all leases are less what was used. */
-  flushed(): void;
-  /** Returns the leases that are chosen, to be released. */
-  chosen(isChosen: (lease: Lease) => boolean): Lease[];
-  drop(lease: Lease): void;
-  /** Names the lease that the payer's calls draw on, made or not. */
-  namesOf(payer: Payer): LeaseNames;
+  /** Counts the leases that are chosen as gone, and returns their ids. */
+  giveBack(isChosen: (lease: Lease) => boolean): string[];
+  /** Says that no lease was used yet, from now on. */
+  lookAgain(): void;
   count(): number;
 }
 
-type LeaseNames = Pick<Lease, "id" | "accountId" | "keyId">;
-
-/** One part in so many of what is left may be leased at once. */
-const share = 32;
-/** For how many calls like the one that asks. */
-const [minCalls, maxCalls] = [16, 1024];
-/** So much of what is left counts at most: no sum comes near what cannot be counted exactly. */
-const maxLeft = 1e13;
-
-/** Returns how much to lease for a call that asks for `amount` of what is left; 0 where that is not ample. */
-export function leaseFor(amount: number, left: number): number {
-  const part = Math.floor(Math.min(left, maxLeft) / share);
-  return amount > 0 && part >= amount * minCalls ? Math.min(part, amount * maxCalls) : 0;
-}
-
-export interface LeasesOptions {
-  readonly node: string;
-  /** Returns another number whenever anything was written. */
-  readonly version: () => number;
-  /** Asks the database whether calls of a key may draw on a lease, where anything was written since the key was read. */
-  readonly mayLease: (payer: Payer) => boolean;
-}
-
-export function createLeases({ node, version, mayLease }: LeasesOptions): Leases {
+export function createLeases(node: string, credit: Credit): Leases {
   const leases = new Map<string, Lease>();
-  let changed: Lease[] = [];
-  const isAllowed = (payer: Payer) => payer.asOf === version() || mayLease(payer);
-  const namesOf = (payer: Payer): LeaseNames => {
-    const { accountId, keyId, isLimited } = payer;
-    return { id: `${node} ${scopeOf(payer)}`, accountId, keyId: isLimited ? keyId : "" };
-  };
-  const use = (lease: Lease, amount: number) => {
-    lease.used += amount;
-    lease.wasUsed = true;
-    if (lease.isChanged) return;
-    lease.isChanged = true;
-    changed.push(lease);
-  };
+  let made = 0;
   return {
-    draw(payer, amount) {
+    find(payer, amount) {
       const lease = leases.get(scopeOf(payer));
-      if (!lease || idleOf(lease) < amount || !isAllowed(payer)) return undefined;
-      use(lease, amount);
-      return lease;
+      return lease && lease.idle >= amount ? lease : undefined;
     },
-    grow(payer, amount) {
+    open(payer) {
       const scope = scopeOf(payer);
-      let lease = leases.get(scope);
-      if (!lease) {
-        lease = newLease(namesOf(payer));
-        leases.set(scope, lease);
-      }
-      lease.amount += amount;
+      const known = leases.get(scope);
+      if (known) return known;
+      const lease = newLease(`${node} ${scope} ${++made}`, payer);
+      leases.set(scope, lease);
       return lease;
     },
-    use,
-    flushed() {
-      for (const lease of changed) {
-        lease.amount -= lease.used;
-        lease.used = 0;
-        lease.isChanged = false;
-      }
-      changed = [];
+    grow(lease, amount) {
+      lease.isGrown = true;
+      lease.idle += amount;
+      credit.leased(lease, amount);
     },
-    chosen: (isChosen) => [...leases.values()].filter(isChosen),
-    drop: ({ accountId, keyId }) => void leases.delete(keyId === "" ? accountId : keyId),
-    namesOf,
+    use(lease, amount) {
+      if (lease.isGone) return credit.held(lease.accountId, lease.keyId, amount);
+      lease.idle -= amount;
+      lease.wasUsed = true;
+      credit.used(lease, amount);
+    },
+    giveBack(isChosen) {
+      const ids: string[] = [];
+      for (const [scope, lease] of leases) {
+        if (!isChosen(lease)) continue;
+        leases.delete(scope);
+        lease.isGone = true;
+        credit.leased(lease, -lease.idle);
+        if (lease.isGrown) ids.push(lease.id);
+      }
+      return ids;
+    },
+    lookAgain() {
+      for (const lease of leases.values()) lease.wasUsed = false;
+    },
     count: () => leases.size,
   };
 }
@@ -131,12 +104,9 @@ function scopeOf({ accountId, keyId, isLimited }: Payer): string {
   return isLimited ? keyId : accountId;
 }
 
-function idleOf(lease: Lease): number {
-  return lease.amount - lease.used;
-}
-
-function newLease({ id, accountId, keyId }: LeaseNames): Lease {
-  const taken = { leaseId: id, isOfKey: keyId !== "" };
+function newLease(id: string, { accountId, keyId, isLimited }: Payer): Lease {
+  const taken = { leaseId: id, isOfKey: isLimited };
   const links = { ofAccount: undefined, ofKey: undefined };
-  return { id, taken, accountId, keyId, amount: 0, used: 0, wasUsed: true, isChanged: false, ...links };
+  const of = { id, isOfKey: isLimited, taken, accountId, keyId: isLimited ? keyId : "" };
+  return { ...of, idle: 0, wasUsed: true, isGrown: false, isGone: false, ...links };
 }

@@ -1,22 +1,35 @@
-/** Releases the hold of a call that was not answered, and may hold anew. */
+/** Releases the hold of a call that was not answered, and may hold anew; and leases that nobody draws on. */
 import type { Hold } from "../contract.ts";
 import { retry } from "../retry.ts";
-import { adjust, type LedgerState, record, releaseLater } from "./ledger-state.ts";
+import { adjust, type LedgerState, releaseEntry } from "./ledger-state.ts";
+
+/** How long a lease is kept that no call draws on, in milliseconds. */
+const idleMs = 5_000;
 
 export async function release(state: LedgerState, hold: Hold): Promise<void> {
   if (!state.holds.delete(hold)) return;
-  if (hold.isExact) return releaseByDatabase(state, hold);
+  if (hold.isExact) return releaseByBooks(state, hold);
   adjust(state, hold, -hold.amount);
-  const { requestId, accountId } = hold.request;
-  if (!hold.lease) await record(state, { kind: "free", requestId }, accountId);
+  releaseEntry(state, hold);
 }
 
-async function releaseByDatabase(state: LedgerState, { request, amount }: Hold): Promise<void> {
-  const { store, groupCommit, credit, onError } = state;
-  const { requestId, accountId, keyId } = request;
-  const step = { accountId, work: () => store.release(requestId), after: () => {} };
-  const released = retry(() => groupCommit.enlist(step), onError);
-  released.catch(() => releaseLater(state, requestId, accountId));
+async function releaseByBooks(state: LedgerState, hold: Hold): Promise<void> {
+  const { groupCommit, credit, onError } = state;
+  const { requestId: item, accountId, keyId } = hold.request;
+  const released = retry(() => groupCommit.enlist("releases", { item, accountId, after: () => {} }), onError);
+  released.catch(() => releaseEntry(state, hold));
   await released;
-  credit.held(accountId, keyId, -amount);
+  credit.held(accountId, keyId, -hold.amount);
+}
+
+/** Releases leases that no call has drawn on between two looks, as long as there are any. */
+export function releaseIdleLater(state: LedgerState): void {
+  const { leases, books, onError } = state;
+  state.releasing ??= setTimeout(() => {
+    state.releasing = undefined;
+    const idle = leases.giveBack(({ wasUsed }) => !wasUsed);
+    if (idle.length > 0) void (async () => books.releaseLeases(idle))().catch(onError);
+    leases.lookAgain();
+    if (leases.count() > 0) releaseIdleLater(state);
+  }, idleMs).unref();
 }

@@ -13,7 +13,8 @@ import type { Rates } from "../../call/price.ts";
 import { asRefusal, Reason, type Refusal, upstreamResting, wouldBeDropped } from "../../call/refusals.ts";
 import type { Translated } from "../../families/translation.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
-import type { LedgerStore } from "../../storage/money/contract.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import type { Available } from "../../storage/money/contract.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { Targets } from "../../targets/targets.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -78,7 +79,7 @@ export interface ExplainOptions {
   readonly validate: Validate;
   readonly candidatesFor: CandidatesFor;
   readonly targets: Targets;
-  readonly available: LedgerStore["available"];
+  readonly available: (keyId: string) => MaybePromise<Available>;
   /** Throws a Refusal where the caller accepts only a cached answer and there is none. */
   readonly cacheState: (asked: Operation, form: Form, call: Call) => CacheState;
   /** Milliseconds since 1970. */
@@ -159,7 +160,7 @@ async function explainTarget(
   }
   const { dropped, request } = translated;
   if (dropped.length > 0 && isStrict(header)) return { ...explained, dropped, refusal: wouldBeDropped(dropped) };
-  return { ...explained, dropped, ...explainHold(candidate, request, estimated, available(caller.keyId)) };
+  return { ...explained, dropped, ...explainHold(candidate, request, estimated, await available(caller.keyId)) };
 }
 
 /** Explains what would be held, and whether the credit suffices for it. */
@@ -167,7 +168,7 @@ function explainHold(
   candidate: Candidate,
   request: Wire,
   estimated: EstimatedCall,
-  credit: ReturnType<LedgerStore["available"]>,
+  credit: Available,
 ): Pick<ExplainedTarget, "hold" | "refusal"> {
   try {
     const estimate = estimated.operation === "count_tokens" ? undefined : estimateOf(estimated, candidate, request);

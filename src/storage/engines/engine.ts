@@ -14,7 +14,7 @@ import type { WritableWatch } from "./writable.ts";
  * Engine gives both connections. Its own statements and transactions are those of the books; before they read or write, and before
  * anything in the scope does, every WriteBehind is flushed.
  */
-export interface Engine extends Connection, BusyTimeout {
+export interface Engine extends Connection {
   /** Where stores work. */
   readonly scope: Scope;
   /** Runs work that only reads, on one state of the database, however long it takes. No writer waits for it. */
@@ -30,6 +30,8 @@ export interface Engine extends Connection, BusyTimeout {
   readonly segments: Segments;
   /** Repeats writes while another process writes, without blocking the event loop. */
   readonly lockRetry: LockRetry;
+  /** Runs a write of the books. Returns false, with nothing written, where another process or the management is writing. */
+  withoutWaiting(work: () => void): boolean;
   readonly writable: WritableWatch;
   /** Registers what is flushed before anybody else reads or writes. Returns what removes it again. */
   beforeAccess(one: WriteBehind): () => void;
@@ -64,15 +66,4 @@ export interface Statement<P extends readonly unknown[], R> {
   run(...params: P): number;
   get(...params: P): R | undefined;
   all(...params: P): R[];
-}
-
-/** BusyTimeout is how long a write blocks, and with it the event loop, while another process holds the lock. */
-export interface BusyTimeout {
-  /** Runs a write without blocking. Returns false, with nothing written, where another process holds the lock. */
-  withoutWaiting(work: () => void): boolean;
-  /**
-   * Limits blocking to a few milliseconds, so that a process that serves goes on. Returns what restores the limit of seconds,
-   * which suits a process that serves nobody.
-   */
-  waitBriefly(): () => void;
 }

@@ -4,9 +4,10 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { LockedError } from "../../runtime/write-trouble.ts";
+import { maxWaitMs } from "../money/books.ts";
 
 /** How long a write waits for another process, in milliseconds: the sum of its pauses. */
-export const maxWaitMs = 5000;
+export { maxWaitMs };
 
 const maxPauseMs = 50;
 

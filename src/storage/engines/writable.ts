@@ -104,7 +104,7 @@ class FailingPlaces {
     const [reported] = [...this.#failing].filter(([, one]) => this.#isLasting(one));
     if (!reported) return undefined;
     const [place, { trouble, since }] = reported;
-    const whose = place === "notes" ? "notes beside the database" : "the database";
+    const whose = place === "notes" ? "the journal beside the database" : "the database";
     return `${whose} cannot be written: ${words[trouble]}, for ${Math.floor((this.#options.clock() - since) / 1000)} s`;
   }
 

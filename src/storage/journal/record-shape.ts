@@ -5,7 +5,7 @@
 import { type ColumnName, ownColumns, sharedColumns } from "../columns.ts";
 
 /** LineJson is what a line holds, as far as it is JSON. */
-export type LineJson = { readonly [name in "seq" | "at" | "settled" | "others" | "entries"]?: unknown };
+export type LineJson = { readonly [name in "seq" | "at" | "settled" | "held" | "others" | "entries"]?: unknown };
 
 /** How many values of its own a call had in the first lines of lists. Columns that came later are behind them, or missing. */
 const firstOwnLength = 12;
@@ -13,17 +13,35 @@ const firstOwnLength = 12;
 const entryLength = 4;
 
 /** Returns what is wrong with a record, in words that repeat nothing of it; undefined for a record in order. */
-export function faultOf({ seq, at, settled, others = [], entries }: LineJson): string | undefined {
+export function faultOf({ seq, at, settled, held, others, entries }: LineJson): string | undefined {
   if (!isNumber(seq)) return "its number is none";
   if (at !== undefined && !Number.isFinite(at)) return "its time is none";
   if (entries !== undefined) return faultOfAll(entries);
-  if (!Array.isArray(settled)) return "it tells of no calls";
-  for (const run of settled) {
-    const fault = faultOfRun(run);
+  if (settled === undefined && held === undefined && others === undefined) return "it tells of no calls";
+  return faultOfRuns(settled, faultOfRun) ?? faultOfRuns(held, faultOfHolds) ?? (others === undefined ? undefined : faultOfAll(others));
+}
+
+function faultOfRuns(runs: unknown = [], faultOfOne: (run: unknown) => string | undefined): string | undefined {
+  if (!Array.isArray(runs)) return "it tells of no calls";
+  for (const run of runs) {
+    const fault = faultOfOne(run);
     if (fault !== undefined) return fault;
   }
-  return faultOfAll(others);
+  return undefined;
 }
+
+function faultOfHolds(run: unknown): string | undefined {
+  if (!Array.isArray(run) || !run.every(Array.isArray)) return "its holds are no lists";
+  const [shared = [], ...holds] = run as readonly (readonly unknown[])[];
+  const [accountId, operation, model, leaseId, isOfKey] = shared;
+  if (shared.length !== 5 || ![accountId, operation, model].every(isText)) return "what its holds have in common is none";
+  if (!isTaken({ leaseId, isOfKey })) return "its lease is none";
+  const isHold = ([requestId, keyId, amount, createdAt]: readonly unknown[]) =>
+    isText(requestId) && isText(keyId) && isCount(amount) && Number.isFinite(createdAt);
+  return holds.every((own) => own.length === 4 && isHold(own)) ? undefined : "one of its holds has another shape";
+}
+
+const isText = (value: unknown) => typeof value === "string";
 
 function faultOfRun(run: unknown): string | undefined {
   if (!Array.isArray(run) || !run.every(Array.isArray)) return "its calls are no lists";

@@ -1,22 +1,29 @@
 /**
  * Writes a record as a line of the journal, and reads it back: a list for each run of calls that share some values
- * (`sharedColumns`), which begins with those and has a list of each call's own values behind them.
+ * (`sharedColumns`), which begins with those and has a list of each call's own values behind them; and a list for each run of holds.
  *
  * Lines of older versions name the members of each entry, and lines from before a column was added lack its values: both are
  * read as well. Those versions cannot read these lines; the last migration keeps them from opening the database.
  */
 import { type Capture, type ColumnName, defaultOf, ownColumns, sharedColumns } from "../columns.ts";
 import { compileEquals, compileValues } from "../compile-row.ts";
-import type { CaptureEntry, Entry, JournalRecord } from "./contract.ts";
+import type { CaptureEntry, Entry, HoldEntry, JournalRecord } from "../money/books.ts";
 import { faultOf, isNumber, type LineJson } from "./record-shape.ts";
 
 interface Line {
   readonly seq: number;
   readonly at: number;
-  readonly settled: readonly Run[];
-  /** Entries by their names, where there are any but captures. */
+  readonly settled?: readonly Run[];
+  readonly held?: readonly HoldRun[];
+  /** Entries by their names, where there are any others. */
   readonly others?: readonly Entry[];
 }
+
+/** HoldRun is consecutive holds that share values. */
+type HoldRun = [
+  shared: [accountId: string, operation: string, model: string, leaseId: string, isOfKey: boolean],
+  ...own: [requestId: string, keyId: string, amount: number, createdAt: number][],
+];
 
 /** Run is consecutive calls that share values. */
 type Run = [shared: Shared, ...own: Value[][]];
@@ -30,24 +37,45 @@ const areOfSameRun = compileEquals<Capture>(sharedColumns);
 
 export function lineOf({ seq, at, entries }: JournalRecord): string {
   const settled: Run[] = [];
+  const held: HoldRun[] = [];
   let others: Entry[] | undefined;
   let last: CaptureEntry | undefined;
-  let run: Run | undefined;
+  let lastHeld: HoldEntry | undefined;
   for (const entry of entries) {
-    if (entry.kind !== "settle") {
+    if (entry.kind === "settle") {
+      if (!last || !mayShare(last, entry)) settled.push([sharedOf(entry)]);
+      settled.at(-1)?.push(ownValues(entry.call));
+      last = entry;
+    } else if (entry.kind === "hold") {
+      if (!lastHeld || !mayShareHold(lastHeld, entry)) held.push([sharedOfHold(entry)]);
+      held.at(-1)?.push([entry.requestId, entry.keyId, entry.amount, entry.createdAt]);
+      lastHeld = entry;
+    } else {
       others ??= [];
       others.push(entry);
-      continue;
     }
-    if (!run || !last || !mayShare(last, entry)) {
-      run = [sharedOf(entry)];
-      settled.push(run);
-    }
-    run.push(ownValues(entry.call));
-    last = entry;
   }
-  const line: Line = others ? { seq, at, settled, others } : { seq, at, settled };
+  const line: Line = {
+    seq,
+    at,
+    ...(settled.length > 0 ? { settled } : {}),
+    ...(held.length > 0 ? { held } : {}),
+    ...(others ? { others } : {}),
+  };
   return JSON.stringify(line);
+}
+
+function mayShareHold(one: HoldEntry, other: HoldEntry): boolean {
+  return (
+    one.taken.leaseId === other.taken.leaseId &&
+    one.model === other.model &&
+    one.operation === other.operation &&
+    one.accountId === other.accountId
+  );
+}
+
+function sharedOfHold({ accountId, operation, model, taken }: HoldEntry): HoldRun[0] {
+  return [accountId, operation, model, taken.leaseId, taken.isOfKey];
 }
 
 function mayShare(one: CaptureEntry, other: CaptureEntry): boolean {
@@ -92,8 +120,14 @@ interface OlderLine {
   readonly entries?: readonly Entry[];
 }
 
-function recordOf({ seq, at = 0, entries, settled, others = [] }: Line & OlderLine): JournalRecord {
-  return { seq, at, entries: entries ?? [...settled.flatMap(entriesOf), ...others] };
+function recordOf({ seq, at = 0, entries, settled = [], held = [], others = [] }: Line & OlderLine): JournalRecord {
+  // In the order in which a call has them: it may hold anew, or end, in the turn in which it let go of a hold.
+  return { seq, at, entries: entries ?? [...others, ...held.flatMap(holdsOf), ...settled.flatMap(entriesOf)] };
+}
+
+function holdsOf([[accountId, operation, model, leaseId, isOfKey], ...holds]: HoldRun): HoldEntry[] {
+  const shared = { kind: "hold", taken: { leaseId, isOfKey }, accountId, operation, model } as const;
+  return holds.map(([requestId, keyId, amount, createdAt]) => ({ ...shared, requestId, keyId, amount, createdAt }));
 }
 
 function entriesOf([shared, ...calls]: Run): CaptureEntry[] {

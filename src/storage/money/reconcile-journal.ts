@@ -1,19 +1,34 @@
 /**
- * The part of the proof that is beside the database: finds charges that are in a journal, and that no process has posted. The
- * caller of such a call was told its cost, and is not charged yet.
+ * The part of the proof that is beside the database: finds charges that are in a journal, and that no process has posted, and journals
+ * that are lost, cut, altered or another's. The callers of such calls were told their cost, and are not charged yet.
  *
- * A process that lives posts its journal within moments: records that are not posted are looked at again for as long as that may
- * take, and only those that stay are reported. A line that is no record is reported until an operator removes the file of
- * rejected lines.
+ * A process that lives posts its journal within moments: what is not posted, or looks wrong, is looked at again for as long as that may
+ * take, and only what stays is reported. What was set aside is reported until an operator removes the file that has it.
  */
-import type { JournalRecord, JournalStore, RejectedLine } from "../journal/contract.ts";
-import type { Difference } from "./reconcile.ts";
+import { checkJournal, type FaultKind, type JournalRow, lostFault } from "../journal/check.ts";
+import { createRejects, type Reject } from "../journal/rejects.ts";
+import type { Segments } from "../journal/segments.ts";
+import type { JournalRecord } from "./books.ts";
 
 export interface ReconcileJournalOptions {
-  readonly journal: Pick<JournalStore, "nodes" | "recordsOf" | "posted" | "rejected">;
+  readonly segments: Pick<Segments, "nodes" | "read" | "reject" | "rejected" | "nodesRejected">;
+  /** What the database knows of journals. */
+  readonly rows: {
+    database(): string;
+    find(node: string): JournalRow | undefined;
+    open(): readonly JournalRow[];
+  };
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly pause: (ms: number) => Promise<unknown>;
+}
+
+/** JournalFinding is what is wrong with a journal. */
+export interface JournalFinding {
+  readonly kind: "journal_unposted" | "journal_unreadable" | `journal_${FaultKind}`;
+  readonly what: string;
+  /** What calls would be charged that are not, in millionths of the unit. */
+  readonly derived: number;
 }
 
 /** A record that is older than this is posted, unless its process died or cannot write. */
@@ -22,37 +37,55 @@ const postedMs = 5_000;
 const minMs = 1_000;
 const pauseMs = 100;
 
-export async function reconcileJournal({ journal, clock, pause }: ReconcileJournalOptions): Promise<Difference[]> {
-  const differences: Difference[] = [];
-  for (const node of journal.nodes()) {
-    const { records, rejected } = journal.recordsOf(node);
+export async function reconcileJournal(options: ReconcileJournalOptions): Promise<JournalFinding[]> {
+  const { segments, rows, clock, pause } = options;
+  const nodes = new Set([...segments.nodes(), ...rows.open().map(({ node }) => node)]);
+  const findings: JournalFinding[] = [];
+  for (const node of nodes) {
     const from = clock();
-    const last = records.at(-1);
-    const until = Math.min(from + postedMs, Math.max(from + minMs, (last?.at ?? 0) + postedMs));
-    while (last && journal.posted(node) < last.seq && clock() < until) await pause(pauseMs);
-    const posted = journal.posted(node);
-    differences.push(
-      ...unposted(
-        node,
-        records.filter(({ seq }) => seq > posted),
-      ),
-      ...rejected.filter(({ seq = posted + 1 }) => seq > posted).map((line) => unreadable(node, line)),
-    );
+    let looked = look(node, options);
+    const until = Math.min(from + postedMs, Math.max(from + minMs, looked.at + postedMs));
+    while (looked.findings.length > 0 && clock() < until) {
+      await pause(pauseMs);
+      looked = look(node, options);
+    }
+    findings.push(...looked.findings);
   }
-  differences.push(...journal.rejected().flatMap(({ node, lines }) => lines.map((line) => unreadable(node, line))));
-  // A line may be in the journal still, and in the file of rejected lines already.
-  return [...new Map(differences.map((difference) => [difference.what, difference])).values()];
+  findings.push(...createRejects(segments).all().flatMap(({ node, rejects }) => rejects.map((one) => rejected(node, one))));
+  // A line may be in the journal still, and set aside already.
+  return [...new Map(findings.map((finding) => [finding.what, finding])).values()];
 }
 
-function unposted(node: string, records: readonly JournalRecord[]): Difference[] {
+/** Returns what is wrong with a journal at this moment, and when its process gave the last sign of life. */
+function look(
+  node: string,
+  { segments, rows }: ReconcileJournalOptions,
+): { readonly findings: JournalFinding[]; readonly at: number } {
+  const row = rows.find(node);
+  const found = checkJournal(node, row, { segments, database: rows.database() });
+  if (!found) return { findings: row?.isOpen ? [faulty(node, lostFault)] : [], at: 0 };
+  const { posted = 0 } = row ?? {};
+  const records = found.records.map(({ record }) => record).filter(({ seq }) => seq > posted);
+  const lines = found.rejected.filter(({ seq = posted + 1 }) => seq > posted);
+  const faults = found.faults.map((fault) => faulty(node, fault));
+  return { findings: [...unposted(node, records), ...lines.map((line) => rejected(node, line)), ...faults], at: found.at };
+}
+
+function unposted(node: string, records: readonly JournalRecord[]): JournalFinding[] {
   const calls = records.flatMap(({ entries }) =>
     entries.flatMap((entry) => (entry.kind === "settle" ? [entry.call] : [])),
   );
   if (calls.length === 0) return [];
   const derived = calls.reduce((sum, { cost }) => sum + cost, 0);
-  return [{ what: `calls that are noted by ${node} and not written: ${calls.length}`, written: 0, derived }];
+  return [{ kind: "journal_unposted", what: `calls in the journal of ${node} that are not posted: ${calls.length}`, derived }];
 }
 
-function unreadable(node: string, { line, reason }: RejectedLine): Difference {
-  return { what: `line ${line} of the notes of ${node}, which is no note: ${reason}`, written: 0, derived: 0 };
+function rejected(node: string, { kind, line, reason }: Reject): JournalFinding {
+  if (kind !== undefined) return faulty(node, { kind, reason });
+  const what = `line ${line} of the journal of ${node}, which is no record: ${reason}`;
+  return { kind: "journal_unreadable", what, derived: 0 };
+}
+
+function faulty(node: string, { kind, reason }: { readonly kind: FaultKind; readonly reason: string }): JournalFinding {
+  return { kind: `journal_${kind}`, what: `the journal of ${node}: ${reason}`, derived: 0 };
 }

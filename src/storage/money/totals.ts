@@ -1,7 +1,7 @@
 /** What calls and holds add to the sums of keys and hours, summed in memory before it is written. */
 import { type Capture, defaultOf, noSums, type SummedColumn, summedColumns } from "../columns.ts";
 import { compileAdd, compileValues } from "../compile-row.ts";
-import type { HoldEntry } from "../journal/contract.ts";
+import type { HoldEntry } from "./books.ts";
 
 const hourMs = 3_600_000;
 

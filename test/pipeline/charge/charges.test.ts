@@ -18,6 +18,7 @@ import type { Config } from "../../../src/config/config.ts";
 import { createCounting } from "../../../src/pipeline/charge/count-used.ts";
 import { CallerAbort } from "../../../src/runtime/caller-abort.ts";
 import { formatDecimal } from "../../../src/runtime/decimal.ts";
+import { readLine } from "../../../src/storage/journal/records.ts";
 import { createSegments } from "../../../src/storage/journal/segments.ts";
 import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { loadTokenizer } from "../../../src/tokens/tokenizer.ts";
@@ -773,11 +774,15 @@ describe("settled before the caller has the last byte, however long that takes",
   function isCharged(requestId: string): boolean {
     const database = join(folder.path, "gateway.db");
     const files = createSegments(`${database}.notes`, false);
-    const notes = files.nodes().flatMap((node) => files.lines(node));
+    const lines = files.nodes().flatMap((node) => files.read(node)?.lines ?? []);
+    const entries = lines.flatMap(({ text }) => {
+      const read = readLine(text);
+      return read.kind === "record" ? read.record.entries : [];
+    });
     const sqlite = new Sqlite(database, { readonly: true });
     const row = sqlite.prepare("SELECT cost FROM requests WHERE id = ? AND cost > 0").get(requestId);
     sqlite.close();
-    return row !== undefined || notes.some(({ text }) => text.includes(requestId));
+    return row !== undefined || entries.some((entry) => entry.kind === "settle" && entry.call.id === requestId);
   }
 
   for (const { name, family, vendor, stream } of ways) {

@@ -9,6 +9,7 @@ import { newId } from "../../../src/runtime/ids.ts";
 import { pageQuery, type RequestFilter, spanOf } from "../../../src/storage/calls/requests-query.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { openStorage } from "../../../src/storage/storage.ts";
+import { directMoney } from "../../support/money/direct.ts";
 import { Running, root } from "../../support/command.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
 
@@ -74,9 +75,9 @@ describe("an account", () => {
       "10.00 may be refunded",
     );
     await bank.charge(account, { id: "req_1", key_id: "key_1", cost: 8_000_000 });
-    const hold = { requestId: "req_2", node: "n", accountId: account, keyId: "key_1", operation: "chat", model: "m" };
-    const wish = { max: 3_000_000, min: 3_000_000, now: bank.now(), expiresAt: bank.now() + 1 };
-    expect(bank.storage.ledger.hold({ ...hold, ...wish }).kind).toBe("held");
+    const hold = { requestId: "req_2", accountId: account, keyId: "key_1", operation: "chat", model: "m" };
+    const wish = { max: 3_000_000, min: 3_000_000, now: bank.now() };
+    expect((await directMoney(bank.storage).hold({ ...hold, ...wish })).kind).toBe("held");
     const refusal = await bank.refused("recordEntry", { account, kind: "refund", amount: "4.000001" });
     expect(refusal).toMatchObject({ reason: Reason.CONFLICT, status: 409 });
     expect(refusal.message).toContain("4.00 may be refunded");

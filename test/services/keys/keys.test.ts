@@ -20,6 +20,7 @@ import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { createCatalog } from "../../../src/targets/catalog.ts";
 import type { JsonObject, JsonValue } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { directMoney } from "../../support/money/direct.ts";
 import { temporaryFolder } from "../../support/command.ts";
 import { accepted, type Body, caseModels, caseTime, type KeyCase, type Rpc, refused } from "./key-cases.ts";
 
@@ -273,12 +274,10 @@ describe("a credit limit", () => {
     });
     const { key } = await newKey(caller, { creditLimit: 5_000_000 });
     const hold = (requestId: string, wanted: number) =>
-      storage.ledger.transact(() =>
-        storage.ledger.hold({
-          ...{ requestId, node: "n", accountId: caller.accountId, keyId: key.id, operation: "chat", model: "small" },
-          ...{ max: wanted, min: wanted, now: time, expiresAt: time + 1000 },
-        }),
-      );
+      directMoney(storage).hold({
+        ...{ requestId, accountId: caller.accountId, keyId: key.id, operation: "chat", model: "small" },
+        ...{ max: wanted, min: wanted, now: time },
+      });
     expect(hold("req_a", 1_250_000)).toMatchObject({ kind: "held" });
     const change = (credit_limit: string) =>
       send(caller, "updateKey", { json: { id: key.id, credit_limit, name: "n" } });

@@ -15,6 +15,7 @@ import { healthOf, upstreamMessage, upstreamStates } from "../../../src/services
 import { type AllFilter, pageQuery, spanOf } from "../../../src/storage/calls/requests-query.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { createCatalog } from "../../../src/targets/catalog.ts";
+import { directMoney } from "../../support/money/direct.ts";
 import { askRpc, bearer, signIn } from "../../support/dashboard/session.ts";
 import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { attemptFacts } from "../../support/meter.ts";
@@ -179,7 +180,7 @@ describe("calls of all accounts", () => {
     const { accountId, keyId } = await openAccount(gateway);
     const names = { id, account_id: accountId, key_id: keyId, operation: "chat", model: "gpt", upstream: "near" };
     const times = { created_at: now, duration_ms: 30, first_byte_ms: 20, tried };
-    gateway.storage.ledger.capture({ ...names, outcome: 1, ...usage, estimated: 0, cost: 0, ...times });
+    await directMoney(gateway.storage).capture({ ...names, outcome: 1, ...usage, estimated: 0, cost: 0, ...times });
     const { request } = await ask("OperatorService.GetAnyRequest", { id });
     expect(request).toMatchObject({
       ...{ id, accountId, upstream: "near" },
@@ -199,7 +200,7 @@ describe("calls of all accounts", () => {
     const { accountId, keyId, apiKey } = await openAccount(gateway, { admin: true });
     const names = { id, account_id: accountId, key_id: keyId, operation: "chat", model: "claude", upstream: "near" };
     const times = { created_at: now, duration_ms: 30, first_byte_ms: 20, tried, cached: 1 };
-    gateway.storage.ledger.capture({ ...names, outcome: 1, ...usage, estimated: 0, cost: 7, ...times });
+    await directMoney(gateway.storage).capture({ ...names, outcome: 1, ...usage, estimated: 0, cost: 7, ...times });
     for (const [rpc, headers] of [
       ["OperatorService.GetAnyRequest", bearer(operatorKey)],
       ["UsageService.GetRequest", bearer(apiKey)],

@@ -18,11 +18,22 @@ import {
 import { noSpool } from "../../support/storage/postgres-stage.ts";
 import { callRows, runStores } from "../../support/storage/stores-script.ts";
 
+const recall = () => ({ records: [], leases: [] });
+const captures = callRows().map((row) => ({ call: row as Capture, most: row.cost }));
+const calls = { ...recall(), captures, releases: [], holds: [] };
+
 async function onSqlite() {
   const folder = await temporaryFolder();
   const storage = await openStorage(`${folder.path}/gateway.db`);
   const answers = await runStores(storage, async () => {
-    for (const row of callRows()) storage.ledger.transact(() => storage.ledger.capture(row as Capture));
+    const books = storage.openBooks(false)({
+      node: "nod_a",
+      clock: Date.now,
+      onError: (error) => expect(error).toBeUndefined(),
+      recall,
+    });
+    await books.decide(() => calls);
+    await books.close();
   });
   await storage.close();
   await folder.remove();
@@ -33,7 +44,7 @@ async function onPostgres(server: Server) {
   const watcher = await migratedWatcher(server);
   const { db, scope } = openManagement(server, watcher.changed);
   const books = openPostgresBooks({
-    ...{ server, watcher, spool: noSpool(), node: "nod_a", recall: () => ({ records: [], leases: [] }) },
+    ...{ server, watcher, spool: noSpool(), node: "nod_a", recall },
     ...{ onError: (error) => expect(error).toBeUndefined(), clock: Date.now, version: "test" },
   });
   const answers = await runStores(

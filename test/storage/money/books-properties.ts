@@ -92,7 +92,11 @@ const steps: Readonly<Record<string, Step>> = {
   async "capture of more than was held"(stage, node, size) {
     const call = node.calls.pop();
     if (!call) return;
-    const [one] = (await decide(node.books, { captures: [{ call: callOf(call.id, call.amount + size, { key_id: call.key }), most: call.amount + size }] })).captures;
+    const [one] = (
+      await decide(node.books, {
+        captures: [{ call: callOf(call.id, call.amount + size, { key_id: call.key }), most: call.amount + size }],
+      })
+    ).captures;
     if (one?.kind !== "decided") throw new Error("a capture failed");
     stage.told.set(call.id, one.value?.cost ?? Number.NaN);
   },
@@ -112,7 +116,7 @@ const steps: Readonly<Record<string, Step>> = {
   async "write the last record again"(_, node) {
     if (node.last) await node.books.write(node.last);
   },
-  async "merge"(_, node) {
+  async merge(_, node) {
     await node.books.apply("acc_1");
   },
 };
@@ -129,7 +133,9 @@ async function standStill(stage: Stage, node: Node): Promise<void> {
   // What it was told to hold is gone: the ledger has the database decide on each of its calls from here on.
   node.leases.clear();
   for (const call of node.calls) {
-    const [one] = (await decide(node.books, { captures: [{ call: callOf(call.id, 1, { key_id: call.key }), most: 1 }] })).captures;
+    const [one] = (
+      await decide(node.books, { captures: [{ call: callOf(call.id, 1, { key_id: call.key }), most: 1 }] })
+    ).captures;
     if (one?.kind === "decided" && one.value) stage.told.set(call.id, one.value.cost);
   }
   node.calls = [];
@@ -137,7 +143,10 @@ async function standStill(stage: Stage, node: Node): Promise<void> {
 
 const commands = fc.array(
   fc.record({
-    step: fc.oneof({ arbitrary: fc.constantFrom(...Object.keys(steps)), weight: 30 }, { arbitrary: fc.constant("stand still"), weight: 1 }),
+    step: fc.oneof(
+      { arbitrary: fc.constantFrom(...Object.keys(steps)), weight: 30 },
+      { arbitrary: fc.constant("stand still"), weight: 1 },
+    ),
     node: fc.constantFrom(0 as const, 1 as const),
     size: fc.nat({ max: 400 }),
   }),

@@ -20,6 +20,7 @@ import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { createCatalog } from "../../../src/targets/catalog.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { temporaryFolder } from "../command.ts";
+import { directMoney } from "./direct.ts";
 
 export interface Bank {
   readonly path: string;
@@ -113,9 +114,7 @@ export async function openBank(): Promise<Bank> {
       const usage = { input: 1, cache_read: 2, cache_write: 3, output: 4, reasoning: 1, characters: 0, estimated: 0 };
       const names = { account_id, operation: "chat", model: "m", upstream: "u", outcome: 1 };
       const times = { created_at: time, duration_ms: 7, first_byte_ms: 3 };
-      storage.ledger.transact(() => {
-        for (const call of calls) storage.ledger.capture({ ...names, ...usage, cost: 0, ...times, ...call });
-      });
+      await directMoney(storage).captureAll(calls.map((call) => ({ ...names, ...usage, cost: 0, ...times, ...call })));
     },
     tamper(sql) {
       const sqlite = new Sqlite(path);

@@ -7,16 +7,21 @@ import { type Capture, holdMs } from "../../../src/ledger/contract.ts";
 import { callColumns } from "../../../src/storage/columns.ts";
 import type { Engine } from "../../../src/storage/engines/engine.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
-import type { LedgerStore } from "../../../src/storage/money/contract.ts";
-import { ledgerStore } from "../../../src/storage/money/ledger.ts";
-import type { createLeasingLedger } from "../accelerators.ts";
+import { createBooks } from "../../../src/storage/engines/sqlite/books/books.ts";
+import { type BooksParts, createBooksParts } from "../../../src/storage/engines/sqlite/books/parts.ts";
+import { createJournalBooks } from "../../../src/storage/engines/sqlite/journal/journal-books.ts";
+import type { OpenBooks } from "../../../src/storage/money/books.ts";
+import { accelerators, type createLeasingLedger } from "../accelerators.ts";
 import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 
 export interface TestLedger {
   readonly path: string;
   readonly engine: Engine;
   readonly ledger: LedgerByIds;
-  readonly store: LedgerStore;
+  /** What its books are made of. */
+  readonly parts: BooksParts;
+  /** Opens books of the kind that the ledger has. */
+  readonly openBooks: OpenBooks;
   readonly errors: unknown[];
   /** Moves the clock on, by milliseconds. */
   pass(ms: number): void;
@@ -32,11 +37,15 @@ export interface Standing {
   readonly postpaid?: boolean;
 }
 
-/** Opens a database; another process's view of the same one where a path is given. */
+/**
+ * Opens a database; another process's view of the same one where a path is given. Its books have a journal as the tests' environment
+ * says, unless `hasJournal` does.
+ */
 export async function openLedger(
   standing: Standing = {},
   path?: string,
   create?: typeof createLeasingLedger,
+  hasJournal = accelerators.hasJournal,
 ): Promise<TestLedger> {
   const folder = path ? undefined : await mkdtemp(join(tmpdir(), "ledger-test-"));
   const file = path ?? join(folder as string, "gateway.db");
@@ -44,16 +53,18 @@ export async function openLedger(
   if (!path) seed(engine, standing);
   let time = Date.UTC(2026, 0, 2, 3, 4, 5);
   const errors: unknown[] = [];
-  const store = ledgerStore(engine);
+  const parts = createBooksParts(engine);
+  const openBooks: OpenBooks = (options) => (hasJournal ? createJournalBooks : createBooks)(parts, options);
   const onError = (error: unknown) => errors.push(error);
-  const ledger = createLedger({ store, clock: () => time, onError }, create);
+  const ledger = createLedger({ openBooks, clock: () => time, onError }, create);
   const account = engine.prepare<[], Record<"balance" | "held", number>>("SELECT balance, held FROM accounts");
   const key = engine.prepare<[], Record<"spent" | "held", number>>("SELECT spent, held FROM api_keys");
   return {
     path: file,
     engine,
     ledger,
-    store,
+    parts,
+    openBooks,
     errors,
     pass(ms) {
       time += ms;
@@ -69,16 +80,20 @@ export async function openLedger(
   };
 }
 
-/** Returns what opens databases as `openLedger` does, each until its test is over: the last one is closed first. */
+/**
+ * Returns what opens databases as `openLedger` does, each until its test is over: the last one is closed first. Ledgers that are named
+ * have a journal.
+ */
 export function ledgersOfTests(
   create?: typeof createLeasingLedger,
+  hasJournal = create ? true : accelerators.hasJournal,
 ): (standing: Standing, path?: string) => Promise<TestLedger> {
   const open: TestLedger[] = [];
   afterEach(async () => {
     for (const made of open.splice(0).reverse()) await made.close();
   });
   return async (standing, path) => {
-    const made = await openLedger(standing, path, create);
+    const made = await openLedger(standing, path, create, hasJournal);
     open.push(made);
     return made;
   };
@@ -113,8 +128,8 @@ export function addKeys(t: TestLedger, ids: readonly string[], limit: number | n
 }
 
 /** Merges all that is due of keys and hours. */
-export function mergeAll({ store }: TestLedger): void {
-  for (let part = 0; part < store.pendingTotals.parts; part++) store.transact(() => store.pendingTotals.merge(part));
+export function mergeAll({ engine, parts: { pendingTotals } }: TestLedger): void {
+  for (let part = 0; part < pendingTotals.parts; part++) engine.books.transact(() => pendingTotals.merge(part));
 }
 
 /** What a call of the test's account asks to be held. */

@@ -9,6 +9,7 @@ import type { Recorded } from "../../../src/storage/money/entries.ts";
 import { reconcile } from "../../../src/storage/money/reconcile.ts";
 import type { Claimed } from "../../../src/storage/money/redeem-codes.ts";
 import { openStorage, type Storage } from "../../../src/storage/storage.ts";
+import { accelerators } from "../accelerators.ts";
 import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 import { heldOf, type MoneyModel } from "./money-model.ts";
 
@@ -58,7 +59,7 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
   };
   const open = async (): Promise<MoneyProcess> => {
     const storage = await openStorage(file);
-    return { storage, ledger: createLedger({ store: storage.ledger, clock: () => time, onError }) };
+    return { storage, ledger: createLedger({ openBooks: storage.openBooks(accelerators.hasJournal), clock: () => time, onError }) };
   };
   const processes = [await open(), await open()];
   const storageOf = (process: number) => (processes[process] as MoneyProcess).storage;

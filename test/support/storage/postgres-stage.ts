@@ -1,7 +1,7 @@
 /** Books on Postgres for tests. */
 
 import { openPostgresBooks } from "../../../src/storage/engines/postgres/books/books.ts";
-import type { Spool } from "../../../src/storage/engines/postgres/books/spool.ts";
+import { databaseId, type Spool } from "../../../src/storage/engines/postgres/books/spool.ts";
 import { migrate } from "../../../src/storage/engines/postgres/migrate.ts";
 import type { Row, Server } from "../../../src/storage/engines/postgres/session.ts";
 import { startWatcher } from "../../../src/storage/engines/postgres/watcher.ts";
@@ -62,11 +62,12 @@ export function noSpool(): Spool {
 /** Opens a database with one account and one key, unless it is another node's view of one that is there. */
 export async function openPostgresStage(
   server: Server,
-  spool: (node: string) => Spool = noSpool,
+  spool: (node: string, database: string) => Spool = noSpool,
 ): Promise<PostgresStage> {
   await migrate(kyselyOf(server), server.name);
   const session = await server.connect();
   const query = (sql: string, ...values: readonly unknown[]) => session.query(sql, values);
+  const database = await databaseId(session);
   const errors: unknown[] = [];
   const closing: (() => Promise<void> | void)[] = [];
   let passed = 0;
@@ -79,7 +80,7 @@ export async function openPostgresStage(
       const onError = (error: unknown) => void errors.push(error);
       const watcher = await startWatcher({ connect: () => server.connect(), onError });
       const books: Books = openPostgresBooks({
-        ...{ server, watcher, spool: spool(node), node, recall, onError },
+        ...{ server, watcher, spool: spool(node, database), node, recall, onError },
         clock: Date.now,
         version: "test",
       });

@@ -4,6 +4,7 @@
  * One node does it, under a lock of the whole database, in one transaction: another waits, and then finds nothing to do. A new
  * database is made of the description (`tables/all.ts`) at once, as all migrations would leave it.
  */
+import { randomBytes } from "node:crypto";
 import { type Kysely, sql } from "kysely";
 import { StorageError } from "../../../runtime/write-trouble.ts";
 import { sharedMigrations } from "../migrations/all.ts";
@@ -73,6 +74,7 @@ async function createAll(db: Db): Promise<void> {
   for (const view of schema.views) await createView(db, "postgres", view);
   for (const statement of changeStatements) await run(db, statement);
   await createLowerCase(db);
+  await sql`INSERT INTO database_identity (id) VALUES (${`dba_${randomBytes(8).toString("hex")}`})`.execute(db);
 }
 
 /** Texts are compared byte by byte, by which the server's own `lower` knows the letters of ASCII only. */

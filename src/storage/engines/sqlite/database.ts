@@ -18,7 +18,6 @@ import type { Database } from "../scope.ts";
 import { createWritable, type WritableWatch } from "../writable.ts";
 import { addonOptions } from "./addon.ts";
 import { isAlone } from "./alone.ts";
-import { createBusyTimeout } from "./busy-timeout.ts";
 import { openManagement } from "./management/management.ts";
 import { isOutdated, migrate } from "./migrate.ts";
 import { type MadeFiles, makeFile, makeLockFile } from "./new-file.ts";
@@ -91,6 +90,8 @@ export async function openDatabase(
       isOutdated: () => isOutdated(books),
       update: () => migrate(books, plainOf(books)),
     });
+    // The books never wait for a lock: that would stop the event loop.
+    books.pragma("busy_timeout = 0");
     const stores = connect(path, { timeout: 0 });
     open.push(stores);
     set(stores, durability);
@@ -151,7 +152,6 @@ interface Access {
   readonly sqlite: Sqlite.Database;
   readonly transactions: Transactions;
   readonly writable: WritableWatch;
-  readonly withoutWaiting: Engine["withoutWaiting"];
   /** What is flushed before anybody else reads or writes. */
   readonly behind: Set<WriteBehind>;
   /** Counts what was written here by anybody but the ledger. */
@@ -170,10 +170,9 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
   const runner = sqlite.transaction((work: () => unknown) => work());
   const transactions = createTransactions(runner, () => sqlite.inTransaction);
   const { whenCommitted } = transactions;
-  const { withoutWaiting, waitBriefly } = createBusyTimeout((sql) => void (sqlite.open && sqlite.exec(sql)));
-  const writable = writableOf(sqlite, segments, withoutWaiting);
+  const writable = writableOf(sqlite, segments);
   const behind = new Set<WriteBehind>();
-  const access: Access = { sqlite, transactions, writable, withoutWaiting, behind, written: 0 };
+  const access: Access = { sqlite, transactions, writable, behind, written: 0 };
   const { write, flush, flushToRead } = accessing(access);
   const dataVersion = sqlite.prepare("PRAGMA data_version").pluck();
   const version = createVersion(
@@ -208,10 +207,13 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
     books: { ...books, transact: write, whenCommitted },
     whenCommitted,
     withoutWaiting,
-    waitBriefly,
     isFault,
     writable,
-    segments: { ...segments, append: (...line) => writable.watch("notes", () => segments.append(...line)) },
+    segments: {
+      ...segments,
+      open: (...begun) => writable.watch("notes", () => segments.open(...begun)),
+      append: (...line) => writable.watch("notes", () => segments.append(...line)),
+    },
     lockRetry: createLockRetry(withoutWaiting),
     beforeAccess(one) {
       behind.add(one);
@@ -222,7 +224,18 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
   return { db, engine };
 }
 
-function accessing({ sqlite, transactions, writable, withoutWaiting, behind }: Access) {
+/** Runs work that waits for no lock. Returns false where another connection has it. */
+function withoutWaiting(work: () => void): boolean {
+  try {
+    work();
+    return true;
+  } catch (error) {
+    if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error;
+    return false;
+  }
+}
+
+function accessing({ sqlite, transactions, writable, behind }: Access) {
   /** Remembers whether a write worked. Within a transaction, the transaction as a whole is watched. */
   const watch = <T>(work: () => T) => (sqlite.inTransaction ? work() : writable.watch("database", work));
   const flush = () => {
@@ -281,11 +294,7 @@ function booksStatement<P extends readonly unknown[], R>(statement: Sqlite.State
   };
 }
 
-function writableOf(
-  sqlite: Sqlite.Database,
-  segments: Segments,
-  withoutWaiting: Engine["withoutWaiting"],
-): WritableWatch {
+function writableOf(sqlite: Sqlite.Database, segments: Segments): WritableWatch {
   // Nothing uses this number: setting it to what it is writes a page, and changes nothing.
   const setNumber = () => sqlite.pragma(`user_version = ${sqlite.pragma("user_version", { simple: true })}`);
   const database = () => {

@@ -1,10 +1,10 @@
 /** The program of the thread that proves the sums: it sends the proof, and ends. */
 import { setTimeout } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import { journalStore } from "../../journal/journal.ts";
 import { type Reconciliation, reconcile } from "../../money/reconcile.ts";
 import { reconcileJournal } from "../../money/reconcile-journal.ts";
 import { openDatabase } from "./database.ts";
+import { createJournalRows } from "./journal/journal-rows.ts";
 import type { ReconcileTask } from "./reconcile-apart.ts";
 
 const port = parentPort;
@@ -15,11 +15,13 @@ void prove((workerData as ReconcileTask).reconcile).then((proof) => port.postMes
 async function prove(path: string): Promise<Reconciliation> {
   const { db, engine } = await openDatabase(path);
   try {
-    const journal = journalStore(engine.books, engine.segments);
+    const { segments } = engine;
+    const rows = createJournalRows(engine.books);
     // First the journal: what is posted meanwhile is in the sums, and not reported as missing.
-    const beside = await reconcileJournal({ journal, clock: Date.now, pause: (ms) => setTimeout(ms) });
+    const beside = await reconcileJournal({ segments, rows, clock: Date.now, pause: (ms) => setTimeout(ms) });
     const proof = reconcile(engine);
-    return { ...proof, differences: [...proof.differences, ...beside] };
+    const differences = beside.map(({ what, derived }) => ({ what, written: 0, derived }));
+    return { ...proof, differences: [...proof.differences, ...differences] };
   } finally {
     await db.destroy();
   }

@@ -26,6 +26,7 @@ const tables: readonly TableShape[] = [
   answers.replaySizes,
   money.keptFrom,
   money.journals,
+  money.databaseIdentity,
   money.setAside,
   ...calls.dueOfSqlite,
   calls.dueOfPostgres,

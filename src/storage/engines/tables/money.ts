@@ -1,6 +1,6 @@
 /** Describes what moves money, and what is held. */
 import type { Described } from "./accounts.ts";
-import { bigint, idOf, integer, orNull, type TableShape, text, unique } from "./shape.ts";
+import { bigint, idOf, integer, orNull, orZero, type TableShape, text, unique } from "./shape.ts";
 
 export const holds: Described<"holds"> = {
   name: "holds",
@@ -71,9 +71,15 @@ export const redeemCodes: Described<"redeem_codes"> = {
 
 export const journals: Described<"journals"> = {
   name: "journals",
-  columns: { node: text, posted: bigint },
+  columns: { node: text, posted: bigint, sum: orNull(text), is_open: orZero(integer) },
   key: ["node"],
   use: "hot",
+};
+
+export const databaseIdentity: Described<"database_identity"> = {
+  name: "database_identity",
+  columns: { id: text },
+  key: ["id"],
 };
 
 export const setAside: Described<"set_aside"> = {

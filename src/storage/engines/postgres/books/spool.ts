@@ -1,13 +1,13 @@
 /**
- * Where a node keeps records while the database is away: a file beside its other data, in the form of a journal. What a node that died
- * has left there is written by the next one that starts on the same machine.
+ * Where a node keeps records while the database is away: a journal (`journal/segments.ts`) in a folder of its machine. What a node that
+ * died has left there is written by the next one that starts on that machine.
  */
-
-import type { JournalRecord as StoredRecord } from "../../../journal/contract.ts";
-import { lineOf, readLine } from "../../../journal/records.ts";
+import { checkJournal } from "../../../journal/check.ts";
+import { lineOf } from "../../../journal/records.ts";
+import { createRejects } from "../../../journal/rejects.ts";
 import type { Segments } from "../../../journal/segments.ts";
 import type { JournalRecord } from "../../../money/books.ts";
-import type { Server } from "../session.ts";
+import type { Server, Session } from "../session.ts";
 import { createPosting } from "./posting.ts";
 
 export interface Spool {
@@ -19,11 +19,13 @@ export interface Spool {
   clear(): void;
 }
 
-export function openSpool(segments: Segments, node: string): Spool {
+/** Opens the spool of a node for a database, which `database` names. */
+export function openSpool(segments: Segments, node: string, database: string): Spool {
   let count = 0;
   return {
     append(record) {
-      segments.append(node, lineOf(record as unknown as StoredRecord));
+      segments.open(node, database, record.at);
+      segments.append(node, lineOf(record), record.seq, record.at);
       count++;
     },
     hasAny: () => count > 0,
@@ -34,40 +36,65 @@ export function openSpool(segments: Segments, node: string): Spool {
   };
 }
 
-/** LeftBehind is what nodes that died have left in their spools. */
-export interface LeftBehind {
+/** Returns the name of a database, which its journals have. */
+export async function databaseId(session: Pick<Session, "query">): Promise<string> {
+  const [row] = await session.query("SELECT id FROM database_identity");
+  return String(row?.id ?? "");
+}
+
+export interface LeftBehindOptions {
+  readonly server: Pick<Server, "connect">;
+  readonly segments: Segments;
+  /** This node, whose own spool is left alone. */
   readonly node: string;
-  readonly records: readonly JournalRecord[];
-  /** Removes it: all of it is in the database. */
-  remove(): void;
+  /** Receives what cannot be written, and is kept for an operator. */
+  readonly onError: (error: unknown) => void;
 }
 
-export function leftBehind(segments: Segments, except: string): LeftBehind[] {
-  return segments
-    .nodes()
-    .filter((node) => node !== except)
-    .map((node) => ({
-      node,
-      records: segments.lines(node).flatMap(({ text }) => {
-        const read = readLine(text);
-        return read.kind === "record" ? [read.record as unknown as JournalRecord] : [];
-      }),
-      remove: () => segments.remove(node),
-    }));
-}
-
-/** Writes what nodes that died have left on this machine. Returns of how many nodes that was. */
-export async function writeLeftBehind(server: Server, segments: Segments, except: string): Promise<number> {
-  const left = leftBehind(segments, except);
-  if (left.length === 0) return 0;
+/**
+ * Writes what nodes that died have left on this machine, and returns of how many nodes that was. What is no record is kept beside it,
+ * and a journal of another database is left alone.
+ */
+export async function writeLeftBehind({ server, segments, node, onError }: LeftBehindOptions): Promise<number> {
+  const others = segments.nodes().filter((other) => other !== node);
+  if (others.length === 0) return 0;
   const session = await server.connect();
   try {
-    for (const { node, records, remove } of left) {
-      await createPosting(node).post(session, records);
-      remove();
+    const database = await databaseId(session);
+    const alive = await session.query(
+      "SELECT node FROM nodes WHERE node = ANY ($1::text[]) AND alive_until > now_ms()",
+      [others],
+    );
+    const living = new Set(alive.map((row) => row.node));
+    let count = 0;
+    for (const other of others) {
+      if (!living.has(other) && (await writeOne(session, { segments, onError }, database, other))) count++;
     }
+    return count;
   } finally {
     session.close();
   }
-  return left.length;
+}
+
+async function writeOne(
+  session: Session,
+  { segments, onError }: Pick<LeftBehindOptions, "segments" | "onError">,
+  database: string,
+  node: string,
+): Promise<boolean> {
+  const [row] = await session.query("SELECT posted FROM journals WHERE node = $1", [node]);
+  const known = row && { node, posted: row.posted as number, sum: null, isOpen: false };
+  const found = checkJournal(node, known, { segments, database });
+  if (!found) return false;
+  const { records, rejected, faults } = found;
+  if (faults.some(({ kind }) => kind === "foreign")) return false;
+  const added = createRejects(segments).add(node, rejected, faults);
+  if (added > 0)
+    onError(new Error(`${added} lines or parts of the journal of ${node} cannot be charged, and were set aside`));
+  await createPosting(node).post(
+    session,
+    records.map(({ record }) => record),
+  );
+  segments.remove(node);
+  return true;
 }

@@ -48,12 +48,18 @@ export function unpackBackup(file: string, database: string, { user_version }: B
   const copy = connect(database);
   try {
     writeJournal(copy, journalFolder(database));
-    copy.transaction(() => copy.exec(dropTables))();
+    copy.transaction(() => copy.exec(`${dropTables}; ${endJournals(copy)}`))();
     copy.pragma("application_id = 0");
     copy.pragma(`user_version = ${Number(user_version)}`);
   } finally {
     copy.close();
   }
+}
+
+/** The processes of the journals are gone, and their files are what the back-up has of them. Older versions know no end. */
+function endJournals(copy: RawConnection): string {
+  const isKnown = copy.prepare("SELECT 1 FROM pragma_table_info('journals') WHERE name = 'is_open'").get() !== undefined;
+  return isKnown ? "UPDATE journals SET is_open = 0" : "";
 }
 
 function writeJournal(copy: RawConnection, folder: string): void {

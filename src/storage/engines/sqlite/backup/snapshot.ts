@@ -29,7 +29,7 @@ export function beginSnapshot(reader: RawConnection, writer: RawConnection): Jou
   const segments = createSegments(journalFolder(reader.name), false);
   const { posted, files, others } = whileLocked(writer, () => {
     reader.exec("BEGIN");
-    const files = segments.nodes().map((node) => ({ node, lines: segments.lines(node) }));
+    const files = segments.nodes().map((node) => ({ node, lines: segments.read(node)?.lines ?? [] }));
     return { posted: postedBy(reader), files, others: rejected(segments) };
   });
   const unposted = files.flatMap(({ node, lines }) => {

@@ -1,10 +1,10 @@
 /** Opens the management connection to a database, and makes the scope in which stores work on it. */
 import { Kysely, sql } from "kysely";
-import { createPendingTotals, partOf } from "../../../journal/pending-totals.ts";
-import { ledgerStatements } from "../../../money/ledger-statements.ts";
 import type { Tables } from "../../../schema.ts";
 import type { Connection } from "../../engine.ts";
 import { createScope, createWithinTransaction, type Database, type PendingSums, type Scope } from "../../scope.ts";
+import { createPendingTotals, partOf } from "../books/pending-totals.ts";
+import { ledgerStatements } from "../books/statements.ts";
 import { createDialects, type ManagementParts } from "./driver.ts";
 
 export interface Management {

@@ -6,8 +6,8 @@
  * again under the same number and gets the same, so that no lease grows twice.
  */
 
+import { maxHeld } from "../../../../money/bounds.ts";
 import { leaseShare, maxLeaseCalls, maxLeaseLeft, minLeaseCalls } from "../../../../money/lease-size.ts";
-import { maxHeld } from "../../../../money/ledger-statements.ts";
 import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./function.ts";
 import { isLeased, releaseLeases } from "./leases.ts";

@@ -1,8 +1,10 @@
-/** Merges pending totals of keys and hours (`storage/journal/pending-totals.ts`) while there are any, a partition at a time. */
-import type { LedgerStore } from "../../storage/money/contract.ts";
+/** Merges pending totals of keys and hours (`pending-totals.ts`) while there are any, a partition at a time. */
+import type { PendingTotals } from "./pending-totals.ts";
 
 export interface TotalsMergerOptions {
-  readonly store: Pick<LedgerStore, "pendingTotals" | "transact" | "withoutWaiting">;
+  readonly pendingTotals: Pick<PendingTotals, "parts" | "merge" | "isAny">;
+  /** Runs work in a transaction. Returns false where another process is writing. */
+  readonly tryToWrite: (work: () => void) => boolean;
   /** Receives errors that no caller waits for. */
   readonly onError: (error: unknown) => void;
 }
@@ -17,8 +19,7 @@ export interface TotalsMerger {
 /** Once round all partitions takes some thirteen seconds, in which a key's calls come together. */
 const everyMs = 200;
 
-export function createTotalsMerger({ store, onError }: TotalsMergerOptions): TotalsMerger {
-  const { pendingTotals, transact, withoutWaiting } = store;
+export function createTotalsMerger({ pendingTotals, tryToWrite, onError }: TotalsMergerOptions): TotalsMerger {
   let part = 0;
   let isClosed = false;
   let waiting: NodeJS.Timeout | undefined;
@@ -26,7 +27,7 @@ export function createTotalsMerger({ store, onError }: TotalsMergerOptions): Tot
   /** Merges a partition. Where another process is writing, the partition's next turn will do. */
   function merge(): void {
     try {
-      withoutWaiting(() => transact(() => pendingTotals.merge(part)));
+      tryToWrite(() => pendingTotals.merge(part));
     } catch (error) {
       onError(error);
     }

@@ -1,61 +1,91 @@
 /**
- * Money in the database: holds and charges, one by one. `journal/apply.ts` writes many at once, `leases.ts` writes leases, and
- * `entries.ts` what comes in.
+ * The steps of money, one by one: holds, charges, and what expires, each a part of a transaction that the caller opens. `apply.ts` writes
+ * many calls at once.
  *
- * These sums stay true, which `reconcile.ts` proves: an account's balance is the sum of its ledger entries less what its calls
- * cost, and its `held` is the sum of its holds; a key's `spent` is the sum of what its calls cost, and its `held` is the sum of
- * its holds. The conditions of the statements decide whether a hold is taken, so that no number of callers, in any number of
- * processes, reserves more than there is.
+ * These sums stay true, which `reconcile` proves: an account's balance is the sum of its ledger entries less what its calls cost, and its
+ * `held` is the sum of its holds; a key's `spent` is the sum of what its calls cost, and its `held` is the sum of its holds. The
+ * conditions of the statements decide whether a hold is taken, so that no number of callers, in any number of processes, reserves more
+ * than there is.
  */
-import { noSums } from "../columns.ts";
-import type { Connection, Engine } from "../engines/engine.ts";
-import { createApply } from "../journal/apply.ts";
-import type { HoldEntry } from "../journal/contract.ts";
-import { createInsertCalls } from "../journal/insert-calls.ts";
-import { journalStore } from "../journal/journal.ts";
-import { createPendingTotals } from "../journal/pending-totals.ts";
-import type { Available, Capture, Captured, Held, HoldInit, LedgerStore } from "./contract.ts";
-import { leaseStore } from "./leases.ts";
-import { type LedgerStatements, ledgerStatements, lost, maxHeld, requestValues } from "./ledger-statements.ts";
+
+import { noSums } from "../../../columns.ts";
+import { type DecidedHold, type Granted, type HoldEntry, holdMs } from "../../../money/books.ts";
+import { lost, maxHeld } from "../../../money/bounds.ts";
+import type { Available, Capture, Captured, Held, HoldInit } from "../../../money/contract.ts";
+import { leaseFor } from "../../../money/lease-size.ts";
+import { hourTotalOf, hourValues } from "../../../money/totals.ts";
+import type { Connection } from "../../engine.ts";
+import { growLease } from "./leases.ts";
 import { release, reserve } from "./reserve.ts";
-import { hourTotalOf, hourValues } from "./totals.ts";
+import { type LedgerStatements, requestValues } from "./statements.ts";
 
 /** How many holds expire in one transaction. */
 const batch = 500;
 
-export function ledgerStore(engine: Engine): LedgerStore {
-  const { books, beforeAccess, version, withoutWaiting, isFault, segments, lockRetry } = engine;
-  const statements = ledgerStatements(books);
-  const pendingTotals = createPendingTotals(books, statements);
+export interface Steps {
+  /** Holds `max`, or all that is available if that is at least `min`. */
+  hold(init: HoldInit): Held;
+  /** Holds for a call whose lease has expired, if there is still as much available. */
+  holdAgain(entry: HoldEntry, node: string, expiresAt: number): void;
+  /**
+   * Grows the lease where credit is ample, and else holds for the call alone. `left` is what is left of each lease that grew in this
+   * transaction, by its id.
+   */
+  grant(asked: DecidedHold, node: string, now: number, left: Map<string, number>): Granted;
+  /** Returns what a key may still spend: the lesser of its limit and its account's balance, less all holds. */
+  available(keyId: string): Available;
+  /** Releases a hold or a lease, if it is there. */
+  release(id: string): void;
+  /**
+   * Charges a call, at most `most`, and ends its hold. What the hold does not cover, because it has expired or there was none,
+   * is taken from what is available. Returns undefined, and changes nothing, for a call that was captured before.
+   */
+  capture(call: Capture, most?: number): Captured | undefined;
+  /**
+   * Releases holds whose deadline has passed, up to 500 at a time and none of the processes in `except`, and records their calls
+   * as lost. Returns how many.
+   */
+  expire(now: number, except?: readonly string[]): number;
+}
+
+export function createSteps(books: Connection, statements: LedgerStatements): Steps {
   const holds = createHolds(books, statements);
-  const capture = createCapture(books, statements, holds.available);
-  const insertCalls = createInsertCalls(statements);
-  const renewHolds = books.prepare<[expiresAt: number, node: string]>("UPDATE holds SET expires_at = ? WHERE node = ?");
-  const touchKey = books.prepare<[now: number, keyId: string]>("UPDATE api_keys SET last_used_at = ? WHERE id = ?");
   return {
-    transact: books.transact,
-    isFault,
-    beforeAccess,
-    version,
-    withoutWaiting,
-    whenFree: lockRetry.whenFree,
-    leases: leaseStore(statements),
-    journal: journalStore(books, segments),
-    pendingTotals,
-    apply: createApply({
-      statements,
-      pendingTotals,
-      insertCalls,
-      holdAlone: holds.holdAgain,
-      captureAlone: (call) => capture(call),
-    }),
-    hold: holds.hold,
-    available: holds.available,
-    release: (requestId) => release(statements, requestId),
-    capture,
-    renew: (node, expiresAt) => void renewHolds.run(expiresAt, node),
+    ...holds,
+    grant: createGrant(statements, holds),
+    release: (id) => release(statements, id),
+    capture: createCapture(books, statements, holds.available),
     expire: createExpire(books, statements),
-    touch: (keyId, now) => void touchKey.run(now, keyId),
+  };
+}
+
+function createGrant(
+  statements: LedgerStatements,
+  { hold, available }: Pick<Steps, "hold" | "available">,
+): Steps["grant"] {
+  const { mayLease } = statements;
+  return ({ lease, ...asked }, node, now, leased) => {
+    const { keyId, accountId, max } = asked;
+    // By the clock of now: the call may have come long ago.
+    const expiresAt = now + holdMs;
+    if (lease && max > 0 && mayLease.get(keyId, lease.isOfKey ? 1 : 0)) {
+      const left = leased.get(lease.id) ?? 0;
+      const amount = left >= max ? 0 : leaseFor(max, available(keyId).available);
+      const init = {
+        id: lease.id,
+        node,
+        accountId,
+        keyId: lease.isOfKey ? keyId : "",
+        amount,
+        now: asked.now,
+        expiresAt,
+      };
+      if (left >= max || (amount > 0 && growLease(statements, init))) {
+        leased.set(lease.id, left + amount - max);
+        return { kind: "leased", grown: amount };
+      }
+    }
+    return hold({ ...asked, node, expiresAt });
   };
 }
 
@@ -106,8 +136,8 @@ function createHolds(books: Connection, statements: LedgerStatements) {
 function createCapture(
   books: Connection,
   statements: LedgerStatements,
-  availableTo: LedgerStore["available"],
-): LedgerStore["capture"] {
+  availableTo: Steps["available"],
+): Steps["capture"] {
   const { captureOfKey, captureOfAccount, deleteHold, insertRequest, deleteLost, addToHour } = statements;
   const selectKnown = books.prepare<[id: string], { readonly id: string }>("SELECT id FROM requests WHERE id = ?");
   return (call: Capture, most = call.cost): Captured | undefined => {
@@ -134,7 +164,7 @@ interface ExpiredHold {
   readonly created_at: number;
 }
 
-function createExpire(books: Connection, statements: LedgerStatements): LedgerStore["expire"] {
+function createExpire(books: Connection, statements: LedgerStatements): Steps["expire"] {
   const { insertRequest, addToHour } = statements;
   const selectExpired = books.prepare<[now: number, except: string], ExpiredHold>(
     `SELECT request_id, account_id, key_id, operation, model, created_at FROM holds

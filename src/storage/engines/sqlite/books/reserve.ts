@@ -1,5 +1,5 @@
 /** Reserves credit and releases it, for a call and for a lease alike: of the key, where it is one's, and of its account. */
-import type { LedgerStatements } from "./ledger-statements.ts";
+import type { LedgerStatements } from "./statements.ts";
 
 export interface Share {
   readonly accountId: string;

@@ -3,7 +3,7 @@
  * that a merge need not read it again. An answer counts only while the tables say that nothing else is pending: whatever else
  * writes or merges, in this process or another, makes them say otherwise.
  */
-import { createTotals, type Total, type Totals } from "../money/totals.ts";
+import { createTotals, type Total, type Totals } from "../../../money/totals.ts";
 
 export interface PendingTotalsCache {
   /** Adds the rows of a batch, once it is committed. */

@@ -7,14 +7,26 @@
  * no pending totals, since their own row decides what they may spend: whoever gives a key a limit merges its totals first.
  */
 
-import { compileAppend } from "../compile-row.ts";
-import type { Connection } from "../engines/engine.ts";
-import type { PendingMerge, PendingOfKey } from "../money/contract.ts";
-import type { LedgerStatements } from "../money/ledger-statements.ts";
-import { countedColumns, hourValues, type Total } from "../money/totals.ts";
+import { compileAppend } from "../../../compile-row.ts";
+import type { Connection } from "../../engine.ts";
+import { countedColumns, hourValues, type Total } from "../../../money/totals.ts";
 import { createPendingTotalsCache } from "./pending-totals-cache.ts";
+import type { LedgerStatements } from "./statements.ts";
 
-export interface PendingTotals extends PendingMerge {
+/** PendingOfKey is what is pending of one key. */
+export interface PendingOfKey {
+  readonly spent: number;
+  /** What is no longer held; below 0 where more is held. */
+  readonly freed: number;
+}
+
+export interface PendingTotals {
+  /** How many partitions there are. None takes long to merge. */
+  readonly parts: number;
+  /** Merges what is pending of a partition, in the caller's transaction. */
+  merge(part: number): void;
+  /** Reports whether anything is pending. */
+  isAny(): boolean;
   /** Writes a batch, in the caller's transaction. */
   add(rows: readonly Total[]): void;
   /** Returns what is pending of one key, which is quicker than the view of all. */

@@ -1,14 +1,9 @@
 /** The statements that write holds and charges. Each changes one sum; the caller keeps all of them true to each other. */
-import { type CallRow, columnNames, defaultOf, summedColumns } from "../columns.ts";
-import { compileValues } from "../compile-row.ts";
-import type { Connection } from "../engines/engine.ts";
-import { hourColumns } from "./totals.ts";
-
-/** What may be held of an account before a call, and by one, at most: the sum of both is still exact. */
-export const maxHeld = 4e15;
-
-/** A number of the proto's Outcome, which storage does not import. */
-export const lost = 5;
+import { type CallRow, columnNames, defaultOf, summedColumns } from "../../../columns.ts";
+import { compileValues } from "../../../compile-row.ts";
+import { lost, maxHeld } from "../../../money/bounds.ts";
+import { hourColumns } from "../../../money/totals.ts";
+import type { Connection } from "../../engine.ts";
 
 interface ReleasedHold {
   readonly amount: number;
@@ -50,6 +45,8 @@ function holdStatements(books: Connection) {
       `UPDATE accounts SET held = held + ? WHERE id = ? AND (postpaid = 1 OR balance - held >= ?) AND held < ${maxHeld}`,
     ),
     insertHold: books.prepare<HoldValues>(insertHold),
+    renewHolds: books.prepare<[expiresAt: number, node: string]>("UPDATE holds SET expires_at = ? WHERE node = ?"),
+    touchKey: books.prepare<[now: number, keyId: string]>("UPDATE api_keys SET last_used_at = ? WHERE id = ?"),
     mayLease: books.prepare<[keyId: string, isLimited: number], { readonly id: string }>(
       "SELECT id FROM api_keys WHERE id = ? AND revoked_at IS NULL AND (credit_limit IS NULL OR ?)",
     ),
@@ -58,7 +55,7 @@ function holdStatements(books: Connection) {
       `${insertHold} ON CONFLICT (request_id) DO UPDATE
        SET amount = amount + excluded.amount, expires_at = max(expires_at, excluded.expires_at)`,
     ),
-    /** Takes from a lease. Changes nothing where the lease has less, or has expired. */
+    /** Takes from a lease, or gives back to it where the amount is below 0. Changes nothing where it has less, or has expired. */
     drawLease: books.prepare<[amount: number, id: string, amount: number]>(
       "UPDATE holds SET amount = amount - ? WHERE request_id = ? AND amount >= ?",
     ),

@@ -1,6 +1,6 @@
 /** Inserts the rows of calls that have ended. */
-import type { Capture } from "../columns.ts";
-import { type LedgerStatements, requestValues } from "../money/ledger-statements.ts";
+import type { Capture } from "../../../columns.ts";
+import { type LedgerStatements, requestValues } from "./statements.ts";
 
 /** EndedCall is a call whose row is to be inserted: it costs what it states. */
 export interface EndedCall {

@@ -1,0 +1,179 @@
+/**
+ * Group commit: all that is asked of the books in one turn of the event loop is decided in one transaction, and all entries that are
+ * added in one turn become one record.
+ *
+ * At most one transaction that decides, and one write, is under way. What is asked meanwhile joins the next; where the books wait for
+ * another process's lock, it joins the one that waits. Whoever has waited for `maxWaitMs` fails with a LockedError.
+ */
+import { catchError, Deferred, isPromise, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
+import type { Books, Entry, JournalRecord, Recalled } from "../storage/money/books.ts";
+import { type Enlisted, noSteps, type Steps, takeSteps, type TurnOptions } from "./steps.ts";
+import { retry } from "./retry.ts";
+import { createUnwritten } from "./unwritten.ts";
+
+export interface GroupCommitOptions extends TurnOptions {
+  readonly books: Pick<Books, "decide" | "write">;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Receives errors of what is tried again. */
+  readonly onError: (error: unknown) => void;
+}
+
+export interface GroupCommit {
+  /** Has a step decided with this turn. It resolves when that is committed. */
+  enlist<K extends keyof Steps, T>(kind: K, step: Enlisted<K, T>): Promise<T>;
+  /** Adds what came of a call, which is written at the end of this turn. */
+  add(entry: Entry): void;
+  /** Takes back an entry that could not be written. Returns false where it is written, or may be. */
+  withdraw(entry: Entry): boolean;
+  /** Resolves when all that was added until the end of this turn is durable. */
+  written(): Deferred<void>;
+  /** Returns all records that are not known to be written. */
+  unwritten(): readonly JournalRecord[];
+  /** Waits for what is under way. */
+  settled(): Promise<void>;
+}
+
+export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
+  const { books, clock, onError } = options;
+  const unwritten = createUnwritten(clock);
+  const decisions = createDecisions(options, unwritten);
+  let turn: Deferred<void> | undefined;
+  let inFlight: PromiseLike<void> | undefined;
+
+  function written(): Deferred<void> {
+    if (!turn) {
+      turn = new Deferred<void>();
+      setImmediate(endTurn, turn);
+    }
+    return turn;
+  }
+
+  function endTurn(ending: Deferred<void>): void {
+    decisions.run();
+    turn = undefined;
+    thenOrCatch(
+      writeSealed,
+      () => ending.resolve(),
+      (error) => writeAgain(ending, error),
+    );
+  }
+
+  function writeAgain(ending: Deferred<void>, error: unknown): void {
+    onError(error);
+    retry(async () => writeSealed(), onError).then(
+      () => ending.resolve(),
+      (lasting: unknown) => {
+        unwritten.unseal();
+        ending.reject(lasting);
+      },
+    );
+  }
+
+  function writeSealed(): MaybePromise<void> {
+    if (inFlight) return inFlight.then(writeSealed, writeSealed);
+    const records = unwritten.seal();
+    const last = records.at(-1);
+    if (!last) return undefined;
+    const writing = writeEach(books, records);
+    if (!isPromise(writing)) return unwritten.written(last.seq);
+    const over = (after: () => void) => {
+      inFlight = undefined;
+      after();
+    };
+    inFlight = writing.then(
+      () => over(() => unwritten.written(last.seq)),
+      (error) =>
+        over(() => {
+          throw error;
+        }),
+    );
+    return inFlight;
+  }
+
+  return {
+    enlist(kind, step) {
+      void written();
+      return decisions.enlist(kind, step);
+    },
+    add(entry) {
+      unwritten.add(entry);
+      void written();
+    },
+    withdraw: unwritten.withdraw,
+    written,
+    unwritten: unwritten.seal,
+    async settled() {
+      while (turn || inFlight || decisions.running()) {
+        await catchError(() => turn ?? inFlight ?? decisions.running(), () => {});
+      }
+    },
+  };
+}
+
+/** Writes records in their order: mostly there is one. */
+function writeEach(books: Pick<Books, "write">, records: readonly JournalRecord[]): MaybePromise<void> {
+  const [first, ...others] = records;
+  if (!first) return undefined;
+  const writing = books.write(first);
+  if (others.length === 0) return writing;
+  return isPromise(writing) ? writing.then(() => writeEach(books, others)) : writeEach(books, others);
+}
+
+interface DecisionLane {
+  enlist: GroupCommit["enlist"];
+  /** Has all steps decided, unless the books are deciding. */
+  run(): void;
+  /** Resolves when the books have decided; undefined where they are not deciding. */
+  running(): PromiseLike<void> | undefined;
+}
+
+function createDecisions(
+  options: GroupCommitOptions,
+  unwritten: { seal(): readonly JournalRecord[]; written(seq: number): void },
+): DecisionLane {
+  let waiting = noSteps();
+  let running: Deferred<void> | undefined;
+
+  function run(): void {
+    if (running || waiting.isEmpty()) return;
+    const asked = waiting.all();
+    let taken: ReturnType<typeof takeSteps> | undefined;
+    let records: Recalled["records"] = [];
+    const next = () => {
+      records = unwritten.seal();
+      taken = takeSteps(waiting, options);
+      waiting = noSteps();
+      return { ...taken.turn, records };
+    };
+    const isOver = new Deferred<void>();
+    running = isOver;
+    const over = (after: () => void) => {
+      running = undefined;
+      after();
+      isOver.resolve();
+    };
+    thenOrCatch(
+      () => options.books.decide(next),
+      (decisions) =>
+        over(() => {
+          unwritten.written(records.at(-1)?.seq ?? 0);
+          taken?.finish(decisions);
+          // What was asked meanwhile has waited long enough.
+          run();
+        }),
+      (error) =>
+        over(() => {
+          if (taken) taken.fail(error);
+          else waiting.fail(asked, error);
+          run();
+        }),
+    );
+  }
+
+  return {
+    enlist: (kind, step) => waiting.enlist(kind, step, running !== undefined),
+    run,
+    running: () => running,
+  };
+}

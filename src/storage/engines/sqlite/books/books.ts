@@ -1,0 +1,261 @@
+/**
+ * Books over SQLite: what is asked is decided and written at once, one transaction a turn. `journal/journal-books.ts` keeps the same
+ * contract, and writes what leases cover into a journal first.
+ *
+ * Another process's lock never blocks: what has to write waits by timers, in its order, and what only reads goes on.
+ */
+import { isFault } from "../../../../runtime/write-trouble.ts";
+import {
+  type Books,
+  type BooksOptions,
+  type Decision,
+  type Decisions,
+  holdMs,
+  type JournalRecord,
+  type Recalled,
+  type Turn,
+} from "../../../money/books.ts";
+import type { Engine } from "../../engine.ts";
+import { createRecover } from "../journal/recover.ts";
+import { applyEach } from "./apply-each.ts";
+import type { BooksParts } from "./parts.ts";
+import { createTotalsMerger } from "./totals-merger.ts";
+import { createWriteQueue } from "./write-queue.ts";
+
+/** Hooks are how a journal takes part in every transaction. */
+export interface Hooks {
+  /** Returns records that are durable and not applied: they are applied before anything else. */
+  pending(): readonly JournalRecord[];
+  /** Within the transaction: returns those records that are not applied, and marks all as applied. */
+  take(records: readonly JournalRecord[]): readonly JournalRecord[];
+  /** Within the transaction: called when a lease was granted, on which records will draw. */
+  leased(): void;
+  /** Called when a transaction is committed, with the records that are applied for good. */
+  committed(records: readonly JournalRecord[]): void;
+}
+
+export interface SqliteBooks extends Books {
+  /** Applies pending records, and what is recalled. Throws SQLITE_BUSY where another process is writing. */
+  post(recall: () => Recalled): void;
+  /** Posts soon. */
+  postLater(): void;
+  /** Posts unless another process is writing, or it fails. Returns whether it did. */
+  tryToPost(): boolean;
+  /** Runs a write when it may. */
+  readonly whenFree: ReturnType<typeof createWriteQueue>["run"];
+}
+
+/** How long something durable may stay unapplied, in milliseconds. */
+const postMs = 100;
+const nothing: Recalled = { records: [], leases: [] };
+
+/** Without hooks every record is applied when it is written. */
+export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hooks = withoutJournal()): SqliteBooks {
+  const { engine, statements, steps, pendingTotals } = parts;
+  const { node, clock, onError } = options;
+  const { books: connection, withoutWaiting, version } = engine;
+  const tryToWrite = (work: () => void) => withoutWaiting(() => connection.transact(work));
+  const queue = createWriteQueue(withoutWaiting);
+  const merger = createTotalsMerger({ pendingTotals, tryToWrite, onError });
+  const recover = createRecover(parts, options);
+  const posting = createPosting(parts, options, hooks);
+  const { transact, touched } = posting;
+  let timer: NodeJS.Timeout | undefined;
+
+  function post(recall: () => Recalled): void {
+    transact(recall, () => undefined);
+    merger.start();
+  }
+
+  function tryToPost(): boolean {
+    try {
+      return withoutWaiting(() => post(() => nothing));
+    } catch (error) {
+      onError(error);
+      return false;
+    }
+  }
+
+  function postLater(): void {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      if (!tryToPost()) postLater();
+    }, postMs).unref();
+  }
+
+  const stop = engine.beforeAccess({
+    hasUnposted: posting.hasUnposted,
+    flush() {
+      if (posting.hasUnposted()) post(() => options.recall(""));
+    },
+  });
+
+  return {
+    post,
+    postLater,
+    tryToPost,
+    whenFree: queue.run,
+    version: () => version(),
+    mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
+    decide(next) {
+      let turn: Turn | undefined;
+      const recall = () => (turn ??= next());
+      const onLeased = (id: string) => {
+        posting.leased.add(id);
+        hooks.leased();
+      };
+      return queue.run(() => transact(recall, (asked, each) => decideIn(asked, each, parts, options, onLeased)));
+    },
+    write: (record) => queue.run(() => post(() => ({ ...nothing, records: [record] }))),
+    apply: () => false,
+    touch(keyId, now) {
+      touched.set(keyId, now);
+      postLater();
+    },
+    releaseLeases: (leases) => queue.run(() => post(() => ({ ...nothing, leases }))),
+    renew: () => queue.run(() => connection.transact(() => void statements.renewHolds.run(clock() + holdMs, node))),
+    expire: () =>
+      queue.run(() => {
+        const unreadable = recover();
+        return connection.transact(() => steps.expire(clock(), unreadable));
+      }),
+    async close() {
+      clearTimeout(timer);
+      await queue.settled();
+      stop();
+      tried(() => post(() => options.recall("")), onError);
+      merger.close();
+    },
+  };
+}
+
+function tried(work: () => void, onError: (error: unknown) => void): void {
+  try {
+    work();
+  } catch (error) {
+    onError(error);
+  }
+}
+
+/** Records that no journal keeps are applied where they are written. */
+function withoutJournal(): Hooks {
+  let applied = 0;
+  return {
+    pending: () => [],
+    take: (records) => records.filter(({ seq }) => seq > applied),
+    leased: () => {},
+    committed(records) {
+      applied = Math.max(applied, records.at(-1)?.seq ?? 0);
+    },
+  };
+}
+
+/** Each runs the step of one item: what it throws fails the item alone, or all of them. */
+type Each = <T>(step: () => T) => Decision<T>;
+
+interface Posting {
+  /**
+   * Runs work in a transaction, after all that is recalled or pending is applied and the leases are released. `recall` is called once,
+   * when the transaction has begun.
+   */
+  transact<R extends Recalled, T>(recall: () => R, work: (recalled: R, each: Each) => T): T;
+  hasUnposted(): boolean;
+  /** When keys were used last that is not written. */
+  readonly touched: Map<string, number>;
+  /** The leases of this node that may have a row. */
+  readonly leased: Set<string>;
+}
+
+function createPosting(parts: BooksParts, { node, clock, onError }: BooksOptions, hooks: Hooks): Posting {
+  const { engine, steps, statements } = parts;
+  const { books: connection } = engine;
+  const touched = new Map<string, number>();
+  const leased = new Set<string>();
+  /** Leases that were given back in a transaction that failed. */
+  const unreleased = new Set<string>();
+  let seen = engine.version();
+
+  function applyRecords(records: readonly JournalRecord[], isEach: boolean, mayStayPending: boolean): void {
+    const expiresAt = clock() + holdMs;
+    if (!isEach) parts.apply(records.flatMap(({ entries }) => entries), node, expiresAt, mayStayPending);
+    else applyEach({ records, node, expiresAt, onError }, parts);
+  }
+
+  function transact<R extends Recalled, T>(recall: () => R, work: (recalled: R, each: Each) => T): T {
+    let recalled: R | undefined;
+    let records: readonly JournalRecord[] = [];
+    let version = seen;
+    const attempt = (isEach: boolean) => {
+      version = engine.version(true);
+      recalled ??= recall();
+      records = [...hooks.pending(), ...recalled.records];
+      const unapplied = records.length > 0 ? hooks.take(records) : records;
+      if (unapplied.length > 0) applyRecords(unapplied, isEach, version === seen);
+      for (const id of unreleased) steps.release(id);
+      for (const id of recalled.leases) steps.release(id);
+      for (const [keyId, at] of touched) statements.touchKey.run(at, keyId);
+      return work(recalled, eachOf(connection, isEach));
+    };
+    try {
+      const result = withFallback(connection, attempt);
+      seen = version;
+      touched.clear();
+      unreleased.clear();
+      for (const id of recalled?.leases ?? []) leased.delete(id);
+      hooks.committed(records);
+      return result;
+    } catch (error) {
+      for (const id of recalled?.leases ?? []) unreleased.add(id);
+      throw error;
+    }
+  }
+
+  const hasUnposted = () => leased.size > 0 || touched.size > 0 || unreleased.size > 0 || hooks.pending().length > 0;
+  return { transact, hasUnposted, touched, leased };
+}
+
+/**
+ * Runs an attempt in a transaction, all at once: a savepoint for each call would cost more than its rows. Only where a value is at
+ * fault, it is begun anew, call by call.
+ */
+function withFallback<T>(connection: Engine["books"], attempt: (isEach: boolean) => T): T {
+  try {
+    return connection.transact(() => attempt(false));
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    return connection.transact(() => attempt(true));
+  }
+}
+
+function eachOf(connection: Engine["books"], isEach: boolean): Each {
+  if (!isEach) return (step) => ({ kind: "decided", value: step() });
+  return (step) => {
+    try {
+      return { kind: "decided", value: connection.transact(step) };
+    } catch (error) {
+      if (!isFault(error)) throw error;
+      return { kind: "failed", error };
+    }
+  };
+}
+
+function decideIn(
+  { captures, releases, holds }: Turn,
+  each: Each,
+  { steps }: BooksParts,
+  { node, clock }: BooksOptions,
+  onLeased: (id: string) => void,
+): Decisions {
+  const left = new Map<string, number>();
+  return {
+    captures: captures.map(({ call, most }) => each(() => steps.capture(call, most))),
+    releases: releases.map((id) => each(() => void steps.release(id))),
+    holds: holds.map((asked) =>
+      each(() => {
+        const granted = steps.grant(asked, node, clock(), left);
+        if (granted.kind === "leased" && asked.lease) onLeased(asked.lease.id);
+        return granted;
+      }),
+    ),
+  };
+}

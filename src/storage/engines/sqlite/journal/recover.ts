@@ -1,0 +1,123 @@
+/**
+ * Posts the journals of processes that died, and finds those that are lost, cut, altered or another's: what is whole of them is
+ * charged, and the rest is kept for an operator.
+ *
+ * What a process that died has left is looked at only where its head says that it is not posted. Its file goes once the process cannot
+ * come back to it: one that stood still for longer than its leases last asks the database for everything.
+ */
+import { troubleOf } from "../../../../runtime/write-trouble.ts";
+import { type CheckedJournal, checkJournal, type JournalFault, lostFault } from "../../../journal/check.ts";
+import { createRejects } from "../../../journal/rejects.ts";
+import { type BooksOptions, holdMs } from "../../../money/books.ts";
+import { applyEach } from "../books/apply-each.ts";
+import type { BooksParts } from "../books/parts.ts";
+
+/** A journal whose last record is older than this was left behind: a process that lives posts its own long before. */
+const leftBehindMs = 5_000;
+
+/** Returns a function that posts them, and returns the processes whose journals cannot be read. */
+export function createRecover(parts: BooksParts, options: BooksOptions): () => readonly string[] {
+  const { engine, rows } = parts;
+  const { node, onError } = options;
+  const reported = new Set<string>();
+
+  /** Returns false where it failed. Throws where another process is writing: then all of it is tried again. */
+  function tried(owner: string, work: (owner: string) => void): boolean {
+    try {
+      work(owner);
+      return true;
+    } catch (error) {
+      if (troubleOf(error) === "locked") throw error;
+      onError(error);
+      return false;
+    }
+  }
+
+  return () => {
+    const others = engine.segments.nodes().filter((owner) => owner !== node);
+    const unreadable = others.filter((owner) => !tried(owner, (one) => recoverOne(one, parts, options, reported)));
+    const withoutFile = rows.open().filter((row) => row.node !== node && !others.includes(row.node));
+    for (const row of withoutFile) tried(row.node, (one) => recoverLost(one, parts, options));
+    return unreadable;
+  };
+}
+
+function recoverOne(owner: string, parts: BooksParts, options: BooksOptions, reported: Set<string>): void {
+  const { engine, rows } = parts;
+  const { segments } = engine;
+  const now = options.clock();
+  const head = segments.head(owner);
+  const row = rows.find(owner);
+  if (head?.kind === "head" && head.head.database === rows.database() && head.head.node === owner) {
+    if (head.head.seq <= (row?.posted ?? 0)) return removeAbandoned(owner, head.head.at, parts, now);
+    // The head is a sign of life as well as the last record.
+    if (head.head.at > now - leftBehindMs) return;
+  }
+  const found = checkJournal(owner, row, { segments, database: rows.database() });
+  if (!found) return;
+  const { faults } = found;
+  if (faults.some(({ kind }) => kind === "foreign")) return report(owner, faults, options, reported);
+  if (found.at > now - leftBehindMs) return;
+  post(owner, found, parts, options);
+  if (found.isOlder) remove(owner, parts);
+  else removeAbandoned(owner, found.at, parts, now);
+}
+
+/** Tells of a file that is not touched, once. */
+function report(owner: string, faults: readonly JournalFault[], { onError }: BooksOptions, reported: Set<string>): void {
+  if (reported.has(owner)) return;
+  reported.add(owner);
+  for (const { reason } of faults) onError(new Error(`the journal of ${owner} is left alone: ${reason}`));
+}
+
+function post(owner: string, found: CheckedJournal, parts: BooksParts, options: BooksOptions): void {
+  const { engine, rows } = parts;
+  const { onError } = options;
+  engine.books.transact(() => {
+    const posted = rows.find(owner)?.posted ?? 0;
+    const unposted = found.records.filter(({ record }) => record.seq > posted);
+    const last = unposted.at(-1);
+    keepRejects(owner, found, posted, parts, options);
+    if (!last) return;
+    rows.advance(owner, last.record.seq, last.sum);
+    // It is rare: so whatever cannot be written is found by applying call by call from the start.
+    const records = unposted.map(({ record }) => record);
+    applyEach({ records, node: owner, expiresAt: found.at + holdMs, onError }, parts);
+  });
+}
+
+function keepRejects(owner: string, found: CheckedJournal, posted: number, parts: BooksParts, options: BooksOptions): void {
+  const lines = found.rejected.filter(({ seq = posted + 1 }) => seq > posted);
+  if (lines.length + found.faults.length === 0) return;
+  const added = createRejects(parts.engine.segments).add(owner, lines, found.faults);
+  if (added === 0) return;
+  const reasons = [...lines, ...found.faults].map(({ reason }) => reason);
+  options.onError(
+    new Error(
+      `${added} lines or parts of the journal of ${owner} cannot be charged, and were set aside: ${[...new Set(reasons)].join("; ")}`,
+    ),
+  );
+}
+
+/** Removes a journal that is posted, once its process cannot come back to it. */
+function removeAbandoned(owner: string, at: number, parts: BooksParts, now: number): void {
+  if (now - at >= holdMs) remove(owner, parts);
+}
+
+/** In this order: a journal that has ended needs no file, and a file that is left without its row is posted, and removed again. */
+function remove(owner: string, { engine, rows }: BooksParts): void {
+  engine.books.transact(() => rows.end(owner));
+  engine.segments.remove(owner);
+  engine.books.transact(() => rows.forget(owner));
+}
+
+function recoverLost(owner: string, parts: BooksParts, options: BooksOptions): void {
+  const { engine, rows } = parts;
+  engine.books.transact(() => {
+    // It may have ended, or have been begun again, meanwhile.
+    if (!rows.find(owner)?.isOpen || engine.segments.head(owner)) return;
+    const none = { records: [], rejected: [], at: 0, isOlder: false, faults: [lostFault] };
+    keepRejects(owner, none, 0, parts, options);
+    rows.forget(owner);
+  });
+}
