@@ -31,10 +31,12 @@ import { usageService } from "../services/usage/usage.ts";
 import type { Parts, Shared } from "./parts.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {
-  const { config, storage, clock } = parts;
+  const { config, storage, log, clock } = parts;
   const { catalog, limit } = shared;
   const { complete, explain } = createModelCalls(parts, shared);
-  const responses = { store: storage.responses, background: shared.background, clock, limits: config.responses };
+  const { background } = shared;
+  const onError = (err: unknown) => log.error({ err }, "a response could not be kept, and was returned as such");
+  const responses = { store: storage.responses, background, clock, limits: config.responses, onError };
   const { defaultModels, tiers, maxKeysPerAccount: maxKeys } = config;
   const { keys, transact } = storage;
   const { accountRate, making } = limit;

@@ -2,13 +2,14 @@
  * BackgroundRun is one background response: a model call without a waiting caller, with an abort signal of its own. It
  * always asks for a stream, so that the output is known, and charged, if it is cancelled.
  *
- * Its state is stored when it begins, at its first event, and at its end. A call is charged before its last event. If
- * the end cannot be stored, the response is reported as failed after its deadline.
+ * Its state is stored when it begins, at its first event, and at its end. A call is charged before its last event: so
+ * storing the complete response is tried again for a while. If it fails for good, the response is reported as failed.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Answer, Call } from "../../call/call.ts";
 import { asRefusal, backgroundTooLarge, type Refusal, upstreamFailed } from "../../call/refusals.ts";
-import { CallerAbort } from "../../runtime/caller-abort.ts";
+import { abortSignalOf, CallerAbort } from "../../runtime/caller-abort.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { BackgroundStore } from "../../storage/answers/background-responses.ts";
 import type { StoredResponse } from "../../storage/answers/responses.ts";
@@ -49,6 +50,9 @@ export interface BackgroundRunOptions {
   /** onError gets errors that no caller waits for. */
   readonly onError: (error: unknown) => void;
 }
+
+/** pausesMs are the pauses after each failure to store a complete response: together less than its deadline. */
+const pausesMs = [100, 1000, 5000, 15_000];
 
 const finalEvents: ReadonlySet<JsonValue | undefined> = new Set(["response.completed", "response.incomplete"]);
 
@@ -192,9 +196,24 @@ export class BackgroundRun {
   async #storeComplete(response: JsonObject): Promise<void> {
     const { store, maxPerAccount } = this.#options;
     const text = this.#textOf(response);
-    if (!(await store.complete(this.#request.keptAs(this.id, text), maxPerAccount))) this.#stopReason ??= "cancelled";
+    const row = this.#request.keptAs(this.id, text);
+    if (!(await this.#tryAgain(() => store.complete(row, maxPerAccount)))) this.#stopReason ??= "cancelled";
     if (this.#stopReason === "cancelled") throw upstreamFailed("nobody waits for it");
     this.#response = response;
+  }
+
+  /** #tryAgain stores what is paid for, after pauses where that fails, unless the run is stopped. */
+  async #tryAgain<T>(write: () => Promise<T>): Promise<T> {
+    for (const ms of pausesMs) {
+      try {
+        return await write();
+      } catch (error) {
+        if (this.#signal.aborted) throw error;
+        this.#options.onError(error);
+        await delay(ms, undefined, { signal: abortSignalOf(this.#signal) }).catch(() => {});
+      }
+    }
+    return write();
   }
 
   /** #textOf returns the JSON to store. Throws a Refusal if it is too large. */

@@ -16,6 +16,8 @@ export interface ResponsesParts {
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   readonly limits: ResponseLimits;
+  /** onError gets errors of storing an answer, which its caller is told of as `store: false`. */
+  readonly onError: (error: unknown) => void;
 }
 
 export interface ResponseLimits {

@@ -3,8 +3,9 @@
  * resolved, and after it the answer is stored.
  *
  * An answer is stored when it is complete, before the caller has the end of it, so that a request that continues from
- * it finds it. A failed or broken answer is not stored. An answer larger than the limit is returned with
- * `store: false`. If storing fails, so does the call: its caller would continue from a response that does not exist.
+ * it finds it. A failed or broken answer is not stored. An answer that is larger than the limit, or that the storage
+ * does not take, is returned with `store: false`: it is charged by then, and its caller has it, and knows that nothing
+ * can continue from it.
  */
 
 import type { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
@@ -176,11 +177,16 @@ function withMemory(
 function createStoreResponse(call: CreateCall, resolved: Resolved, parts: ResponsesParts): StoreResponse {
   if (call.request.message().store === false) return async (response) => response;
   const rowOf = storedRowBuilder(call, resolved, parts);
-  const { store, limits } = parts;
+  const { store, limits, onError } = parts;
   return async (response) => {
     const text = JSON.stringify(response);
     if (Buffer.byteLength(text) > limits.maxBytes) return { ...response, store: false };
-    await store.insert(rowOf(response.id as string, text), limits.maxPerAccount);
-    return response;
+    try {
+      await store.insert(rowOf(response.id as string, text), limits.maxPerAccount);
+      return response;
+    } catch (error) {
+      onError(error);
+      return { ...response, store: false };
+    }
   };
 }

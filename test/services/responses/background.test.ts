@@ -5,6 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
+import Sqlite from "better-sqlite3";
 import OpenAI from "openai";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -179,6 +180,20 @@ describe("a response in the background", () => {
     const { spent, ...rest } = await standing(payer);
     expect(spent).toBeGreaterThan(0);
     expect(rest).toEqual({ holds: 0, held: 0, outcomes: [Outcome.BROKEN] });
+  });
+
+  test("that cannot be kept at first is kept a little later, and paid once", async () => {
+    upstream.script = answer;
+    const sqlite = new Sqlite(gateway.databasePath);
+    sqlite.exec("CREATE TRIGGER refuse BEFORE INSERT ON responses BEGIN SELECT RAISE(ABORT, 'no more room'); END");
+    const payer = await account();
+    const { body } = await begin(payer);
+    await eventually(() => expect(gateway.logged()).toContain("no more room"));
+    expect((await get(payer, body.id)).body.status).toBe("in_progress");
+    sqlite.exec("DROP TRIGGER refuse");
+    sqlite.close();
+    await until(payer, body.id, "completed");
+    expect(await standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [1] });
   });
 
   test("is its account's alone", async () => {

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
+import Sqlite from "better-sqlite3";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
@@ -201,6 +202,24 @@ describe("nothing is kept", () => {
     expect((await create(ada, { input: [{ id: body.output[0]?.id ?? "" }] })).status).toBe(200);
     const next = await create(ada, { previous_response_id: body.id });
     expect(next).toMatchObject({ status: 400, body: { error: { param: "previous_response_id" } } });
+  });
+
+  test("of an answer that the storage refuses, which is charged once and says so", async () => {
+    const sqlite = new Sqlite(join(dataDir, "gateway.db"));
+    sqlite.exec("CREATE TRIGGER refuse BEFORE INSERT ON responses BEGIN SELECT RAISE(ABORT, 'no more room'); END");
+    const accountId = await accountOf(ada);
+    const calls = async () => (await storage.requests.page({ accountId }, undefined, 1000)).length;
+    const before = await calls();
+    const { status, body } = await create(ada);
+    expect([status, body.store]).toEqual([200, false]);
+    expect(await isKept(ada, body.id)).toBe(false);
+    const events = await stream(ada, { model, input: "say: kept" });
+    expect(events.at(-1)).toMatchObject({ event: "response.completed", data: { response: { store: false } } });
+    expect((await calls()) - before).toBe(2);
+    sqlite.exec("DROP TRIGGER refuse");
+    sqlite.close();
+    const next = await create(ada);
+    expect([next.body.store, await isKept(ada, next.body.id)]).toEqual([true, true]);
   });
 
   test("of a stream that breaks", async () => {
