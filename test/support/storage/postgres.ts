@@ -51,6 +51,8 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     "listen_addresses = '127.0.0.1'",
     `unix_socket_directories = '${folder}'`,
     "max_connections = 60",
+    // Tests kill processes, and no machine.
+    "fsync = off",
     ...settings,
   ];
   writeFileSync(join(data, "postgresql.auto.conf"), `${all.join("\n")}\n`);

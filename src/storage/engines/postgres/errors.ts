@@ -35,11 +35,6 @@ export function isLocked(error: unknown): boolean {
   return codeOf(error) === "55P03";
 }
 
-/** Reports whether an error lies in the values that were to be written, so that the same would fail again. */
-export function isValueFault(error: unknown): boolean {
-  return /^(?:22|23)/.test(codeOf(error)) || error instanceof TypeError || error instanceof RangeError;
-}
-
 const remedies: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, "nobody listens there. Start the server, or correct DATABASE_URL"],
   [/^(?:ENOTFOUND|EAI_AGAIN)$/, "its host is not known. Correct DATABASE_URL, or look at the network"],

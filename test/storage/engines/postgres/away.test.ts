@@ -98,7 +98,12 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
     spool.append({ seq: 2, at: now, entries: [ended(callOf("req_1", 30), taken), begun("req_2", 10, taken)] });
     spool.append({ seq: 3, at: now, entries: [ended(callOf("req_2", 7), taken)] });
     const next = () =>
-      writeLeftBehind({ server: t.server, segments: segments(), node: "nod_b", onError: (error) => t.errors.push(error) });
+      writeLeftBehind({
+        server: t.server,
+        segments: segments(),
+        node: "nod_b",
+        onError: (error) => t.errors.push(error),
+      });
     // As long as it may live, nobody touches it.
     expect(await next()).toBe(0);
     await t.pass(100_000);

@@ -45,7 +45,8 @@ describe.skipIf(!postgresPrograms).each(ledgers)("ledgers %s on Postgres", (_, c
     const onError = (error: unknown) => void errors.push(error);
     const watcher = await startWatcher({ connect: () => t.server.connect(), onError });
     const ledger = create({
-      openBooks: (options) => openPostgresBooks({ ...options, server: t.server, watcher, spool: noSpool(), version: "test" }),
+      openBooks: (options) =>
+        openPostgresBooks({ ...options, server: t.server, watcher, spool: noSpool(), version: "test" }),
       clock: Date.now,
       onError,
     });
@@ -58,7 +59,17 @@ describe.skipIf(!postgresPrograms).each(ledgers)("ledgers %s on Postgres", (_, c
 
   const request = (max: number, isLimited = false, keyId = "key_1") => {
     const now = Date.now();
-    return { requestId: newId("req", now), accountId: "acc_1", keyId, operation: "chat", model: "m", max, min: max, now, isLimited };
+    return {
+      requestId: newId("req", now),
+      accountId: "acc_1",
+      keyId,
+      operation: "chat",
+      model: "m",
+      max,
+      min: max,
+      now,
+      isLimited,
+    };
   };
 
   async function call(ledger: Ledger, max: number, cost: number, ms = 0): Promise<string | undefined> {

@@ -8,7 +8,7 @@ describe.skipIf(!postgresPrograms)("two nodes on Postgres", () => {
   let postgres: PostgresServer;
 
   beforeAll(async () => {
-    postgres = await startPostgres(["fsync = off"]);
+    postgres = await startPostgres();
   });
 
   afterAll(() => postgres.stop());

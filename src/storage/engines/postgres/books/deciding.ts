@@ -3,9 +3,9 @@
  * whose account somebody else keeps locked, fails alone.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { LockedError } from "../../../../runtime/write-trouble.ts";
+import { isFault, LockedError } from "../../../../runtime/write-trouble.ts";
 import type { DecidedHold, Decision, Decisions, Granted, Turn } from "../../../money/books.ts";
-import { isConnectionError, isLocked, isValueFault } from "../errors.ts";
+import { isConnectionError, isLocked } from "../errors.ts";
 import type { Session } from "../session.ts";
 import { call } from "./call.ts";
 import { abandon } from "./functions/abandon.ts";
@@ -41,7 +41,7 @@ export function createDecide(options: DecideOptions): (next: () => Turn) => Prom
 
   /** Decides the parts of a turn for themselves, after one of them has failed all. */
   async function decideApart(asked: Asked, error: unknown): Promise<Decided> {
-    if (!isValueFault(error) && !isLocked(error)) throw error;
+    if (!isFault(error) && !isLocked(error)) throw error;
     const parts = isLocked(error) ? accountsOf(asked) : itemsOf(asked);
     if (parts.length <= 1) return failedItem(asked, isLocked(error) ? new LockedError() : error);
     const made: Decided[] = [];

@@ -5,9 +5,8 @@
  * believes to be the last. So a batch of which nobody knows whether it was written, for the connection broke, is sent again without
  * doubt: what is written changes nothing, and what is not is written now.
  */
-import { codeOf } from "../../../../runtime/write-trouble.ts";
+import { codeOf, isFault } from "../../../../runtime/write-trouble.ts";
 import type { JournalRecord } from "../../../money/books.ts";
-import { isValueFault } from "../errors.ts";
 import type { Session } from "../session.ts";
 import { aloneOf, batchOf } from "./batch.ts";
 import { call } from "./call.ts";
@@ -49,7 +48,7 @@ async function postAll(session: Session, node: string, from: number, to: number,
   try {
     return await call<boolean>(session, write, [node, from, to, ...batchOf(records)]);
   } catch (error) {
-    if (codeOf(error) !== notCovered && !isValueFault(error)) throw error;
+    if (codeOf(error) !== notCovered && !isFault(error)) throw error;
   }
   return (await call<number | null>(session, writeAlone, [node, from, to, ...aloneOf(records)])) !== null;
 }
