@@ -9,10 +9,10 @@ import { startWatcher } from "../../../src/storage/engines/postgres/watcher.ts";
 import { openStorage, storesOver } from "../../../src/storage/storage.ts";
 import { temporaryFolder } from "../../support/command.ts";
 import {
-  openPglite,
   type PostgresServer,
   postgresPrograms,
   serverAt,
+  startPglite,
   startPostgres,
 } from "../../support/storage/postgres.ts";
 import { noSpool } from "../../support/storage/postgres-stage.ts";
@@ -94,5 +94,7 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
 });
 
 test("on PGlite each answers as on SQLite", async () => {
-  expect(await onPostgres(await openPglite())).toEqual(expected);
+  const pglite = await startPglite();
+  expect(await onPostgres(await pglite.open())).toEqual(expected);
+  await pglite.stop();
 });

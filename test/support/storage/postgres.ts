@@ -139,11 +139,18 @@ export function kyselyOf(server: Server): Kysely<unknown> {
   return new Kysely({ dialect: new PostgresDialect({ pool: server.pool }) });
 }
 
-/** Makes an empty database in this process: one connection, which all share in turn. */
-export async function openPglite(): Promise<Server> {
+export interface PgliteServer {
+  /** Makes an empty schema, which all that is asked from then on is about. */
+  open(): Promise<Server>;
+  stop(): Promise<void>;
+}
+
+/** Starts Postgres in this process: one connection, which all share in turn. */
+export async function startPglite(): Promise<PgliteServer> {
   const parse = (oid: number) => (text: string) => getTypeParser(oid)(text as never);
   const db = await PGlite.create({ parsers: { 20: parse(20), 1700: parse(1700) } });
   let turn = Promise.resolve();
+  let schemas = 0;
   const run = async (sql: string, values: readonly unknown[] = []) => {
     const { rows, affectedRows = 0 } = await db.query<Row>(sql, [...values]);
     const [, command = ""] = /\b(insert|update|delete|merge|begin|commit|rollback|select)\b/i.exec(sql) ?? [];
@@ -153,30 +160,33 @@ export async function openPglite(): Promise<Server> {
     options: {},
     async connect() {
       const before = turn;
-      let release: () => void = () => {};
-      turn = new Promise((resolve) => {
-        release = resolve;
-      });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      turn = promise;
       await before;
-      return { query: run, release } as unknown as PostgresPoolClient;
+      return { query: run, release: resolve } as unknown as PostgresPoolClient;
     },
-    end: () => db.close(),
+    end: async () => {},
   } as unknown as PostgresPool;
+  const connect: Server["connect"] = async () => ({
+    async query(sql, values) {
+      const client = await pool.connect();
+      try {
+        return (await run(sql, values)).rows;
+      } finally {
+        client.release();
+      }
+    },
+    listen: undefined,
+    isOpen: () => true,
+    close: () => {},
+  });
   return {
-    name: "pglite",
-    pool,
-    connect: async () => ({
-      async query(sql, values) {
-        const client = await pool.connect();
-        try {
-          return (await run(sql, values)).rows;
-        } finally {
-          client.release();
-        }
-      },
-      listen: undefined,
-      isOpen: () => true,
-      close: () => {},
-    }),
+    async open() {
+      const schema = `test_${++schemas}`;
+      await run(`CREATE SCHEMA ${schema}`);
+      await run(`SET search_path = ${schema}`);
+      return { name: "pglite", pool, connect };
+    },
+    stop: () => db.close(),
   };
 }

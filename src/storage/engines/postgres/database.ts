@@ -3,6 +3,7 @@
  * what other nodes change. Loaded only where Postgres is configured.
  */
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { createRejects } from "../../journal/rejects.ts";
 import { createSegments } from "../../journal/segments.ts";
 import type { OpenBooks } from "../../money/books.ts";
@@ -10,13 +11,17 @@ import type { Available } from "../../money/contract.ts";
 import type { Scope } from "../scope.ts";
 import type { Writable } from "../writable.ts";
 import { openPostgresBooks } from "./books/books.ts";
+import { call } from "./books/call.ts";
 import { available } from "./books/functions/available.ts";
+import { isLeased, recall } from "./books/functions/leases.ts";
+import { merge } from "./books/functions/upkeep.ts";
 import { databaseId, openSpool, writeLeftBehind } from "./books/spool.ts";
 import { connectServer } from "./connection.ts";
 import { openingError } from "./errors.ts";
 import { guardedPool } from "./guarded-pool.ts";
 import { type Management, openManagement } from "./management.ts";
 import { migrate } from "./migrate.ts";
+import { onPool } from "./on-pool.ts";
 import { createReachable } from "./reachable.ts";
 import type { Server } from "./session.ts";
 import { readUrl } from "./url.ts";
@@ -41,6 +46,11 @@ export interface Opened extends Pick<Management, "db"> {
   readonly scope: Scope;
   readonly openBooks: OpenBooks;
   available(keyId: string): Promise<Available>;
+  /**
+   * Has the idle leases of all nodes given back, and what is due merged, of one account: before a refund that falls short, and before
+   * its sums are proved. It waits for nodes for half a second at most.
+   */
+  recall(accountId: string): Promise<void>;
   /** Counts what was set aside on this machine for an operator. */
   journalRejects(): number;
   version(): number;
@@ -86,6 +96,7 @@ async function openOver(server: Server, watcher: Watcher, { dataDir, version, is
     openBooks: (of) =>
       openPostgresBooks({ ...of, server: guarded, watcher, spool: openSpool(segments, of.node, database), version }),
     available: (keyId) => availableTo(guarded, keyId),
+    recall: (accountId) => recallAll(guarded, accountId),
     journalRejects: () => rejects.all().reduce((count, one) => count + one.rejects.length, 0),
     version: watcher.version,
     writable,
@@ -98,21 +109,26 @@ async function openOver(server: Server, watcher: Watcher, { dataDir, version, is
   return opened;
 }
 
-async function availableTo({ pool }: Pick<Server, "pool">, keyId: string): Promise<Available> {
-  const client = await pool.connect();
-  try {
-    const query = async (sql: string, values: readonly unknown[] = []) =>
-      (await client.query<never>(sql, [...values])).rows;
-    const [row] = (await query(`SELECT * FROM ${available.name}($1)`, [keyId])) as {
-      of_limit: number | null;
-      of_balance: number | null;
-    }[];
-    const [ofLimit, ofBalance] = [
-      row?.of_limit ?? Number.POSITIVE_INFINITY,
-      row?.of_balance ?? Number.POSITIVE_INFINITY,
-    ];
-    return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
-  } finally {
-    client.release();
-  }
+async function availableTo(server: Pick<Server, "pool">, keyId: string): Promise<Available> {
+  const [row] = await onPool(server, (session) => session.query(`SELECT * FROM ${available.name}($1)`, [keyId]));
+  const [ofLimit, ofBalance] = [row?.of_limit, row?.of_balance].map(
+    (left) => (left ?? Number.POSITIVE_INFINITY) as number,
+  ) as [number, number];
+  return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
+}
+
+/** How long other nodes may take to give leases back, and the pause between looks; in milliseconds. */
+const [recallMs, lookMs] = [500, 15];
+
+function recallAll(server: Pick<Server, "pool">, accountId: string): Promise<void> {
+  return onPool(server, async (session) => {
+    const until = performance.now() + recallMs;
+    // No node has an empty name: so all are asked, this one too.
+    const isOut = () => call<boolean>(session, isLeased, ["", accountId]);
+    if (await isOut()) {
+      await call(session, recall, [[accountId]]);
+      while (performance.now() < until && (await isOut())) await delay(lookMs);
+    }
+    while ((await call<number>(session, merge, [accountId])) > 0);
+  });
 }

@@ -1,16 +1,20 @@
-/** The books of Postgres keep the contract: on a server where one is installed, and in this process everywhere. */
+/** The books of Postgres keep the contract: on a server where one is installed, and in this process elsewhere. */
 import { afterAll, beforeAll, describe } from "vitest";
 import {
-  openPglite,
+  type PgliteServer,
   type PostgresServer,
   postgresPrograms,
   serverAt,
+  startPglite,
   startPostgres,
 } from "../../../support/storage/postgres.ts";
 import { openPostgresStage } from "../../../support/storage/postgres-stage.ts";
 import { booksContract } from "../../money/books-contract.ts";
 
-describe.skipIf(!postgresPrograms)("a server of Postgres", () => {
+if (postgresPrograms) describe("a server of Postgres", onServer);
+else describe("PGlite", onPglite);
+
+function onServer(): void {
   let postgres: PostgresServer;
 
   beforeAll(async () => {
@@ -20,8 +24,16 @@ describe.skipIf(!postgresPrograms)("a server of Postgres", () => {
   afterAll(() => postgres.stop());
 
   booksContract(async () => openPostgresStage(serverAt(await postgres.createDatabase())));
-});
+}
 
-describe.skipIf(postgresPrograms)("PGlite", () => {
-  booksContract(async () => openPostgresStage(await openPglite()));
-});
+function onPglite(): void {
+  let pglite: PgliteServer;
+
+  beforeAll(async () => {
+    pglite = await startPglite();
+  });
+
+  afterAll(() => pglite.stop());
+
+  booksContract(async () => openPostgresStage(await pglite.open()));
+}

@@ -8,10 +8,11 @@ import { addColumn, createTable } from "../../../../src/storage/engines/tables/c
 import { bigint, orNull, orZero, text } from "../../../../src/storage/engines/tables/shape.ts";
 import {
   kyselyOf,
-  openPglite,
+  type PgliteServer,
   type PostgresServer,
   postgresPrograms,
   serverAt,
+  startPglite,
   startPostgres,
 } from "../../../support/storage/postgres.ts";
 import { postgresCatalogue } from "../../../support/storage/postgres-catalogue.ts";
@@ -28,23 +29,47 @@ const second: SharedMigration = {
   },
 };
 
-/** Databases of a real server where one is installed, and in this process everywhere. */
-const engines: readonly [string, boolean][] = [
-  ["PGlite", true],
-  ["a server of Postgres", postgresPrograms !== undefined],
-];
-
-describe.each(engines)("%s", (name, isThere) => {
-  let postgres: PostgresServer | undefined;
-  const open = async (): Promise<Server> => (postgres ? serverAt(await postgres.createDatabase()) : openPglite());
+describe("PGlite", () => {
+  let pglite: PgliteServer;
 
   beforeAll(async () => {
-    if (name !== "PGlite" && isThere) postgres = await startPostgres();
+    pglite = await startPglite();
   });
 
-  afterAll(() => postgres?.stop());
+  afterAll(() => pglite.stop());
 
-  describe.skipIf(!isThere)("has tables", () => {
+  hasTables(() => pglite.open());
+});
+
+describe.skipIf(!postgresPrograms)("a server of Postgres", () => {
+  let postgres: PostgresServer;
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+
+  afterAll(() => postgres.stop());
+
+  hasTables(async () => serverAt(await postgres.createDatabase()));
+
+  test("has one node migrate, of several that start at once", async () => {
+    const url = await postgres.createDatabase();
+    const servers = [1, 2, 3, 4].map(() => serverAt(url));
+    const all = (migrations: readonly SharedMigration[]) =>
+      Promise.all(servers.map((server) => migrate(kyselyOf(server), "db", migrations)));
+    let count = 0;
+    const up = async () => {
+      count++;
+    };
+    await all([first]);
+    await all([first, { name: "0101-counted", up }]);
+    expect(count).toBe(1);
+    await Promise.all(servers.map((server) => server.pool.end()));
+  });
+});
+
+function hasTables(open: () => Promise<Server>): void {
+  describe("has tables", () => {
     let catalogue: Catalogue;
 
     beforeAll(async () => {
@@ -66,7 +91,7 @@ describe.each(engines)("%s", (name, isThere) => {
     });
   });
 
-  describe.skipIf(!isThere)("in a fleet of two versions", () => {
+  describe("in a fleet of two versions", () => {
     test("a newer node adds what is missing, and an older one that starts is refused in one line", async () => {
       const server = await open();
       const db = kyselyOf(server);
@@ -118,22 +143,4 @@ describe.each(engines)("%s", (name, isThere) => {
       await server.pool.end();
     });
   });
-
-  test.skipIf(!isThere || name === "PGlite")("of nodes that start at once, one migrates", async () => {
-    const url = await (postgres as PostgresServer).createDatabase();
-    const servers = [1, 2, 3, 4].map(() => serverAt(url));
-    let count = 0;
-    const counted: SharedMigration = {
-      name: "0100-first",
-      up: async () => {
-        count++;
-      },
-    };
-    await Promise.all(servers.map((server) => migrate(kyselyOf(server), "db", [first])));
-    await Promise.all(
-      servers.map((server) => migrate(kyselyOf(server), "db", [first, { ...counted, name: "0101-counted" }])),
-    );
-    expect(count).toBe(1);
-    await Promise.all(servers.map((server) => server.pool.end()));
-  });
-});
+}

@@ -3,7 +3,8 @@
  * recording when keys were used. None of it waits behind calls, nor they behind it.
  */
 import type { BooksOptions } from "../../../money/books.ts";
-import type { Row, Server, Session } from "../session.ts";
+import { onPool } from "../on-pool.ts";
+import type { Server, Session } from "../session.ts";
 import { call } from "./call.ts";
 import type { BooksFunction } from "./functions/function.ts";
 import { leave } from "./functions/leases.ts";
@@ -34,14 +35,7 @@ const mergeMs = 200;
 const touchMs = 1000;
 
 export function createUpkeep({ server, node, version, onError }: UpkeepOptions): Upkeep {
-  async function run<T>(work: (session: Pick<Session, "query">) => Promise<T>): Promise<T> {
-    const client = await server.pool.connect();
-    try {
-      return await work({ query: async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows });
-    } finally {
-      client.release();
-    }
-  }
+  const run: Upkeep["run"] = (work) => onPool(server, work);
   const ask = <T>(of: BooksFunction, values: readonly unknown[]) => run((session) => call<T>(session, of, values));
   const mergeOf = (accountId: string) => ask<number>(merge, [accountId]);
   const merging = later(mergeMs, onError, () => mergeOf(""));
