@@ -1,6 +1,7 @@
 /** What no sequence of recharges and calls leads to is found, also where all sums agree; and what may look like it is not. */
-import { holdMs } from "../../../src/ledger/contract.ts";
+
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { holdMs } from "../../../src/ledger/contract.ts";
 import { kinds } from "../../../src/storage/proof/finding.ts";
 import { contradicting } from "../../../src/storage/proof/odd-ones-out.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
