@@ -192,16 +192,19 @@ function registerStorage(registry: Registry, { isWritable, journalRejects }: Sto
   );
 }
 
-/** registerHolds reads both gauges with one query: the registry begins to collect metrics in the order of their registration. */
+/** registerHolds reads both gauges with one query: the registry collects all metrics at once. */
 function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
-  let now: ReturnType<typeof holds>;
+  let reading: ReturnType<typeof holds> | undefined;
+  const read = () => {
+    reading ??= holds().finally(() => (reading = undefined));
+    return reading;
+  };
   const count = new Gauge({
     name: "model_gateway_holds",
     help: "Running calls with a hold, of all processes on this database.",
     registers: [registry],
     async collect() {
-      now = holds();
-      count.set((await now).count);
+      count.set((await read()).count);
     },
   });
   const held = new Gauge({
@@ -209,7 +212,7 @@ function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
     help: "Sum of the holds of running calls, in units, of all processes on this database.",
     registers: [registry],
     async collect() {
-      held.set(units((await now).amount));
+      held.set(units((await read()).amount));
     },
   });
 }

@@ -54,7 +54,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  expect(holds()).toEqual([]);
+  expect(await holds()).toEqual([]);
   expect((await gateway.storage.reconcile()).findings).toEqual([]);
   await gateway.close();
   await Promise.all([first.close(), second.close()]);

@@ -106,7 +106,7 @@ test("a model that the credit does not cover is passed over, and the failure tol
   expect(response.status).toBe(502);
   expect(stage.second.received).toHaveLength(0);
   expect(await stage.latest()).toMatchObject({ model: "m", outcome: Outcome.FAILED, cost: 0 });
-  expect(holds()).toEqual([]);
+  expect(await holds()).toEqual([]);
   expect((await stage.gateway.storage.reconcile()).findings).toEqual([]);
 });
 

@@ -18,6 +18,7 @@ import { open, seal } from "../../../src/pipeline/replay/seal.ts";
 import { issueKey } from "../../../src/services/keys/issue-key.ts";
 import { hear } from "../../support/clients/hear.ts";
 import { environment } from "../../support/environment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
@@ -425,7 +426,7 @@ describe("with several processes", () => {
     for (let i = 0; i < 10; i++) {
       now += 20_000;
       vi.advanceTimersByTime(20_000);
-      expect(rows()).toMatchObject([{ state: 0, expires_at: now + 90_000 }]);
+      await eventually(() => expect(rows()).toMatchObject([{ state: 0, expires_at: now + 90_000 }]));
     }
     answerAsAny(exchange);
     await first;
