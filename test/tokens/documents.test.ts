@@ -9,7 +9,7 @@ import { inputBound } from "../../src/ledger/worst-case.ts";
 import { attachedTo } from "../../src/tokens/media/attachments.ts";
 import { documentSize, documentTokens, documentTokensOf } from "../../src/tokens/media/document-tokens.ts";
 import { imageRuleFor } from "../../src/tokens/media/image-rules.ts";
-import { pdfSize } from "../../src/tokens/media/pdf/pdf-size.ts";
+import { pdfSize } from "../../src/tokens/media/pdf-size.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { writePdf } from "../support/pdf.ts";
 

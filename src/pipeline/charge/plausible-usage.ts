@@ -5,7 +5,6 @@
  * some servers ignore the bound of the output, and reasoning may lie beyond that bound. No call is charged more than its hold
  * anyway; what these bounds find is counts that are wrong, as 9e15, and not counts that are dear.
  */
-import type { JsonObject } from "@bufbuild/protobuf";
 import { answersAskedFor, inputBound, outputBound, promptsOf, usesVendorTools } from "../../ledger/worst-case.ts";
 import { attachedTo } from "../../tokens/media/attachments.ts";
 import type { Wire } from "../../wire/wire.ts";

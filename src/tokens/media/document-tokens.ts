@@ -7,7 +7,7 @@
 import { type ImageRule, unknownImage, usualImage } from "./image-rules.ts";
 import type { ImageSize } from "./image-size.ts";
 import { imageTokens } from "./media-tokens.ts";
-import { pdfSize } from "./pdf/pdf-size.ts";
+import { pdfSize } from "./pdf-size.ts";
 
 /** DocumentSize is what the gateway knows of a document. */
 export type DocumentSize =

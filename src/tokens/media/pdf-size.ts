@@ -4,8 +4,9 @@
  * Both bound what a vendor may count. What the gateway cannot see (an encrypted file, a filter that it does not know, forms that show
  * one another again and again, glyphs that stand for long texts, more data than it unpacks) is said to be unseen, and never guessed.
  */
-import { shownBytes } from "./shown-text.ts";
-import { dataOf, isEncodedImage, type PdfStream, pdfParts } from "./streams.ts";
+
+import { dataOf, isEncodedImage, type PdfStream, pdfParts } from "./pdf-streams.ts";
+import { shownBytes } from "./pdf-text.ts";
 
 export interface PdfSize {
   readonly pages: number;
