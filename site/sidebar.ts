@@ -50,6 +50,7 @@ export const sections: readonly SiteSection[] = [
       page("Metrics", "docs/metrics.md"),
       page("Security", "docs/security.md"),
       page("Capacity", "docs/capacity.md"),
+      page("Scaling", "docs/scaling.md"),
       page("Back-up", "docs/backup.md"),
       page("Upgrading", "docs/upgrading.md"),
       page("Migrating", "docs/migrating.md"),

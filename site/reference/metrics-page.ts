@@ -13,6 +13,12 @@ const idle: GaugeParts = {
   open: () => ({ undecided: 0, websocket: 0, http1: 0, http2: 0, streams: 0, stalled: 0, shed: 0, floods: 0 }),
   bodyBytes: () => 0,
   storage: { isWritable: () => true, journalRejects: () => 0 },
+  redis: {
+    isUp: () => true,
+    nodes: () => 1,
+    counts: () => ({ roundTrips: 0, roundTripSeconds: 0, timeouts: 0, failures: 0 }),
+    decisions: () => ({ slice: 0, asked: 0, away: 0 }),
+  },
   cache: { entries: () => 0, bytes: () => 0 },
 };
 

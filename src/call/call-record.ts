@@ -27,6 +27,8 @@ export interface CallRecord extends Slotted {
   /** The gateway's own part of that time: without queues, upstreams and pauses between attempts. */
   ownMs?: number;
   used?: CallUsage;
+  /** Whether its upstream reported usage that cannot be true. */
+  isImplausible?: boolean;
   /** How long its stream was drained after its caller had disconnected; unset where it was not. */
   drainedMs?: number;
   /** Set where the caller has disconnected and the call is still drained: it ends when this resolves, and is captured then. */

@@ -248,6 +248,12 @@ export function insufficientCredit(of: "balance" | "limit", needed: string, avai
   return new Refusal(Reason.INSUFFICIENT_CREDIT, message, { headers: permanent });
 }
 
+/** Refuses a call that may cost more than any call can be held for. */
+export function beyondAnyHold(needed: string, most: string): Refusal {
+  const message = `This call may cost ${needed}, and no call can be held more than ${most} for. Ask for less output, or for fewer answers.`;
+  return new Refusal(Reason.INSUFFICIENT_CREDIT, message, { headers: permanent });
+}
+
 export function modelUnpriced(model: string): Refusal {
   const message =
     `The model \`${model}\` has no price, and this API key pays for its calls beforehand. ` +
@@ -539,6 +545,12 @@ export function cancelled(): Refusal {
 export function storageUnavailable(cause: unknown): Refusal {
   const message = "The gateway cannot write to its storage at the moment. Try again in 1 s.";
   return new Refusal(Reason.STORAGE_UNAVAILABLE, message, { cause, headers: { "retry-after": "1" } });
+}
+
+/** Refuses a call whose rate cannot be counted. */
+export function ratesUnavailable(): Refusal {
+  const message = "The gateway cannot count rates at the moment. Try again in 1 s.";
+  return new Refusal(Reason.STORAGE_UNAVAILABLE, message, { headers: { "retry-after": "1" } });
 }
 
 export function internal(cause: unknown): Refusal {

@@ -37,6 +37,8 @@ export type ToldManner = { readonly [part in keyof Manner]?: string | undefined 
 export type ToldUsage = { readonly [part in keyof Usage]?: number | undefined } & {
   /** How the upstream served the call. */
   readonly manner?: ToldManner | undefined;
+  /** Set where it reported a count that is none, as a fraction, a text or a number below 0. */
+  readonly isBroken?: true | undefined;
 };
 
 /** CallUsage is what a call used, in parts that do not overlap; for speech, the characters of its input. */
@@ -53,3 +55,12 @@ export const nothingUsed: CallUsage = {
   reasoning: 0,
   characters: 0,
 };
+
+/** Returns the sum of two usages. A rare part that neither has stays unset. */
+export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
+  const sum = new Map<string, number>();
+  for (const [part, count = 0] of [...Object.entries(one), ...Object.entries(other)]) {
+    sum.set(part, (sum.get(part) ?? 0) + count);
+  }
+  return Object.fromEntries(sum) as unknown as CallUsage;
+}

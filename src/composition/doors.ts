@@ -21,7 +21,6 @@ import {
   type Upgrades,
 } from "../doors/socket/responses-sockets.ts";
 import { createGuesses } from "../limits/guesses.ts";
-import { createMemoryLimiter } from "../limits/memory.ts";
 import { type PackageFile, packageBytes, packageFilesBelow } from "../package/package-files.ts";
 import { createAdmit } from "../pipeline/admit/admit.ts";
 import { createAuthenticate } from "../pipeline/admit/authenticate.ts";
@@ -37,9 +36,6 @@ import { nextSlice, runInSlices } from "../runtime/cooperative.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { createServices } from "./services.ts";
-
-/** Of how many addresses, and neighbourhoods, failed credentials are counted. */
-const mostGuessing = 100_000;
 
 export interface Doors extends Dispatch {
   /** Compiles the rules of all requests, while calls are taken. Rejects where a rule is broken. */
@@ -139,7 +135,7 @@ function createGateway(
   const onError = (err: unknown) =>
     log.error({ err }, "the audit log, or when a session was used, could not be written");
   const guessed = createGuessed({
-    guesses: createGuesses({ limiter: createMemoryLimiter(clock, mostGuessing), ...config.failedCredentials }),
+    guesses: createGuesses({ limiter: shared.limits.guesses, ...config.failedCredentials }),
     onFailed: (failed) => {
       for (const observer of observers) observer.failedCredential?.(failed);
     },

@@ -9,6 +9,7 @@ import { refusalAnswer } from "../doors/rest/refusal-answers.ts";
 import { createReadiness } from "../doors/rpc/health.ts";
 import { createDoors, type Doors } from "./doors.ts";
 import { startChecks } from "./health-checks.ts";
+import { startLimits } from "./limits.ts";
 import { createSeeing } from "./observers.ts";
 import { createShared, type Parts, type Shared } from "./parts.ts";
 import { createRetention } from "./retention.ts";
@@ -72,12 +73,12 @@ export interface Gateway {
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const parts: Parts = { clock: Date.now, random: Math.random, ...given };
   const { config, storage, log } = parts;
-  const shared = createShared(parts);
+  const shared = createShared(parts, await startLimits(parts));
   const { accelerators, providers, ledger, drains, background, onError } = shared;
   const readiness = createReadiness(storage.writable, given.isPreparing);
   let listener: Listener | undefined;
   const open = () => listener?.counts() ?? nothingOpen;
-  const seeing = await createSeeing(parts, shared, open);
+  const seeing = await createSeeing(parts, shared, open).catch(afterClosing(shared.limits));
   const doors = createDoors(parts, shared, seeing.observers, readiness);
   const handlePlain = accelerators.servesPlainPosts ? doors.handlePlain : undefined;
   const plainOptions = { remembersHeads: accelerators.remembersHeads };
@@ -85,10 +86,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const { host, port, idleMs, stalledReaderMs: stalledMs, maxConnections } = config;
   const at = { host, port, idleMs, stalledMs, maxConnections };
   const listening = await listen({ ...at, ...doors, handlePlain, plainOptions, rejectionBody }).catch(
-    async (error: unknown) => {
-      await seeing.close();
-      throw error;
-    },
+    afterClosing(seeing, shared.limits),
   );
   listener = listening;
   const endLog = logTrouble(parts);
@@ -121,15 +119,24 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       await ledger.close();
       clearTimeout(hurrying);
       await retention.close();
+      await shared.limits.close();
       await Promise.all([...providers.values()].map((provider) => provider.close()));
       await seeing.close();
     },
   };
 }
 
+/** Returns what rejects with the error of a start that failed, once these are closed. */
+function afterClosing(...open: readonly { close(): Promise<void> }[]): (error: unknown) => Promise<never> {
+  return async (error) => {
+    await Promise.all(open.map((one) => one.close()));
+    throw error;
+  };
+}
+
 function startRetention({ config, storage, clock }: Parts, { onError }: Shared) {
-  const { retention: store, whenFree } = storage;
-  const retention = createRetention({ store, whenFree, ...config.retention, clock, onError });
+  const { retention: store } = storage;
+  const retention = createRetention({ store, ...config.retention, clock, onError });
   void retention.run();
   return retention;
 }

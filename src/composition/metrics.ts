@@ -47,7 +47,7 @@ export async function startMetrics(
 
 function gaugeParts(
   { config, storage }: Parts,
-  { catalog, health, queues, targets, drains, background, cache, bodies }: Shared,
+  { catalog, health, queues, targets, drains, background, cache, bodies, limits }: Shared,
   open: () => ConnectionCounts,
 ): GaugeParts {
   const served = catalog.list().flatMap((model) => model.targets);
@@ -70,6 +70,7 @@ function gaugeParts(
     },
     open,
     bodyBytes: () => bodies.bytes,
+    redis: limits.redis,
     cache,
   };
 }

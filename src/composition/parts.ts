@@ -3,7 +3,6 @@ import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import { type BodyBudget, createBodyBudget } from "../doors/body/body-budget.ts";
 import type { Ledger } from "../ledger/contract.ts";
-import { createMemoryLimiter } from "../limits/memory.ts";
 import { createLimit, type Limit } from "../pipeline/admit/limit.ts";
 import { createDrains, type Drains } from "../pipeline/attempt/drains.ts";
 import { withTokenCount } from "../pipeline/charge/count-tokens.ts";
@@ -20,6 +19,7 @@ import { createModelTable, type ModelTable, type Target } from "../targets/catal
 import { createTargets, type Targets } from "../targets/targets.ts";
 import { counter } from "../tokens/counter.ts";
 import { type Accelerators, chooseAccelerators } from "./accelerators.ts";
+import type { Limits } from "./limits.ts";
 import { createProviders, withEmbedded } from "./providers.ts";
 
 /** What the gateway is given. */
@@ -53,6 +53,7 @@ export interface Shared {
   /** To be fired when nobody can wait for counts any more. */
   readonly hurry: CallerAbort;
   readonly limit: Limit;
+  readonly limits: Limits;
   /** The bytes of requests' bodies that are held. */
   readonly bodies: BodyBudget;
   /** The bytes of what connections remember of the responses on them. */
@@ -63,14 +64,14 @@ export interface Shared {
   readonly onError: (error: unknown) => void;
 }
 
-export function createShared({ config, storage, log, clock }: Parts): Shared {
+export function createShared({ config, storage, log, clock }: Parts, limits: Limits): Shared {
   const onError = (error: unknown) => log.error({ err: error }, "usage could not be written");
   const onUncounted = (error: unknown) =>
     log.error({ err: error }, "what a call used could not be counted, and is guessed");
   const accelerators = chooseAccelerators(config.accelerators);
   const hurry = new CallerAbort();
   const health = createHealth(clock);
-  const queues = createQueues(config.upstreams);
+  const queues = createQueues(config.upstreams, limits.sharedPlaces);
   const providers = [...createProviders(config.upstreams, clock, accelerators)];
   // Who waits for a place is no attempt yet.
   const watched = (name: string, provider: Provider) => queues.wrap(name, health.watch(name, provider));
@@ -100,7 +101,8 @@ export function createShared({ config, storage, log, clock }: Parts): Shared {
       onError,
     }),
     hurry,
-    limit: createLimit({ limiter: createMemoryLimiter(clock), clock }),
+    limit: createLimit({ limiter: limits.rates, clock }),
+    limits,
     bodies: createBodyBudget({ ...config.bodiesInFlight, maxBytesEach: config.maxBodyBytes }),
     memories: createBodyBudget({ ...config.responsesSocket, maxBytesEach: config.maxBodyBytes }),
     cache: config.cache && createAnswerCache({ ...config.cache, clock }),

@@ -1,16 +1,13 @@
 /**
- * Has calls and acts deleted that are older than they are kept: at the start, and then every hour, with room for other
+ * Has calls and audit events forgotten that are older than they are kept: at the start, and then every hour, with room for other
  * writers in between.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { firstIdAt } from "../runtime/ids.ts";
 import type { RetentionStore } from "../storage/calls/retention.ts";
-import type { WhenFree } from "../storage/engines/lock-retry.ts";
 
 export interface RetentionOptions {
   readonly store: RetentionStore;
-  /** Runs a write as soon as no other process writes. */
-  readonly whenFree: WhenFree;
   /** For how long each is kept, in milliseconds; undefined: for good. */
   readonly requestsMs: number | undefined;
   readonly auditMs: number | undefined;
@@ -28,12 +25,12 @@ export interface Retention {
 const hourMs = 3_600_000;
 const betweenMs = 10;
 
-export function createRetention({ store, whenFree, requestsMs, auditMs, clock, onError }: RetentionOptions): Retention {
+export function createRetention({ store, requestsMs, auditMs, clock, onError }: RetentionOptions): Retention {
   const closing = new AbortController();
   let running: Promise<void> | undefined;
 
-  async function all(forget: () => number): Promise<void> {
-    while (!closing.signal.aborted && (await whenFree(forget)) > 0) {
+  async function all(forget: () => Promise<number>): Promise<void> {
+    while (!closing.signal.aborted && (await forget()) > 0) {
       await delay(betweenMs, undefined, { signal: closing.signal }).catch(() => {});
     }
   }
@@ -45,6 +42,8 @@ export function createRetention({ store, whenFree, requestsMs, auditMs, clock, o
       const hour = Math.floor((now - requestsMs) / hourMs) * hourMs;
       await all(() => store.forgetRequests(hour, firstIdAt("req", hour)));
     }
+    // Also where calls are kept for good by now: older versions may have left an entry for each that they had forgotten.
+    await all(() => store.foldCharges());
     if (auditMs !== undefined) await all(() => store.forgetAuditEvents(firstIdAt("act", now - auditMs)));
   }
 

@@ -8,8 +8,8 @@ import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Caller } from "../call/call.ts";
 import { priorityOf } from "../call/tiers.ts";
 import { embeddedUpstream } from "../config/references.ts";
-import { createMemoryLimiter } from "../limits/memory.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
+import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
 import { createValidate } from "../pipeline/check/validate.ts";
 import { createCandidatesFor } from "../pipeline/complete/candidates.ts";
 import { type Complete, createComplete } from "../pipeline/complete/complete.ts";
@@ -42,7 +42,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { accountRate, making } = limit;
   const unit = config.unit.code;
   const { registration, publicUrls } = config;
-  const limiter = createMemoryLimiter(clock);
+  const limiter = shared.limits.attempts;
   const services = [InferenceService, KeyService, AccountService, UsageService, SessionService, OperatorService];
   const upstreams = () => upstreamsOf(parts, shared);
   const { queued } = shared.queues;
@@ -65,6 +65,9 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
 const lossWords =
   "a call used more than was held for it, which nobody is charged: look at the bounds and prices of its model";
 
+const doubtWords =
+  "an upstream reported usage that cannot be true, and the call is charged for what the gateway counted: look at the upstream";
+
 interface ModelCalls {
   readonly complete: Complete;
   readonly explain: Explain;
@@ -76,7 +79,11 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   const onUsed: CaptureOptions["onUsed"] = (caller, tokens) => void limit.used(caller, tokens).catch(onError);
   const onWaived: CaptureOptions["onWaived"] = ({ id, record: { model, attempts } }, waived) =>
     log.warn({ request_id: id, model, upstream: attempts.at(-1)?.upstream, waived_millionths: waived }, lossWords);
-  const settle = createCapture({ ledger, clock, onUsed, onWaived, onError });
+  const onImplausible: CaptureOptions["onImplausible"] = ({ id, record: { model, attempts } }) =>
+    log.warn({ request_id: id, model, upstream: attempts.at(-1)?.upstream }, doubtWords);
+  const keepPrice = (priceId: string, card: string) => storage.prices.keep(priceId, card, clock());
+  const keptPrices = createKeptPrices({ keep: keepPrice, onError });
+  const settle = createCapture({ ledger, keptPrices, clock, onUsed, onWaived, onImplausible, onError });
   const hedge = config.hedging && createHedge(config.hedging);
   const send = createSend({ targets, attempts: config.retries.attempts, hedge, clock, random });
   const leadsOf = createCandidatesFor({ catalog, providers, targets, random });

@@ -30,7 +30,7 @@ import { asWritten, withVendor } from "./vendors.ts";
 export type { CacheConfig, Config, Environment, ModelConfig, PriceConfig, UpstreamConfig };
 
 /** onlyForServing are the keys of gateway.yaml whose secrets no command needs but those that serve. */
-const onlyForServing: ReadonlySet<string> = new Set(["upstreams", "operator_key", "telemetry"]);
+const onlyForServing: ReadonlySet<string> = new Set(["upstreams", "operator_key", "telemetry", "redis"]);
 
 /**
  * loadDataConfig loads the configuration for a command on the data, in whose terminal the secrets of upstreams need not be set.
@@ -66,6 +66,9 @@ export function loadConfig(
   const inFile = written.upstreams.map((upstream) => asWritten(withVendor(upstream, vendors), vendors));
   const upstreams = file ? inFile : upstreamsOf(vendors, environment, faults);
   const [port, metrics] = [settings.port ?? written.port ?? 8080, metricsOf(written.metrics, settings)];
+  if (written.redis && !written.redis.url && !settings.redisUrl) {
+    faults.push({ file: file ?? "environment", message: "redis.url: is missing, and REDIS_URL is not set" });
+  }
   if (port !== 0 && metrics?.isAsked && metrics.port === port) {
     faults.push({ file: file ?? "environment", message: `the port ${port} is given twice: for calls and for metrics` });
   }
@@ -118,6 +121,7 @@ function processConfig(written: FileConfig, settings: EnvironmentSettings) {
     logLevel: settings.logLevel ?? written.log_level ?? "info",
     accelerators: settings.accelerators,
     memory: written.memory,
+    redis: redisOf(written.redis, settings.redisUrl),
     telemetry: settings.telemetry ?? written.telemetry,
     durability: written.durability ?? "process",
     retention: {
@@ -194,6 +198,14 @@ function bodiesInFlightOf(written: FileConfig["bodies_in_flight"], maxBodyBytes:
 
 function cacheOf({ max_bytes, seconds, price_share }: NonNullable<FileConfig["cache"]>): CacheConfig {
   return { maxBytes: max_bytes, keepMs: seconds * 1000, priceShare: price_share };
+}
+
+function redisOf(written: FileConfig["redis"], url = written?.url): Config["redis"] {
+  if (url === undefined) return undefined;
+  const { prefix = "model-gateway:", when_away = "divide", nodes = 1 } = written ?? {};
+  const { cluster: isCluster = false, timeout_seconds = 0.05, connect_timeout_seconds = 2 } = written ?? {};
+  const times = { timeoutMs: timeout_seconds * 1000, connectMs: connect_timeout_seconds * 1000 };
+  return { url, isCluster, prefix, whenAway: when_away, assumedNodes: nodes, ...times };
 }
 
 function metricsOf(written: FileConfig["metrics"], settings: EnvironmentSettings): Config["metrics"] {

@@ -128,6 +128,14 @@ export const upstreamSchema = z
           description: "How many may wait for a place.",
         }),
         max_wait_seconds: secondsSchema.default(60).meta({ description: "How long they may wait." }),
+        shared: z
+          .boolean()
+          .optional()
+          .meta({
+            description: `Whether gateways that share a [Redis](#redis) share these places, too. \`false\` where each gateway has
+              this upstream for itself, as a server on the same machine.`,
+            default: true,
+          }),
       })
       .optional()
       .meta({

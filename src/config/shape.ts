@@ -95,6 +95,8 @@ export interface Config {
   readonly cache: CacheConfig | undefined;
   /** metrics is the listener for metrics; undefined: none. `isAsked` is whether the address was configured. */
   readonly metrics: { readonly host: string; readonly port: number; readonly isAsked: boolean } | undefined;
+  /** redis is where rates are shared with other gateways; undefined: each counts for itself. */
+  readonly redis: RedisConfig | undefined;
   /** telemetry is the OTLP endpoint for traces and metrics; undefined: none. */
   readonly telemetry: { readonly endpoint: string; readonly headers: Readonly<Record<string, string>> } | undefined;
   /** retention is how long calls and audit events are kept one by one; undefined: for good. */
@@ -115,6 +117,19 @@ export interface UnpricedConfig {
   readonly isFreeForFirst: boolean;
   /** price is the price of such models; undefined: none. */
   readonly price: PriceConfig | undefined;
+}
+
+export interface RedisConfig {
+  /** url may hold a password: it is printed nowhere. */
+  readonly url: string;
+  /** isCluster is whether url is the address of a cluster's node. */
+  readonly isCluster: boolean;
+  readonly prefix: string;
+  readonly whenAway: "divide" | "refuse";
+  /** assumedNodes is how many nodes share the rates, until Redis has told. */
+  readonly assumedNodes: number;
+  readonly timeoutMs: number;
+  readonly connectMs: number;
 }
 
 export interface CacheConfig {

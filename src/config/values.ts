@@ -27,6 +27,23 @@ export const urlSchema = z
   .refine((text) => !/[?#]|\/\/[^/]*@/.test(text), "expected an address without user, `?` and `#`")
   .transform((text) => text.replace(/\/+$/, ""))
   .meta({ title: "http(s) address" });
+/** redisUrlSchema is the address of a Redis or Valkey, perhaps with credentials and the number of a database. */
+export const redisUrlSchema = z
+  .string()
+  .refine(isRedisUrl, "expected redis://host:6379, or rediss:// for TLS, perhaps with user:password@ and /database")
+  .meta({ title: "redis(s) address" });
+
+function isRedisUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (!url || !/^rediss?:$/.test(url.protocol) || url.hostname === "" || url.search !== "" || url.hash !== "")
+    return false;
+  return /^(?:\/\d{0,5})?$/.test(url.pathname) && [url.username, url.password].every(isPercentEncoded);
+}
+
+function isPercentEncoded(text: string): boolean {
+  return !/%(?![\dA-Fa-f]{2})/.test(text);
+}
+
 export const headerNameSchema = z
   .string()
   .regex(/^[\w!#$%&'*+.^`|~-]+$/, "expected the name of a header")

@@ -4,6 +4,7 @@
  */
 import { kinds, type Price, type Rates, rareKinds } from "../call/price.ts";
 import { type CallUsage, nothingUsed } from "../call/usage.ts";
+import type { PriceCard } from "./price-card.ts";
 
 const million = 1_000_000;
 
@@ -21,23 +22,21 @@ export function costOf(price: Rates, used: CallUsage): number {
   return millionthUpBig(sumOfKinds(price, used));
 }
 
-/** ChargedUsage is what one request to an upstream used, and the rates that it is charged by. */
+/** ChargedUsage is what requests to upstreams used that are charged by the same card. */
 export interface ChargedUsage {
   readonly used: CallUsage;
-  readonly rates: Rates;
-  /** The factor of the whole charge, in millionths. */
-  readonly factor: number;
+  readonly card: PriceCard;
+  /** How many requests they are. */
+  readonly requests: number;
 }
 
 /** Returns what several requests cost together, with fees for searches and requests, in millionths of the unit; rounded once. */
-export function costOfAll(
-  { search = 0, request = 0 }: Pick<Price, "search" | "request">,
-  all: readonly ChargedUsage[],
-): number {
+export function costOfAll(all: readonly ChargedUsage[]): number {
   let sum = 0n;
-  for (const { used, rates, factor } of all) {
-    const fees = product(used.searches ?? 0, search) + BigInt(request);
-    sum += (partsOf(rates, used) + fees * BigInt(million)) * BigInt(factor);
+  for (const { used, card, requests } of all) {
+    const { search = 0, request = 0, factor = million } = card;
+    const fees = product(used.searches ?? 0, search) + product(requests, request);
+    sum += (partsOf(card, used) + fees * BigInt(million)) * BigInt(factor);
   }
   const scale = BigInt(million) * BigInt(million);
   return Math.min(Number.MAX_SAFE_INTEGER, Number((sum + scale - 1n) / scale));
@@ -66,7 +65,17 @@ export function worstCost(price: Rates, input: number, characters: number, outpu
 
 /** Returns a part of a cost, rounded up. `share` is from 0 to 1, and counts to a millionth. */
 export function partOf(cost: number, share: number): number {
-  return millionthUpBig(product(cost, Math.round(share * million)));
+  return shareOf(cost, millionthsOf(share));
+}
+
+/** Returns a share, from 0 to 1, in millionths. */
+export function millionthsOf(share: number): number {
+  return Math.round(share * million);
+}
+
+/** Returns a part of a cost, rounded up. `share` is in millionths. */
+export function shareOf(cost: number, share: number): number {
+  return millionthUpBig(product(cost, share));
 }
 
 /** Returns how many output tokens an amount of money buys; infinite where output costs nothing. */

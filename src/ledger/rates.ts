@@ -9,6 +9,7 @@
 
 import { type Band, kinds, type Mode, modes, type Price, type RateCard, type Rates, rareKinds } from "../call/price.ts";
 import type { CallUsage, Manner, ToldManner } from "../call/usage.ts";
+import type { ChosenRates } from "./price-card.ts";
 
 /** Asked is how a request asks to be served, and how many web searches it may use. */
 export interface Asked extends Manner {
@@ -85,15 +86,26 @@ export function heldFees(price: Price, holding: Holding): number {
   return factor === one ? fees : Math.ceil((fees * factor) / one);
 }
 
-/** Returns the rates by which a request is charged, and their factor, in millionths. */
-export function chargedRates(price: Price, used: CallUsage, { asked, told = {}, isRegional }: Served) {
+/** Returns the rates by which a request is charged, with their factor, in millionths, and what they are of. */
+export function chargedRates(price: Price, used: CallUsage, { asked, told = {}, isRegional }: Served): ChosenRates {
   const prompt = used.input + used.cacheRead + used.cacheWrite + used.cacheWriteHour;
   const base = bandOf(price, prompt);
   const byTier = ratesOf(price, prompt, { asked: asked.tier === "auto" ? "" : asked.tier, told: told.tier });
   const bySpeed = ratesOf(price, prompt, { asked: asked.speed, told: told.speed });
   const rates = byTier && bySpeed ? dearer(byTier, bySpeed) : (byTier ?? bySpeed ?? base);
   const isInRegion = isRegional || (told.region ?? asked.region) !== "";
-  return { rates, factor: isInRegion ? (price.regional ?? one) : one };
+  return {
+    rates,
+    factor: isInRegion ? (price.regional ?? one) : one,
+    mode: modeOf(price, { asked, told, isRegional }),
+  };
+}
+
+/** Names the tier and the speed that a request was charged by: `priority+fast`. A word without a price is `unknown`. */
+function modeOf(price: Price, { asked, told = {} }: Served): string | undefined {
+  const words = [told.tier ?? (asked.tier === "auto" ? "" : asked.tier), told.speed ?? asked.speed];
+  const named = words.filter((word) => word !== "").map((word) => (cardOf(price, word) ? word : "unknown"));
+  return named.length === 0 ? undefined : named.join("+");
 }
 
 /** Returns the rates for a tier or speed that was asked for or reported; undefined for the ordinary one. */

@@ -1,9 +1,10 @@
 /**
- * Bounds what a call may use, before it is sent: each byte of its input counts as a token, each attachment as what the most
- * expensive model makes of one, and the output as what the request lets the model write.
+ * Bounds what a call may use, before it is sent: each byte of its input counts as a token, each attachment as what its
+ * vendor makes of one at most, and the output as what the request lets the model write.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../call/operations.ts";
+import { attachedTo } from "../tokens/media/attachments.ts";
 import type { Wire } from "../wire/wire.ts";
 
 /** The bound of an answer where the request has none and the catalogue does not know the model's own. */
@@ -15,32 +16,36 @@ export const defaultCompletionTokens = 16;
 const envelopeTokens = 64;
 const toolsTokens = 1024;
 
-/** The most tokens that an image or audio counts as, whatever its bytes. */
-const attachmentTokens = 65_536;
-/** The most tokens that a document of unknown length counts as, where the model's context does not bound it. */
-const documentTokens = 1_000_000;
+/** The most tokens that a vendor's own tools fetch in a round. */
+const fetchedTokens = 1_000_000;
 
 /**
- * Returns the most input tokens that a request may have. `prompts` is how many prompts it has. What a vendor's own tools fetch
+ * Returns the most input tokens that a request may have. `prompts` is how many prompts it has, `models` are the names that its model has
+ * at its upstreams, which decide how images count; without one they count as the most that any vendor counts. What a vendor's own tools fetch
  * is added to what the model's context holds: each of their rounds is charged as input again.
  */
-export function inputBound(request: Wire, contextWindow: number | undefined, prompts = 1): number {
+export function inputBound(
+  request: Wire,
+  contextWindow: number | undefined,
+  prompts = 1,
+  models: readonly string[] = [],
+): number {
   const json = request.outline();
-  const attached = attachmentsOf(json);
+  const attached = attachedTo(request, models);
   const tools = json.tools === undefined && json.functions === undefined ? 0 : toolsTokens;
   const text = Math.max(0, request.byteLength - attached.bytes);
   const total = text + attached.tokens + envelopeTokens * prompts + tools;
-  const fetched = usesVendorTools(json) ? documentTokens : 0;
+  const fetched = usesVendorTools(json) ? fetchedTokens : 0;
   return (contextWindow === undefined ? total : Math.min(total, contextWindow)) + fetched;
 }
 
 /** Reports whether some of a request's input is no text. */
 export function hasAttachments(request: Wire): boolean {
-  return attachmentsOf(request.outline()).tokens > 0;
+  return attachedTo(request).tokens > 0;
 }
 
 /** Reports whether a request uses tools that run at the vendor, in any family: tools named by a type, MCP servers, web search. */
-function usesVendorTools({ tools, input, mcp_servers, container, web_search_options }: JsonObject): boolean {
+export function usesVendorTools({ tools, input, mcp_servers, container, web_search_options }: JsonObject): boolean {
   if ((mcp_servers ?? container ?? web_search_options ?? null) !== null) return true;
   if (hasVendorTool(tools)) return true;
   // Items of the input may have tools.
@@ -61,76 +66,6 @@ function isOfCallers({ type, tools, execution }: JsonObject): boolean {
 }
 
 const callersOwn = new Set(["function", "custom"]);
-
-interface Attached {
-  /** Their length in the request, in bytes: no text. */
-  bytes: number;
-  tokens: number;
-}
-
-/** The keys whose value is an attachment, in any family, and the most tokens that each counts as. */
-const attachmentKeys: ReadonlyMap<string, number> = new Map(
-  Object.entries({
-    image_url: attachmentTokens,
-    input_audio: attachmentTokens,
-    file: documentTokens,
-    source: documentTokens,
-    file_id: documentTokens,
-    file_data: documentTokens,
-    file_url: documentTokens,
-    video_url: documentTokens,
-    input_video: documentTokens,
-  }),
-);
-
-function attachmentsOf(json: JsonObject): Attached {
-  const found = { bytes: 0, tokens: 0 };
-  addAttachments(json.messages, false, found);
-  addAttachments(json.input, true, found);
-  return found;
-}
-
-function addAttachments(value: JsonValue | undefined, inContent: boolean, found: Attached): void {
-  if (typeof value !== "object" || value === null) return;
-  if (Array.isArray(value)) {
-    // It may be a list of a million numbers.
-    for (const item of value) if (typeof item === "object") addAttachments(item, inContent, found);
-    return;
-  }
-  for (const key in value) {
-    const member = value[key] as JsonValue;
-    if (key === "content" || key === "output" || isContentSource(key, member)) addAttachments(member, true, found);
-    else if (inContent && attachmentKeys.has(key) && isAttachment(key, member)) {
-      found.bytes += typeof member === "string" ? member.length : encodedLength(member as JsonObject);
-      found.tokens += value.type === "image" ? attachmentTokens : (attachmentKeys.get(key) as number);
-    }
-  }
-}
-
-/** Reports whether a member is an Anthropic document that is given as content blocks. */
-function isContentSource(key: string, member: JsonValue): boolean {
-  return key === "source" && isObject(member) && member.type === "content";
-}
-
-/** Reports whether a member is an attachment. The source of a search result, and of a document in plain text, is text. */
-function isAttachment(key: string, member: JsonValue): boolean {
-  if (key === "source") return isObject(member) && member.type !== "text";
-  return typeof member === "string" || isObject(member);
-}
-
-/** Returns the length of what is encoded in an attachment; the rest of it is text. */
-function encodedLength(attachment: JsonObject): number {
-  let length = 0;
-  for (const key of ["url", "data", "file_data"]) {
-    const value = attachment[key];
-    if (typeof value === "string") length += value.length;
-  }
-  return length;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Returns how many output tokens a request allows for each of its answers; undefined where it names no bound. */
 export function outputBound(operation: Operation, json: JsonObject): number | undefined {
@@ -175,6 +110,10 @@ function boundNames(operation: Operation): readonly string[] {
 /** Returns the larger of two bounds: upstreams differ in which of two names they follow. */
 function larger(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function count(value: JsonValue | undefined): number | undefined {

@@ -1,18 +1,10 @@
 /**
- * The limiter within one process: exact, without timers, and without memory of ids that were idle for a while.
- *
- * A bucket counts in parts: a unit has `windowMs` parts, so that a millisecond refills `capacity` of them. All counts are integers
- * and never drift. A bucket is refilled when it is used.
+ * Buckets within one process: exact, without timers, and without memory of ids that were idle for a while. `createMemoryLimiter`
+ * decides each call from them; `createMemorySlices` leases them to other processes.
  */
+import { type Bucket, decide, drawFrom, newBucket, refill } from "./bucket.ts";
+import { type Ask, type Slice, type Slices, spareParts } from "./contract.ts";
 import type { Decision, Limiter, Rate } from "./limiter.ts";
-
-interface Bucket {
-  /** Its content at `at`, in parts; negative in debt. */
-  parts: number;
-  at: number;
-  capacity: number;
-  windowMs: number;
-}
 
 interface MemoryLimiter extends Limiter {
   take(id: string, rate: Rate, cost: number): Decision;
@@ -24,15 +16,54 @@ interface MemoryLimiter extends Limiter {
  * longer. Buckets of about `maxIds` ids are kept, of twice as many at most; beyond that the least recently used are full again.
  */
 export function createMemoryLimiter(clock: () => number, maxIds = Number.POSITIVE_INFINITY): MemoryLimiter {
+  const bucketOf = createBuckets(clock, maxIds);
+  return {
+    take(id, rate, cost) {
+      const bucket = bucketOf(id, rate);
+      const decision = decide(rate, bucket.parts, cost);
+      if (decision.allowed) bucket.parts -= cost * rate.windowMs;
+      return decision;
+    },
+    draw: (id, rate, cost) => drawFrom(bucketOf(id, rate), cost),
+  };
+}
+
+interface MemorySlices extends Slices {
+  take(asks: readonly Ask[]): readonly Slice[];
+}
+
+/** `nodes` returns how many processes lease from it. It is never away. */
+export function createMemorySlices(clock: () => number, nodes: () => number): MemorySlices {
+  const bucketOf = createBuckets(clock, Number.POSITIVE_INFINITY);
+  return {
+    take: (asks) => asks.map((ask) => grant(bucketOf(ask.id, ask.rate), ask)),
+    giveBack(unused) {
+      for (const { id, rate, units } of unused) drawFrom(bucketOf(id, rate), -units);
+    },
+    isAway: () => false,
+    nodes,
+  };
+}
+
+/** Grants what `redis/scripts.ts` grants of the same bucket. */
+function grant(bucket: Bucket, { least, need, spare, drawn }: Ask): Slice {
+  drawFrom(bucket, drawn);
+  const held = Math.max(0, Math.floor(bucket.parts / bucket.windowMs));
+  const ample = Math.max(need, Math.min(need + spare, Math.floor(held / spareParts)));
+  const units = held < least ? 0 : Math.min(held, ample);
+  bucket.parts -= units * bucket.windowMs;
+  return { units, parts: bucket.parts };
+}
+
+/** Returns a function that finds an id's bucket, refilled up to now. */
+function createBuckets(clock: () => number, maxIds: number): (id: string, rate: Rate) => Bucket {
   const time = forwardTime(clock);
   // Buckets used since the last rotation, and those used in the period before it.
   let recent = new Map<string, Bucket>();
   let old = new Map<string, Bucket>();
   let rotatedAt = 0;
   let longestMs = 0;
-
-  /** Returns the bucket, refilled up to now. */
-  function bucketOf(id: string, rate: Rate): Bucket {
+  return (id, rate) => {
     const now = time();
     if (rate.windowMs > longestMs) longestMs = rate.windowMs;
     // One window pays the deepest debt and another fills the bucket. A bucket that was not used for so long is full, and a full
@@ -44,45 +75,13 @@ export function createMemoryLimiter(clock: () => number, maxIds = Number.POSITIV
     }
     let bucket = recent.get(id);
     if (!bucket) {
-      bucket = old.get(id) ?? { parts: fullOf(rate), at: now, capacity: rate.capacity, windowMs: rate.windowMs };
+      bucket = old.get(id) ?? newBucket(rate, now);
       old.delete(id);
       recent.set(id, bucket);
     }
-    bucket.parts = Math.min(fullOf(bucket), bucket.parts + (now - bucket.at) * bucket.capacity);
-    bucket.at = now;
-    if (bucket.capacity !== rate.capacity || bucket.windowMs !== rate.windowMs) {
-      bucket.parts = Math.round((bucket.parts / fullOf(bucket)) * fullOf(rate));
-      bucket.capacity = rate.capacity;
-      bucket.windowMs = rate.windowMs;
-    }
+    refill(bucket, rate, now);
     return bucket;
-  }
-
-  return {
-    take(id, rate, cost) {
-      const bucket = bucketOf(id, rate);
-      const full = fullOf(rate);
-      const price = cost * rate.windowMs;
-      const allowed = bucket.parts >= price;
-      const retryAfterMs = allowed ? 0 : price > full ? Infinity : Math.ceil((price - bucket.parts) / rate.capacity);
-      if (allowed) bucket.parts -= price;
-      return {
-        allowed,
-        limit: rate.capacity,
-        remaining: Math.max(0, Math.floor(bucket.parts / rate.windowMs)),
-        retryAfterMs,
-        resetMs: Math.ceil((full - bucket.parts) / rate.capacity),
-      };
-    },
-    draw(id, rate, cost) {
-      const bucket = bucketOf(id, rate);
-      bucket.parts = Math.max(-fullOf(rate), bucket.parts - cost * rate.windowMs);
-    },
   };
-}
-
-function fullOf({ capacity, windowMs }: Rate): number {
-  return capacity * windowMs;
 }
 
 /** Returns a clock of integer milliseconds that begins at 0 and never goes back. */

@@ -52,6 +52,8 @@ export interface StreamTracker {
   takeUnparsed?<O extends DescMessage>(frame: Wire<O>): Wire<O> | undefined;
   /** Takes the next frame. Returns what the caller sees of it, or nothing. */
   take<O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined;
+  /** Takes the JSON of an error in place of a frame or an answer: it may report usage, for which the upstream bills. */
+  readonly takeFault?: (json: JsonObject) => void;
   /** Reports whether the end mark came. */
   isOver(): boolean;
   /** Reports whether the answer may end here, with or without the end mark. */

@@ -2,7 +2,7 @@
  * Identifiers: a prefix that says what an id names, and 25 characters that sort by creation time. The ids that one process makes
  * within one millisecond sort in the order in which it made them.
  */
-import { randomFillSync } from "node:crypto";
+import { createHash, randomFillSync } from "node:crypto";
 
 /** Crockford's base 32, in lower case: it has no letters that look like digits. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -35,6 +35,13 @@ export function newId(prefix: string, now: number = Date.now()): string {
   else draw();
   digitsAt = now;
   return textUpTo(written.length, prefix, now);
+}
+
+/** Makes an id of a moment that is the same whenever it is made of the same text: its last 16 characters are a hash of it. */
+export function idOf(prefix: string, now: number, text: string): string {
+  const digest = createHash("sha256").update(text).digest();
+  const hashed = Array.from(digits, (_, i) => alphabet[(digest[i] as number) & 31]);
+  return firstIdAt(prefix, now) + hashed.join("");
 }
 
 /** Draws random digits. The first is below 16, so that counting up from any of them does not overflow. */

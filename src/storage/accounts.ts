@@ -10,7 +10,7 @@ import type { AccountTable } from "./schema.ts";
 export type Account = Selectable<AccountTable>;
 
 /** NewAccount is an account to add. It has no money. */
-export type NewAccount = Omit<Insertable<AccountTable>, "balance" | "held" | "recharged">;
+export type NewAccount = Omit<Insertable<AccountTable>, "balance" | "held" | "recharged" | "was_postpaid">;
 
 /** AccountChange is what may change of an account. Omitted members stay as they are. */
 export type AccountChange = Pick<Updateable<AccountTable>, "name" | "postpaid" | "suspended_at">;
@@ -51,7 +51,7 @@ export function accountStore({ db, transact, lock }: Scope): AccountStore {
         db,
         db
           .insertInto("accounts")
-          .values(account)
+          .values(marked(account))
           .onConflict((conflict) => conflict.column("name").doNothing()),
       )) === 1,
     find: (idOrName) =>
@@ -59,7 +59,7 @@ export function accountStore({ db, transact, lock }: Scope): AccountStore {
         .selectFrom("accounts_now")
         .selectAll()
         .where((either) => either.or([either("id", "=", idOrName), either("name", "=", idOrName)]))
-        .orderBy((by) => by.case().when("id", "=", idOrName).then(0).else(1).end())
+        .orderBy((by) => by.case().when("id", "=", idOrName).then(by.lit(0)).else(by.lit(1)).end())
         .limit(1)
         .executeTakeFirst(),
     lock: (id) => lock(db.selectFrom("accounts").select("id").where("id", "=", id)),
@@ -74,6 +74,11 @@ export function accountStore({ db, transact, lock }: Scope): AccountStore {
     // No other account takes the name in between.
     update: (id, change) => transact(({ db }) => update(db, id, change)),
   };
+}
+
+/** An account that may owe something keeps what it owes when it is made prepaid: so the proof has to know that it could. */
+function marked<C extends { readonly postpaid?: number | undefined }>(change: C): C & { was_postpaid?: number } {
+  return change.postpaid === 1 ? { ...change, was_postpaid: 1 } : change;
 }
 
 function firstQuery(db: Database) {
@@ -99,7 +104,7 @@ async function update(db: Database, id: string, change: AccountChange): Promise<
   const unchanged = Object.values(change).every((value) => value === undefined);
   const updated = unchanged
     ? db.selectFrom("accounts").selectAll().where("id", "=", id)
-    : db.updateTable("accounts").set(change).where("id", "=", id).returningAll();
+    : db.updateTable("accounts").set(marked(change)).where("id", "=", id).returningAll();
   const [account] = await updated.execute();
   return account ?? "absent";
 }

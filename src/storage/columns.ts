@@ -13,7 +13,7 @@ export interface CallColumn {
   readonly isNullable?: true;
   /** The value of a call that states none. Without a default each call has to state one. */
   readonly default?: 0 | "" | null;
-  /** Its place in a journal line. Unset for what is decided when the row is written, and is 0 for all calls of the journal. */
+  /** Its place in a journal line. Unset for what is decided when the row is written, and has its default for all calls of the journal. */
   readonly journal?: Place;
   /** Adds it up by hour, key and model. */
   readonly isSummed?: true;
@@ -55,7 +55,7 @@ export const callColumns = [
   { name: "estimated", type: "integer", journal: shared(6), field: "estimated" },
   // What was charged, and what the call cost beyond that; in millionths of the unit.
   { name: "cost", type: "bigint", journal: own(8), field: "cost", isSummed: true },
-  { name: "waived", type: "bigint", field: "waived" },
+  { name: "waived", type: "bigint", default: 0, field: "waived", isSummed: true },
   { name: "duration_ms", type: "bigint", journal: own(10), field: "duration_ms" },
   // Null where no byte came.
   { name: "first_byte_ms", type: "bigint", isNullable: true, journal: own(11), field: "first_byte_ms" },
@@ -63,6 +63,29 @@ export const callColumns = [
   { name: "tried", type: "text", isNullable: true, default: null, journal: shared(4), field: "tried", isInCsv: false },
   // 1 where the answer came from the cache, and no upstream was asked.
   { name: "cached", type: "integer", default: 0, journal: shared(7), field: "cached" },
+  // The part of `cache_write` that was written for an hour.
+  {
+    name: "cache_write_hour",
+    type: "bigint",
+    default: 0,
+    journal: own(12),
+    field: "usage.cache_write_hour_tokens",
+    isSummed: true,
+  },
+  // 1 where the upstream reported usage that cannot be true, and the gateway's own count stood in its place.
+  { name: "implausible", type: "integer", default: 0, journal: own(13), field: "implausible" },
+  // The card in `prices` that all of it was charged by; null where there are several, or none, or the version was older.
+  { name: "price_id", type: "text", isNullable: true, default: null, journal: own(14), field: "price_id" },
+  // What the columns above do not say of how it was charged (`ledger/reprice.ts`), as a JSON list; null for most calls.
+  {
+    name: "price_parts",
+    type: "text",
+    isNullable: true,
+    default: null,
+    journal: own(15),
+    field: "price_parts",
+    isInCsv: false,
+  },
 ] as const satisfies readonly CallColumn[];
 
 type Column = (typeof callColumns)[number];

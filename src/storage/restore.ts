@@ -10,7 +10,7 @@ import { publish, syncFile, syncFolder, unusedName } from "./durable-files.ts";
 import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { isUnused, keepAlone } from "./engines/sqlite/database.ts";
 import { makeFolders } from "./engines/sqlite/new-file.ts";
-import type { Reconciliation } from "./money/reconcile.ts";
+import type { Reconciliation } from "./proof/proof.ts";
 import { openStorage, type Storage } from "./storage.ts";
 
 export interface RestoreInit {

@@ -18,6 +18,8 @@ export interface Tables {
   database_identity: DatabaseIdentityTable;
   set_aside: SetAsideTable;
   ledger_entries: LedgerEntryTable;
+  closed_periods: ClosedPeriodTable;
+  kept_from: KeptFromTable;
   /** Calls that have ended. */
   requests: CallRow;
   usage_hours: UsageHourTable;
@@ -26,6 +28,8 @@ export interface Tables {
   due_now: UsageHourTable;
   api_keys_now: ApiKeyTable;
   accounts_now: AccountTable;
+  /** The prices that calls were charged by. */
+  prices: PriceTable;
   redeem_codes: RedeemCodeTable;
   idempotency_keys: IdempotencyKeyTable;
   sessions: SessionTable;
@@ -46,6 +50,8 @@ export interface AccountTable {
   recharged: Generated<number>;
   /** Whether the balance may go below zero. */
   postpaid: Generated<number>;
+  /** Whether it ever could: what was owed then stays owed. */
+  was_postpaid: Generated<number>;
   suspended_at: number | null;
 }
 
@@ -116,19 +122,47 @@ export interface SetAsideTable {
   body: Fixed<string>;
 }
 
-/** LedgerEntryTable is what moved money. Rows are only added. */
+/**
+ * LedgerEntryTable is what moved money. Rows are only added, except that charges of calls that are forgotten become one of a key and
+ * a month, which grows (`calls/retention.ts`).
+ */
 export interface LedgerEntryTable {
   id: Fixed<string>;
   account_id: Fixed<string>;
   /** A number of the proto's EntryKind. */
   kind: Fixed<number>;
   /** The change of the balance. */
-  amount: Fixed<number>;
+  amount: number;
   /** The call of a charge; unique. */
   request_id: Fixed<string | null>;
   key_id: Fixed<string | null>;
   note: Fixed<string | null>;
   created_at: Fixed<number>;
+  /** How many calls it charges, where it is the charge of those of a key and a month; null for any other entry. */
+  calls: number | null;
+}
+
+/** ClosedPeriodTable is hours whose sums of usage were proved by their calls, call by call, with what they were then. */
+export interface ClosedPeriodTable {
+  /** When the hour began. */
+  hour: Fixed<number>;
+  /** The sums of all accounts, keys and models in it. */
+  requests: number;
+  cost: number;
+  /** SHA-256 of all sums of the hour, in hex. */
+  hash: string;
+  /** When it was proved. */
+  proved_at: number;
+}
+
+/** KeptFromTable says from when on calls are kept one by one. */
+export interface KeptFromTable {
+  /** `requests`. */
+  kind: Fixed<string>;
+  /** All calls of hours that began before are forgotten, or about to be. */
+  at: number;
+  /** All calls with ids before. */
+  id: string;
 }
 
 /** UsageHourTable is what a key used of a model from one hour to the next. */
@@ -140,6 +174,15 @@ export type UsageHourTable = {
   model: Fixed<string>;
   requests: Generated<number>;
 } & { [column in SummedColumn]: Generated<number> };
+
+/** PriceTable is the price cards that calls name. Rows are only added. */
+export interface PriceTable {
+  /** Follows from the card. */
+  id: Fixed<string>;
+  /** JSON, as `ledger/price-card.ts` writes it. */
+  card: Fixed<string>;
+  created_at: Fixed<number>;
+}
 
 /** RedeemCodeTable is codes that recharge the account that claims them. */
 export interface RedeemCodeTable {

@@ -22,12 +22,14 @@ import type { OpenBooks } from "./money/books.ts";
 import type { Available } from "./money/contract.ts";
 import { type EntryStore, entryStore } from "./money/entries.ts";
 import { type HoldStore, holdStore } from "./money/holds.ts";
-import type { Reconciliation } from "./money/reconcile.ts";
+import { type PriceStore, priceStore } from "./money/prices.ts";
 import { type RedeemCodeStore, redeemCodeStore } from "./money/redeem-codes.ts";
 import { type AuditEventStore, auditEventStore } from "./people/audit-events.ts";
 import { type LinkStore, linkStore } from "./people/links.ts";
 import { type SessionStore, sessionStore } from "./people/sessions.ts";
 import { type UserStore, userStore } from "./people/users.ts";
+import type { Finding } from "./proof/finding.ts";
+import { type Proof, type ReconcileOptions, type Reconciliation, reconciled } from "./proof/proof.ts";
 
 /** Stores are all stores but the ledger's, over one scope. */
 export interface Stores {
@@ -39,6 +41,7 @@ export interface Stores {
   readonly idempotency: IdempotencyStore;
   readonly holds: HoldStore;
   readonly entries: EntryStore;
+  readonly prices: PriceStore;
   readonly redeemCodes: RedeemCodeStore;
   readonly requests: RequestStore;
   readonly responses: ResponseStore;
@@ -69,8 +72,10 @@ export interface Storage extends Stores {
   readonly whenFree: WhenFree;
   /** Reports whether writes arrive. */
   readonly writable: Writable;
-  /** Proves that the sums of money hold. */
-  reconcile(): Promise<Reconciliation>;
+  /** Proves that the sums of money hold, as far as that was not proved before: yields what is found, and returns what was proved. */
+  findings(options?: ReconcileOptions): AsyncGenerator<Finding, Proof>;
+  /** The same, with all findings at once. */
+  reconcile(options?: ReconcileOptions): Promise<Reconciliation>;
   close(): Promise<void>;
 }
 
@@ -78,18 +83,20 @@ export interface Storage extends Stores {
 export async function openStorage(path: string, durability?: Durability): Promise<Storage> {
   const { db, engine } = await openDatabase(path, durability);
   const { scope, version, lockRetry, writable } = engine;
+  const findings = (options: ReconcileOptions = {}) => {
+    engine.read(() => {}); // Flushes: the thread sees only what is posted.
+    return reconcileApart(path, options);
+  };
   return {
     ...storesOver(scope),
     ...moneyOver(engine),
-    retention: retentionStore(engine),
+    retention: retentionStore(scope),
     transact: (work) => scope.transact((within) => work(storesOver(within))),
     version,
     whenFree: lockRetry.whenFree,
     writable,
-    reconcile() {
-      engine.read(() => {}); // Flushes: the thread sees only what is posted.
-      return reconcileApart(path);
-    },
+    findings,
+    reconcile: (options) => reconciled(findings(options)),
     async close() {
       await lockRetry.settled();
       writable.close();
@@ -120,6 +127,7 @@ export function storesOver(scope: Scope): Stores {
     idempotency: idempotencyStore(scope),
     holds: holdStore(scope),
     entries: entryStore(scope, requests),
+    prices: priceStore(scope),
     redeemCodes: redeemCodeStore(scope),
     requests,
     responses: responseStore(scope),

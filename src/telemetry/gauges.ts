@@ -2,7 +2,9 @@
  * Registers gauges that are read when metrics are collected: upstreams and their queues, holds, the cache. Nothing is
  * updated in between, so that they cost nothing.
  */
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Gauge, type Registry } from "prom-client";
+import { type RedisGauges, registerRedis } from "./gauges/redis.ts";
+import { registerCounter, registerGauge } from "./gauges/register.ts";
 import { units } from "./quantities.ts";
 
 export interface GaugeParts {
@@ -21,6 +23,8 @@ export interface GaugeParts {
   /** bodyBytes returns the memory of request bodies, in bytes. */
   readonly bodyBytes: () => number;
   readonly storage: StorageGauges;
+  /** redis is undefined without Redis. */
+  readonly redis?: RedisGauges | undefined;
   /** cache is undefined without a cache. */
   readonly cache?: { entries(): number; bytes(): number } | undefined;
 }
@@ -88,6 +92,7 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
   registerHolds(registry, holds);
   registerConnections(registry, parts);
   registerStorage(registry, parts.storage);
+  if (parts.redis) registerRedis(registry, parts.redis);
   if (!cache) return;
   const { entries, bytes } = cache;
   registerGauge(registry, { name: "model_gateway_cache_entries", help: "Answers in the cache." }, (set) =>
@@ -187,60 +192,27 @@ function registerStorage(registry: Registry, { isWritable, journalRejects }: Sto
   );
 }
 
-/** registerHolds reads both gauges with one query: the registry collects metrics in the order of their registration. */
+/** registerHolds reads both gauges with one query: the registry collects all metrics at once. */
 function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
+  let reading: ReturnType<typeof holds> | undefined;
+  const read = () => {
+    reading ??= holds().finally(() => (reading = undefined));
+    return reading;
+  };
   const count = new Gauge({
     name: "model_gateway_holds",
     help: "Running calls with a hold, of all processes on this database.",
     registers: [registry],
     async collect() {
-      const now = await holds();
-      count.set(now.count);
-      held.set(units(now.amount));
+      count.set((await read()).count);
     },
   });
   const held = new Gauge({
     name: "model_gateway_held_units",
     help: "Sum of the holds of running calls, in units, of all processes on this database.",
     registers: [registry],
-  });
-}
-
-/** registerCounter exports a number that is counted elsewhere and only grows. */
-function registerCounter(registry: Registry, name: string, help: string, read: () => number): void {
-  const counter = new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      counter.reset();
-      counter.inc(read());
-    },
-  });
-}
-
-interface GaugeNames<L extends string> {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames?: readonly L[];
-}
-
-type Set<L extends string> = (value: number | undefined, labels?: Readonly<Record<L, string>>) => void;
-
-/** registerGauge registers a gauge. `read` returns all its values, each time anew. */
-function registerGauge<L extends string = never>(
-  registry: Registry,
-  names: GaugeNames<L>,
-  read: (set: Set<L>) => void,
-): void {
-  const gauge = new Gauge<L>({
-    ...names,
-    registers: [registry],
-    collect() {
-      gauge.reset();
-      read((value, labels) => {
-        if (value !== undefined) gauge.set(labels ?? {}, value);
-      });
+    async collect() {
+      held.set(units((await read()).amount));
     },
   });
 }

@@ -83,6 +83,7 @@ function membersOf({ arrival, caller, record, begunAt, endedAt, refusal }: Ended
   if (used) members += `,"input_tokens":${inputTokens(used)},"output_tokens":${used.output}`;
   if (record.drainedMs !== undefined) members += `,"drained_ms":${record.drainedMs}`;
   if (record.cost !== undefined) members += `,"cost_millionths":${record.cost}`;
+  if (record.isImplausible) members += ',"implausible_usage":true';
   if (record.waived) members += `,"waived_millionths":${record.waived}`;
   return members;
 }

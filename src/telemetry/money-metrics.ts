@@ -14,6 +14,7 @@ export interface MoneySeries {
   readonly characters: BoundSeries;
   readonly cost: BoundSeries;
   readonly waived: BoundSeries;
+  readonly implausible: BoundSeries;
 }
 
 /** createMoneySeries returns a function that returns a model's series. */
@@ -33,7 +34,13 @@ export function createMoneySeries(registry: Registry): (model: string) => MoneyS
   const waived = createCounter({
     registry,
     name: "model_gateway_waived_units_total",
-    help: "Cost of calls beyond the available credit, in units. It was not charged.",
+    help: "Cost of calls beyond what was held for them, in units. It was not charged: the operator's loss.",
+    labelNames: ["model"],
+  });
+  const implausible = createCounter({
+    registry,
+    name: "model_gateway_implausible_usage_total",
+    help: "Calls whose upstream reported usage that cannot be true. They are charged for what the gateway counted.",
     labelNames: ["model"],
   });
   return (model) => ({
@@ -45,10 +52,11 @@ export function createMoneySeries(registry: Registry): (model: string) => MoneyS
     characters: tokens.bind({ model, kind: "characters" }),
     cost: cost.bind({ model }),
     waived: waived.bind({ model }),
+    implausible: implausible.bind({ model }),
   });
 }
 
-export function countMoney({ used, cost, waived = 0 }: CallRecord, series: MoneySeries): void {
+export function countMoney({ used, cost, waived = 0, isImplausible }: CallRecord, series: MoneySeries): void {
   if (used) {
     const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters } = used;
     if (input > 0) series.input.add(input);
@@ -62,4 +70,5 @@ export function countMoney({ used, cost, waived = 0 }: CallRecord, series: Money
   if (cost === undefined) return;
   series.cost.add(units(cost));
   series.waived.add(units(waived));
+  series.implausible.add(isImplausible ? 1 : 0);
 }

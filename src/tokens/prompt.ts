@@ -1,6 +1,6 @@
 /**
  * Counts the tokens of a request as chat models do: 3 per message, its role, text and calls, 3 to prime the answer,
- * and the tools as their JSON text. Each image, sound or file counts 85, unread.
+ * and the tools as their JSON text. Each image, sound or file counts 85, unread, unless the caller says how much they count.
  *
  * A tokenizer counts exactly. An estimate serves where nothing may wait: the tokenizer takes half a millisecond per
  * thousand characters, and a sixth of a second before the first.
@@ -20,9 +20,17 @@ const bytesPerToken = 4;
 
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
-/** Throws a Refusal when the caller disconnects. */
-export async function promptTokens(request: ChatRequest, counter: TextCounter, signal: Signal): Promise<number> {
-  return frameTokens(request) + (await counter.countAll(textsOf(request), signal));
+/**
+ * Throws a Refusal when the caller disconnects. `attached` is how many tokens the images, sounds and files count as; without it each
+ * counts 85.
+ */
+export async function promptTokens(
+  request: ChatRequest,
+  counter: TextCounter,
+  signal: Signal,
+  attached?: number,
+): Promise<number> {
+  return frameTokens(request, attached) + (await counter.countAll(textsOf(request), signal));
 }
 
 /** Estimates the tokens from the length of the texts. */
@@ -33,13 +41,17 @@ export function estimatePromptTokens(request: ChatRequest): number {
 }
 
 /** Counts what surrounds the texts. */
-function frameTokens(request: ChatRequest): number {
+function frameTokens(request: ChatRequest, attached?: number): number {
   const { messages } = request.message();
-  const { images, sounds, files } = attachmentsOf(messages);
-  let total = perAttachment * (images + sounds + files) + priming;
+  let total = priming + (attached ?? attachedTokens(messages));
   // Every role is one token.
   for (const message of messages) total += perMessage + 1 + (message.name ? perName : 0);
   return total;
+}
+
+function attachedTokens(messages: readonly ChatMessage[]): number {
+  const { images, sounds, files } = attachmentsOf(messages);
+  return perAttachment * (images + sounds + files);
 }
 
 function textsOf(request: ChatRequest): string[] {

@@ -38,6 +38,8 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** A long request's text and the changes made to it since. They are joined only where one buffer is needed. */
   #changed: SpliceSource | undefined;
   #pieces: readonly Buffer[] | undefined;
+  /** The length of a text that was dropped. */
+  #droppedLength: number | undefined;
   /** The only text in which it differs from other chunks of its stream, where the stream's reader found that out. */
   plainText: PlainText | undefined;
 
@@ -106,8 +108,9 @@ export class Wire<D extends DescMessage = DescMessage> {
     return this.#pieces;
   }
 
-  /** Length of the JSON text, in bytes. */
+  /** Length of the JSON text, in bytes; also of one that was dropped. */
   get byteLength(): number {
+    if (this.#droppedLength !== undefined && !this.#bytes) return this.#droppedLength;
     const text = this.sendable();
     return Buffer.isBuffer(text) ? text.length : text.reduce((sum, { length }) => sum + length, 0);
   }
@@ -139,6 +142,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   /** Drops the JSON text where the parsed JSON exists. A later `bytes` writes it anew, not as it came. */
   dropText(): void {
     if (!this.#json) return;
+    this.#droppedLength = this.#bytes || this.#changed || this.#frame ? this.byteLength : undefined;
     this.#bytes = this.#changed = this.#pieces = undefined;
     this.#frame = undefined;
   }
@@ -205,6 +209,15 @@ export class Wire<D extends DescMessage = DescMessage> {
     const outline = text && this.#lenient ? runNow(readOutline(text)) : undefined;
     if (outline !== undefined) this.#outline = expectObject(outline);
     return this.#outline ?? this.json();
+  }
+
+  /**
+   * Returns a string of the outline that may stand in for one of the same length: the text itself, in ASCII. `holder` is the object of
+   * the outline that has it.
+   */
+  longText(holder: JsonObject, key: string): string | Buffer {
+    const omitted = this.#leftOut.find((one) => one.holder === holder && one.key === key);
+    return omitted && this.#leftOutOf ? this.#leftOutOf.subarray(omitted.from, omitted.to) : (holder[key] as string);
   }
 
   /** Reports whether only the message exists, and no JSON. */

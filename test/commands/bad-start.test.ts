@@ -90,9 +90,8 @@ describe("data of an older version, while an older gateway works on them", () =>
     database = join(env.DATA_DIR, "gateway.db");
     older = await openStorage(database);
     const sqlite = new Sqlite(database);
-    sqlite.exec("DELETE FROM kysely_migration WHERE name = '0012-background-responses'");
-    const made = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'background%'";
-    for (const { name } of sqlite.prepare<[], { name: string }>(made).all()) sqlite.exec(`DROP TABLE ${name}`);
+    sqlite.exec(`DELETE FROM kysely_migration WHERE name = '0015-proof'; DROP TABLE closed_periods;
+      ALTER TABLE ledger_entries DROP COLUMN calls; ALTER TABLE accounts DROP COLUMN was_postpaid`);
     sqlite.close();
     return () => older.close();
   });

@@ -155,9 +155,25 @@ describe("money", () => {
     sqlite.close();
     expect(await commands.run(["reconcile"], env)).toMatchObject({
       code: 1,
-      stdout: `balance of ${id}: 5.000001 is written, 5.00 follows\n`,
-      stderr: expect.stringContaining("1 differences"),
+      stdout: expect.stringMatching(new RegExp(`^balance of ${id}: 5.000001 is written, 5.00 follows\n\n.*alone`)),
+      stderr: expect.stringContaining("1 findings"),
     });
+    const told = await commands.run(["reconcile", "--json"], env);
+    const finding = { kind: "balance", what: `balance of ${id}`, written: 5_000_001, derived: 5_000_000 };
+    expect([told.code, JSON.parse(told.stdout)]).toEqual([
+      1,
+      expect.objectContaining({
+        holds: false,
+        findings: [expect.objectContaining({ ...finding, repairable: true, repaired: false })],
+      }),
+    ]);
+    const repaired = await commands.run(["reconcile", "--repair"], env);
+    expect(repaired).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`Repaired: balance of ${id}`),
+      stderr: expect.stringContaining("Repeat it without --repair"),
+    });
+    expect(await commands.run(["reconcile", "--full"], env)).toMatchObject({ code: 0 });
   });
 
   test("on paper is written once, listed masked, and taken back", async () => {

@@ -57,7 +57,7 @@ describe("a gateway", () => {
     expect((await gateway.stop("SIGTERM")).code).toBe(0);
     await load.ended;
     const { faults, left, ...verdict } = verify(stage, load.calls);
-    expect([...faults, ...heldFaults(stage.engine), ...reconcileFaults(stage)]).toEqual([]);
+    expect([...faults, ...heldFaults(stage.engine), ...(await reconcileFaults(stage))]).toEqual([]);
     expect(verdict).toMatchObject({ leftCharged: left, undelivered: 0, lost: 0 });
     expect(verdict.answers).toBeGreaterThanOrEqual(30);
   });
@@ -86,7 +86,7 @@ describe("a gateway", () => {
       error: { code: "server_error" },
     });
     await next.gateway.close();
-    expect([...heldFaults(stage.engine), ...reconcileFaults(stage)]).toEqual([]);
+    expect([...heldFaults(stage.engine), ...(await reconcileFaults(stage))]).toEqual([]);
   });
 
   /** Starts a call, and resolves with what its client does not wait for. */
@@ -123,7 +123,7 @@ describe("a gateway", () => {
         { outcome: Outcome.LEFT, charged: 0, count: 10 },
         { outcome: Outcome.LEFT, charged: 1, count: 10 },
       ]);
-      expect([...heldFaults(stage.engine), ...reconcileFaults(stage)]).toEqual([]);
+      expect([...heldFaults(stage.engine), ...(await reconcileFaults(stage))]).toEqual([]);
       await Promise.all(ended.map((end) => end()));
     });
   }

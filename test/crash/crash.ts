@@ -49,11 +49,11 @@ export async function crash({ kills, onKill, signal }: CrashOptions): Promise<Cr
         faults.push(`kill ${killed}: the gateway had ended before:\n${gateway.stderr}`);
       await load.ended;
       calls.push(...load.calls);
-      faults.push(...reconcileFaults(stage));
+      faults.push(...(await reconcileFaults(stage)));
       if (load.calls.some(({ status }) => status !== undefined)) faults.push(...overdue(stage.engine, startedAt));
       onKill?.(killed, calls);
     }
-    faults.push(...(await lapseAll(stage)), ...reconcileFaults(stage));
+    faults.push(...(await lapseAll(stage)), ...(await reconcileFaults(stage)));
     const verdict = verify(stage, calls);
     return { kills: killed, ...verdict, faults: [...faults, ...verdict.faults] };
   } finally {

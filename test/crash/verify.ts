@@ -8,7 +8,7 @@
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { holdMs } from "../../src/ledger/contract.ts";
 import { createLeasedLedger } from "../../src/ledger/leases/leased-ledger.ts";
-import { reconcile } from "../../src/storage/money/reconcile.ts";
+import { reconcile } from "../support/money/proof.ts";
 import type { ClientCall } from "./load.ts";
 import type { Stage } from "./stage.ts";
 import { costOfCall } from "./upstream.ts";
@@ -62,8 +62,8 @@ export function heldFaults(engine: Stage["engine"]): string[] {
   return Object.entries(sums ?? {}).flatMap(([what, held]) => (held === 0 ? [] : [`${what}: ${held} still held`]));
 }
 
-export function reconcileFaults({ engine }: Stage): string[] {
-  return reconcile(engine).differences.map((difference) => `reconcile: ${JSON.stringify(difference)}`);
+export async function reconcileFaults({ engine }: Stage): Promise<string[]> {
+  return (await reconcile(engine)).findings.map((finding) => `reconcile: ${JSON.stringify(finding)}`);
 }
 
 export function verify(stage: Stage, calls: readonly ClientCall[]): Verdict {

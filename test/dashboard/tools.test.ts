@@ -210,6 +210,13 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       ] as const) {
         expect(await parts.filter({ hasText: part }).getByRole("cell").last().textContent(), `${part}`).toBe(count);
       }
+      const bill = page.getByRole("table", { name: "What it was charged by" }).getByRole("row");
+      expect(
+        await bill
+          .filter({ hasText: /^Cache read tokens/ })
+          .getByRole("cell")
+          .allTextContents(),
+      ).toEqual(["400", expect.stringMatching(/^¥.* a million$/)]);
       for (const text of [await page.content(), await response.text()]) expect(text).not.toMatch(/zanzibar|lollipop/);
     });
   });

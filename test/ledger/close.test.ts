@@ -47,7 +47,7 @@ test("a gateway that is asked to stop charges what it has no time to count", asy
   expect(requests.map(({ cost }) => cost > 0)).toEqual(Array(calls).fill(true));
   expect({ holds, held, keyHeld }).toEqual({ holds: 0, held: 0, keyHeld: 0 });
   expect(createSegments(`${path}.notes`, false).nodes()).toEqual([]);
-  expect((await storage.reconcile()).differences).toEqual([]);
+  expect((await storage.reconcile()).findings).toEqual([]);
 
   books.close();
   await storage.close();

@@ -1,9 +1,9 @@
 /** The plain ledger: the database decides each hold and each charge, and nothing waits to be written. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
-import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger, createPlainLedger } from "../support/accelerators.ts";
 import { endedCall, holdRequest, ledgersOfTests, sweptByAnother, unlimitedRequest } from "../support/money/ledger.ts";
+import { reconcile } from "../support/money/proof.ts";
 
 const plainOf = ledgersOfTests(createPlainLedger);
 const leasingOf = ledgersOfTests(createLeasingLedger);
@@ -20,7 +20,7 @@ test("a hold and a charge are in the database when they are answered, also where
   expect(t.account()).toEqual({ balance: ample - 4, held: 0 });
   expect(t.key()).toEqual({ spent: 4, held: 0 });
   expect(t.engine.segments.nodes()).toEqual([]);
-  expect(reconcile(t.engine).differences).toEqual([]);
+  expect((await reconcile(t.engine)).findings).toEqual([]);
 });
 
 test("a call is charged once, at most what it holds, and the rest is waived", async () => {
@@ -74,5 +74,5 @@ test("what a process with leases has journaled, and never posted, is charged by 
   expect(other.account()).toEqual({ balance: ample - 4, held: 0 });
   const rows = other.engine.prepare("SELECT id, outcome, cost FROM requests").all();
   expect(rows).toEqual([{ id: "answered", outcome: 1, cost: 4 }]);
-  expect(reconcile(other.engine).differences).toEqual([]);
+  expect((await reconcile(other.engine)).findings).toEqual([]);
 });

@@ -6,7 +6,6 @@ import Sqlite from "better-sqlite3";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
-import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import {
   endedCall,
@@ -17,6 +16,7 @@ import {
   unlimitedRequest,
 } from "../support/money/ledger.ts";
 import { createLedger } from "../support/money/ledger-by-ids.ts";
+import { reconcile } from "../support/money/proof.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 
@@ -122,7 +122,7 @@ describe("a lease", () => {
     expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
     expect(t.key()).toEqual({ spent: 10, held: 0 });
     expect(credit.remaining("acc_1", "key_1")).toBe(ample - 10);
-    expect(reconcile(t.engine).differences).toEqual([]);
+    expect((await reconcile(t.engine)).findings).toEqual([]);
   });
 
   test("keeps what a call has of it where all other credit goes while the call is settled", async () => {
@@ -204,7 +204,7 @@ describe("the journal of a process that died", () => {
     expect(rows).toEqual([{ outcome: 1, cost: 6 }]);
     expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
     expect(t.key()).toEqual({ spent: 10, held: 0 });
-    expect(reconcile(t.engine).differences).toEqual([]);
+    expect((await reconcile(t.engine)).findings).toEqual([]);
   });
 
   test("is charged by what is left, once its process knows that it slept", async () => {
@@ -293,10 +293,8 @@ test("a call that cannot be written is left for somebody to look at, and keeps n
   await t.ledger.capture(endedCall("later", 4, t.now()));
   expect(t.account().balance).toBe(ample - 12);
   expect(onDisk(t.path)).toMatchObject({ requests: 3, noted: 1 });
-  const { differences } = reconcile(t.engine);
-  expect(differences).toContainEqual(
-    expect.objectContaining({ what: expect.stringContaining("set aside"), derived: 4 }),
-  );
+  const { findings } = await reconcile(t.engine);
+  expect(findings).toContainEqual(expect.objectContaining({ what: expect.stringContaining("set aside"), derived: 4 }));
 });
 
 test("two ledgers of one process see each other's charges", async () => {

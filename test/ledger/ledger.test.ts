@@ -72,6 +72,23 @@ describe("a hold", () => {
     expect(t.account()).toEqual({ balance: -7, held: 0 });
   });
 
+  test("is refused to an account that owes as much as can be counted exactly, and to a key that has spent it", async () => {
+    const t = await ledgerOf({ balance: 100 - 9e15, postpaid: true });
+    expect(await t.ledger.hold(holdRequest("r1", 101, 101, t.now()))).toEqual({
+      kind: "short",
+      of: "balance",
+      available: 100,
+    });
+    expect(await t.ledger.hold(holdRequest("r2", 500, 1, t.now()))).toMatchObject({ kind: "held", amount: 100 });
+    await t.ledger.capture(endedCall("r2", 100, t.now()));
+    expect(t.account()).toEqual({ balance: -9e15, held: 0 });
+    expect(await t.ledger.hold(holdRequest("r3", 1, 1, t.now()))).toMatchObject({ kind: "short", available: 0 });
+    const u = await ledgerOf({ balance: 1000 });
+    u.engine.prepare("UPDATE api_keys SET spent = 8999999999999995").run();
+    expect(await u.ledger.hold(holdRequest("r1", 6, 6, u.now()))).toEqual({ kind: "short", of: "limit", available: 5 });
+    expect(await u.ledger.hold(holdRequest("r2", 5, 5, u.now()))).toMatchObject({ kind: "held" });
+  });
+
   test("is refused to a key that was revoked after it was authenticated", async () => {
     const t = await ledgerOf({ balance: 100 });
     t.engine.prepare("UPDATE api_keys SET revoked_at = 1").run();

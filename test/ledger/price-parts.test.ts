@@ -8,6 +8,7 @@ import type { ModelConfig, PriceConfig } from "../../src/config/config.ts";
 import { inUnits } from "../../src/config/currency.ts";
 import { priceSchema } from "../../src/config/schema-models.ts";
 import { costOfAll, isFree, worstCost } from "../../src/ledger/price.ts";
+import { cardOf } from "../../src/ledger/price-card.ts";
 import { priceOf } from "../../src/ledger/price-of.ts";
 import { chargedRates, heldFees, heldRates, isPlain, type Served, unpricedKey } from "../../src/ledger/rates.ts";
 import { ChatUsageReader } from "../../src/providers/usage/chat-counts.ts";
@@ -41,7 +42,7 @@ const ordinary = { tier: "", speed: "", region: "", searches: 0 };
 function cost(price: Price, used: Partial<CallUsage>, served: Partial<Served> = {}): number {
   const whole = { ...nothingUsed, ...used };
   const terms = chargedRates(price, whole, { asked: ordinary, told: undefined, isRegional: false, ...served });
-  return costOfAll(price, [{ used: whole, ...terms }]);
+  return costOfAll([{ used: whole, card: cardOf(price, terms), requests: 1 }]);
 }
 
 describe("a long prompt", () => {
@@ -181,8 +182,9 @@ describe("further parts", () => {
   test("searches and requests cost what they are many, and several requests are rounded together", () => {
     const price = { ...priced({ input: 1, output: 1 }), input: 1, search: 10, request: 2 };
     expect(cost(price, { input: million, searches: 3 })).toBe(1 + 30 + 2);
-    const one = { used: { ...nothingUsed, input: 400_000 }, rates: price, factor: million };
-    expect(costOfAll(price, [one, one])).toBe(1 + 4);
+    const one = { used: { ...nothingUsed, input: 400_000 }, card: price, requests: 1 };
+    expect(costOfAll([one, one])).toBe(1 + 4);
+    expect(costOfAll([{ ...one, used: { ...nothingUsed, input: 800_000 }, requests: 2 }])).toBe(1 + 4);
     expect(
       heldFees(price, { asked: { ...ordinary, searches: 4 }, prompt: 0, hasAttachments: false, isRegional: false }),
     ).toBe(42);

@@ -112,7 +112,7 @@ describe("of one process", () => {
         expect(await race([gateway.port], payer)).toEqual({ 200: covered, 402: calls - covered });
         expect(upstream.received.length - before).toBe(covered);
         await expectSpent(books, payer);
-        expect((await gateway.storage.reconcile()).differences).toEqual([]);
+        expect((await gateway.storage.reconcile()).findings).toEqual([]);
       });
     }
   }
@@ -139,7 +139,7 @@ describe("of two processes on one database", () => {
         expect(await race(ports, payer)).toEqual({ 200: covered, 402: calls - covered });
         await expectSpent(books, payer);
       }
-      expect((await storage.reconcile()).differences).toEqual([]);
+      expect((await storage.reconcile()).findings).toEqual([]);
       const ended = await Promise.all(processes.map((one) => one.stop()));
       expect(ended.map(({ code }) => code)).toEqual([0, 0]);
     } finally {

@@ -100,8 +100,8 @@ async function scene(
     isOver = true;
     await playing;
     const figures = { scene: name, ...counted(fates), received: [mortal.received, other.received] as const };
-    const { differences } = await gateway.storage.reconcile();
-    const books = differences.length === 0 ? [] : [`the books do not balance: ${differences.length} differences`];
+    const { findings } = await gateway.storage.reconcile();
+    const books = findings.length === 0 ? [] : [`the books do not balance: ${findings.length} findings`];
     const missed = [...bound({ ...figures, missed: [] }), ...books];
     return { ...figures, missed };
   } finally {

@@ -28,14 +28,14 @@ interface Owner {
 /** Writes `count` of one thing, in one transaction. */
 type Write = (storage: Storage, owner: Owner) => Promise<void>;
 
-/** Writes calls that are deleted when all are there. */
-const deleted = captured((i) => now + i * 30);
+/** Writes the only calls of their months, which are deleted when all are there. */
+const deleted = captured((i) => Date.UTC(2026, i));
 
 /** Writes the things that the page's rows begin with. */
 const writers: Readonly<Record<string, Write>> = {
   "a call, with the sums that it is part of": captured((i) => now + i * 30),
   "a call, where each is of another hour": captured((i) => now + i * hour),
-  "a charged call that `retention` has deleted": deleted,
+  "a key's charges of a month after `retention`, with an hour of usage": deleted,
   "an API key": stored(({ keys }, { accountId }, i) =>
     issueKey(keys, { accountId, name: `service ${i}`, admin: false, now: now + i, maxKeys: count * 2 }),
   ),
@@ -89,7 +89,7 @@ async function bytesOf(write: Write): Promise<number> {
   const before = sizeOf();
   await write(storage, { accountId, keyId: key.id });
   if (write === deleted)
-    while (storage.retention.forgetRequests(now + count * hour, newId("req", now + count * hour)) > 0);
+    while ((await storage.retention.forgetRequests(Date.UTC(2026, count), newId("req", Date.UTC(2026, count)))) > 0);
   const bytes = (sizeOf() - before) / count;
   await storage.close();
   await rm(folder, { recursive: true });

@@ -36,6 +36,7 @@ const notPasted: Readonly<Record<string, string>> = {
   "export UPSTREAM_KEY=sk-your-key\nnpx model-gateway serve": "test/commands/commands.test.ts",
   "export GATEWAY_CONFIG=gateway.yaml\n": "test/commands/commands.test.ts",
   "sha256sum --check": "npm run test:install",
+  "REDIS_URL=": "test/composition/shared-rates.test.ts",
   "npm ci\nnpm run build": "npm run test:image",
   "npx model-gateway demo   ": "npm run test:install",
   "docker build": "npm run test:image",
@@ -307,7 +308,8 @@ describe("what is only read", () => {
       const folder = await mkdtemp(join(tmpdir(), "docs-test-"));
       const file = join(folder, "gateway.yaml");
       await writeFile(file, block.code);
-      const config = loadConfig(file, { UPSTREAM_KEY: "sk-upstream", OPERATOR_KEY: operatorKey, OTLP_TOKEN: "token" });
+      const secrets = { UPSTREAM_KEY: "sk-upstream", OTLP_TOKEN: "token", REDIS_PASSWORD: "word" };
+      const config = loadConfig(file, { ...secrets, OPERATOR_KEY: operatorKey });
       if (block.page !== "docs/configuration.md") expect(config.upstreams.length).toBeGreaterThan(0);
       await rm(folder, { recursive: true });
     },

@@ -10,12 +10,13 @@ import type { Price } from "../../src/call/price.ts";
 import { type CallUsage, nothingUsed } from "../../src/call/usage.ts";
 import { type Config, loadConfig } from "../../src/config/config.ts";
 import { costOfAll } from "../../src/ledger/price.ts";
+import { cardOf } from "../../src/ledger/price-card.ts";
 import { priceOf } from "../../src/ledger/price-of.ts";
 import { type Asked, chargedRates } from "../../src/ledger/rates.ts";
 import { formatDecimal, parseDecimal } from "../../src/runtime/decimal.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { directMoney } from "../support/money/direct.ts";
 import { now, startTestGateway } from "../support/gateway.ts";
+import { directMoney } from "../support/money/direct.ts";
 import { blocks, tableWith } from "../support/pages.ts";
 import { openAccount, openBooks } from "../support/payer.ts";
 import { startScriptedUpstream } from "../support/scripted-upstream.ts";
@@ -68,9 +69,8 @@ test("what usage costs", async () => {
   expect(rows.length).toBeGreaterThan(10);
   for (const [used = "", how = "", , charged = ""] of rows) {
     const usage = usageOf(used);
-    const cost = costOfAll(price, [
-      { used: usage, ...chargedRates(price, usage, served[how] as (typeof served)[string]) },
-    ]);
+    const chosen = chargedRates(price, usage, served[how] as (typeof served)[string]);
+    const cost = costOfAll([{ used: usage, card: cardOf(price, chosen), requests: 1 }]);
     expect(formatDecimal(cost), `${used}, ${how}`).toBe(formatDecimal(millionths(charged)));
   }
 });
@@ -142,7 +142,7 @@ describe("refunds", () => {
       storage.entries.record({ id: newId("led"), accountId: payer.accountId, kind: 2, amount, note: null, now });
     expect(await refund(most + 1)).toEqual({ kind: "short", available: most });
     if (most > 0) expect((await refund(most)).kind).toBe("recorded");
-    expect((await storage.reconcile()).differences).toEqual([]);
+    expect((await storage.reconcile()).findings).toEqual([]);
     books.close();
     await gateway.close();
   });

@@ -94,7 +94,7 @@ describe("a back-up", () => {
       ...{ account: { balance: ample - 4, held: 0 }, holds: [], errors: [], tables: [], movedTo: undefined },
     });
     expect(calls).toMatchObject([{ id: "r1", cost: 4 }]);
-    expect(proof.differences).toEqual([]);
+    expect(proof.findings).toEqual([]);
   });
 
   test("leaves out lines that are posted in it, though the journal still has them", async () => {
@@ -134,7 +134,7 @@ describe("a back-up", () => {
     const { account, proof, database, errors } = await restored(inFolder("b"));
     expect(account).toEqual({ balance: ample - 4, held: 0 });
     expect(errors.map(String)).toEqual([expect.stringContaining(`1 lines or parts of the journal of ${node}`)]);
-    expect(proof.differences.map(({ what }) => what)).toEqual([
+    expect(proof.findings.map(({ what }) => what)).toEqual([
       expect.stringContaining(`of the journal of ${node}, which is no record`),
       expect.stringContaining("line 7 of the journal of nod_before"),
     ]);
@@ -167,7 +167,7 @@ describe("a back-up", () => {
       const costs = (calls as { cost: number }[]).reduce((sum, { cost }) => sum + cost, 0);
       expect(account).toEqual({ balance: ample - costs, held: 0 });
       expect(calls.length).toBeGreaterThanOrEqual(before);
-      expect(proof.differences).toEqual([]);
+      expect(proof.findings).toEqual([]);
     }
     isWritten = true;
     await writing;
@@ -441,6 +441,6 @@ describe("a restore", () => {
     copyFileSync(file, inFolder("copy"));
     truncateSync(inFolder("copy"), bytes.length - 4096);
     await expect(describeBackup(inFolder("copy"))).rejects.toThrow(/is cut: its end is missing/);
-    expect((await restored(file)).proof).toMatchObject({ accounts: 1, differences: [] });
+    expect((await restored(file)).proof).toMatchObject({ accounts: 1, findings: [] });
   });
 });

@@ -9,7 +9,6 @@ import { checkJournal } from "../../src/storage/journal/check.ts";
 import { headBytes } from "../../src/storage/journal/head.ts";
 import { createRejects } from "../../src/storage/journal/rejects.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
-import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { reconcileJournal } from "../../src/storage/money/reconcile-journal.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import {
@@ -19,6 +18,7 @@ import {
   type TestLedger,
   unlimitedRequest,
 } from "../support/money/ledger.ts";
+import { reconcile } from "../support/money/proof.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;
@@ -53,13 +53,18 @@ async function found({ engine, parts: { rows } }: TestLedger, at: number): Promi
   let now = at;
   const findings = await reconcileJournal({
     ...{ segments: engine.segments, rows, clock: () => now },
-    pause: async (ms) => void (now += ms),
+    async pause(ms) {
+      now += ms;
+    },
   });
   return findings.map(({ kind }) => kind).sort();
 }
 
 /** Lines of a file behind its head, each with the line end before it. */
-const linesIn = (file: string) => readFileSync(file, "utf8").slice(headBytes).split(/(?=\n)/);
+const linesIn = (file: string) =>
+  readFileSync(file, "utf8")
+    .slice(headBytes)
+    .split(/(?=\n)/);
 const headIn = (file: string) => readFileSync(file, "utf8").slice(0, headBytes);
 const put = (file: string, lines: readonly string[]) => writeFileSync(file, headIn(file) + lines.join(""));
 const costs = (t: TestLedger) =>
@@ -74,7 +79,7 @@ const lineOf = (lines: readonly string[], id: string) =>
 
 async function swept(t: Dead): Promise<TestLedger> {
   const other = await sweptByAnother(ledgerOf({}, t.path));
-  expect(reconcile(other.engine).differences).toEqual([]);
+  expect((await reconcile(other.engine)).findings).toEqual([]);
   return other;
 }
 
@@ -92,6 +97,9 @@ test("a journal that is whole is posted, and its file goes once its process cann
   other.pass(holdMs);
   await other.ledger.sweep();
   expect(existsSync(t.file)).toBe(false);
+  expect(other.parts.rows.find(t.node)).toMatchObject({ isOpen: false });
+  other.pass(24 * 3_600_000);
+  await other.ledger.sweep();
   expect(other.parts.rows.find(t.node)).toBeUndefined();
   expect(await found(other, other.now())).toEqual([]);
   expect(other.errors).toEqual([]);
@@ -119,7 +127,7 @@ test("a call that died in its first moments, before anything was posted, is reco
     { id: "young", outcome: 5, cost: 0 },
   ]);
   expect(other.account()).toEqual({ balance: ample - 1, held: 0 });
-  expect(reconcile(other.engine).differences).toEqual([]);
+  expect((await reconcile(other.engine)).findings).toEqual([]);
 });
 
 describe("a journal is named, and what is whole of it charged, where", () => {
@@ -265,6 +273,27 @@ test("whatever byte of a file is another, and wherever it is cut, that is found,
   }
   expect(unseen).toEqual([]);
   writeFileSync(t.file, bytes);
+});
+
+test("a process that was still for so long that others removed its journal begins another", async () => {
+  const t = await dead();
+  const other = await swept(t);
+  other.pass(holdMs);
+  await other.ledger.sweep();
+  expect(existsSync(t.file)).toBe(false);
+  t.pass(2 * holdMs);
+  await t.ledger.sweep();
+  expect(existsSync(t.file)).toBe(true);
+  await other.ledger.sweep();
+  expect(other.errors).toEqual([]);
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  await charge(t, "r9", 9);
+  expect(await found(t, t.now())).toEqual(["journal_unposted"]);
+  other.pass(2 * holdMs);
+  await other.ledger.sweep();
+  expect(costs(other)).toEqual([1, 2, 4, 8, 9]);
+  expect(other.errors).toEqual([]);
+  expect(await found(other, other.now())).toEqual([]);
 });
 
 test("a torn last line is in order: nobody was told of a charge in it", async () => {

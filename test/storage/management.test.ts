@@ -7,6 +7,7 @@ import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { LockedError } from "../../src/runtime/write-trouble.ts";
 import { maxWaitMs } from "../../src/storage/engines/lock-retry.ts";
+import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { temporaryFolder } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
@@ -130,6 +131,22 @@ test("reads go on while another process holds the lock; writes and transactions 
   clearInterval(watching);
   expect(longest).toBeLessThan(maxWaitMs / 5);
   expect(await storage.accounts.list()).toHaveLength(3);
+});
+
+test("a transaction that only reads sees one state, though another process writes, and keeps it from nothing", async () => {
+  const { db } = await openDatabase(path);
+  await storage.accounts.insert(account("acc_1"));
+  const reading = db.transaction().setAccessMode("read only").setIsolationLevel("repeatable read");
+  const seen = await reading.execute(async (within) => {
+    const before = await within.selectFrom("accounts").select("id").execute();
+    await storage.accounts.insert(account("acc_2"));
+    return [before, await within.selectFrom("accounts").select("id").execute()];
+  });
+  expect(seen).toEqual([[{ id: "acc_1" }], [{ id: "acc_1" }]]);
+  const free = lock();
+  expect(await reading.execute((within) => within.selectFrom("accounts").select("id").execute())).toHaveLength(2);
+  free();
+  await db.destroy();
 });
 
 test("a write that has waited for long is refused, and says so to whoever asks whether writes arrive", async () => {

@@ -1,8 +1,8 @@
 /** What of a batch of calls may stay pending and what may not, row by row; and that a merge which fails has merged nothing. */
 import { expect, test } from "vitest";
-import { reconcile } from "../../src/storage/money/reconcile.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import { addKeys, endedCall, ledgersOfTests, mergeAll, type TestLedger } from "../support/money/ledger.ts";
+import { reconcile } from "../support/money/proof.ts";
 
 const open = ledgersOfTests(createLeasingLedger);
 const hourMs = 3_600_000;
@@ -63,7 +63,7 @@ test("of one key those of two hours and two models are merged each into its own"
     { hour: hour + hourMs, model: "two", requests: 1, cost: 1000 },
   ]);
   expect(rowOf(t, 7)).toEqual({ spent: 1111, held: 0 });
-  expect(reconcile(t.engine).differences).toEqual([]);
+  expect((await reconcile(t.engine)).findings).toEqual([]);
 });
 
 test("a call that has a row already releases what it held at once, and adds nothing to what is pending", async () => {
@@ -71,7 +71,9 @@ test("a call that has a row already releases what it held at once, and adds noth
   apply(t, [{ ...ended(t, "req_twice", 3, 5), isLimited: false }]);
   const names = { accountId: "acc_1", keyId: keyOf(3), operation: "chat", model: "m" };
   const times = { now: t.now(), expiresAt: t.now() + 90_000 };
-  t.engine.books.transact(() => t.parts.steps.hold({ requestId: "req_twice", ...names, max: 7, min: 7, node: "nod_1", ...times }));
+  t.engine.books.transact(() =>
+    t.parts.steps.hold({ requestId: "req_twice", ...names, max: 7, min: 7, node: "nod_1", ...times }),
+  );
   expect(rowOf(t, 3)).toEqual({ spent: 5, held: 7 });
   const again = { ...ended(t, "req_twice", 3, 5), isHeld: true, isLimited: false };
   apply(t, [again, ...others(t)]);
@@ -79,7 +81,7 @@ test("a call that has a row already releases what it held at once, and adds noth
   expect(rowOf(t, 3)).toEqual({ spent: 5, held: 0 });
   mergeAll(t);
   expect(rowOf(t, 3)).toEqual({ spent: 5 + 13, held: 0 });
-  expect(reconcile(t.engine).differences).toEqual([]);
+  expect((await reconcile(t.engine)).findings).toEqual([]);
 });
 
 test("records of an older version, which do not say whether a key has a limit, are charged at once", async () => {
@@ -101,5 +103,5 @@ test("a merge that fails has merged nothing, and is reported", async () => {
     expect(rowOf(t, i)).toEqual({ spent: 0, held: 0 });
     expect(rowOf(t, i, "api_keys_now")).toEqual({ spent: 10 + i, held: 0 });
   }
-  expect(reconcile(t.engine).differences).toEqual([]);
+  expect((await reconcile(t.engine)).findings).toEqual([]);
 });

@@ -2,11 +2,10 @@
 import { expect, test, vi } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import { requestStore } from "../../src/storage/calls/requests.ts";
-import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
-import { keyStore } from "../../src/storage/keys.ts";
-import { createJournalBooks } from "../../src/storage/engines/sqlite/journal/journal-books.ts";
 import { type BooksParts, createBooksParts } from "../../src/storage/engines/sqlite/books/parts.ts";
-import { reconcile } from "../../src/storage/money/reconcile.ts";
+import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
+import { createJournalBooks } from "../../src/storage/engines/sqlite/journal/journal-books.ts";
+import { keyStore } from "../../src/storage/keys.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import {
   addKeys,
@@ -18,6 +17,7 @@ import {
   unlimitedRequest,
 } from "../support/money/ledger.ts";
 import { createLedger } from "../support/money/ledger-by-ids.ts";
+import { reconcile } from "../support/money/proof.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -88,7 +88,7 @@ test("of many keys they stay pending, and are read whole and proved all the same
   expect(usageOf(t, "usage_hours")).toEqual({ calls: 1, cost: 1 });
   expect(usageOf(t, "usage_hours_now")).toEqual({ calls: count + 1, cost: allCost });
   expect(t.account().balance).toBe(balance - allCost);
-  expect(reconcile(t.engine).differences).toEqual([]);
+  expect((await reconcile(t.engine)).findings).toEqual([]);
 });
 
 test("merged they are the rows' own, and nothing is pending", async () => {
@@ -101,7 +101,7 @@ test("merged they are the rows' own, and nothing is pending", async () => {
   expect(usageOf(t, "usage_hours")).toEqual(usageOf(t, "usage_hours_now"));
   expect(t.parts.pendingTotals.isAny()).toBe(false);
   expect(t.engine.books.prepare<[]>("SELECT 1 FROM due_sums").all()).toEqual([]);
-  expect(reconcile(t.engine).differences).toEqual([]);
+  expect((await reconcile(t.engine)).findings).toEqual([]);
 });
 
 test("merged in part, by two processes in turn and more than once, they count once", async () => {
@@ -113,7 +113,7 @@ test("merged in part, by two processes in turn and more than once, they count on
     for (const { engine, parts } of part % 2 === 0 ? [t, other] : [other, t, other]) {
       engine.books.transact(() => parts.pendingTotals.merge(part));
       expect(spentOf(other, "api_keys_now")).toEqual(whole);
-      expect(reconcile(other.engine).differences).toEqual([]);
+      expect((await reconcile(other.engine)).findings).toEqual([]);
     }
   }
   expect(spentOf(t, "api_keys")).toEqual(whole);
@@ -134,7 +134,7 @@ test("calls that run are held of their keys, pending or not, and released when t
   const held = () =>
     t.engine.books.prepare<[], { held: number }>("SELECT sum(held) AS held FROM api_keys_now").get()?.held;
   expect(held()).toBe(7 * count);
-  expect(reconcile(t.engine).differences).toEqual([]);
+  expect((await reconcile(t.engine)).findings).toEqual([]);
   mergeAll(t);
   expect(held()).toBe(7 * count);
   await Promise.all(ids.map((id, i) => t.ledger.capture(endedCall(id, 3, t.now(), { key_id: keyOf(i) }))));
@@ -142,7 +142,7 @@ test("calls that run are held of their keys, pending or not, and released when t
   expect(held()).toBe(0);
   mergeAll(t);
   expect(held()).toBe(0);
-  expect(reconcile(t.engine).differences).toEqual([]);
+  expect((await reconcile(t.engine)).findings).toEqual([]);
 });
 
 test("a key with a limit has them at once", async () => {
@@ -154,7 +154,7 @@ test("a key with a limit has them at once", async () => {
   const twice = Object.fromEntries(Object.entries(whole).map(([id, once], i) => [id, once + 10 + i]));
   expect(t.parts.pendingTotals.isAny()).toBe(true);
   expect(spentOf(t, "api_keys")).toEqual(twice);
-  expect(reconcile(t.engine).differences).toEqual([]);
+  expect((await reconcile(t.engine)).findings).toEqual([]);
   mergeAll(t);
   expect(spentOf(t, "api_keys")).toEqual(twice);
 });
@@ -261,10 +261,7 @@ test("an error in the look for pending totals fails no write", async () => {
   const made = createBooksParts(engine);
   const parts: BooksParts = { ...made, pendingTotals: { ...made.pendingTotals, isAny: failing } };
   const openBooks: TestLedger["openBooks"] = (options) => createJournalBooks(parts, options);
-  const ledger = createLedger(
-    { openBooks, clock: t.now, onError: (error) => errors.push(error) },
-    createLeasingLedger,
-  );
+  const ledger = createLedger({ openBooks, clock: t.now, onError: (error) => errors.push(error) }, createLeasingLedger);
   const other: TestLedger = { ...t, engine, parts, openBooks, ledger };
   for (let i = 0; i < 2; i++) {
     await Promise.all(Array.from({ length: count }, (_, key) => call(other, key, 10)));
@@ -273,7 +270,7 @@ test("an error in the look for pending totals fails no write", async () => {
   }
   expect(errors).toContainEqual(new Error("disk I/O error"));
   await ledger.close();
-  expect(reconcile(engine).differences).toEqual([]);
+  expect((await reconcile(engine)).findings).toEqual([]);
   await db.destroy();
 });
 

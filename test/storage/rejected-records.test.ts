@@ -5,10 +5,10 @@
 import { appendFileSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test, vi } from "vitest";
-import type { Entry, JournalRecord } from "../../src/storage/money/books.ts";
 import { lineOf, readLine } from "../../src/storage/journal/records.ts";
 import { createRejects } from "../../src/storage/journal/rejects.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
+import type { Entry, JournalRecord } from "../../src/storage/money/books.ts";
 import { reconcileJournal } from "../../src/storage/money/reconcile-journal.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import { modelGateway } from "../support/command.ts";
@@ -36,7 +36,10 @@ async function dead(): Promise<TestLedger & { readonly node: string; readonly fi
   return { ...t, node, file: `${t.path}.notes/${node}.jsonl`, older: `${t.path}.notes/nod_0.jsonl` };
 }
 
-const rejectsOf = ({ engine }: TestLedger) => createRejects(engine.segments).all().flatMap(({ rejects }) => rejects);
+const rejectsOf = ({ engine }: TestLedger) =>
+  createRejects(engine.segments)
+    .all()
+    .flatMap(({ rejects }) => rejects);
 
 const settled = (id: string, at: number): Entry => ({ kind: "settle", call: endedCall(id, 5, at), isHeld: false });
 
@@ -102,7 +105,9 @@ test("a line of another shape is set aside once, with its number and the reason,
   const aside = readFileSync(`${t.older}.rejected`, "utf8");
   expect(JSON.parse(aside)).toEqual({ line: 2, reason: "its calls are no lists", text: line });
   expect(rejectsOf(t)).toHaveLength(1);
-  expect(other.errors.map(String)).toEqual([expect.stringContaining("1 lines or parts of the journal of nod_0 cannot be charged")]);
+  expect(other.errors.map(String)).toEqual([
+    expect.stringContaining("1 lines or parts of the journal of nod_0 cannot be charged"),
+  ]);
   expect(other.errors.map(String).join()).not.toContain("secret");
 });
 
@@ -110,17 +115,21 @@ test("the command reports charges that are not posted, and lines that were set a
   const t = await dead();
   const reconcile = () => modelGateway(["reconcile"], { DATA_DIR: dirname(t.path) });
   const dying = await reconcile();
-  expect(dying.stdout).toBe(
-    `calls in the journal of ${t.node} that are not posted: 2: 0.00 is written, 0.000011 follows\n`,
+  expect(dying.stdout.split("\n", 2)).toEqual([
+    `calls in the journal of ${t.node} that are not posted: 2: 0.00 is written, 0.000011 follows`,
+    // Its process died months ago, by the clock of the command.
+    expect.stringMatching(/^hold nod_\w+ acc_1: /),
+  ]);
+  expect([dying.code, dying.stderr]).toEqual([1, expect.stringContaining("2 findings")]);
+  appendFileSync(
+    t.older,
+    `\n{"seq":3}\n${lineOf({ seq: 4, at: t.now(), entries: [{ kind: "free", requestId: "x" }] })}`,
   );
-  expect([dying.code, dying.stderr]).toEqual([1, expect.stringContaining("1 differences")]);
-  appendFileSync(t.older, `\n{"seq":3}\n${lineOf({ seq: 4, at: t.now(), entries: [{ kind: "free", requestId: "x" }] })}`);
-  const told =
-    "line 2 of the journal of nod_0, which is no record: it tells of no calls: nobody knows what that comes to\n";
+  const told = "line 2 of the journal of nod_0, which is no record: it tells of no calls\n";
   expect((await reconcile()).stdout).toContain(told);
   await sweptByAnother(ledgerOf({}, t.path));
   const swept = await reconcile();
-  expect([swept.code, swept.stdout]).toEqual([1, told]);
+  expect([swept.code, swept.stdout]).toEqual([1, expect.stringMatching(`^${told}\\n.*no record`)]);
   rmSync(`${t.older}.rejected`);
   const clean = await reconcile();
   expect([clean.code, clean.stdout]).toEqual([0, expect.stringContaining("The sums hold")]);
@@ -152,8 +161,8 @@ test("what a process that lives has journaled a moment ago is waited for, and re
   expect(await proofAfter(afterThree)).toEqual([]);
   expect(pauses).toHaveLength(3);
   [now, posted] = [1_000, 0];
-  expect(await proofAfter(() => {})).toEqual([
-    { kind: "journal_unposted", what: "calls in the journal of nod_1 that are not posted: 1", derived: 5 },
+  expect(await proofAfter(() => {})).toMatchObject([
+    { kind: "journal_unposted", what: "calls in the journal of nod_1 that are not posted: 1", written: 0, derived: 5 },
   ]);
   expect(now).toBe(5_900);
 });

@@ -4,14 +4,14 @@
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { holdMs } from "../../src/ledger/contract.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { RequestFilter } from "../../src/storage/calls/requests-query.ts";
 import type { CallRow } from "../../src/storage/columns.ts";
 import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
 import type { Capture } from "../../src/storage/money/contract.ts";
-import { holdMs } from "../../src/ledger/contract.ts";
-import { directMoney } from "../support/money/direct.ts";
 import { type Bank, openBank } from "../support/money/bank.ts";
+import { directMoney } from "../support/money/direct.ts";
 
 const hourMs = 3_600_000;
 const begun = Date.UTC(2026, 0, 1);

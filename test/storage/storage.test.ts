@@ -28,7 +28,7 @@ function freshPath(): string {
 }
 
 const account = { id: "acc_1", name: "one", created_at: 1 };
-const nothing = { balance: 0, held: 0, recharged: 0, postpaid: 0, suspended_at: null };
+const nothing = { balance: 0, held: 0, recharged: 0, postpaid: 0, was_postpaid: 0, suspended_at: null };
 const user = { id: "usr_1", account_id: "acc_1", email: "a@example.com", password_hash: "x", created_at: 1 };
 /** What the storage says of it besides. */
 const asMade = {
@@ -159,7 +159,7 @@ describe("opening", () => {
         [kept?.replace("req", "led"), -30, 7200005],
       ]);
       expect(await requests.page({ accountId: "acc_1", model: "n" }, undefined, 5)).toMatchObject([{ id: lost }]);
-      expect(await reconcile()).toMatchObject({ entries: 3, differences: [] });
+      expect(await reconcile()).toMatchObject({ entries: 3, findings: [] });
     });
     expect(
       withSqlite(path, (sqlite) => sqlite.prepare("SELECT id FROM ledger_entries ORDER BY id").pluck().all()),

@@ -17,7 +17,7 @@ beforeAll(async () => {
   books = openBooks(gateway.databasePath, gateway.storage);
 });
 afterAll(async () => {
-  expect((await gateway.storage.reconcile()).differences).toEqual([]);
+  expect((await gateway.storage.reconcile()).findings).toEqual([]);
   books.close();
   await gateway.close();
   await upstream.close();

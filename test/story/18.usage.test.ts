@@ -48,5 +48,5 @@ test("a key asks what it has spent, and what is left", async () => {
 });
 
 test("the books are right: balance, ledger and calls say the same", async () => {
-  expect((await gateway.storage.reconcile()).differences).toEqual([]);
+  expect((await gateway.storage.reconcile()).findings).toEqual([]);
 });

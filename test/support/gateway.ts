@@ -156,9 +156,9 @@ function expectAllZero(counts: Readonly<Record<string, number>>): void {
 }
 
 /** What the configuration holds that nobody may read anywhere else. */
-function rememberSecrets({ upstreams, operatorKey = "", telemetry }: Config): void {
-  const headers = Object.values(telemetry?.headers ?? {});
-  for (const secret of [...upstreams.map(({ api_key = "" }) => api_key), operatorKey, ...headers]) {
+function rememberSecrets({ upstreams, operatorKey = "", telemetry, redis }: Config): void {
+  const others = [...Object.values(telemetry?.headers ?? {}), redis ? new URL(redis.url).password : ""];
+  for (const secret of [...upstreams.map(({ api_key = "" }) => api_key), operatorKey, ...others]) {
     remember("a credential", secret);
   }
 }

@@ -6,13 +6,13 @@
  *   expect(meter.kept).toEqual({ used: { input: 9, … }, text: "Hello", hasGivenUp: false, hasEnded: true });
  */
 import type { AttemptRecord } from "../../src/call/call-record.ts";
-import type { Usage } from "../../src/call/usage.ts";
+import type { ToldUsage } from "../../src/call/usage.ts";
 import type { Attempt, Meter } from "../../src/providers/contract.ts";
 
 export interface RecordingMeter extends Meter {
   readonly kept: {
     /** The last that was told of each part. */
-    used: Partial<Usage>;
+    used: Omit<ToldUsage, "manner">;
     text: string;
     hasGivenUp: boolean;
     hasEnded: boolean;

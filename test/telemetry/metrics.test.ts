@@ -561,7 +561,11 @@ describe("what is deployed with it", () => {
 
   test("asks for metrics that there are, and the dashboard for all of the gateway's own", async () => {
     await gateway.close();
-    await start({ cache: { maxBytes: 100_000, keepMs: 1000, priceShare: 0 } });
+    // Nothing listens there: what is known of it is told nevertheless.
+    const times = { timeoutMs: 50, connectMs: 500 };
+    const address = { url: "redis://127.0.0.1:1", isCluster: false, prefix: "" };
+    const redis = { ...address, whenAway: "divide", assumedNodes: 1, ...times } as const;
+    await start({ cache: { maxBytes: 100_000, keepMs: 1000, priceShare: 0 }, redis });
     const { types } = await scrape(gateway.metricsPort);
     const parts = (type: string) => (type === "histogram" ? ["", "_bucket", "_sum", "_count"] : [""]);
     const names = new Set([...types].flatMap(([name, type]) => parts(type).map((part) => name + part)));
@@ -589,6 +593,12 @@ describe("what is deployed with it", () => {
       open: () => nothingOpen,
       bodyBytes: () => 0,
       storage: { isWritable: () => true, journalRejects: () => 0 },
+      redis: {
+        isUp: () => true,
+        nodes: () => 1,
+        counts: () => ({ roundTrips: 0, roundTripSeconds: 0, timeouts: 0, failures: 0 }),
+        decisions: () => ({ slice: 0, asked: 0, away: 0 }),
+      },
       cache,
     });
     const labelled = registry.getMetricsAsArray() as unknown as { name: string; labelNames: string[] }[];

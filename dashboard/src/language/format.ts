@@ -23,6 +23,8 @@ export interface Format {
   exactly(at: Timestamp): string;
   /** day formats the date. */
   day(at: Timestamp | Date): string;
+  /** month formats the month that it is in by UTC, as `June 2026`. */
+  month(at: Timestamp): string;
   /** time formats the time of day, to the second. */
   time(at: Timestamp): string;
   /** relative formats `3 minutes ago`, `in 2 days`. */
@@ -40,6 +42,7 @@ function formatOf(language: Language, symbol: string): Format {
   const percent = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 });
   const amount = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 6 });
   const date = new Intl.DateTimeFormat(language, { dateStyle: "medium" });
+  const month = new Intl.DateTimeFormat(language, { year: "numeric", month: "long", timeZone: "UTC" });
   const minute = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
   const second = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
   const clock = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
@@ -52,6 +55,7 @@ function formatOf(language: Language, symbol: string): Format {
     moment: (at) => minute.format(timestampDate(at)),
     exactly: (at) => second.format(timestampDate(at)),
     day: (at) => date.format(at instanceof Date ? at : timestampDate(at)),
+    month: (at) => month.format(timestampDate(at)),
     time: (at) => clock.format(timestampDate(at)),
     relative: (at) => relativeTo(Date.now(), timestampDate(at).getTime(), ago),
   };

@@ -19,6 +19,8 @@ const said = texts(
     refund: "Refund",
     grant: "Grant",
     charge: "Charge",
+    charges: "Charges of a month",
+    ofCalls: (month: string, calls: string) => `${month}: ${calls} calls that are no longer kept`,
     other: "Other",
   },
   {
@@ -31,6 +33,8 @@ const said = texts(
     refund: "退款",
     grant: "赠送",
     charge: "消费",
+    charges: "月度消费合计",
+    ofCalls: (month: string, calls: string) => `${month}：${calls} 次调用，明细已不再保留`,
     other: "其他",
   },
 );
@@ -112,7 +116,7 @@ function useEntryKinds(): (entry: LedgerEntry) => string {
     [EntryKind.GRANT]: t.grant,
     [EntryKind.CHARGE]: t.charge,
   };
-  return ({ kind }) => kinds[kind] ?? t.other;
+  return ({ kind, calls }) => (calls === undefined ? kinds[kind] : t.charges) ?? t.other;
 }
 
 function Amount({ of: { amount } }: { readonly of: LedgerEntry }) {
@@ -130,11 +134,13 @@ interface DetailsProps {
   readonly linked: boolean;
 }
 
-function Details({ of: { requestId, note }, linked }: DetailsProps) {
+function Details({ of: { requestId, note, calls, createdAt }, linked }: DetailsProps) {
+  const t = useTexts(said);
+  const format = useFormat();
   if (requestId === undefined) {
     return (
       <Text size="sm" maw={420} style={{ overflowWrap: "anywhere" }}>
-        {note || "–"}
+        {calls !== undefined && createdAt ? t.ofCalls(format.month(createdAt), format.count(calls)) : note || "–"}
       </Text>
     );
   }

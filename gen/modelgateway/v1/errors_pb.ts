@@ -352,7 +352,8 @@ export const Reason = {
 
   /**
    * The gateway could not write to its storage in time: another process held the lock for long, or the disk is full or
-   * failing (503). The call is not charged. The header `retry-after` gives the seconds to wait.
+   * failing (503). Or it could not count the account's rate, because Redis is away, and is configured to refuse calls then. The
+   * call is not charged. The header `retry-after` gives the seconds to wait.
    *
    * @generated from enum value: REASON_STORAGE_UNAVAILABLE = 39;
    */

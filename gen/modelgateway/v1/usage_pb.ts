@@ -20,10 +20,11 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/usage.proto.
  */
 export const file_modelgateway_v1_usage: GenFile = /*@__PURE__*/
-  fileDesc("Chttb2RlbGdhdGV3YXkvdjEvdXNhZ2UucHJvdG8SD21vZGVsZ2F0ZXdheS52MSLVAQoFVXNhZ2USHgoMaW5wdXRfdG9rZW5zGAEgASgDQgiKtRgECAEQARIjChFjYWNoZV9yZWFkX3Rva2VucxgCIAEoA0IIirUYBAgBEAESJAoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgDQgiKtRgECAEQARIfCg1vdXRwdXRfdG9rZW5zGAQgASgDQgiKtRgECAEQARIiChByZWFzb25pbmdfdG9rZW5zGAUgASgDQgiKtRgECAEQARIcCgpjaGFyYWN0ZXJzGAYgASgDQgiKtRgECAEQASKGBAoHUmVxdWVzdBISCgJpZBgBIAEoCUIGirUYAggBEhYKBmtleV9pZBgCIAEoCUIGirUYAggBEhkKCW9wZXJhdGlvbhgDIAEoCUIGirUYAggBEhUKBW1vZGVsGAQgASgJQgaKtRgCCAESGAoIdXBzdHJlYW0YBSABKAlCBoq1GAIIARIxCgdvdXRjb21lGAYgASgOMhgubW9kZWxnYXRld2F5LnYxLk91dGNvbWVCBoq1GAIIARIlCgV1c2FnZRgHIAEoCzIWLm1vZGVsZ2F0ZXdheS52MS5Vc2FnZRIZCgllc3RpbWF0ZWQYCCABKAhCBoq1GAIIARIWCgRjb3N0GAkgASgDQgiKtRgECAEoBhIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbCgtkdXJhdGlvbl9tcxgLIAEoDUIGirUYAggBEhoKDWZpcnN0X2J5dGVfbXMYDCABKA1IAIgBARIYCgZ3YWl2ZWQYDSABKANCCIq1GAQIASgGEhoKCmFjY291bnRfaWQYDiABKAlCBoq1GAIIARItCgV0cmllZBgPIAMoCzIeLm1vZGVsZ2F0ZXdheS52MS5GYWlsZWRBdHRlbXB0EhYKBmNhY2hlZBgQIAEoCEIGirUYAggBQhAKDl9maXJzdF9ieXRlX21zItYBCg1GYWlsZWRBdHRlbXB0EhgKCHVwc3RyZWFtGAEgASgJQgaKtRgCCAESJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKC2R1cmF0aW9uX21zGAMgASgNQgaKtRgCCAESFwoHZmFpbHVyZRgEIAEoCUIGirUYAggBEhUKBW1vZGVsGAUgASgJQgaKtRgCCAESGwoJbG9zdF9jb3N0GAYgASgDQgiKtRgECAEQARIZCglvdmVydGFrZW4YByABKAhCBoq1GAIIASLLAQoHUnVubmluZxISCgJpZBgBIAEoCUIGirUYAggBEhoKCmFjY291bnRfaWQYAiABKAlCBoq1GAIIARIWCgZrZXlfaWQYAyABKAlCBoq1GAIIARIZCglvcGVyYXRpb24YBCABKAlCBoq1GAIIARIVCgVtb2RlbBgFIAEoCUIGirUYAggBEhYKBGhlbGQYBiABKANCCIq1GAQIASgGEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhQKEkxpc3RSdW5uaW5nUmVxdWVzdCJAChNMaXN0UnVubmluZ1Jlc3BvbnNlEikKB3J1bm5pbmcYASADKAsyGC5tb2RlbGdhdGV3YXkudjEuUnVubmluZyLVAQoNUmVxdWVzdEZpbHRlchITCgZrZXlfaWQYASABKAlIAIgBARISCgVtb2RlbBgCIAEoCUgBiAEBEigKBGZyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0CghvdXRjb21lcxgFIAMoDjIYLm1vZGVsZ2F0ZXdheS52MS5PdXRjb21lQgi6SAWSAQIQCkIJCgdfa2V5X2lkQggKBl9tb2RlbCKpAQoTTGlzdFJlcXVlc3RzUmVxdWVzdBIuCgZmaWx0ZXIYASABKAsyHi5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdEZpbHRlchIiCglwYWdlX3NpemUYAiABKA1CCrpIByoFGOgHKAFIAIgBARIhCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjIAUgBiAEBQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4idAoUTGlzdFJlcXVlc3RzUmVzcG9uc2USKgoIcmVxdWVzdHMYASADKAsyGC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdBIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBAUISChBfbmV4dF9wYWdlX3Rva2VuIjMKEUdldFJlcXVlc3RSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBAUIFCgNfaWQiPwoSR2V0UmVxdWVzdFJlc3BvbnNlEikKB3JlcXVlc3QYASABKAsyGC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdCKpAgoQTGlzdFVzYWdlUmVxdWVzdBI2CgZidWNrZXQYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuQnVja2V0Qgi6SAWCAQIQAUgAiAEBEigKBGZyb20YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZieV9rZXkYBCABKAhIAYgBARIVCghieV9tb2RlbBgFIAEoCEgCiAEBEhMKBmtleV9pZBgGIAEoCUgDiAEBEhIKBW1vZGVsGAcgASgJSASIAQFCCQoHX2J1Y2tldEIJCgdfYnlfa2V5QgsKCV9ieV9tb2RlbEIJCgdfa2V5X2lkQggKBl9tb2RlbCI8ChFMaXN0VXNhZ2VSZXNwb25zZRInCgRzdW1zGAEgAygLMhkubW9kZWxnYXRld2F5LnYxLlVzYWdlU3VtItIBCghVc2FnZVN1bRItCgliZWdpbnNfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBmtleV9pZBgCIAEoCUgAiAEBEhIKBW1vZGVsGAMgASgJSAGIAQESGgoIcmVxdWVzdHMYBCABKANCCIq1GAQIARABEiUKBXVzYWdlGAUgASgLMhYubW9kZWxnYXRld2F5LnYxLlVzYWdlEhYKBGNvc3QYBiABKANCCIq1GAQIASgGQgkKB19rZXlfaWRCCAoGX21vZGVsIqcBChVFeHBvcnRSZXF1ZXN0c1JlcXVlc3QSEwoGa2V5X2lkGAEgASgJSACIAQESEgoFbW9kZWwYAiABKAlIAYgBARIoCgRmcm9tGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHX2tleV9pZEIICgZfbW9kZWwiXgoWRXhwb3J0UmVxdWVzdHNSZXNwb25zZRIZCgxjb250ZW50X3R5cGUYASABKAlIAIgBARIQCgNjc3YYAiABKAxIAYgBAUIPCg1fY29udGVudF90eXBlQgYKBF9jc3YqvgEKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEiIKEE9VVENPTUVfQU5TV0VSRUQQARoMorUYCGFuc3dlcmVkEh4KDk9VVENPTUVfRkFJTEVEEAIaCqK1GAZmYWlsZWQSHgoOT1VUQ09NRV9CUk9LRU4QAxoKorUYBmJyb2tlbhIaCgxPVVRDT01FX0xFRlQQBBoIorUYBGxlZnQSGgoMT1VUQ09NRV9MT1NUEAUaCKK1GARsb3N0KlQKBkJ1Y2tldBIWChJCVUNLRVRfVU5TUEVDSUZJRUQQABIZCgtCVUNLRVRfSE9VUhABGgiitRgEaG91chIXCgpCVUNLRVRfREFZEAIaB6K1GANkYXkyqQQKDFVzYWdlU2VydmljZRJjCgxMaXN0UmVxdWVzdHMSJC5tb2RlbGdhdGV3YXkudjEuTGlzdFJlcXVlc3RzUmVxdWVzdBolLm1vZGVsZ2F0ZXdheS52MS5MaXN0UmVxdWVzdHNSZXNwb25zZSIG2rUYAhACEmAKC0xpc3RSdW5uaW5nEiMubW9kZWxnYXRld2F5LnYxLkxpc3RSdW5uaW5nUmVxdWVzdBokLm1vZGVsZ2F0ZXdheS52MS5MaXN0UnVubmluZ1Jlc3BvbnNlIgbatRgCEAISXQoKR2V0UmVxdWVzdBIiLm1vZGVsZ2F0ZXdheS52MS5HZXRSZXF1ZXN0UmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5HZXRSZXF1ZXN0UmVzcG9uc2UiBtq1GAIQAhJaCglMaXN0VXNhZ2USIS5tb2RlbGdhdGV3YXkudjEuTGlzdFVzYWdlUmVxdWVzdBoiLm1vZGVsZ2F0ZXdheS52MS5MaXN0VXNhZ2VSZXNwb25zZSIG2rUYAhACEpYBCg5FeHBvcnRSZXF1ZXN0cxImLm1vZGVsZ2F0ZXdheS52MS5FeHBvcnRSZXF1ZXN0c1JlcXVlc3QaJy5tb2RlbGdhdGV3YXkudjEuRXhwb3J0UmVxdWVzdHNSZXNwb25zZSIx2rUYCwgEEAIqA2NzdjABgtPkkwIcEhovYXBpL3YxL3VzYWdlL3JlcXVlc3RzLmNzdjABYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
+  fileDesc("Chttb2RlbGdhdGV3YXkvdjEvdXNhZ2UucHJvdG8SD21vZGVsZ2F0ZXdheS52MSKAAgoFVXNhZ2USHgoMaW5wdXRfdG9rZW5zGAEgASgDQgiKtRgECAEQARIjChFjYWNoZV9yZWFkX3Rva2VucxgCIAEoA0IIirUYBAgBEAESJAoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgDQgiKtRgECAEQARIfCg1vdXRwdXRfdG9rZW5zGAQgASgDQgiKtRgECAEQARIiChByZWFzb25pbmdfdG9rZW5zGAUgASgDQgiKtRgECAEQARIcCgpjaGFyYWN0ZXJzGAYgASgDQgiKtRgECAEQARIpChdjYWNoZV93cml0ZV9ob3VyX3Rva2VucxgHIAEoA0IIirUYBAgBEAEi9QEKCVByaWNlUGFydBIYCghwcmljZV9pZBgBIAEoCUIGirUYAggBEhgKCHJlcXVlc3RzGAIgASgNQgaKtRgCCAESJQoFdXNhZ2UYAyABKAsyFi5tb2RlbGdhdGV3YXkudjEuVXNhZ2USJAoSaW5wdXRfYXVkaW9fdG9rZW5zGAQgASgDQgiKtRgECAEQARIkChJpbnB1dF9pbWFnZV90b2tlbnMYBSABKANCCIq1GAQIARABEiUKE291dHB1dF9hdWRpb190b2tlbnMYBiABKANCCIq1GAQIARABEhoKCHNlYXJjaGVzGAcgASgDQgiKtRgECAEQASL4BAoHUmVxdWVzdBISCgJpZBgBIAEoCUIGirUYAggBEhYKBmtleV9pZBgCIAEoCUIGirUYAggBEhkKCW9wZXJhdGlvbhgDIAEoCUIGirUYAggBEhUKBW1vZGVsGAQgASgJQgaKtRgCCAESGAoIdXBzdHJlYW0YBSABKAlCBoq1GAIIARIxCgdvdXRjb21lGAYgASgOMhgubW9kZWxnYXRld2F5LnYxLk91dGNvbWVCBoq1GAIIARIlCgV1c2FnZRgHIAEoCzIWLm1vZGVsZ2F0ZXdheS52MS5Vc2FnZRIZCgllc3RpbWF0ZWQYCCABKAhCBoq1GAIIARIWCgRjb3N0GAkgASgDQgiKtRgECAEoBhIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbCgtkdXJhdGlvbl9tcxgLIAEoDUIGirUYAggBEhoKDWZpcnN0X2J5dGVfbXMYDCABKA1IAIgBARIYCgZ3YWl2ZWQYDSABKANCCIq1GAQIASgGEhoKCmFjY291bnRfaWQYDiABKAlCBoq1GAIIARItCgV0cmllZBgPIAMoCzIeLm1vZGVsZ2F0ZXdheS52MS5GYWlsZWRBdHRlbXB0EhYKBmNhY2hlZBgQIAEoCEIGirUYAggBEhsKC2ltcGxhdXNpYmxlGBEgASgIQgaKtRgCCAESFQoIcHJpY2VfaWQYEiABKAlIAYgBARIvCgtwcmljZV9wYXJ0cxgTIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5QcmljZVBhcnRCEAoOX2ZpcnN0X2J5dGVfbXNCCwoJX3ByaWNlX2lkIpkBCgZDaGFyZ2USFAoEa2luZBgBIAEoCUIGirUYAggBEhcKBWNvdW50GAIgASgDQgiKtRgECAEQARIWCgRyYXRlGAMgASgDQgiKtRgECAEoBhIYCgZmYWN0b3IYBCABKANCCIq1GAQIARABEhQKBG1vZGUYBSABKAlCBoq1GAIIARIYCghwcmljZV9pZBgGIAEoCUIGirUYAggBItYBCg1GYWlsZWRBdHRlbXB0EhgKCHVwc3RyZWFtGAEgASgJQgaKtRgCCAESJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKC2R1cmF0aW9uX21zGAMgASgNQgaKtRgCCAESFwoHZmFpbHVyZRgEIAEoCUIGirUYAggBEhUKBW1vZGVsGAUgASgJQgaKtRgCCAESGwoJbG9zdF9jb3N0GAYgASgDQgiKtRgECAEQARIZCglvdmVydGFrZW4YByABKAhCBoq1GAIIASLLAQoHUnVubmluZxISCgJpZBgBIAEoCUIGirUYAggBEhoKCmFjY291bnRfaWQYAiABKAlCBoq1GAIIARIWCgZrZXlfaWQYAyABKAlCBoq1GAIIARIZCglvcGVyYXRpb24YBCABKAlCBoq1GAIIARIVCgVtb2RlbBgFIAEoCUIGirUYAggBEhYKBGhlbGQYBiABKANCCIq1GAQIASgGEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhQKEkxpc3RSdW5uaW5nUmVxdWVzdCJAChNMaXN0UnVubmluZ1Jlc3BvbnNlEikKB3J1bm5pbmcYASADKAsyGC5tb2RlbGdhdGV3YXkudjEuUnVubmluZyLVAQoNUmVxdWVzdEZpbHRlchITCgZrZXlfaWQYASABKAlIAIgBARISCgVtb2RlbBgCIAEoCUgBiAEBEigKBGZyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0CghvdXRjb21lcxgFIAMoDjIYLm1vZGVsZ2F0ZXdheS52MS5PdXRjb21lQgi6SAWSAQIQCkIJCgdfa2V5X2lkQggKBl9tb2RlbCKpAQoTTGlzdFJlcXVlc3RzUmVxdWVzdBIuCgZmaWx0ZXIYASABKAsyHi5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdEZpbHRlchIiCglwYWdlX3NpemUYAiABKA1CCrpIByoFGOgHKAFIAIgBARIhCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjIAUgBiAEBQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4idAoUTGlzdFJlcXVlc3RzUmVzcG9uc2USKgoIcmVxdWVzdHMYASADKAsyGC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdBIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBAUISChBfbmV4dF9wYWdlX3Rva2VuIjMKEUdldFJlcXVlc3RSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBAUIFCgNfaWQiaQoSR2V0UmVxdWVzdFJlc3BvbnNlEikKB3JlcXVlc3QYASABKAsyGC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdBIoCgdjaGFyZ2VzGAIgAygLMhcubW9kZWxnYXRld2F5LnYxLkNoYXJnZSKpAgoQTGlzdFVzYWdlUmVxdWVzdBI2CgZidWNrZXQYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuQnVja2V0Qgi6SAWCAQIQAUgAiAEBEigKBGZyb20YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZieV9rZXkYBCABKAhIAYgBARIVCghieV9tb2RlbBgFIAEoCEgCiAEBEhMKBmtleV9pZBgGIAEoCUgDiAEBEhIKBW1vZGVsGAcgASgJSASIAQFCCQoHX2J1Y2tldEIJCgdfYnlfa2V5QgsKCV9ieV9tb2RlbEIJCgdfa2V5X2lkQggKBl9tb2RlbCI8ChFMaXN0VXNhZ2VSZXNwb25zZRInCgRzdW1zGAEgAygLMhkubW9kZWxnYXRld2F5LnYxLlVzYWdlU3VtIuwBCghVc2FnZVN1bRItCgliZWdpbnNfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBmtleV9pZBgCIAEoCUgAiAEBEhIKBW1vZGVsGAMgASgJSAGIAQESGgoIcmVxdWVzdHMYBCABKANCCIq1GAQIARABEiUKBXVzYWdlGAUgASgLMhYubW9kZWxnYXRld2F5LnYxLlVzYWdlEhYKBGNvc3QYBiABKANCCIq1GAQIASgGEhgKBndhaXZlZBgHIAEoA0IIirUYBAgBKAZCCQoHX2tleV9pZEIICgZfbW9kZWwipwEKFUV4cG9ydFJlcXVlc3RzUmVxdWVzdBITCgZrZXlfaWQYASABKAlIAIgBARISCgVtb2RlbBgCIAEoCUgBiAEBEigKBGZyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdfa2V5X2lkQggKBl9tb2RlbCJeChZFeHBvcnRSZXF1ZXN0c1Jlc3BvbnNlEhkKDGNvbnRlbnRfdHlwZRgBIAEoCUgAiAEBEhAKA2NzdhgCIAEoDEgBiAEBQg8KDV9jb250ZW50X3R5cGVCBgoEX2Nzdiq+AQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASIgoQT1VUQ09NRV9BTlNXRVJFRBABGgyitRgIYW5zd2VyZWQSHgoOT1VUQ09NRV9GQUlMRUQQAhoKorUYBmZhaWxlZBIeCg5PVVRDT01FX0JST0tFThADGgqitRgGYnJva2VuEhoKDE9VVENPTUVfTEVGVBAEGgiitRgEbGVmdBIaCgxPVVRDT01FX0xPU1QQBRoIorUYBGxvc3QqVAoGQnVja2V0EhYKEkJVQ0tFVF9VTlNQRUNJRklFRBAAEhkKC0JVQ0tFVF9IT1VSEAEaCKK1GARob3VyEhcKCkJVQ0tFVF9EQVkQAhoHorUYA2RheTKpBAoMVXNhZ2VTZXJ2aWNlEmMKDExpc3RSZXF1ZXN0cxIkLm1vZGVsZ2F0ZXdheS52MS5MaXN0UmVxdWVzdHNSZXF1ZXN0GiUubW9kZWxnYXRld2F5LnYxLkxpc3RSZXF1ZXN0c1Jlc3BvbnNlIgbatRgCEAISYAoLTGlzdFJ1bm5pbmcSIy5tb2RlbGdhdGV3YXkudjEuTGlzdFJ1bm5pbmdSZXF1ZXN0GiQubW9kZWxnYXRld2F5LnYxLkxpc3RSdW5uaW5nUmVzcG9uc2UiBtq1GAIQAhJdCgpHZXRSZXF1ZXN0EiIubW9kZWxnYXRld2F5LnYxLkdldFJlcXVlc3RSZXF1ZXN0GiMubW9kZWxnYXRld2F5LnYxLkdldFJlcXVlc3RSZXNwb25zZSIG2rUYAhACEloKCUxpc3RVc2FnZRIhLm1vZGVsZ2F0ZXdheS52MS5MaXN0VXNhZ2VSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLkxpc3RVc2FnZVJlc3BvbnNlIgbatRgCEAISlgEKDkV4cG9ydFJlcXVlc3RzEiYubW9kZWxnYXRld2F5LnYxLkV4cG9ydFJlcXVlc3RzUmVxdWVzdBonLm1vZGVsZ2F0ZXdheS52MS5FeHBvcnRSZXF1ZXN0c1Jlc3BvbnNlIjHatRgLCAQQAioDY3N2MAGC0+STAhwSGi9hcGkvdjEvdXNhZ2UvcmVxdWVzdHMuY3N2MAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
 
 /**
- * Usage is what calls used, in disjoint parts. Only `reasoning_tokens` is a part of another count.
+ * Usage is what calls used, in disjoint parts. Only `reasoning_tokens` and `cache_write_hour_tokens` are parts of other
+ * counts.
  *
  * @generated from message modelgateway.v1.Usage
  */
@@ -43,7 +44,7 @@ export type Usage = Message<"modelgateway.v1.Usage"> & {
   cacheReadTokens: bigint;
 
   /**
-   * The number of input tokens written to a prompt cache.
+   * The number of input tokens written to a prompt cache, for whatever time.
    *
    * @generated from field: int64 cache_write_tokens = 3;
    */
@@ -69,6 +70,14 @@ export type Usage = Message<"modelgateway.v1.Usage"> & {
    * @generated from field: int64 characters = 6;
    */
   characters: bigint;
+
+  /**
+   * The number of tokens among `cache_write_tokens` that were written for an hour; the others are kept for the vendor's
+   * default, as five minutes. Calls of version 0.2.0 and before report 0.
+   *
+   * @generated from field: int64 cache_write_hour_tokens = 7;
+   */
+  cacheWriteHourTokens: bigint;
 };
 
 /**
@@ -77,6 +86,70 @@ export type Usage = Message<"modelgateway.v1.Usage"> & {
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_usage, 0);
+
+/**
+ * PricePart is what requests of a call used that were charged by one price. The sum of all parts, rounded up once, is the
+ * `cost` and the `waived` of the call.
+ *
+ * @generated from message modelgateway.v1.PricePart
+ */
+export type PricePart = Message<"modelgateway.v1.PricePart"> & {
+  /**
+   * The price's id, as in Request. Empty: an answer from the cache, which costs a share of what it cost at first.
+   *
+   * @generated from field: string price_id = 1;
+   */
+  priceId: string;
+
+  /**
+   * The number of requests to the upstream.
+   *
+   * @generated from field: uint32 requests = 2;
+   */
+  requests: number;
+
+  /**
+   * The usage of these requests.
+   *
+   * @generated from field: modelgateway.v1.Usage usage = 3;
+   */
+  usage?: Usage | undefined;
+
+  /**
+   * The number of audio tokens among the input tokens.
+   *
+   * @generated from field: int64 input_audio_tokens = 4;
+   */
+  inputAudioTokens: bigint;
+
+  /**
+   * The number of image tokens among the input tokens.
+   *
+   * @generated from field: int64 input_image_tokens = 5;
+   */
+  inputImageTokens: bigint;
+
+  /**
+   * The number of audio tokens among the output tokens.
+   *
+   * @generated from field: int64 output_audio_tokens = 6;
+   */
+  outputAudioTokens: bigint;
+
+  /**
+   * The number of web searches.
+   *
+   * @generated from field: int64 searches = 7;
+   */
+  searches: bigint;
+};
+
+/**
+ * Describes the message modelgateway.v1.PricePart.
+ * Use `create(PricePartSchema)` to create a new message.
+ */
+export const PricePartSchema: GenMessage<PricePart> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 1);
 
 /**
  * Request is the record of one call.
@@ -134,7 +207,7 @@ export type Request = Message<"modelgateway.v1.Request"> & {
   usage?: Usage | undefined;
 
   /**
-   * Whether the gateway estimated the usage because the upstream reported none.
+   * Whether the gateway counted any of the usage, because the upstream reported none or what cannot be true.
    *
    * @generated from field: bool estimated = 8;
    */
@@ -196,6 +269,30 @@ export type Request = Message<"modelgateway.v1.Request"> & {
    * @generated from field: bool cached = 16;
    */
   cached: boolean;
+
+  /**
+   * Whether the upstream reported usage that cannot be true: more input than the request has bytes for, more output than
+   * it was allowed, or a count that is none. The gateway's own count was charged in its place, and `estimated` is true.
+   *
+   * @generated from field: bool implausible = 17;
+   */
+  implausible: boolean;
+
+  /**
+   * The id of the price that all of the call was charged by: `prc_…`. Unset: several prices, which `price_parts` names, or
+   * none, because the model has no price or nothing was charged; and for calls of version 0.2.0 and before.
+   *
+   * @generated from field: optional string price_id = 18;
+   */
+  priceId?: string | undefined;
+
+  /**
+   * How the call was charged, where that takes more than `usage` and `price_id`: several requests to the upstream, audio,
+   * images or searches. Empty for most calls.
+   *
+   * @generated from field: repeated modelgateway.v1.PricePart price_parts = 19;
+   */
+  priceParts: PricePart[];
 };
 
 /**
@@ -203,7 +300,67 @@ export type Request = Message<"modelgateway.v1.Request"> & {
  * Use `create(RequestSchema)` to create a new message.
  */
 export const RequestSchema: GenMessage<Request> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 1);
+  messageDesc(file_modelgateway_v1_usage, 2);
+
+/**
+ * Charge is a line of a call's bill: `count` at `rate`. The sum of all lines, rounded up once to a millionth of the unit,
+ * is the `cost` and the `waived` of the call.
+ *
+ * @generated from message modelgateway.v1.Charge
+ */
+export type Charge = Message<"modelgateway.v1.Charge"> & {
+  /**
+   * What is counted: input, cache_read, cache_write, cache_write_hour, output, input_audio, input_image, output_audio and
+   * characters are charged by the million, search and request each, share once. These counts do not overlap: input_audio
+   * is not within input.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * How many there are. Of a share it is what the answer cost at first, in millionths of the unit.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+
+  /**
+   * The rate in millionths of the unit: for a million, or for each. Of a share it is the share in millionths.
+   *
+   * @generated from field: int64 rate = 3;
+   */
+  rate: bigint;
+
+  /**
+   * The factor of the line in millionths, as for calls that are computed in one region. 1000000: none.
+   *
+   * @generated from field: int64 factor = 4;
+   */
+  factor: bigint;
+
+  /**
+   * The service tier or speed that the rate is of, as `priority`, `flex`, `fast`. Empty: the ordinary one. `unknown`: one
+   * without a price of its own, which is charged by the highest known rates.
+   *
+   * @generated from field: string mode = 5;
+   */
+  mode: string;
+
+  /**
+   * The price's id: `prc_…`. Empty for a share.
+   *
+   * @generated from field: string price_id = 6;
+   */
+  priceId: string;
+};
+
+/**
+ * Describes the message modelgateway.v1.Charge.
+ * Use `create(ChargeSchema)` to create a new message.
+ */
+export const ChargeSchema: GenMessage<Charge> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 3);
 
 /**
  * FailedAttempt is an attempt that failed and was followed by another, or that a faster attempt replaced (hedging).
@@ -268,7 +425,7 @@ export type FailedAttempt = Message<"modelgateway.v1.FailedAttempt"> & {
  * Use `create(FailedAttemptSchema)` to create a new message.
  */
 export const FailedAttemptSchema: GenMessage<FailedAttempt> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 2);
+  messageDesc(file_modelgateway_v1_usage, 4);
 
 /**
  * Running is a call in progress.
@@ -331,7 +488,7 @@ export type Running = Message<"modelgateway.v1.Running"> & {
  * Use `create(RunningSchema)` to create a new message.
  */
 export const RunningSchema: GenMessage<Running> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 3);
+  messageDesc(file_modelgateway_v1_usage, 5);
 
 /**
  * ListRunningRequest asks for the running calls.
@@ -346,7 +503,7 @@ export type ListRunningRequest = Message<"modelgateway.v1.ListRunningRequest"> &
  * Use `create(ListRunningRequestSchema)` to create a new message.
  */
 export const ListRunningRequestSchema: GenMessage<ListRunningRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 4);
+  messageDesc(file_modelgateway_v1_usage, 6);
 
 /**
  * ListRunningResponse returns the running calls.
@@ -367,7 +524,7 @@ export type ListRunningResponse = Message<"modelgateway.v1.ListRunningResponse">
  * Use `create(ListRunningResponseSchema)` to create a new message.
  */
 export const ListRunningResponseSchema: GenMessage<ListRunningResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 5);
+  messageDesc(file_modelgateway_v1_usage, 7);
 
 /**
  * RequestFilter selects calls.
@@ -416,7 +573,7 @@ export type RequestFilter = Message<"modelgateway.v1.RequestFilter"> & {
  * Use `create(RequestFilterSchema)` to create a new message.
  */
 export const RequestFilterSchema: GenMessage<RequestFilter> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 6);
+  messageDesc(file_modelgateway_v1_usage, 8);
 
 /**
  * ListRequestsRequest asks for a page of calls.
@@ -451,7 +608,7 @@ export type ListRequestsRequest = Message<"modelgateway.v1.ListRequestsRequest">
  * Use `create(ListRequestsRequestSchema)` to create a new message.
  */
 export const ListRequestsRequestSchema: GenMessage<ListRequestsRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 7);
+  messageDesc(file_modelgateway_v1_usage, 9);
 
 /**
  * ListRequestsResponse is a page of calls.
@@ -479,7 +636,7 @@ export type ListRequestsResponse = Message<"modelgateway.v1.ListRequestsResponse
  * Use `create(ListRequestsResponseSchema)` to create a new message.
  */
 export const ListRequestsResponseSchema: GenMessage<ListRequestsResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 8);
+  messageDesc(file_modelgateway_v1_usage, 10);
 
 /**
  * GetRequestRequest asks for one call.
@@ -500,7 +657,7 @@ export type GetRequestRequest = Message<"modelgateway.v1.GetRequestRequest"> & {
  * Use `create(GetRequestRequestSchema)` to create a new message.
  */
 export const GetRequestRequestSchema: GenMessage<GetRequestRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 9);
+  messageDesc(file_modelgateway_v1_usage, 11);
 
 /**
  * GetRequestResponse returns the call.
@@ -514,6 +671,14 @@ export type GetRequestResponse = Message<"modelgateway.v1.GetRequestResponse"> &
    * @generated from field: modelgateway.v1.Request request = 1;
    */
   request?: Request | undefined;
+
+  /**
+   * The lines of its bill, by the price that was in force when it ended. Empty: nothing was charged, or the price is not
+   * known, as for calls of version 0.2.0 and before.
+   *
+   * @generated from field: repeated modelgateway.v1.Charge charges = 2;
+   */
+  charges: Charge[];
 };
 
 /**
@@ -521,7 +686,7 @@ export type GetRequestResponse = Message<"modelgateway.v1.GetRequestResponse"> &
  * Use `create(GetRequestResponseSchema)` to create a new message.
  */
 export const GetRequestResponseSchema: GenMessage<GetRequestResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 10);
+  messageDesc(file_modelgateway_v1_usage, 12);
 
 /**
  * ListUsageRequest asks for sums of usage.
@@ -584,7 +749,7 @@ export type ListUsageRequest = Message<"modelgateway.v1.ListUsageRequest"> & {
  * Use `create(ListUsageRequestSchema)` to create a new message.
  */
 export const ListUsageRequestSchema: GenMessage<ListUsageRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 11);
+  messageDesc(file_modelgateway_v1_usage, 13);
 
 /**
  * ListUsageResponse returns the sums. Buckets without calls are left out.
@@ -605,7 +770,7 @@ export type ListUsageResponse = Message<"modelgateway.v1.ListUsageResponse"> & {
  * Use `create(ListUsageResponseSchema)` to create a new message.
  */
 export const ListUsageResponseSchema: GenMessage<ListUsageResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 12);
+  messageDesc(file_modelgateway_v1_usage, 14);
 
 /**
  * UsageSum is the usage in one bucket.
@@ -654,6 +819,13 @@ export type UsageSum = Message<"modelgateway.v1.UsageSum"> & {
    * @generated from field: int64 cost = 6;
    */
   cost: bigint;
+
+  /**
+   * What the calls cost beyond that and was not charged, in millionths of the unit: the operator's loss.
+   *
+   * @generated from field: int64 waived = 7;
+   */
+  waived: bigint;
 };
 
 /**
@@ -661,7 +833,7 @@ export type UsageSum = Message<"modelgateway.v1.UsageSum"> & {
  * Use `create(UsageSumSchema)` to create a new message.
  */
 export const UsageSumSchema: GenMessage<UsageSum> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 13);
+  messageDesc(file_modelgateway_v1_usage, 15);
 
 /**
  * ExportRequestsRequest selects the calls of the export.
@@ -703,7 +875,7 @@ export type ExportRequestsRequest = Message<"modelgateway.v1.ExportRequestsReque
  * Use `create(ExportRequestsRequestSchema)` to create a new message.
  */
 export const ExportRequestsRequestSchema: GenMessage<ExportRequestsRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 14);
+  messageDesc(file_modelgateway_v1_usage, 16);
 
 /**
  * ExportRequestsResponse is one chunk of the export.
@@ -731,7 +903,7 @@ export type ExportRequestsResponse = Message<"modelgateway.v1.ExportRequestsResp
  * Use `create(ExportRequestsResponseSchema)` to create a new message.
  */
 export const ExportRequestsResponseSchema: GenMessage<ExportRequestsResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 15);
+  messageDesc(file_modelgateway_v1_usage, 17);
 
 /**
  * Outcome is how a call ended. It decides what the caller is charged for.
@@ -761,7 +933,8 @@ export const Outcome = {
   FAILED: 2,
 
   /**
-   * The upstream broke off after the answer had begun. Charged: the input, and the output until then.
+   * The upstream broke off after the answer had begun, or failed after some of it was billed. Charged: the input, and the
+   * output until then.
    *
    * @generated from enum value: OUTCOME_BROKEN = 3;
    */

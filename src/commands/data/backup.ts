@@ -14,6 +14,7 @@ import { databasePath, findDatabase } from "../command.ts";
 import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
 import { interruptible } from "./interruptible.ts";
+import { sizeOf } from "./size.ts";
 
 export async function backup(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("backup", args);
@@ -44,8 +45,4 @@ async function toStandardOutput(init: Omit<BackupInit, "file"> & { readonly sign
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-function sizeOf(bytes: number): string {
-  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

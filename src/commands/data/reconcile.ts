@@ -1,28 +1,58 @@
 /**
- * `model-gateway reconcile`: checks that all sums of money agree with the ledger, and that all charges are posted.
- * Exit code 1 if not.
+ * `model-gateway reconcile`: proves that all sums of money agree with the ledger and that all charges are posted. Prints what it finds, with
+ * what that means and what to do. Exit code 1 on any finding, also on one that it repairs.
  */
 import { formatDecimal } from "../../runtime/decimal.ts";
-import type { Reconciliation } from "../../storage/money/reconcile.ts";
+import type { Finding } from "../../storage/proof/finding.ts";
+import type { Reconciliation } from "../../storage/proof/proof.ts";
 import { withStorage } from "../command.ts";
 import { readOptions } from "../line/read-options.ts";
 
 export async function reconcile(args: readonly string[]): Promise<void> {
   const { values } = readOptions("reconcile", args);
-  await withStorage(values.config, async (storage) => printProof(await storage.reconcile()));
+  const options = { isFull: values.full ?? false, isRepairing: values.repair ?? false };
+  const print = values.json ? printJson : printProof;
+  await withStorage(values.config, async (storage) => print(await storage.reconcile(options)));
 }
 
 /** printProof prints what holds and what does not. Exit code 1 where something does not. */
-export function printProof({ accounts, keys, entries, requests, differences }: Reconciliation): void {
-  const summed = `${accounts} accounts, ${keys} keys, ${entries} ledger entries, ${requests} calls`;
-  for (const { what, written, derived } of differences) {
-    const sums = `${formatDecimal(written)} is written, ${formatDecimal(derived)} follows`;
-    console.log(`${what}: ${written === derived ? "nobody knows what that comes to" : sums}`);
-  }
-  if (differences.length === 0) {
+export function printProof(proof: Reconciliation): void {
+  const { accounts, keys, entries, requests, provedBefore, withoutPrice, findings, repaired } = proof;
+  const before = provedBefore === 0 ? "" : `; ${provedBefore} calls were proved before`;
+  const summed = `${accounts} accounts, ${keys} keys, ${entries} ledger entries, ${requests} calls${before}`;
+  if (withoutPrice > 0) console.error(`${withoutPrice} calls keep no price, and cannot be priced again.`);
+  for (const finding of findings) console.log(lineOf(finding));
+  for (const text of new Set(findings.map(({ means, repair }) => `\n${means}\n${repair}`))) console.log(text);
+  if (findings.length === 0) {
     console.log(`The sums hold: ${summed}.`);
     return;
   }
-  console.error(`The sums do not hold: ${differences.length} differences in ${summed}.`);
+  for (const what of repaired) console.log(`Repaired: ${what}`);
+  console.error(`The sums do not hold: ${findings.length} findings in ${summed}.`);
+  if (repaired.length > 0) console.error(`${repaired.length} of them are repaired. Repeat it without --repair.`);
   process.exitCode = 1;
+}
+
+function lineOf({ what, written, derived }: Finding): string {
+  if (written === derived) return written === 0 ? what : `${what}: ${formatDecimal(written)}`;
+  return `${what}: ${formatDecimal(written)} is written, ${formatDecimal(derived)} follows`;
+}
+
+/** Prints one JSON object. Money in it is in millionths of the unit. */
+function printJson({ findings, repaired, ...proof }: Reconciliation): void {
+  const told = findings.map(({ kind, what, written, derived, means, repair, isRepairable }) => {
+    const isRepaired = repaired.includes(what);
+    return { kind, what, written, derived, means, repair, repairable: isRepairable, repaired: isRepaired };
+  });
+  const { accounts, keys, entries, requests, provedBefore, withoutPrice } = proof;
+  const counts = {
+    accounts,
+    keys,
+    entries,
+    calls: requests,
+    calls_proved_before: provedBefore,
+    calls_without_price: withoutPrice,
+  };
+  console.log(JSON.stringify({ holds: findings.length === 0, ...counts, findings: told }, null, 2));
+  if (findings.length > 0) process.exitCode = 1;
 }

@@ -83,7 +83,7 @@ Amounts are decimals in units, such as 12.50. Times look like
 2030-01-31T12:00:00Z.`,
   "exit-codes": `0  All went well. \`serve\`: a signal stopped it, and every call was charged.
 1  It did not work: the message says what to do. \`health\`: not ready.
-   \`reconcile\`, \`restore\`: a sum is wrong. \`serve\`: it could not start, or was
+   \`reconcile\`, \`restore\`: something was found. \`serve\`: it could not start, or was
    stopped by a second signal.
 2  The command line or the configuration is wrong. Nothing was changed, and
    repeating it without a correction is in vain.

@@ -199,9 +199,20 @@ GET /api/pricing.`,
     },
   },
   reconcile: {
-    summary: "prove all sums of money; exit code 1 where one is wrong",
-    details: "Also reports charges that are in the journal only, and lines that are broken.",
-    options: config,
+    summary: "prove all sums of money; exit code 1 on any finding",
+    details: `Each finding is printed with what it means and what to do about it. It also
+reports charges that are in the journal only, lines that are broken, and what no
+sequence of calls leads to, such as a prepaid account below 0.
+
+Calls that were proved before are not read again: the sums of their hours stand
+for them, and are compared with what they were. Run it each night, and with
+--full now and then.`,
+    options: {
+      ...config,
+      full: { type: "boolean", summary: "read all calls that are kept" },
+      repair: { type: "boolean", summary: "set sums that alone are wrong to what follows; audited" },
+      json: { type: "boolean", summary: "print one JSON object; money in millionths" },
+    },
   },
   backup: {
     summary: "write one consistent file of all data, also while serving",
@@ -221,6 +232,14 @@ are proved; exit code 1 where one is wrong.`,
       ...config,
       force: { type: "boolean", summary: "move the database that is there aside, and keep it" },
     },
+  },
+  compact: {
+    summary: "give the room of deleted rows back to the disk",
+    details: `Calls that retention has deleted leave room in the file, which is used again;
+this makes the file as small as what is in it. No gateway may work on it
+meanwhile. It takes as much room again beside the file until it is done, and
+some seconds for each gigabyte. Ended amid it, the file is as it was.`,
+    options: config,
   },
   health: {
     summary: "ask whether the gateway at HOST and PORT is ready",

@@ -1,6 +1,6 @@
 /** The section of gateway.yaml about the process, its data and what it reports. */
 import { z } from "zod";
-import { credentialSchema, headerNameSchema, urlSchema } from "../values.ts";
+import { credentialSchema, headerNameSchema, redisUrlSchema, secondsSchema, urlSchema } from "../values.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 
@@ -76,6 +76,41 @@ export const processSettings = {
     .meta({
       description: `How long calls and audit events are kept. Older ones are deleted, some at a time; sums of usage and the ledger
         stay.`,
+    }),
+  redis: z
+    .strictObject({
+      url: redisUrlSchema.optional().meta({
+        description: "Its address. REDIS_URL in the environment wins.",
+        examples: [`redis://:\${REDIS_PASSWORD}@127.0.0.1:6379/0`],
+      }),
+      cluster: z.boolean().default(false).meta({
+        description: "Whether the address is that of a node of a Redis Cluster, which tells where the others are.",
+      }),
+      prefix: z
+        .string()
+        .regex(/^[\x21-\x7a]{1,100}$/, "expected at most 100 characters of ASCII without spaces and braces")
+        .default("model-gateway:")
+        .meta({ description: "What every key begins with. Gateways with the same prefix share their rates." }),
+      when_away: z
+        .enum(["divide", "refuse"])
+        .default("divide")
+        .meta({
+          description: `What happens to calls while it does not answer: each node admits its part of every rate, the rate divided by the
+          nodes that lived last (divide), or calls are refused with 503 (refuse). Sign-in and wrong credentials are always divided.`,
+        }),
+      nodes: z.number().int().min(1).max(10_000).default(1).meta({
+        description: "By how many nodes a node divides rates that is started while Redis is away.",
+      }),
+      timeout_seconds: secondsSchema.default(0.05).meta({
+        description: "How long an answer may take. An answer that takes longer makes Redis away.",
+      }),
+      connect_timeout_seconds: secondsSchema.default(2).meta({ description: "How long a connection may take." }),
+    })
+    .optional()
+    .meta({
+      description: `A Redis (6.2 or newer) or Valkey over which several gateways share rates: requests and tokens of accounts, calls of an
+        RPC, wrong credentials, sign-in, and places at upstreams with a queue. Without it each gateway counts for itself. REDIS_URL in the environment is enough.`,
+      examples: [{ url: `redis://:\${REDIS_PASSWORD}@127.0.0.1:6379/0` }],
     }),
   metrics: z
     .strictObject({

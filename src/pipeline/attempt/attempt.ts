@@ -24,6 +24,7 @@ import type { AttemptMeter } from "../charge/meter.ts";
 import { endless } from "../check/deadline.ts";
 import type { Candidate } from "../complete/candidates.ts";
 import type { ModelCall } from "../complete/model-call.ts";
+import { billRefused } from "./billed-refusal.ts";
 import { droppedHeaders } from "./dropped-headers.ts";
 import { firstContentGate } from "./first-content-gate.ts";
 import { translate } from "./translate.ts";
@@ -182,6 +183,7 @@ function translateAnswer(attempt: CallAttempt, sent: Answer): MaybePromise<unkno
   const further = sent.headers?.["x-gateway-dropped"];
   const answer = translated.answer(sent as Answer<Output<Operation, Form>>) as Answer;
   const isComplete = dropped.length === 0 && further === undefined;
+  if (sent.kind === "whole") attempt.meter.bill();
   attempt.answer = isComplete ? answer : { ...answer, headers: droppedHeaders(dropped, further) };
   if (sent.kind === "whole" && answer.kind === "whole" && sent.body.isLong) return answer.body.writeInSlices();
   return undefined;
@@ -194,7 +196,8 @@ function fail(attempt: CallAttempt, error: unknown, clock: () => number): never 
     attempt.stopFollowing();
     attempt.stream?.abort();
     noteWaited(attempt);
-    attempt.meter.drop();
+    // What the caller's own request led to, and its upstream bills, is charged (`charge/capture.ts`).
+    if (attempt.signal.aborted || !billRefused(attempt.meter, error)) attempt.meter.drop();
     record.endedAt ??= clock();
   }
   throw error;

@@ -12,6 +12,7 @@ import { forEach, pushStream, stopPulling, type Take } from "../../runtime/push-
 import type { Pace } from "../../targets/pace.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { AttemptMeter } from "../charge/meter.ts";
+import { billRefused } from "./billed-refusal.ts";
 import type { CallStreams, ReadStream } from "./call-streams.ts";
 
 export interface UpstreamStreamInit {
@@ -81,7 +82,10 @@ export class UpstreamStream implements ReadStream {
       this.#init.call.readingBegan(this);
       forEach(frames, this.#pass).then(
         () => this.#ended(end.resolve),
-        (error: unknown) => this.#ended(() => end.reject(error)),
+        (error: unknown) => {
+          billRefused(this.#init.meter, error);
+          this.#ended(() => end.reject(error));
+        },
       );
       return end.promise;
     }) as AsyncIterable<Batch> as F;
@@ -90,10 +94,7 @@ export class UpstreamStream implements ReadStream {
   /** Notes that the caller disconnected: drains the stream if content has arrived, and aborts its request if not. */
   leave(): void {
     if (this.#state === "taken" && this.#mayDrain()) this.#drain(cancelled());
-    else if (this.#state === "taken" || this.#state === "new") {
-      this.#estimateReasoning();
-      this.abort();
-    }
+    else if (this.#state === "taken" || this.#state === "new") this.abort();
   }
 
   /**
@@ -121,7 +122,7 @@ export class UpstreamStream implements ReadStream {
   readonly #pass = (batch: Batch): Promise<void> | undefined => {
     const { meter } = this.#init;
     meter.came();
-    if (this.#contentAt === 0 && meter.hasContent()) this.#contentAt = performance.now();
+    if (this.#contentAt === 0 && meter.hasContent()) this.#noteContent();
     if (!this.#take) return this.#discard(batch);
     let taken: Promise<void> | undefined;
     try {
@@ -181,7 +182,6 @@ export class UpstreamStream implements ReadStream {
     if (this.#state === "taken" && this.#mayDrain()) this.#drain(error);
     if (this.#state === "draining") return;
     if (this.#state !== "over") {
-      this.#estimateReasoning();
       this.#state = "over";
       this.#take = undefined;
       this.abort();
@@ -210,7 +210,6 @@ export class UpstreamStream implements ReadStream {
     const ms = Math.round(performance.now() - this.#drainingSince);
     this.#state = "over";
     clearTimeout(this.#drainTimer);
-    this.#estimateReasoning();
     this.#init.call.drainEnded(this, ms);
   }
 
@@ -226,10 +225,11 @@ export class UpstreamStream implements ReadStream {
     endReader();
   }
 
-  /** Reports the reasoning that may have come before the first content: it counts where the upstream reports no usage. */
-  #estimateReasoning(): void {
+  /** Notes the first content, and reports the reasoning that may have come before it: it counts where no usage is reported. */
+  #noteContent(): void {
     const { meter, record, pace, reasons, maxOutput } = this.#init;
-    if (this.#contentAt === 0 || !(reasons ?? pace.hasReasoned())) return;
+    this.#contentAt = performance.now();
+    if (!(reasons ?? pace.hasReasoned())) return;
     const ms = Math.max(0, this.#contentAt - startOf(record));
     meter.reasoned(Math.round((ms / 1000) * pace.tokensPerSecond()), maxOutput());
   }

@@ -58,7 +58,7 @@ export function captureOnce<A extends Answer>(
     },
     (error) =>
       andThen(signal.aborted ? endLeft(captured, capture) : capture.end(Outcome.FAILED), (): never => {
-        throw error;
+        throw withCost(error, captured, capture);
       }),
   );
 }
@@ -173,8 +173,14 @@ function capturedFrames(frames: Frames, captured: CapturedCall, capture: Capture
         const hasLeft = error === stopPulling || signal.aborted || (hasBegun && isCallersBound(error));
         const failed = hasBegun ? Outcome.BROKEN : Outcome.FAILED;
         await (hasLeft ? endLeft(captured, capture) : capture.end(failed));
-        throw error;
+        throw hasBegun ? error : withCost(error, captured, capture);
       },
     );
   });
+}
+
+/** Returns the error of a call, with the headers that report its cost: one that failed may have cost something. */
+function withCost(error: unknown, { call }: CapturedCall, { headers }: Capture): unknown {
+  const { cost = 0 } = call.record;
+  return cost > 0 && error instanceof Refusal ? error.with({ headers }) : error;
 }

@@ -7,11 +7,8 @@
  */
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Caller } from "../../call/call.ts";
-import type { Price } from "../../call/price.ts";
 import { type CallUsage, nothingUsed } from "../../call/usage.ts";
 import type { Capture, Captured, Ledger } from "../../ledger/contract.ts";
-import { costOf, costOfAll } from "../../ledger/price.ts";
-import { chargedRates, isPlain } from "../../ledger/rates.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { sequence } from "../../runtime/sequence.ts";
@@ -19,16 +16,21 @@ import { failedAttemptsOf } from "../attempt/failed-attempts.ts";
 import type { ModelCall } from "../complete/model-call.ts";
 import { captureOnce } from "./capture-once.ts";
 import { charactersOf } from "./estimate.ts";
-import { type Measured, type MeasuredRequest, nothingMeasured } from "./meter.ts";
+import type { KeptPrices } from "./kept-prices.ts";
+import { type Measured, nothingMeasured } from "./meter.ts";
+import { createPriceUsage, type PriceUsage, unpriced } from "./price-usage.ts";
 
 export interface CaptureOptions {
   readonly ledger: Ledger;
+  readonly keptPrices: KeptPrices;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with the tokens that a call used, input and output together. */
   readonly onUsed: (caller: Caller, tokens: number) => void;
   /** Called for a call that should have cost more than was held for it, with the difference in millionths of the unit. */
   readonly onWaived?: (call: Call, waived: number) => void;
+  /** Called for a call whose upstream reported usage that cannot be true. */
+  readonly onImplausible?: (call: Call) => void;
   /** Called with errors that no caller waits for. */
   readonly onError: (error: unknown) => void;
 }
@@ -37,10 +39,11 @@ export interface CaptureOptions {
 export type CaptureCall = <A extends Answer>(modelCall: ModelCall, work: () => MaybePromise<A>) => MaybePromise<A>;
 
 export function createCapture(options: CaptureOptions): CaptureCall {
+  const priceUsage = createPriceUsage(options.keptPrices);
   const capture = sequence([
     endStreams,
     measureUsage,
-    priceUsage,
+    (charge: Charge, measured: Measured) => rowOf(charge, measured, priceUsage),
     (charge: Charge, row: Capture) => options.ledger.capture(row, charge.modelCall.hold.held),
     (charge: Charge, charged: Captured | undefined) => recordCharge(charge, charged, options),
   ]);
@@ -80,11 +83,23 @@ function measureUsage(charge: Charge): MaybePromise<Measured> {
     return charge.hasCost ? meter.measureLeft() : nothingMeasured;
   }
   charge.hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
+  if (outcome === Outcome.FAILED && meter.hasBilled()) return measureFailed(charge);
   return charge.hasCost ? meter.measure(outcome === Outcome.ANSWERED) : nothingMeasured;
 }
 
+/**
+ * Measures a call that failed although some of it was answered, or after its upstream refused it and reported usage: the other
+ * prompts of several, or what a filter read. The vendor bills that, and so the call is charged for it.
+ */
+function measureFailed(charge: Charge): MaybePromise<Measured> {
+  const { modelCall } = charge;
+  modelCall.outcome = Outcome.BROKEN;
+  charge.hasCost = true;
+  return modelCall.meter.measureBilled();
+}
+
 /** Returns the row of the call. Its cost is bounded by the hold only when the ledger captures it. */
-function priceUsage(charge: Charge, measured: Measured): Capture {
+function rowOf(charge: Charge, measured: Measured, priceUsage: PriceUsage): Capture {
   const { modelCall, hasCost } = charge;
   const { call, operation, arrivedAt, outcome, endedAt, firstByteAt, lastAttempt } = modelCall;
   const { model, target } = modelCall.lastCandidate;
@@ -94,7 +109,7 @@ function priceUsage(charge: Charge, measured: Measured): Capture {
   charge.usage = { ...measured.used, characters };
   const { isRegional = false } = target;
   const isPriced = model.price && !measured.isNothing;
-  const cost = isPriced ? costOfCall(model.price, charge.usage, measured.requests, isRegional) : 0;
+  const priced = isPriced ? priceUsage(model.price, charge.usage, measured.requests, isRegional) : unpriced;
   return {
     id: call.id,
     account_id: call.caller.accountId,
@@ -102,7 +117,7 @@ function priceUsage(charge: Charge, measured: Measured): Capture {
     operation,
     model: model.id,
     upstream: target.upstream,
-    tried: failedAttemptsOf(call.record.attempts, lastAttempt, { model: model.id, cost }),
+    tried: failedAttemptsOf(call.record.attempts, lastAttempt, { model: model.id, cost: priced.cost }),
     outcome,
     input,
     cache_read: cacheRead,
@@ -111,30 +126,22 @@ function priceUsage(charge: Charge, measured: Measured): Capture {
     reasoning,
     characters,
     estimated: measured.estimated ? 1 : 0,
-    cost,
+    cost: priced.cost,
     created_at: arrivedAt,
     duration_ms: Math.max(0, endedAt - arrivedAt),
     first_byte_ms: firstByteAt === undefined ? null : Math.max(0, firstByteAt - arrivedAt),
+    cache_write_hour: cacheWriteHour,
+    implausible: measured.isImplausible ? 1 : 0,
+    price_id: priced.price_id,
+    price_parts: priced.price_parts,
   };
-}
-
-/** Returns the cost in millionths of the unit: each request to an upstream by the rates that it was served at. */
-function costOfCall(price: Price, usage: CallUsage, requests: readonly MeasuredRequest[], isRegional: boolean): number {
-  if (isPlain(price)) return costOf(price, usage);
-  const [first, ...others] = requests;
-  // Speech is charged by its input, and is always one request.
-  const all = first ? [{ ...first, used: { ...first.used, characters: usage.characters } }, ...others] : [];
-  const charged = all.map(({ used, asked, told }) => {
-    return { used, ...chargedRates(price, used, { asked, told, isRegional }) };
-  });
-  return costOfAll(price, charged);
 }
 
 /** Records what was captured, and returns the headers that report it. */
 function recordCharge(
   { modelCall, measured, usage }: Charge,
   charged: Captured | undefined,
-  { onUsed, onWaived }: CaptureOptions,
+  { onUsed, onWaived, onImplausible }: CaptureOptions,
 ): AnswerHeaders {
   const { call, outcome } = modelCall;
   const { record } = call;
@@ -144,6 +151,10 @@ function recordCharge(
   record.waived = charged?.waived ?? 0;
   if (record.waived > 0) onWaived?.(call, record.waived);
   if (measured.gaveUp) record.gaveUp = true;
+  if (measured.isImplausible) {
+    record.isImplausible = true;
+    onImplausible?.(call);
+  }
   onUsed(call.caller, tokensOf(usage));
   return costHeaders(record.cost, usage, measured.estimated);
 }

@@ -7,6 +7,7 @@ import type { CreateChatCompletionRequestSchema } from "../../../gen/modelgatewa
 import type { Input, Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
+import { attachedTo } from "../../tokens/media/attachments.ts";
 import { promptTokens } from "../../tokens/prompt.ts";
 import type { TextCounter } from "../../tokens/tokenizer.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -39,6 +40,13 @@ export function guessTokens(bytes: number): number {
 /** Longer requests, in bytes, are estimated from their length: they would delay the counts of others. */
 const maxCounted = 1_048_576;
 
+/** Estimates the input tokens of a long request: images in it are not text. */
+function guessInput(request: Wire): number {
+  const { model } = request.outline();
+  const attached = attachedTo(request, typeof model === "string" ? [model] : [], "usual");
+  return attached.tokens + guessTokens(Math.max(0, request.byteLength - attached.bytes));
+}
+
 export function createCounting({ counter, hurry, onError }: CountingOptions): Counting {
   /** `bytes` is the length of what is counted. */
   async function counted(counting: () => Promise<number>, bytes: number): Promise<number> {
@@ -52,11 +60,13 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
   }
 
   async function countInput(operation: Operation, request: Wire): Promise<number> {
-    if (operation === "chat") return promptTokens(request as ChatRequest, counter, hurry);
+    const { prompt, input, model } = request.json();
+    const attached = attachedTo(request, typeof model === "string" ? [model] : [], "usual").tokens;
+    if (operation === "chat") return promptTokens(request as ChatRequest, counter, hurry, attached);
     if (operation === "messages" || operation === "responses") {
-      return promptTokens(await asChat(operation, request as Wire<Input<typeof operation>>), counter, hurry);
+      const chat = await asChat(operation, request as Wire<Input<typeof operation>>);
+      return promptTokens(chat, counter, hurry, attached);
     }
-    const { prompt, input } = request.json();
     const { texts, tokens } = partsOf(prompt ?? input);
     return tokens + (await counter.countAll(texts, hurry));
   }
@@ -64,7 +74,7 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
   return {
     async input(operation, request) {
       const length = request.byteLength;
-      return length > maxCounted ? guessTokens(length) : counted(() => countInput(operation, request), length);
+      return length > maxCounted ? guessInput(request) : counted(() => countInput(operation, request), length);
     },
     output: (text) => counted(() => counter.countAll([text], hurry), Buffer.byteLength(text)),
   };

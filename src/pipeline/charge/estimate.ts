@@ -4,7 +4,8 @@
  */
 import type { Operation } from "../../call/operations.ts";
 import type { Price, Rates } from "../../call/price.ts";
-import { modelUnpriced, wayUnpriced } from "../../call/refusals.ts";
+import { beyondAnyHold, modelUnpriced, wayUnpriced } from "../../call/refusals.ts";
+import { maxHold } from "../../ledger/contract.ts";
 import { isFree, outputFor, worstCost } from "../../ledger/price.ts";
 import { type Asked, type Holding, heldFees, heldRates, isPlain, isUnpriced, unpricedKey } from "../../ledger/rates.ts";
 import {
@@ -18,6 +19,7 @@ import {
   promptsOf,
 } from "../../ledger/worst-case.ts";
 import { requestedManner, toolFee } from "../../providers/usage/manner.ts";
+import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -88,6 +90,7 @@ export function estimateOf(
   const costOf = (tokens: number) => fees + worstCost(rates, input, characters, tokens);
   const max = costOf(maxOutput * answers);
   const min = hasOwnBound ? max : Math.min(max, costOf(minOutput * answers));
+  if (min > maxHold) throw beyondAnyHold(formatDecimal(min), formatDecimal(maxHold));
   const needsBound = mayExceed(operation, sentBound, model);
   return { max, min, inputCost: costOf(0), answers, maxOutput, minOutput, needsBound, rates };
 }
@@ -122,10 +125,11 @@ export function affordableOutput(held: number, estimate: Estimate): number | und
 }
 
 /** Returns the most input tokens. Each prompt may fill the whole context, and so may each of several texts to embed. */
-function maxInputOf(asked: Operation, request: Wire, { contextWindow }: Model): number {
+function maxInputOf(asked: Operation, request: Wire, { contextWindow, targets }: Model): number {
   if (asked === "speech") return 0;
   const isOne = asked !== "embeddings" && asked !== "completions";
-  return inputBound(request, isOne ? contextWindow : undefined, promptsOf(asked, request.outline()));
+  const names = targets.map(({ model }) => model);
+  return inputBound(request, isOne ? contextWindow : undefined, promptsOf(asked, request.outline()), names);
 }
 
 /**

@@ -27,6 +27,11 @@ export class KeptText {
     if (text.length > room) this.beyondBytes += Buffer.byteLength(text.slice(room));
   }
 
+  /** The length of all output, in bytes of UTF-8; at most three times that of ASCII, for what was not written as bytes yet. */
+  get byteLength(): number {
+    return this.#first.length * maxBytesEach + this.#furtherBytes + this.beyondBytes;
+  }
+
   isEmpty(): boolean {
     return this.#characters === 0;
   }

@@ -6,7 +6,7 @@
  */
 
 import type { Operation } from "../../call/operations.ts";
-import { type CallUsage, nothingUsed } from "../../call/usage.ts";
+import { addUsage, type CallUsage, nothingUsed } from "../../call/usage.ts";
 import type { Served } from "../../ledger/rates.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { sequence } from "../../runtime/sequence.ts";
@@ -14,6 +14,7 @@ import type { Wire } from "../../wire/wire.ts";
 import { type Counting, guessTokens } from "./count-used.ts";
 import type { KeptText } from "./kept-text.ts";
 import { type AttemptMeter, isUncounted, MeteredAttempt } from "./metered-attempt.ts";
+import { areSearchesImplausible, isInputImplausible, isOutputImplausible } from "./plausible-usage.ts";
 
 export type { AttemptMeter };
 
@@ -28,7 +29,9 @@ export interface Measured {
   readonly requests: readonly MeasuredRequest[];
   /** Whether any of it was counted by the gateway. */
   readonly estimated: boolean;
-  /** Whether the model stopped by an error or a filter, without any output. */
+  /** Whether an upstream reported usage that cannot be true: then the gateway's own count stands in its place. */
+  readonly isImplausible: boolean;
+  /** Whether the model stopped by an error or a filter, without any output or reported input. */
   readonly isNothing: boolean;
   /** Whether it stopped by an error or a filter. */
   readonly gaveUp: boolean;
@@ -38,6 +41,7 @@ export const nothingMeasured: Measured = {
   used: nothingUsed,
   requests: [],
   estimated: false,
+  isImplausible: false,
   isNothing: true,
   gaveUp: false,
 };
@@ -49,6 +53,10 @@ export interface CallMeter {
   isOver(): boolean;
   /** Reports whether content has arrived of an attempt that is not dropped. */
   hasContent(): boolean;
+  /** Reports whether an upstream bills an attempt of a call that failed. */
+  hasBilled(): boolean;
+  /** Returns what a call used that failed: that of such attempts. */
+  measureBilled(): MaybePromise<Measured>;
   /** Returns what was used so far. `complete` says that the reported output is all of it. */
   measure(complete: boolean): MaybePromise<Measured>;
   /** Returns what a call used whose caller disconnected: that of attempts with content, with estimated reasoning. */
@@ -91,12 +99,20 @@ class Attempts implements CallMeter {
     return this.#attempts.some(hasCome);
   }
 
+  hasBilled(): boolean {
+    return this.#attempts.some(isBilled);
+  }
+
+  measureBilled(): MaybePromise<Measured> {
+    return this.#measureAll(this.#attempts.filter(isBilled), { complete: true });
+  }
+
   measure(complete: boolean): MaybePromise<Measured> {
-    return this.#measureAll(this.#counted(), { complete, isLeft: false });
+    return this.#measureAll(this.#counted(), { complete });
   }
 
   measureLeft(): MaybePromise<Measured> {
-    return this.#measureAll(this.#attempts.filter(hasCome), { complete: false, isLeft: true });
+    return this.#measureAll(this.#attempts.filter(hasCome), { complete: false });
   }
 
   #measureAll(all: readonly MeteredAttempt[], how: How): MaybePromise<Measured> {
@@ -112,13 +128,12 @@ class Attempts implements CallMeter {
 }
 
 const isCounted = ({ isDropped }: MeteredAttempt) => !isDropped;
+const isBilled = (attempt: MeteredAttempt) => !attempt.isDropped && attempt.isBilled;
 const hasCome = (attempt: MeteredAttempt) => !attempt.isDropped && attempt.hasCome && attempt.hasContent();
 
 interface How {
   /** Whether the reported output is all of it, also where the end of the answer has not been seen. */
   readonly complete: boolean;
-  /** Whether the caller has disconnected. */
-  readonly isLeft: boolean;
 }
 
 /** The measuring of one attempt, as its steps work it out. */
@@ -126,47 +141,61 @@ interface Measuring {
   readonly attempt: MeteredAttempt;
   readonly how: How;
   readonly counting: Counting;
+  /** Whether the reported input or output cannot be true: then it is counted. */
+  readonly isInputDoubted: boolean;
+  readonly isOutputDoubted: boolean;
+  readonly areSearchesDoubted: boolean;
   countedOutput: number;
 }
 
 const measureSteps = sequence([countOutput, countInput, measuredOf]);
 
 function measure(attempt: MeteredAttempt, how: How, counting: Counting): MaybePromise<Measured> {
-  return measureSteps({ attempt, how, counting, countedOutput: 0 });
+  const isInputDoubted = isInputImplausible(attempt);
+  const isOutputDoubted = isOutputImplausible(attempt);
+  const areSearchesDoubted = areSearchesImplausible(attempt.rare?.searches, attempt.asked.searches);
+  const doubts = { isInputDoubted, isOutputDoubted, areSearchesDoubted };
+  return measureSteps({ attempt, how, counting, ...doubts, countedOutput: 0 });
 }
 
 /** Counts the output, unless the upstream reported all of it. */
-function countOutput({ attempt, how, counting }: Measuring): MaybePromise<number> {
+function countOutput({ attempt, how, counting, isOutputDoubted }: Measuring): MaybePromise<number> {
   const { operation, usage, output, hasEnded } = attempt;
   if (isUncounted(operation)) return 0;
   const reported = reportedOutput(attempt);
   // Some upstreams report 0 output tokens although there was output.
   const isMissing = reported === 0 && !output.isEmpty();
   const isComplete = usage.input !== undefined && reported !== undefined && (how.complete || hasEnded);
-  return isComplete && !isMissing ? 0 : countText(output, counting);
+  return isComplete && !isMissing && !isOutputDoubted ? 0 : countText(output, counting);
 }
 
 function countInput(measuring: Measuring, countedOutput: number): MaybePromise<number> {
   measuring.countedOutput = countedOutput;
   const { operation, request, usage } = measuring.attempt;
-  return usage.input ?? (isUncounted(operation) ? 0 : measuring.counting.input(operation, request));
+  if (usage.input !== undefined && !measuring.isInputDoubted) return usage.input;
+  return isUncounted(operation) ? 0 : measuring.counting.input(operation, request);
 }
 
-function measuredOf({ attempt, how, countedOutput }: Measuring, input: number): Measured {
-  const { operation, usage, output: text, hasGivenUp, isCut, isOutputReported, asked, manner } = attempt;
-  const { cacheRead, cacheWrite, cacheWriteHour } = usage;
-  const reported = reportedOutput(attempt);
-  const hidden = how.isLeft && !isOutputReported ? reasoningOf(attempt, countedOutput) : 0;
+function measuredOf(measuring: Measuring, input: number): Measured {
+  const { attempt, how, countedOutput, isInputDoubted, isOutputDoubted, areSearchesDoubted } = measuring;
+  const { operation, usage, output: text, hasGivenUp, isBroken, asked, manner } = attempt;
+  const isOutputReported = attempt.isOutputReported && !isOutputDoubted;
+  const { cacheRead, cacheWrite, cacheWriteHour } = isInputDoubted ? nothingUsed : usage;
+  const reported = isOutputDoubted ? undefined : reportedOutput(attempt);
+  // A report that came before the output says nothing of its reasoning, unless the answer is complete.
+  const isReported = isOutputReported || (how.complete && reported !== undefined);
+  const hidden = isReported ? 0 : reasoningOf(attempt, countedOutput);
   const output = Math.max(reported ?? 0, countedOutput + hidden);
-  const reasoning = Math.max(usage.reasoning, hidden);
-  const isCounted = (usage.input === undefined || output !== reported) && !isUncounted(operation);
+  const reasoning = isOutputDoubted ? hidden : Math.max(usage.reasoning, hidden);
+  const isCounted = isInputDoubted || usage.input === undefined || output !== reported;
   const parts = { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning };
-  const used = { ...parts, characters: 0, ...rareOf(attempt) };
+  const used = { ...parts, characters: 0, ...rareOf(measuring) };
   return {
     used,
     requests: [{ used, asked, told: manner }],
-    estimated: isCut || isCounted,
-    isNothing: hasGivenUp && output === 0 && text.isEmpty(),
+    estimated: isBroken || areSearchesDoubted || (isCounted && !isUncounted(operation)),
+    isImplausible: isBroken || isInputDoubted || isOutputDoubted || areSearchesDoubted,
+    isNothing: hasGivenUp && output === 0 && text.isEmpty() && usage.input === undefined,
     gaveUp: hasGivenUp,
   };
 }
@@ -176,10 +205,19 @@ function reportedOutput({ operation, usage }: MeteredAttempt): number | undefine
   return operation === "embeddings" ? 0 : usage.output;
 }
 
-/** Counts one web search where the upstream was asked to search and did not report how often it did. */
-function rareOf({ rare, asked }: MeteredAttempt): MeteredAttempt["rare"] {
-  const { certainSearches } = asked;
-  return certainSearches > 0 && rare?.searches === undefined ? { ...rare, searches: certainSearches } : rare;
+/**
+ * Returns the parts that few upstreams report. One web search counts where the upstream was asked to search and did not report how
+ * often it did, and as many as were asked for where it reported more than can be.
+ */
+function rareOf(measuring: Measuring): MeteredAttempt["rare"] {
+  const { attempt, isInputDoubted, isOutputDoubted, areSearchesDoubted } = measuring;
+  const { rare, asked } = attempt;
+  const searches = areSearchesDoubted ? asked.searches : (rare?.searches ?? asked.certainSearches);
+  if (rare === undefined) return searches > 0 ? { searches } : undefined;
+  const { inputAudio, inputImage, outputAudio, ...others } = rare;
+  const kinds = { ...(isInputDoubted ? {} : { inputAudio, inputImage }), ...(isOutputDoubted ? {} : { outputAudio }) };
+  const known = Object.entries(kinds).filter(([, count]) => count !== undefined);
+  return { ...others, ...Object.fromEntries(known), ...(searches > 0 ? { searches } : {}) };
 }
 
 /** Returns the estimated reasoning tokens, within the most output that the attempt may have. */
@@ -192,14 +230,11 @@ async function countText(kept: KeptText, counting: Counting): Promise<number> {
 }
 
 function sum(a: Measured, b: Measured): Measured {
-  const used = new Map<string, number>();
-  for (const [part, count = 0] of [...Object.entries(a.used), ...Object.entries(b.used)]) {
-    used.set(part, (used.get(part) ?? 0) + count);
-  }
   return {
-    used: Object.fromEntries(used) as unknown as CallUsage,
+    used: addUsage(a.used, b.used),
     requests: [...a.requests, ...b.requests],
     estimated: a.estimated || b.estimated,
+    isImplausible: a.isImplausible || b.isImplausible,
     isNothing: a.isNothing && b.isNothing,
     gaveUp: a.gaveUp || b.gaveUp,
   };

@@ -20,8 +20,12 @@ export interface AttemptMeter extends Meter {
   hasContent(): boolean;
   /** Returns the output that the upstream reported by the end of the answer; undefined before the end, or without a report. */
   usageAtEnd(): Pick<Usage, "output" | "reasoning"> | undefined;
-  /** Takes an estimate of hidden reasoning, for a caller that disconnects. Output and reasoning together are `max` tokens at most. */
+  /** Takes an estimate of hidden reasoning, for where no usage is reported. Output and reasoning together are `max` tokens at most. */
   reasoned(tokens: number, max: number): void;
+  /** Reports whether the upstream reported any input or output. */
+  hasUsage(): boolean;
+  /** Notes that the upstream bills the attempt, so that it is charged even where the call fails later. */
+  bill(): void;
   /** Drops the attempt: it failed, and another may replace it. */
   drop(): void;
 }
@@ -58,8 +62,11 @@ export class MeteredAttempt implements AttemptMeter {
   hasGivenUp = false;
   hasEnded = false;
   isDropped = false;
-  /** Whether a reported count was implausible, and was cut. */
-  isCut = false;
+  isBilled = false;
+  /** Whether a reported count was none, or was beyond all bounds and was cut. */
+  isBroken = false;
+  /** Whether some of the output was no text. */
+  hasOther = false;
   /** The service tier that was asked for, the reported one, and the reported rare parts. */
   readonly asked: RequestedManner;
   manner: ToldManner | undefined;
@@ -79,6 +86,7 @@ export class MeteredAttempt implements AttemptMeter {
   reportUsage(reported: ToldUsage): void {
     const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, manner } = reported;
     const { usage } = this;
+    if (reported.isBroken) this.isBroken = true;
     if (manner) this.manner = manner;
     for (const part of rareParts) {
       const count = this.#plausible(reported[part]);
@@ -95,13 +103,14 @@ export class MeteredAttempt implements AttemptMeter {
 
   #plausible(count: number | undefined): number | undefined {
     if (count === undefined || count <= maxCount) return count;
-    this.isCut = true;
+    this.isBroken = true;
     return maxCount;
   }
 
   countText(text: string): void {
     this.hasWritten = true;
-    this.output.add(text);
+    if (text === "") this.hasOther = true;
+    else this.output.add(text);
   }
 
   reportGivenUp(): void {
@@ -133,6 +142,15 @@ export class MeteredAttempt implements AttemptMeter {
   reasoned(tokens: number, max: number): void {
     this.estimatedReasoning = tokens;
     this.maxOutput = max;
+  }
+
+  hasUsage(): boolean {
+    const { input = 0, output = 0, cacheRead, cacheWrite, cacheWriteHour } = this.usage;
+    return input + output + cacheRead + cacheWrite + cacheWriteHour > 0;
+  }
+
+  bill(): void {
+    this.isBilled = true;
   }
 
   drop(): void {

@@ -7,7 +7,8 @@ import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
 import { type Form, type Operation, operations } from "../../call/operations.ts";
 import { nothingUsed } from "../../call/usage.ts";
 import type { Capture, Hold, Ledger } from "../../ledger/contract.ts";
-import { partOf } from "../../ledger/price.ts";
+import { millionthsOf, shareOf } from "../../ledger/price.ts";
+import type { WrittenPart } from "../../ledger/reprice.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { type ChargeCall, captureOnce } from "../charge/capture-once.ts";
@@ -36,6 +37,8 @@ interface HitCall {
   readonly operation: Operation;
   /** In millionths of the unit. */
   readonly cost: number;
+  /** The share of its first cost, in millionths. */
+  readonly share: number;
   readonly arrivedAt: number;
   held: Hold | undefined;
   /** Whether what it costs is held, or it costs nothing. A call that did not get so far is never charged. */
@@ -46,12 +49,14 @@ interface HitCall {
 
 export function createCacheHit(options: CacheHitOptions): AnswerHit {
   const { ledger, priceShare, clock } = options;
+  const share = millionthsOf(priceShare);
   return (hit, operation, form, call) => {
     const [startedAt, arrivedAt] = [performance.now(), clock()];
     const { record } = call;
     Object.assign(record, { operation, form, model: hit.model, replayed: "cache" });
-    const cost = partOf(hit.cost, priceShare);
-    const hitCall: HitCall = { hit, call, operation, cost, arrivedAt, held: undefined, isHeld: false, isOver: false };
+    const cost = shareOf(hit.cost, share);
+    const state = { held: undefined, isHeld: false, isOver: false };
+    const hitCall: HitCall = { hit, call, operation, cost, share, arrivedAt, ...state };
     return captureOnce(
       { call, arrivedAt, meter: { isOver: () => hitCall.isOver } },
       chargeOf(hitCall, ledger),
@@ -96,8 +101,8 @@ function chargeOf(hitCall: HitCall, ledger: Ledger): ChargeCall {
 }
 
 function rowOf(hitCall: HitCall, outcome: Outcome, endedAt: number, firstByteAt: number | undefined): Capture {
-  const { hit, call, operation, cost, arrivedAt } = hitCall;
-  const hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
+  const { hit, call, operation, cost, share, arrivedAt } = hitCall;
+  const hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED && cost > 0;
   return {
     id: call.id,
     account_id: call.caller.accountId,
@@ -118,6 +123,7 @@ function rowOf(hitCall: HitCall, outcome: Outcome, endedAt: number, firstByteAt:
     created_at: arrivedAt,
     duration_ms: Math.max(0, endedAt - arrivedAt),
     first_byte_ms: firstByteAt === undefined ? null : Math.max(0, firstByteAt - arrivedAt),
+    price_parts: hasCost ? JSON.stringify([{ of: hit.cost, share }] satisfies WrittenPart[]) : null,
   };
 }
 

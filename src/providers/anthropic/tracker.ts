@@ -27,6 +27,7 @@ export function trackEvents(meter: Meter): StreamTracker {
       seen.take(json);
       return frame;
     },
+    takeFault: ({ usage = null }) => measure({ type: "message_delta", usage }),
     isComplete: () => seen.hasBegun && (seen.hasStopped || seen.hasReason || (isDoneSaid && seen.hasContent)),
     lingerMs: () => (seen.hasReason ? afterReasonMs : undefined),
     closingFrames: (desc) => seen.missing().map((event) => Wire.ofJson(desc, event, true)),

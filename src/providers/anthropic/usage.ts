@@ -9,12 +9,12 @@ import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
 import { MessageUsageReader } from "../usage/message-counts.ts";
 
-/** Reports a unary answer. Output is counted only where no output usage is reported. */
+/** Reports a unary answer. */
 export function meterMessage({ content, stop_reason, usage }: JsonObject, meter: Meter): void {
   const counts = new MessageUsageReader();
   if (counts.take(usage)) meter.reportUsage(counts.reported);
   if (stop_reason === "refusal") meter.reportGivenUp();
-  if (counts.reported.output !== undefined || !Array.isArray(content)) return;
+  if (!Array.isArray(content)) return;
   for (const block of content as (JsonObject | null)[]) {
     writeBlock(block, meter);
     const input = block?.input;

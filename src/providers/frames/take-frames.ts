@@ -54,17 +54,17 @@ function takeFrame<O extends DescMessage>(
 ): boolean {
   if (tracker.isEndMark(sent.data)) return true;
   const frame = read ?? wireOf(sent, desc);
-  if (sent.event === "error") throw namedError(frame, dialect, operation);
+  if (sent.event === "error") throw namedError(frame, dialect, operation, tracker);
   const skimmed = read ? undefined : tracker.takeUnparsed?.(frame);
-  const seen = skimmed ?? tracker.take(frame, readJson(frame, dialect, operation, "frame"));
+  const seen = skimmed ?? tracker.take(frame, readJson(frame, dialect, operation, "frame", tracker.takeFault));
   if (seen) batch.push(seen);
   return tracker.isOver();
 }
 
 /** Returns the refusal for an event named `error`, whatever its data. */
-function namedError(frame: Wire, dialect: Dialect, operation: Operation): Refusal {
+function namedError(frame: Wire, dialect: Dialect, operation: Operation, tracker: StreamTracker): Refusal {
   try {
-    readJson(frame, dialect, operation, "error");
+    readJson(frame, dialect, operation, "error", tracker.takeFault);
   } catch (error) {
     if (error instanceof Refusal && !isUnreadable(error)) return error;
   }

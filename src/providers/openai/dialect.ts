@@ -162,6 +162,9 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
       if (reader && visible && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
       return visible;
     },
+    takeFault(json) {
+      if (counts.take(json)) meter.reportUsage(counts.reported);
+    },
     isComplete: () => (done ? seen.hasAnswer : seen.allFinished),
     lingerMs: () => seen.lingerMs,
     closingFrames(desc) {

@@ -8,14 +8,14 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Meter } from "../contract.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
 
-/** Reports a unary answer. Output is counted only where no output usage is reported. */
+/** Reports a unary answer. */
 export function meterAnswer(answer: JsonObject, meter: Meter): void {
   const { choices } = answer;
   const counts = new ChatUsageReader();
   if (counts.take(answer)) meter.reportUsage(counts.reported);
   if (!Array.isArray(choices)) return;
   for (const choice of choices as Choice[]) {
-    if (counts.reported.output === undefined) writeChoice(choice, meter);
+    writeChoice(choice, meter);
     if (hasGivenUp(choice?.finish_reason)) meter.reportGivenUp();
   }
 }

@@ -31,6 +31,7 @@ export function trackResponse(meter: Meter): StreamTracker {
       end = visible.json() as JsonObject;
       return visible;
     },
+    takeFault: (json) => metering.takeFault(json),
     isComplete: () => end !== undefined && saysSomething(end),
   };
 }

@@ -8,12 +8,12 @@ import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
 
-/** Reports a unary response. Output is counted only where no output usage is reported. */
+/** Reports a unary response. */
 export function meterResponse(response: JsonObject, meter: Meter): void {
   const counts = new ChatUsageReader();
   tellUsage(response, counts, searchesIn(response.output), meter);
   if (hasGivenUp(response)) meter.reportGivenUp();
-  if (counts.reported.output !== undefined || !Array.isArray(response.output)) return;
+  if (!Array.isArray(response.output)) return;
   for (const item of response.output) if (isObject(item)) writeItem(item, meter);
 }
 
@@ -39,6 +39,11 @@ export class ResponseMetering {
     }
     if (isObject(item)) this.#item(type, item);
     if (isObject(response)) this.#response(response);
+  }
+
+  /** Takes a failed response, or an error with a usage beside it. */
+  takeFault({ response, usage = null }: JsonObject): void {
+    this.#response(isObject(response) ? response : { usage });
   }
 
   #item(type: string, item: JsonObject): void {

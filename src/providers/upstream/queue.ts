@@ -12,6 +12,7 @@ import type { Answer } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { cancelled, type Refusal, upstreamBusy } from "../../call/refusals.ts";
 import type { UpstreamConfig } from "../../config/config.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { onEnd } from "../../runtime/push-stream.ts";
 import { type Attempt, type Provider, type Speak, wrapEverySpeak } from "../contract.ts";
 import { faultOf } from "../errors/fault.ts";
@@ -28,8 +29,24 @@ export interface Queues {
   maxConcurrent(name: string): number | undefined;
 }
 
-export function createQueues(upstreams: readonly Pick<UpstreamConfig, "name" | "queue">[]): Queues {
-  const queues = new Map(upstreams.flatMap(({ name, queue }) => (queue ? [[name, createQueue(queue)] as const] : [])));
+/** SharedPlaces are the slots of an upstream that several gateways share. Each call takes one after its turn in this queue. */
+export interface SharedPlaces {
+  take(): MaybePromise<undefined>;
+  release(): void;
+}
+
+/** `sharedPlaces` returns those of an upstream with a queue; without it each gateway has all slots. */
+export function createQueues(
+  upstreams: readonly Pick<UpstreamConfig, "name" | "queue">[],
+  sharedPlaces?: (name: string, places: number) => SharedPlaces,
+): Queues {
+  const queueOf = (name: string, queue: QueueConfig) => {
+    const shared = queue.shared === false ? undefined : sharedPlaces?.(name, queue.max_concurrent);
+    return createQueue(queue, shared);
+  };
+  const queues = new Map(
+    upstreams.flatMap(({ name, queue }) => (queue ? [[name, queueOf(name, queue)] as const] : [])),
+  );
   return {
     wrap(name, provider) {
       const queue = queues.get(name);
@@ -64,7 +81,9 @@ interface Line {
   jobs: number;
 }
 
-function createQueue({ max_concurrent, max_queued, max_wait_seconds }: NonNullable<UpstreamConfig["queue"]>): Queue {
+type QueueConfig = NonNullable<UpstreamConfig["queue"]>;
+
+function createQueue({ max_concurrent, max_queued, max_wait_seconds }: QueueConfig, shared?: SharedPlaces): Queue {
   const limiter = new Bottleneck({ maxConcurrent: max_concurrent });
   const lines = Array.from({ length: priorities }, (): Line => ({ waiting: new Set(), jobs: 0 }));
   let waiting = 0;
@@ -75,6 +94,7 @@ function createQueue({ max_concurrent, max_queued, max_wait_seconds }: NonNullab
     line.jobs++;
     void limiter.schedule({ priority }, async () => {
       line.jobs--;
+      if (shared) return runShared(shared, lines);
       const [first] = line.waiting;
       if (first) await new Promise<void>(first);
     });
@@ -82,7 +102,7 @@ function createQueue({ max_concurrent, max_queued, max_wait_seconds }: NonNullab
 
   return {
     maxConcurrent: max_concurrent,
-    queued: () => Math.max(0, running + waiting - max_concurrent),
+    queued: () => (shared ? waiting : Math.max(0, running + waiting - max_concurrent)),
     running: () => running,
     async enter({ priority, signal, timeouts }) {
       if (signal.aborted) throw cancelled();
@@ -119,6 +139,16 @@ function createQueue({ max_concurrent, max_queued, max_wait_seconds }: NonNullab
       return promise;
     },
   };
+}
+
+/** Takes a shared slot and gives it to the call that is first when it is there, of the highest tier. */
+async function runShared(places: SharedPlaces, lines: readonly Line[]): Promise<void> {
+  const highest = () => lines.find(({ waiting }) => waiting.size > 0);
+  if (!highest()) return;
+  await places.take();
+  const [first] = highest()?.waiting ?? [];
+  if (first) await new Promise<void>(first);
+  places.release();
 }
 
 function onlyOnce(release: Release): Release {

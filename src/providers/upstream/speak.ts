@@ -6,7 +6,7 @@
  * the tracker takes it unparsed. The upstream may be another gateway: it learns how strict the caller is, and the
  * headers that name what it dropped are forwarded.
  */
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders } from "../../call/call.ts";
 import { type Form, type Operation, type Output, operations } from "../../call/operations.ts";
 import { upstreamFailed } from "../../call/refusals.ts";
@@ -90,13 +90,15 @@ function wholeAnswer<O extends DescMessage>(
   reply: UpstreamReply,
   desc: O,
   dialect: Dialect,
-  { operation, meter }: Attempt,
+  attempt: Attempt,
 ): MaybePromise<Answer<O>> {
+  const { operation, meter } = attempt;
   // Vectors are not read: they hold no errors and no usage.
   const isOfVectors = operation === "embeddings";
   const reading = readOrFail(() => Wire.ofBytes(desc, bytes, true).parseInSlices(isOfVectors));
   const read = (answer: Wire<O>): Answer<O> => {
-    const json = readJson(answer, dialect, operation, "whole");
+    const takeFault = (fault: JsonObject) => dialect.track(attempt).takeFault?.(fault);
+    const json = readJson(answer, dialect, operation, "whole", takeFault);
     readOrFail(() => dialect.measure(json, meter));
     const { headers } = forwardedHeaders(reply);
     return headers ? { kind: "whole", body: answer, headers } : { kind: "whole", body: answer };

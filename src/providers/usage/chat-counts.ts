@@ -8,7 +8,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ToldManner, ToldUsage } from "../../call/usage.ts";
-import { countOf, greatestOf, membersOf } from "./count.ts";
+import { countOf, greatestOf, isBrokenCount, membersOf } from "./count.ts";
 import { reportedManner } from "./manner.ts";
 
 type InputParts = { readonly input: number; readonly cacheRead: number; readonly cacheWrite: number };
@@ -21,6 +21,7 @@ export class ChatUsageReader {
   #output: OutputParts | undefined;
   #rare: RareParts | undefined;
   #manner: ToldManner | undefined;
+  #isBroken = false;
 
   /** Takes an answer or a chunk. Returns whether it reported usage. */
   take(json: JsonObject): boolean {
@@ -42,8 +43,9 @@ export class ChatUsageReader {
     const { input, cacheRead, cacheWrite } = this.#input ?? {};
     const { output, reasoning } = this.#output ?? {};
     const parts = { input, cacheRead, cacheWrite, output, reasoning };
-    if (!this.#rare && !this.#manner) return parts;
-    return { ...parts, ...(this.#rare && within(this.#rare, input ?? 0, output ?? 0)), manner: this.#manner };
+    if (!this.#rare && !this.#manner && !this.#isBroken) return parts;
+    const rare = this.#rare && within(this.#rare, input ?? 0, output ?? 0);
+    return { ...parts, ...rare, manner: this.#manner, ...(this.#isBroken && { isBroken: true }) };
   }
 
   /** Whether reasoning was reported. */
@@ -54,7 +56,8 @@ export class ChatUsageReader {
   #takeUsage(usage: JsonValue | undefined, { choices, timings }: JsonObject): boolean {
     if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
     this.#manner ??= reportedManner(usage);
-    this.#rare = rareParts(usage) ?? this.#rare;
+    this.#isBroken ||= isBroken(usage);
+    this.#rare = greaterRare(this.#rare, rareParts(usage));
     const sums = sumsOf(usage);
     const isOfInputOnly = choices === undefined && sums.output === undefined;
     const prompt = sums.prompt ?? (isOfInputOnly ? sums.total : undefined);
@@ -64,6 +67,16 @@ export class ChatUsageReader {
     if (output && output.output >= (this.#output?.output ?? 0)) this.#output = output;
     return true;
   }
+}
+
+/** Sums that are no counts are ignored, and said: the gateway counts in their place. */
+function isBroken({ prompt_tokens, completion_tokens, input_tokens, output_tokens }: JsonObject): boolean {
+  return (
+    isBrokenCount(prompt_tokens) ||
+    isBrokenCount(completion_tokens) ||
+    isBrokenCount(input_tokens) ||
+    isBrokenCount(output_tokens)
+  );
 }
 
 function sumOf(parts: InputParts | undefined): number {
@@ -112,6 +125,17 @@ function readIn(usage: JsonObject, timings: JsonValue | undefined): number {
     usage.cache_read_input_tokens,
     membersOf(timings).cache_n,
   );
+}
+
+/** Returns the greater count of each part. */
+function greaterRare(before: RareParts | undefined, next: RareParts | undefined): RareParts | undefined {
+  if (!before || !next) return next ?? before;
+  return {
+    inputAudio: Math.max(before.inputAudio ?? 0, next.inputAudio ?? 0),
+    inputImage: Math.max(before.inputImage ?? 0, next.inputImage ?? 0),
+    outputAudio: Math.max(before.outputAudio ?? 0, next.outputAudio ?? 0),
+    searches: next.searches === undefined ? before.searches : Math.max(before.searches ?? 0, next.searches),
+  };
 }
 
 /** Bounds each part by what it is a part of: of the input, by what is left beside the cache. */

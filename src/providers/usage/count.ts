@@ -13,6 +13,11 @@ export function countOf(value: JsonValue | undefined): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }
 
+/** Reports whether a value stands in the place of a count and is none. */
+export function isBrokenCount(value: JsonValue | undefined): boolean {
+  return value !== undefined && value !== null && countOf(value) === undefined;
+}
+
 /** Returns the greatest of the values that are counts; 0 without any. */
 export function greatestOf(...values: readonly (JsonValue | undefined)[]): number {
   let greatest = 0;

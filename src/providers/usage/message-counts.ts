@@ -2,12 +2,13 @@
  * Reads the usage of an answer of Anthropic's Messages API, as parts that do not overlap. It is the only reader, for
  * the charge and for translations.
  *
- * A stream reports usage repeatedly. Of the input the last report stands, since the first may be an estimate; but
- * zeros at the end, which some servers send, are ignored. Of the output the greatest count stands.
+ * A stream reports usage repeatedly, and the greatest counts stand. Of the input that is the report with the greatest sum of all
+ * parts, and of equal ones the last: parts of different reports are not mixed, because a later one may split the same tokens
+ * otherwise. A part that a report leaves out keeps its value.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ToldManner, ToldUsage } from "../../call/usage.ts";
-import { countOf, membersOf } from "./count.ts";
+import { countOf, isBrokenCount, membersOf } from "./count.ts";
 import { reportedManner } from "./manner.ts";
 
 type Written = Pick<ToldUsage, "cacheWrite" | "cacheWriteHour">;
@@ -19,10 +20,12 @@ export class MessageUsageReader {
   #hasReasoning = false;
   #searches: number | undefined;
   #manner: ToldManner | undefined;
+  #isBroken = false;
 
   /** Takes the value of `usage`. Returns whether it was an object. */
   take(usage: JsonValue | undefined): boolean {
     if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
+    this.#isBroken ||= isBrokenCount(usage.input_tokens) || isBrokenCount(usage.output_tokens);
     this.#takeInput(usage);
     this.#takeManner(usage);
     const output = countOf(usage.output_tokens);
@@ -37,11 +40,12 @@ export class MessageUsageReader {
 
   #takeInput(usage: JsonObject): void {
     const next = {
+      ...this.#input,
       ...only("input", countOf(usage.input_tokens)),
       ...only("cacheRead", countOf(usage.cache_read_input_tokens)),
       ...writtenParts(usage, this.#input.cacheWriteHour ?? 0),
     };
-    if (sumOf(next) > 0 || sumOf(this.#input) === 0) this.#input = { ...this.#input, ...next };
+    if (sumOf(next) >= sumOf(this.#input)) this.#input = next;
   }
 
   /** Each word stands until there is another: the end of a stream need not repeat it. */
@@ -59,9 +63,14 @@ export class MessageUsageReader {
     const output = this.#output;
     const reported =
       output === undefined ? this.#input : { ...this.#input, output, reasoning: Math.min(output, this.#reasoning) };
-    if (this.#searches === undefined && !this.#manner) return reported;
+    if (this.#searches === undefined && !this.#manner && !this.#isBroken) return reported;
     const searches = this.#searches === undefined ? {} : { searches: this.#searches };
-    return { ...reported, ...searches, ...(this.#manner && { manner: this.#manner }) };
+    return {
+      ...reported,
+      ...searches,
+      ...(this.#manner && { manner: this.#manner }),
+      ...(this.#isBroken && { isBroken: true }),
+    };
   }
 
   /** Whether reasoning was reported. */

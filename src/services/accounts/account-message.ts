@@ -39,7 +39,7 @@ export function tierMessage(tier: Tier): MessageInitShape<typeof TierSchema> {
 }
 
 export function entryMessage(entry: LedgerEntry): MessageInitShape<typeof LedgerEntrySchema> {
-  const { id, account_id, kind, amount, request_id, key_id, note, created_at } = entry;
+  const { id, account_id, kind, amount, request_id, key_id, note, created_at, calls } = entry;
   return {
     id,
     accountId: account_id,
@@ -48,6 +48,7 @@ export function entryMessage(entry: LedgerEntry): MessageInitShape<typeof Ledger
     ...(request_id === null ? {} : { requestId: request_id }),
     ...(key_id === null ? {} : { keyId: key_id }),
     ...(note === null ? {} : { note }),
+    ...(calls === null ? {} : { calls: BigInt(calls) }),
     createdAt: timestampFromMs(created_at),
   };
 }

@@ -1,4 +1,5 @@
 /** The operator's RPCs for money: ledger entries, redeem codes, reconciliation. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { EntryKind } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import {
@@ -12,6 +13,7 @@ import {
 } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
 import { internal, invalidValue, resourceNotFound } from "../../call/refusals.ts";
+import type { Reconciliation } from "../../storage/proof/proof.ts";
 import { accountMessage, entryMessage } from "../accounts/account-message.ts";
 import { recordEntry } from "../accounts/record-entry.ts";
 import { codeMessage, issueRedeemCodes } from "../accounts/redeem-codes.ts";
@@ -57,18 +59,25 @@ function entryRpcs({ storage, config, clock }: OperatorParts): EntryRpcs {
       );
       return whole(ListEntriesResponseSchema, { entries: items.map(entryMessage), ...next });
     },
-    async reconcile() {
-      const { accounts, entries, differences } = await storage.reconcile();
-      return whole(ReconcileResponseSchema, {
-        accounts,
-        entries: BigInt(entries),
-        differences: differences.map(({ what, written, derived }) => ({
-          what,
-          written: BigInt(written),
-          derived: BigInt(derived),
-        })),
-      });
+    async reconcile({ request }) {
+      const { full: isFull = false } = request.message();
+      return whole(ReconcileResponseSchema, proofMessage(await storage.reconcile({ isFull, now: clock() })));
     },
+  };
+}
+
+function proofMessage(proof: Reconciliation): MessageInitShape<typeof ReconcileResponseSchema> {
+  return {
+    accounts: proof.accounts,
+    entries: BigInt(proof.entries),
+    requests: BigInt(proof.requests),
+    provedBefore: BigInt(proof.provedBefore),
+    withoutPrice: BigInt(proof.withoutPrice),
+    differences: proof.findings.map(({ kind, what, written, derived, means, repair, isRepairable }) => ({
+      ...{ kind, what, means, repair, repairable: isRepairable },
+      written: BigInt(written),
+      derived: BigInt(derived),
+    })),
   };
 }
 

@@ -13,7 +13,7 @@ import type { ServiceImplementation } from "../../call/call.ts";
 import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import { accessOf } from "../../pipeline/admit/authorize.ts";
 import { pageOf } from "../page.ts";
-import { requestMessage } from "../usage/request-message.ts";
+import { callWithBill, requestMessage } from "../usage/request-message.ts";
 import { requestFilterOf } from "../usage/usage.ts";
 import { whole } from "../whole.ts";
 import { auditEventMessage } from "./audit-event-message.ts";
@@ -28,7 +28,7 @@ type Rpcs = Pick<
 >;
 
 export function operatorViews({ storage, config, upstreams, services }: OperatorParts): Rpcs {
-  const { accounts, requests, auditEvents } = storage;
+  const { accounts, requests, auditEvents, prices } = storage;
   const idOf = async (account: string | undefined) => (account ? (await findAccount(accounts, account)).id : undefined);
   return {
     async listAllRequests({ request, signal }) {
@@ -47,7 +47,7 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
       const { id = "" } = request.message();
       const found = await requests.findAny(id);
       if (!found) throw resourceNotFound("request", id);
-      return whole(GetAnyRequestResponseSchema, { request: requestMessage(found) });
+      return whole(GetAnyRequestResponseSchema, await callWithBill(found, prices));
     },
     async listUpstreams() {
       return whole(ListUpstreamsResponseSchema, { upstreams: upstreams().map(upstreamMessage) });

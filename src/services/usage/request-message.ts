@@ -2,15 +2,19 @@
 import { type DescField, type MessageInitShape, ScalarType } from "@bufbuild/protobuf";
 import { TimestampSchema, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
+  type ChargeSchema,
   type FailedAttemptSchema,
+  type PricePartSchema,
   RequestSchema,
   type RunningSchema,
   UsageSumSchema,
 } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { FailedAttempt } from "../../pipeline/attempt/failed-attempts.ts";
+import { type BillLine, billOf, priceIdsOf, type WrittenPart } from "../../pipeline/charge/bill.ts";
 import type { UsageSum } from "../../storage/calls/requests.ts";
 import type { CallRow, ColumnName } from "../../storage/columns.ts";
 import type { HoldRow } from "../../storage/money/holds.ts";
+import type { PriceStore } from "../../storage/money/prices.ts";
 import { type CallField, callFields } from "./call-fields.ts";
 
 const ofRequest = callFields(RequestSchema);
@@ -31,6 +35,16 @@ export function sumMessage(sum: UsageSum): MessageInitShape<typeof UsageSumSchem
   };
 }
 
+/** callWithBill returns a call with the lines of its bill, by the prices that are kept. */
+export async function callWithBill(row: CallRow, prices: Pick<PriceStore, "find">) {
+  const cards = await prices.find(priceIdsOf(row));
+  return { request: requestMessage(row), charges: billOf(row, cards).map(chargeMessage) };
+}
+
+function chargeMessage({ count, rate, factor, ...line }: BillLine): MessageInitShape<typeof ChargeSchema> {
+  return { ...line, count: BigInt(count), rate: BigInt(rate), factor: BigInt(factor) };
+}
+
 /** messageOf returns the message of a row. Null columns are unset fields. */
 function messageOf(
   fields: readonly CallField[],
@@ -46,10 +60,39 @@ function messageOf(
 }
 
 function fieldValue(field: DescField, value: string | number): unknown {
-  if (field.fieldKind === "list") return attemptsOf(String(value));
+  const list = field.fieldKind === "list" ? lists.get(field.name) : undefined;
+  if (list) return list(String(value));
   if (field.message?.typeName === TimestampSchema.typeName) return timestampFromMs(Number(value));
   if (field.scalar === ScalarType.BOOL) return value === 1;
   return field.scalar === ScalarType.INT64 ? BigInt(value) : value;
+}
+
+/** lists reads columns of JSON lists, by the fields that they become. */
+const lists: ReadonlyMap<string, (json: string) => unknown> = new Map<string, (json: string) => unknown>([
+  ["tried", attemptsOf],
+  ["price_parts", partsOf],
+]);
+
+/** partsOf reads the column `price_parts`, which `ledger/reprice.ts` describes. */
+function partsOf(parts: string): MessageInitShape<typeof PricePartSchema>[] {
+  const list = JSON.parse(parts) as readonly WrittenPart[];
+  return list.map((part) => ({
+    priceId: part.price ?? "",
+    requests: part.requests ?? (part.of === undefined ? 1 : 0),
+    usage: {
+      inputTokens: BigInt(part.input ?? 0),
+      cacheReadTokens: BigInt(part.cache_read ?? 0),
+      cacheWriteTokens: BigInt(part.cache_write ?? 0),
+      cacheWriteHourTokens: BigInt(part.cache_write_hour ?? 0),
+      outputTokens: BigInt(part.output ?? 0),
+      reasoningTokens: BigInt(part.reasoning ?? 0),
+      characters: BigInt(part.characters ?? 0),
+    },
+    inputAudioTokens: BigInt(part.input_audio ?? 0),
+    inputImageTokens: BigInt(part.input_image ?? 0),
+    outputAudioTokens: BigInt(part.output_audio ?? 0),
+    searches: BigInt(part.searches ?? 0),
+  }));
 }
 
 /** attemptsOf reads the column `tried`, which `pipeline/attempt/failed-attempts.ts` writes. */

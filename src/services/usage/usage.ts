@@ -18,15 +18,17 @@ import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import type { RequestStore } from "../../storage/calls/requests.ts";
 import type { CallRow } from "../../storage/columns.ts";
 import type { HoldStore } from "../../storage/money/holds.ts";
+import type { PriceStore } from "../../storage/money/prices.ts";
 import { Wire } from "../../wire/wire.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
-import { requestMessage, runningMessage, sumMessage } from "./request-message.ts";
+import { callWithBill, requestMessage, runningMessage, sumMessage } from "./request-message.ts";
 import { csvHead, csvLines } from "./requests-csv.ts";
 
 export interface UsageParts {
   readonly requests: RequestStore;
   readonly holds: HoldStore;
+  readonly prices: PriceStore;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -40,7 +42,12 @@ const maxSums = 10_000;
 /** maxRunning is the most running calls returned. */
 const maxRunning = 100;
 
-export function usageService({ requests, holds, clock }: UsageParts): ServiceImplementation<typeof UsageService> {
+export function usageService({
+  requests,
+  holds,
+  prices,
+  clock,
+}: UsageParts): ServiceImplementation<typeof UsageService> {
   return {
     async listRequests({ request, caller, signal }) {
       const message = request.message();
@@ -58,7 +65,7 @@ export function usageService({ requests, holds, clock }: UsageParts): ServiceImp
       const { id = "" } = request.message();
       const found = await requests.find(caller.accountId, id);
       if (!found) throw resourceNotFound("request", id);
-      return whole(GetRequestResponseSchema, { request: requestMessage(found) });
+      return whole(GetRequestResponseSchema, await callWithBill(found, prices));
     },
     async listUsage({ request, caller }) {
       const message = request.message();

@@ -1,50 +1,171 @@
 /**
- * Deletes calls and audit events that are older than they are kept, some at a time. Ids sort by time, so that the oldest are
+ * Forgets calls and audit events that are older than they are kept, some at a time. Ids sort by time, so that the oldest are
  * found without reading the others.
  *
- * The ledger and the sums of usage stay: what a call was charged is in its row while that is kept, and in a ledger entry from
- * then on. Sums of deleted calls cannot be proved any more; so `kept_from` records from when on calls are kept, and
- * `reconcile.ts` proves from there.
+ * The ledger and the sums of usage stay. What a call was charged is in its row while that is kept; then it is added to one ledger
+ * entry of its key and month, which stands at the month's beginning, in the transaction that deletes the row. So a forgotten call
+ * takes no room, and every balance still follows from the ledger. Older versions wrote an entry for each forgotten call: those are
+ * folded alike.
+ *
+ * Sums of forgotten calls cannot be proved by their calls any more; so `kept_from` records from when on calls are kept, and the proof
+ * begins there. A charge that comes later than that is not taken for new (`money/ledger.ts`): its call may have been forgotten.
  */
-import type { Engine } from "../engines/engine.ts";
-import { charge, chargeId } from "../money/entries.ts";
+import { sql } from "kysely";
+import { idOf } from "../../runtime/ids.ts";
+import { changed, type Database, type Scope } from "../engines/scope.ts";
+import { charge, maxSum } from "../money/entries.ts";
 
 export interface RetentionStore {
-  /** Deletes some calls that came before this hour and have ids before this one. Returns how many. */
-  forgetRequests(hour: number, beforeId: string): number;
+  /** Forgets some calls that came before this hour and have ids before this one. Returns how many. */
+  forgetRequests(hour: number, beforeId: string): Promise<number>;
+  /** Folds some entries that charge a single forgotten call. Returns how many. */
+  foldCharges(): Promise<number>;
   /** Deletes some audit events whose ids are before this one. Returns how many. */
-  forgetAuditEvents(beforeId: string): number;
+  forgetAuditEvents(beforeId: string): Promise<number>;
 }
 
 /** How many rows a transaction deletes: writers wait for it. */
 const batch = 500;
+const hourMs = 3_600_000;
 
-export function retentionStore(engine: Engine): RetentionStore {
-  // It never goes back: deleted calls do not return when more is configured to be kept.
-  const keepFrom = engine.prepare<[at: number, id: string]>(
-    `INSERT INTO kept_from (kind, at, id) VALUES ('requests', ?, ?)
-     ON CONFLICT (kind) DO UPDATE SET at = excluded.at, id = excluded.id WHERE excluded.at > at`,
-  );
-  // A call's id has the time when its head came, and it is summed in the hour when its body had come: both must have passed.
-  const oldest = `rowid IN (SELECT rowid FROM requests WHERE id < ? AND created_at < ? ORDER BY id LIMIT ${batch})`;
-  // An entry that exists already is a fault, which `reconcile` reports. It keeps no call from being deleted.
-  const keepCharges = engine.prepare<[beforeId: string, hour: number]>(
-    `INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
-     SELECT ${chargeId}, account_id, ${charge}, -cost, id, key_id, created_at + duration_ms
-     FROM requests WHERE ${oldest} AND cost > 0 ON CONFLICT (request_id) DO NOTHING`,
-  );
-  const deleteRequests = engine.prepare<[beforeId: string, hour: number]>(`DELETE FROM requests WHERE ${oldest}`);
-  const deleteActs = engine.prepare<[beforeId: string]>(
-    `DELETE FROM acts WHERE rowid IN (SELECT rowid FROM acts WHERE id < ? ORDER BY id LIMIT ${batch})`,
-  );
+export function retentionStore({ db, transact }: Scope): RetentionStore {
   return {
-    forgetRequests: (hour, beforeId) =>
-      engine.transact(() => {
-        keepCharges.run(beforeId, hour);
-        const count = deleteRequests.run(beforeId, hour);
-        if (count > 0) keepFrom.run(hour, beforeId);
-        return count;
-      }),
-    forgetAuditEvents: (beforeId) => engine.transact(() => deleteActs.run(beforeId)),
+    forgetRequests: (hour, beforeId) => transact(({ db }) => forgetRequests(db, hour, beforeId)),
+    foldCharges: () => transact(({ db }) => foldCharges(db)),
+    forgetAuditEvents: (beforeId) =>
+      changed(
+        db,
+        db
+          .deleteFrom("acts")
+          .where("id", "in", (acts) =>
+            acts.selectFrom("acts").select("id").where("id", "<", beforeId).orderBy("id").limit(batch),
+          ),
+      ),
   };
+}
+
+async function forgetRequests(db: Database, hour: number, beforeId: string): Promise<number> {
+  const forgotten = await db
+    .deleteFrom("requests")
+    // A call's id has the time when its head came, and it is summed in the hour when its body had come: both must have passed.
+    .where("id", "in", (calls) =>
+      calls
+        .selectFrom("requests")
+        .select("id")
+        .where("id", "<", beforeId)
+        .where("created_at", "<", hour)
+        .orderBy("id")
+        .limit(batch),
+    )
+    .returning(["account_id", "key_id", "created_at", "cost"])
+    .execute();
+  if (forgotten.length === 0) return 0;
+  await fold(db, forgotten);
+  await reopenHours(db, forgotten);
+  await db
+    .insertInto("kept_from")
+    .values({ kind: "requests", at: hour, id: beforeId })
+    // It never goes back: forgotten calls do not return when more is configured to be kept.
+    .onConflict((conflict) =>
+      conflict.column("kind").doUpdateSet({ at: hour, id: beforeId }).where("kept_from.at", "<", hour),
+    )
+    .execute();
+  return forgotten.length;
+}
+
+/** A call that ran for longer than calls are kept changed an hour that was forgotten, which nobody can prove any more. */
+async function reopenHours(db: Database, calls: readonly { readonly created_at: number }[]): Promise<void> {
+  const hours = new Set(calls.map(({ created_at }) => created_at - (created_at % hourMs)));
+  await db
+    .deleteFrom("closed_periods")
+    .where("hour", "in", [...hours])
+    .where("hour", "<", (kept) => kept.selectFrom("kept_from").select("at").where("kind", "=", "requests"))
+    .execute();
+}
+
+async function foldCharges(db: Database): Promise<number> {
+  const folded = await db
+    .deleteFrom("ledger_entries")
+    .where("id", "in", (entries) =>
+      entries
+        .selectFrom("ledger_entries")
+        .select("id")
+        .where("kind", "=", charge)
+        .where("request_id", "<", (kept) => kept.selectFrom("kept_from").select("id").where("kind", "=", "requests"))
+        .orderBy("request_id")
+        .limit(batch),
+    )
+    .returning(["account_id", "key_id", "created_at", sql<number>`-amount`.as("cost")])
+    .execute();
+  await fold(db, folded);
+  return folded.length;
+}
+
+/** ForgottenCharge is what is left of a forgotten call. */
+interface ForgottenCharge {
+  readonly account_id: string;
+  readonly key_id: string | null;
+  readonly created_at: number;
+  readonly cost: number;
+}
+
+/** Adds charges to the entries of their keys and months. */
+async function fold(db: Database, charges: readonly ForgottenCharge[]): Promise<void> {
+  const charged = charges.filter(({ cost }) => cost !== 0);
+  const ofMonths = Map.groupBy(charged, ({ account_id, key_id, created_at }) =>
+    JSON.stringify([account_id, key_id, monthOf(created_at)]),
+  );
+  for (const [name, ofMonth] of ofMonths) {
+    const [{ account_id, key_id, created_at }] = ofMonth as [ForgottenCharge];
+    const month = monthOf(created_at);
+    for (const part of exactSums(ofMonth)) {
+      const entry = { account_id, kind: charge, key_id, created_at: month, ...part };
+      for (let ordinal = 0; !(await added(db, { id: idOf("led", month, `${name} ${ordinal}`), ...entry })); ) ordinal++;
+    }
+  }
+}
+
+interface FoldedCharge {
+  readonly id: string;
+  readonly account_id: string;
+  readonly kind: number;
+  readonly key_id: string | null;
+  readonly created_at: number;
+  readonly amount: number;
+  readonly calls: number;
+}
+
+/** Adds to an entry, or makes it. Returns false where its amount would be more than can be counted exactly. */
+async function added(db: Database, entry: FoldedCharge): Promise<boolean> {
+  const insert = db.insertInto("ledger_entries").values(entry);
+  const added = insert.onConflict((conflict) =>
+    conflict
+      .column("id")
+      .doUpdateSet((of) => ({
+        amount: of("ledger_entries.amount", "+", of.ref("excluded.amount")),
+        calls: of("ledger_entries.calls", "+", of.ref("excluded.calls")),
+      }))
+      .where((of) => of(of("ledger_entries.amount", "+", of.ref("excluded.amount")), ">=", -maxSum)),
+  );
+  return (await changed(db, added)) === 1;
+}
+
+/** Returns the sums of charges, several where one could not be counted exactly. */
+function exactSums(charges: readonly ForgottenCharge[]): { amount: number; calls: number }[] {
+  const sums: { amount: number; calls: number }[] = [];
+  for (const { cost } of charges) {
+    const last = sums.at(-1);
+    if (!last || last.amount - cost < -maxSum) sums.push({ amount: -cost, calls: 1 });
+    else {
+      last.amount -= cost;
+      last.calls++;
+    }
+  }
+  return sums;
+}
+
+/** Returns when the month of a moment began, by UTC. */
+function monthOf(ms: number): number {
+  const date = new Date(ms);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
 }

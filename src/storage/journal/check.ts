@@ -83,7 +83,7 @@ export function checkJournal(
   // Where the database knows that it has begun, it had a head.
   const isOlder = text.head.kind === "none" && !row?.isOpen;
   const at = Math.max(head?.at ?? 0, read.records.at(-1)?.record.at ?? 0);
-  const links = head ? linkFaults(read, row, head.base === firstSum(database, node)) : [];
+  const links = head ? linkFaults(head, read, row, head.base === firstSum(database, node)) : [];
   const faults = isOlder ? [] : [...headFaults(head, read, posted), ...read.faults, ...links];
   return { records: read.records, rejected: read.rejected, faults, at, isOlder };
 }
@@ -153,7 +153,8 @@ function gapBefore({ records }: ReadLines, { number }: NumberedLine): JournalFau
 function headFaults(head: Head | undefined, { records, rejected }: ReadLines, posted: number): JournalFault[] {
   if (!head) return [{ kind: "head", reason: "its head is damaged, so nobody knows whether its end is there" }];
   const reached = Math.max(posted, ...records.map(({ record }) => record.seq), ...rejected.map(({ seq = 0 }) => seq));
-  if (head.seq <= reached) return [];
+  // A file that was emptied, or begun again after others had posted and removed it, has nothing between the two.
+  if (head.seq <= reached || head.last === head.base) return [];
   return [{ kind: "cut", reason: `its end is missing: it went on from record ${reached} to record ${head.seq}` }];
 }
 
@@ -161,9 +162,16 @@ function headFaults(head: Head | undefined, { records, rejected }: ReadLines, po
  * Looks for the place up to which the database has applied it. A database that is restored from before the journal began has it from its
  * first record on. `isFromStart` says that the file has that.
  */
-function linkFaults({ records, sums }: ReadLines, row: JournalRow | undefined, isFromStart: boolean): JournalFault[] {
+function linkFaults(
+  head: Head,
+  { records, sums }: ReadLines,
+  row: JournalRow | undefined,
+  isFromStart: boolean,
+): JournalFault[] {
   const { posted = 0, sum = null } = row ?? {};
   if (row ? sum === null || sums.has(sum) : isFromStart) return [];
-  if (!records.some(({ record }) => record.seq > posted)) return [];
+  // What it has had is posted there, and not here.
+  const wasEmptied = row !== undefined && head.seq > posted;
+  if (!wasEmptied && !records.some(({ record }) => record.seq > posted)) return [];
   return [{ kind: "elsewhere", reason: `it does not go on from record ${posted}, up to which the database has it` }];
 }

@@ -18,7 +18,11 @@ export function faultOf({ seq, at, settled, held, others, entries }: LineJson): 
   if (at !== undefined && !Number.isFinite(at)) return "its time is none";
   if (entries !== undefined) return faultOfAll(entries);
   if (settled === undefined && held === undefined && others === undefined) return "it tells of no calls";
-  return faultOfRuns(settled, faultOfRun) ?? faultOfRuns(held, faultOfHolds) ?? (others === undefined ? undefined : faultOfAll(others));
+  return (
+    faultOfRuns(settled, faultOfRun) ??
+    faultOfRuns(held, faultOfHolds) ??
+    (others === undefined ? undefined : faultOfAll(others))
+  );
 }
 
 function faultOfRuns(runs: unknown = [], faultOfOne: (run: unknown) => string | undefined): string | undefined {
@@ -34,7 +38,8 @@ function faultOfHolds(run: unknown): string | undefined {
   if (!Array.isArray(run) || !run.every(Array.isArray)) return "its holds are no lists";
   const [shared = [], ...holds] = run as readonly (readonly unknown[])[];
   const [accountId, operation, model, leaseId, isOfKey] = shared;
-  if (shared.length !== 5 || ![accountId, operation, model].every(isText)) return "what its holds have in common is none";
+  if (shared.length !== 5 || ![accountId, operation, model].every(isText))
+    return "what its holds have in common is none";
   if (!isTaken({ leaseId, isOfKey })) return "its lease is none";
   const isHold = ([requestId, keyId, amount, createdAt]: readonly unknown[]) =>
     isText(requestId) && isText(keyId) && isCount(amount) && Number.isFinite(createdAt);

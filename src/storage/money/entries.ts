@@ -1,6 +1,6 @@
 /**
  * Ledger entries: what moved money. They are only added. The charge of a call is an entry, too: it is in the call's own row while
- * that is kept, and among the other entries once the call is deleted (`retention.ts`).
+ * that is kept, and from then on a part of the entry that has the charges of its key in its month (`retention.ts`).
  *
  * An entry and the sums that it changes are one transaction, and the conditions of one statement decide whether it may be made: a
  * refund never returns more than was recharged or than is left, and no sum grows beyond what can be counted exactly. `ledger.ts`
@@ -18,9 +18,7 @@ export type LedgerEntry = Selectable<LedgerEntryTable>;
 
 /** Numbers of the proto's EntryKind, which storage does not import. */
 const kinds = { recharge: 1, refund: 2, grant: 3, charge: 4 } as const;
-export const { charge } = kinds;
-/** The id of a call's charge, in SQL that reads the call. It sorts among other entries by when the call came. */
-export const chargeId = "'led_' || substr(id, 5)";
+export const { charge, grant } = kinds;
 
 export interface EntryInit {
   readonly id: string;
@@ -52,14 +50,14 @@ export interface EntryFilter {
 
 export interface EntryStore {
   record(init: EntryInit): Promise<Recorded>;
-  /** Finds an entry that was recorded; no charge of a call that is kept. */
+  /** Finds an entry that was recorded, or charges of forgotten calls; no charge of a call that is kept. */
   find(id: string): Promise<LedgerEntry | undefined>;
   /** Lists some of an account's entries, newest first; charges by when their calls came. */
   page(accountId: string, filter: EntryFilter, asker?: Asker): Promise<LedgerEntry[]>;
 }
 
 /** The most that any sum of money may come to: a double still holds it exactly. */
-const maxSum = 9e15;
+export const maxSum = 9e15;
 
 export function entryStore({ db, transact }: Scope, requests: Pick<RequestStore, "page">): EntryStore {
   function recorded(accountId: string, { kinds: wanted, before, limit }: EntryFilter): Promise<LedgerEntry[]> {
@@ -86,7 +84,7 @@ export function entryStore({ db, transact }: Scope, requests: Pick<RequestStore,
     record: (init) => transact(({ db }) => record(db, init)),
     find: (id) => db.selectFrom("ledger_entries").selectAll().where("id", "=", id).executeTakeFirst(),
     async page(accountId, filter, asker) {
-      // In this order: a charge that moves from calls to entries meanwhile is found twice, and never missed.
+      // In this order: a charge that is folded into an entry meanwhile is found in both, and never missed.
       const ofCalls = await charges(accountId, filter, asker);
       const ofEntries = await recorded(accountId, filter);
       const byId = new Map([...ofCalls, ...ofEntries].map((entry) => [entry.id, entry]));
@@ -127,7 +125,7 @@ function move(db: Database, { accountId, kind, amount }: EntryInit) {
 }
 
 function chargeOf({ id, account_id, key_id, cost, created_at, duration_ms }: CallRow): LedgerEntry {
-  const of = { account_id, key_id, request_id: id, kind: charge, amount: -cost, note: null };
+  const of = { account_id, key_id, request_id: id, kind: charge, amount: -cost, note: null, calls: null };
   return { id: id.replace(/^req_/, "led_"), ...of, created_at: created_at + duration_ms };
 }
 

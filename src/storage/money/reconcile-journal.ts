@@ -8,6 +8,7 @@
 import { checkJournal, type FaultKind, type JournalRow, lostFault } from "../journal/check.ts";
 import { createRejects, type Reject } from "../journal/rejects.ts";
 import type { Segments } from "../journal/segments.ts";
+import { type Finding, found } from "../proof/finding.ts";
 import type { JournalRecord } from "./books.ts";
 
 export interface ReconcileJournalOptions {
@@ -23,24 +24,16 @@ export interface ReconcileJournalOptions {
   readonly pause: (ms: number) => Promise<unknown>;
 }
 
-/** JournalFinding is what is wrong with a journal. */
-export interface JournalFinding {
-  readonly kind: "journal_unposted" | "journal_unreadable" | `journal_${FaultKind}`;
-  readonly what: string;
-  /** What calls would be charged that are not, in millionths of the unit. */
-  readonly derived: number;
-}
-
 /** A record that is older than this is posted, unless its process died or cannot write. */
 const postedMs = 5_000;
 /** How long to wait at least: the process's clock may differ. */
 const minMs = 1_000;
 const pauseMs = 100;
 
-export async function reconcileJournal(options: ReconcileJournalOptions): Promise<JournalFinding[]> {
+export async function reconcileJournal(options: ReconcileJournalOptions): Promise<Finding[]> {
   const { segments, rows, clock, pause } = options;
   const nodes = new Set([...segments.nodes(), ...rows.open().map(({ node }) => node)]);
-  const findings: JournalFinding[] = [];
+  const findings: Finding[] = [];
   for (const node of nodes) {
     const from = clock();
     let looked = look(node, options);
@@ -51,7 +44,11 @@ export async function reconcileJournal(options: ReconcileJournalOptions): Promis
     }
     findings.push(...looked.findings);
   }
-  findings.push(...createRejects(segments).all().flatMap(({ node, rejects }) => rejects.map((one) => rejected(node, one))));
+  findings.push(
+    ...createRejects(segments)
+      .all()
+      .flatMap(({ node, rejects }) => rejects.map((one) => rejected(node, one))),
+  );
   // A line may be in the journal still, and set aside already.
   return [...new Map(findings.map((finding) => [finding.what, finding])).values()];
 }
@@ -60,32 +57,40 @@ export async function reconcileJournal(options: ReconcileJournalOptions): Promis
 function look(
   node: string,
   { segments, rows }: ReconcileJournalOptions,
-): { readonly findings: JournalFinding[]; readonly at: number } {
+): { readonly findings: Finding[]; readonly at: number } {
   const row = rows.find(node);
-  const found = checkJournal(node, row, { segments, database: rows.database() });
-  if (!found) return { findings: row?.isOpen ? [faulty(node, lostFault)] : [], at: 0 };
+  const checked = checkJournal(node, row, { segments, database: rows.database() });
+  if (!checked) return { findings: row?.isOpen ? [faulty(node, lostFault)] : [], at: 0 };
   const { posted = 0 } = row ?? {};
-  const records = found.records.map(({ record }) => record).filter(({ seq }) => seq > posted);
-  const lines = found.rejected.filter(({ seq = posted + 1 }) => seq > posted);
-  const faults = found.faults.map((fault) => faulty(node, fault));
-  return { findings: [...unposted(node, records), ...lines.map((line) => rejected(node, line)), ...faults], at: found.at };
+  const records = checked.records.map(({ record }) => record).filter(({ seq }) => seq > posted);
+  const lines = checked.rejected.filter(({ seq = posted + 1 }) => seq > posted);
+  const faults = checked.faults.map((fault) => faulty(node, fault));
+  return {
+    findings: [...unposted(node, records), ...lines.map((line) => rejected(node, line)), ...faults],
+    at: checked.at,
+  };
 }
 
-function unposted(node: string, records: readonly JournalRecord[]): JournalFinding[] {
+function unposted(node: string, records: readonly JournalRecord[]): Finding[] {
   const calls = records.flatMap(({ entries }) =>
     entries.flatMap((entry) => (entry.kind === "settle" ? [entry.call] : [])),
   );
   if (calls.length === 0) return [];
   const derived = calls.reduce((sum, { cost }) => sum + cost, 0);
-  return [{ kind: "journal_unposted", what: `calls in the journal of ${node} that are not posted: ${calls.length}`, derived }];
+  return [
+    found("journal_unposted", {
+      what: `calls in the journal of ${node} that are not posted: ${calls.length}`,
+      derived,
+    }),
+  ];
 }
 
-function rejected(node: string, { kind, line, reason }: Reject): JournalFinding {
+function rejected(node: string, { kind, line, reason }: Reject): Finding {
   if (kind !== undefined) return faulty(node, { kind, reason });
   const what = `line ${line} of the journal of ${node}, which is no record: ${reason}`;
-  return { kind: "journal_unreadable", what, derived: 0 };
+  return found("journal_unreadable", { what });
 }
 
-function faulty(node: string, { kind, reason }: { readonly kind: FaultKind; readonly reason: string }): JournalFinding {
-  return { kind: `journal_${kind}`, what: `the journal of ${node}: ${reason}`, derived: 0 };
+function faulty(node: string, { kind, reason }: { readonly kind: FaultKind; readonly reason: string }): Finding {
+  return found(`journal_${kind}`, { what: `the journal of ${node}: ${reason}` });
 }

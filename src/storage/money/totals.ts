@@ -34,11 +34,12 @@ const noCounts = { requests: 0, ...noSums, spent: 0, freed: 0 };
  * Returns what one call adds to the hour in which it came. A call that is lost counts as 0 requests: its row is still found by
  * its hour.
  */
-export function hourTotalOf(call: Capture, cost: number, requests = 1): HourTotal {
+export function hourTotalOf(call: Capture, cost: number, requests = 1, waived = 0): HourTotal {
   const { account_id, key_id, model, created_at } = call;
   const total: Total = { account_id, hour: hourOf(created_at), key_id, model, ...noCounts, requests };
   addSummed(total, call);
   total.cost = cost;
+  total.waived = waived;
   return total;
 }
 

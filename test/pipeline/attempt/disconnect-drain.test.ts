@@ -49,7 +49,7 @@ async function place(more: Partial<Config> = {}): Promise<Place> {
     ...{ upstream, gateway, books },
     async close() {
       expect(await drainingAt(gateway)).toBe(0);
-      expect((await gateway.storage.reconcile()).differences).toEqual([]);
+      expect((await gateway.storage.reconcile()).findings).toEqual([]);
       books.close();
       await gateway.close();
       await upstream.close();
@@ -178,7 +178,7 @@ describe("who leaves after the first content pays what the upstream then tells",
       await vi.waitFor(() => expect(heard).toContain("Hel"), { interval: 2 });
       await hearing.leave();
       await untilDraining(at.gateway);
-      expect(at.books.of(payer)).toMatchObject({ requests: [], holds: 1 });
+      expect(await at.books.of(payer)).toMatchObject({ requests: [], holds: 1 });
       for (const piece of rest.slice(said)) await exchange.write(piece);
       exchange.end();
       expect(await rowOf(payer)).toMatchObject(inFull);
@@ -555,9 +555,38 @@ describe("what is read on is bounded", () => {
     await say(exchange, "openai", 3);
     await say(await upstream.next(), "openai", 0);
     expect((await next.answer).text).toContain("[DONE]");
-    expect(at.books.of(payer)).toMatchObject({ spent: 2 * due, held: 0 });
+    expect(await at.books.of(payer)).toMatchObject({ spent: 2 * due, held: 0 });
     await queued.close();
     await upstream.close();
+  });
+});
+
+describe("a stream that ends without usage, of a model that reasons, is charged its estimated reasoning", () => {
+  const untold: Readonly<Record<string, (exchange: ScriptedExchange) => Promise<void>>> = {
+    "to its end": async (exchange) => {
+      await say(exchange, "openai", 1, 4);
+      exchange.end(done);
+    },
+    "broken off": async (exchange) => {
+      await say(exchange, "openai", 1, 3);
+      exchange.destroy();
+    },
+  };
+
+  test.each(Object.entries(untold))("%s", async (how, go) => {
+    const payer = await openAccount(at.gateway);
+    const asked = { path: paths.chat, body: bodyOf("chat", "thinker"), apiKey: payer.apiKey };
+    const hearing = hear(at.gateway, asked);
+    const exchange = await at.upstream.next();
+    await say(exchange, "openai", 0, 1);
+    await delay(1200);
+    await go(exchange);
+    await hearing.answer;
+    const row = await rowOf(payer);
+    expect(row).toMatchObject({ estimated: 1, outcome: how === "to its end" ? Outcome.ANSWERED : Outcome.BROKEN });
+    expect(row?.reasoning).toBeGreaterThan(40);
+    expect(row?.reasoning).toBeLessThan(250);
+    expect(row?.output).toBeGreaterThan(row?.reasoning as number);
   });
 });
 
@@ -639,5 +668,5 @@ test("a call that was left is no answer to its repetition", async () => {
   const { text, headers: told } = await again.answer;
   expect(text).toContain("[DONE]");
   expect(told["x-gateway-original-request-id"]).toBeUndefined();
-  expect(at.books.of(payer)).toMatchObject({ spent: 2 * due, held: 0 });
+  expect(await at.books.of(payer)).toMatchObject({ spent: 2 * due, held: 0 });
 });

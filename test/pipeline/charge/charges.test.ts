@@ -27,6 +27,7 @@ import { Wire } from "../../../src/wire/wire.ts";
 import { type HeardAnswer, type Hearing, hear } from "../../support/clients/hear.ts";
 import { Running, root, temporaryFolder } from "../../support/command.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { repricedRows } from "../../support/money/repriced.ts";
 import { type Books, openAccount, openBooks, type Payer, type Standing } from "../../support/payer.ts";
 import {
   eventStream,
@@ -61,7 +62,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  expect((await gateway.storage.reconcile()).differences).toEqual([]);
+  expect((await gateway.storage.reconcile()).findings).toEqual([]);
+  expect(repricedRows(gateway.databasePath)).toMatchObject({ differing: [], withoutPrice: 0 });
   books.close();
   await gateway.close();
   await upstream.close();
@@ -514,23 +516,24 @@ describe("the caller left before the first byte: nothing, and the upstream is le
   }
 });
 
-describe("answered with no output at all and an error finish: nothing", () => {
+describe("stopped by a filter with no output at all: the input that was told, and nothing where none was", () => {
   const openaiNothing = {
     ...openaiUsage,
     completion_tokens: 0,
     total_tokens: 100,
     completion_tokens_details: undefined,
   };
-  const nothing: Readonly<Record<Vendor, Script>> = {
-    openai(exchange) {
+  const filtered: Readonly<Record<Vendor, (isTold: boolean) => Script>> = {
+    openai: (isTold) => (exchange) => {
       const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
-      const usage = openaiNothing;
+      const usage = isTold ? openaiNothing : undefined;
       if (!stream) exchange.json(200, chatAnswer({ content: "" }, "content_filter", { usage }));
+      else if (!usage) exchange.stream(chatChunk({}, "content_filter"));
       else exchange.stream(chatChunk({}, "content_filter"), { ...chatChunk({}), choices: [], usage });
     },
-    anthropic(exchange) {
+    anthropic: (isTold) => (exchange) => {
       const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
-      const usage = { ...anthropicInput, output_tokens: 0 };
+      const usage = isTold ? { ...anthropicInput, output_tokens: 0 } : undefined;
       if (!stream) return exchange.json(200, messageAnswer([], "refusal", { usage }));
       exchange.head(200, eventStream);
       exchange.end(
@@ -543,13 +546,22 @@ describe("answered with no output at all and an error finish: nothing", () => {
     },
   };
   for (const { name, family, vendor, stream } of ways) {
-    test(name, async () => {
-      upstream.script = nothing[vendor];
+    test(`${name}, told`, async () => {
+      upstream.script = filtered[vendor](true);
       const { payer, answer, atEnd } = await ask(request(family, vendor, stream));
       expect(answer.status).toBe(200);
-      const { output, reasoning, cost, ...input } = charges[vendor];
-      expectBooks(payer, atEnd, { ...input, cost: 0 });
-      expect(toldCost(answer)).toMatchObject({ cost: "0.00" });
+      const { output, reasoning, cost: whole, ...input } = charges[vendor];
+      const charged = whole - 20 * cost.output;
+      expectBooks(payer, atEnd, { ...input, cost: charged });
+      expect(toldCost(answer)).toMatchObject({ cost: formatDecimal(charged) });
+    });
+
+    test(`${name}, untold`, async () => {
+      upstream.script = filtered[vendor](false);
+      const { payer, answer, atEnd } = await ask(request(family, vendor, stream));
+      expect(answer.status).toBe(200);
+      const { input } = await countedHere();
+      expectBooks(payer, atEnd, { input, estimated: true, cost: 0 });
     });
   }
 
@@ -557,6 +569,44 @@ describe("answered with no output at all and an error finish: nothing", () => {
     upstream.script = (e) => e.json(200, chatAnswer({ content: said }, "content_filter", { usage: openaiUsage }));
     const { payer, atEnd } = await ask(request("chat", "openai", false));
     expectBooks(payer, atEnd, charges.openai);
+  });
+});
+
+describe("refused by its upstream's filter as an error with usage: the input that was told", () => {
+  const usage = { prompt_tokens: 100, completion_tokens: 0, total_tokens: 100 };
+  const refusal = {
+    error: { message: "It was filtered.", type: "invalid_request_error", code: "content_filter" },
+    usage,
+  };
+  const charge = { outcome: Outcome.BROKEN, input: 100, cost: 100 * cost.input };
+
+  test.each([false, true])("chat over openai, streamed: %s", async (stream) => {
+    upstream.script = (exchange) => {
+      if (!stream) return exchange.json(200, refusal);
+      exchange.head(200, eventStream);
+      exchange.end(openaiFrames(refusal));
+    };
+    const { payer, answer, atEnd } = await ask(request("chat", "openai", stream));
+    expect([answer.status, answer.headers["x-gateway-cost"]]).toEqual([400, formatDecimal(charge.cost)]);
+    expectBooks(payer, atEnd, charge);
+  });
+
+  test("but nothing where the upstream itself failed, whatever it told", async () => {
+    const failure = { error: { message: "oh no", type: "server_error" }, usage };
+    upstream.script = (exchange) => exchange.json(200, failure);
+    const { payer, answer, atEnd } = await ask(request("chat", "openai", false));
+    expect(answer.status).toBe(502);
+    expectBooks(payer, atEnd, { outcome: Outcome.FAILED, cost: 0 });
+  });
+
+  test("and of a stream that breaks off by an error, the usage that the error tells", async () => {
+    upstream.script = async (exchange) => {
+      exchange.head(200, eventStream);
+      await exchange.write(streams.openai(false).begin);
+      exchange.end(openaiFrames({ error: { message: "oh no", type: "server_error" }, usage: openaiUsage }));
+    };
+    const { payer, atEnd } = await ask(request("chat", "openai", true));
+    expectBooks(payer, atEnd, { outcome: Outcome.BROKEN, ...charges.openai, estimated: false });
   });
 });
 
@@ -645,13 +695,29 @@ describe("completions of several prompts and choices: one call, reserved and cha
     expect(toldCost(answer)).toMatchObject({ cost: formatDecimal(3 * charges[vendor].cost) });
   });
 
-  test("where one prompt of a whole answer fails nothing is charged, and no hold is left", async () => {
-    upstream.script = (exchange) => {
-      if (exchange.body.includes("Two")) exchange.json(500, anthropicError("api_error", "no"));
-      else answering("anthropic", true)(exchange);
+  test("where one of eight prompts of a whole answer fails, the seven are charged, and the caller is told", async () => {
+    const failing = Promise.withResolvers<ScriptedExchange>();
+    let answered = 0;
+    upstream.script = async (exchange) => {
+      if (exchange.body.includes("Eight")) return failing.resolve(exchange);
+      answering("anthropic", true)(exchange);
+      if (++answered === 7) (await failing.promise).json(500, anthropicError("api_error", "no"));
     };
-    const { payer, answer, atEnd } = await ask({ path: "/v1/completions", body: { model: "claude", ...asked } });
+    const prompt = ["One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight"];
+    const { payer, answer, atEnd } = await ask({
+      path: "/v1/completions",
+      body: { model: "claude", ...asked, prompt },
+    });
     expect(answer.status).toBe(502);
+    const seven = Object.fromEntries(Object.entries(charges.anthropic).map(([part, count]) => [part, 7 * count]));
+    expectBooks(payer, atEnd, { outcome: Outcome.BROKEN, ...(seven as unknown as Charge) });
+    expect(toldCost(answer)).toMatchObject({ cost: formatDecimal(7 * charges.anthropic.cost) });
+  });
+
+  test("where all prompts of a whole answer fail nothing is charged, and no hold is left", async () => {
+    upstream.script = (exchange) => exchange.json(500, anthropicError("api_error", "no"));
+    const { payer, answer, atEnd } = await ask({ path: "/v1/completions", body: { model: "claude", ...asked } });
+    expect([answer.status, answer.headers["x-gateway-cost"]]).toEqual([502, undefined]);
     expectBooks(payer, atEnd, { outcome: Outcome.FAILED, cost: 0 });
   });
 

@@ -9,7 +9,7 @@ import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
 import { type AccountInit, now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
-import { cost, paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
+import { cost, paidModel, paidModels, price } from "../../support/upstreams/paid-models.ts";
 import {
   answerAsAnthropic,
   answerAsOpenAi,
@@ -38,12 +38,13 @@ beforeAll(async () => {
   ];
   const meta = { name: "meta", kind: "openai", base_url: upstream.baseUrl, api_key: "k" } as const;
   const upstreams = [...(config.upstreams ?? []), meta];
-  gateway = await startTestGateway({ ...config, upstreams, models: [...(config.models ?? []), ...more] });
+  const gold = paidModel("gpt-gold", "openai", { price: { ...price, output: 1e13 } });
+  gateway = await startTestGateway({ ...config, upstreams, models: [...(config.models ?? []), ...more, gold] });
   books = openBooks(gateway.databasePath, gateway.storage);
 });
 
 afterAll(async () => {
-  expect((await gateway.storage.reconcile()).differences).toEqual([]);
+  expect((await gateway.storage.reconcile()).findings).toEqual([]);
   books.close();
   await gateway.close();
   await upstream.close();
@@ -213,36 +214,62 @@ describe("what is reserved while a call runs", () => {
     expect(held).toBeGreaterThanOrEqual(50 * (60 * cost.input + cost.output));
   });
 
-  const tellings: readonly [string, AccountInit, number][] = [
-    ["of a prepaid account", { recharge: 100_000 }, 1_000_000],
-    ["with ample credit", { recharge: 1_000_000_000 }, 1_000_000],
-    ["of an account that is billed afterwards", { postpaid: true, recharge: 0 }, 9_000_000_000_000_000],
-    ["of a key with a limit", { recharge: 1_000_000, creditLimit: 100_000 }, 9_000_000_000_000_000],
-    ["of a key with a limit, billed afterwards", { postpaid: true, creditLimit: 100_000 }, 2 ** 53 - 2],
+  const payers: readonly [string, AccountInit][] = [
+    ["of a prepaid account", { recharge: 100_000 }],
+    ["with ample credit", { recharge: 1_000_000_000 }],
+    ["of an account that is billed afterwards", { postpaid: true, recharge: 0 }],
+    ["of a key with a limit", { recharge: 1_000_000, creditLimit: 100_000 }],
+    ["of a key with a limit, billed afterwards", { postpaid: true, creditLimit: 100_000 }],
   ];
-  test.each(tellings)("is exceeded by no charge, whatever an upstream tells: %s", async (_, init, told) => {
-    const usage = { prompt_tokens: 1, completion_tokens: told, total_tokens: told + 1 };
+  const warnings = (id: string) => {
+    const lines = gateway.logged().trim().split("\n");
+    return lines.filter((text) => text.includes(id) && text.includes('"level":40')).map((line) => JSON.parse(line));
+  };
+
+  test.each(payers)("is exceeded by no charge, whatever the model reasons beyond its bound: %s", async (_, init) => {
+    const output = 1_000_000;
+    const details = { completion_tokens_details: { reasoning_tokens: output - 1 } };
+    const usage = { prompt_tokens: 1, completion_tokens: output, total_tokens: output + 1, ...details };
     upstream.script = (exchange) => exchange.json(200, chatAnswer({ content: "Hi" }, "stop", { usage }));
     const payer = await openAccount(gateway, init);
     const body = { model: "gpt", messages, max_tokens: 5 };
     const answer = await say(payer, body);
     const held = inputOf(body) + 5 * cost.output;
-    const output = Math.min(told, 1e9);
     expect([answer.status, answer.headers["x-gateway-cost"]]).toEqual([200, formatDecimal(held)]);
     const standing = await books.of(payer);
     expect(standing).toMatchObject({ balance: payer.begunWith - held, spent: held, held: 0, keyHeld: 0 });
     const waived = cost.input + output * cost.output - held;
-    const row = { cost: held, waived, input: 1, output, estimated: told === output ? 0 : 1 };
-    expect(standing.requests).toMatchObject([row]);
-    expect(standing.hours).toMatchObject([{ cost: held, output }]);
+    expect(standing.requests).toMatchObject([{ cost: held, waived, input: 1, output, estimated: 0, implausible: 0 }]);
+    expect(standing.hours).toMatchObject([{ cost: held, waived, output }]);
     const id = standing.requests[0]?.id as string;
-    const lines = gateway
-      .logged()
-      .trim()
-      .split("\n")
-      .filter((text) => text.includes(id) && text.includes('"level":40'));
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ model: "gpt", waived_millionths: waived }]);
+    expect(warnings(id)).toMatchObject([{ model: "gpt", waived_millionths: waived }]);
   });
+
+  const absurd: readonly [string, unknown][] = [
+    ["a million tokens where five were allowed", 1_000_000],
+    ["9e15 tokens", 9_000_000_000_000_000],
+    ["2 ** 53 − 2 tokens", 2 ** 53 - 2],
+    ["1e300 tokens", 1e300],
+    ["−1 tokens", -1],
+    ["half a token", 2.5],
+    ["a count in words", "7"],
+  ];
+  for (const [payerName, init] of payers) {
+    test.each(absurd)(`holds no output that cannot be true, ${payerName}: %s`, async (_, told) => {
+      const usage = { prompt_tokens: 1, completion_tokens: told };
+      upstream.script = (exchange) => exchange.json(200, chatAnswer({ content: "Hi" }, "stop", { usage }));
+      const payer = await openAccount(gateway, init);
+      await say(payer, { model: "gpt", messages, max_tokens: 5 });
+      const standing = await books.of(payer);
+      const charged = cost.input + cost.output;
+      expect(standing).toMatchObject({ balance: payer.begunWith - charged, spent: charged, held: 0, keyHeld: 0 });
+      const row = { cost: charged, waived: 0, input: 1, output: 1, estimated: 1, implausible: 1 };
+      expect(standing.requests).toMatchObject([row]);
+      expect(warnings(standing.requests[0]?.id as string)).toMatchObject([
+        { model: "gpt", upstream: "openai", msg: expect.stringContaining("cannot be true") },
+      ]);
+    });
+  }
 });
 
 describe("prices", () => {
@@ -269,6 +296,18 @@ describe("prices", () => {
     const { requests, holds } = await books.of(payer);
     expect(holds).toBe(0);
     expect(requests).toMatchObject(status === 200 ? [{ cost: 0, input: 9, output: 2 }] : []);
+  });
+
+  test("so high that no call can be held for are refused before anything is sent, and say so", async () => {
+    const asked = answerAll();
+    const payer = await openAccount(gateway, { postpaid: true, recharge: 0 });
+    const answer = await say(payer, { model: "gpt-gold", messages, max_tokens: 4e9 });
+    expect([answer.status, answer.text]).toEqual([
+      402,
+      expect.stringContaining("no call can be held more than 4000000000.00 for"),
+    ]);
+    expect(asked).toHaveLength(0);
+    expect(await books.of(payer)).toMatchObject({ balance: 0, held: 0, requests: [] });
   });
 
   test("are owed by an account that is billed afterwards, below zero", async () => {
@@ -342,10 +381,10 @@ describe("a gateway that stops", () => {
     await hearing.begun;
     const after = openBooks(stopping.databasePath);
     await stopping.close("running");
-    const standing = after.of(payer);
+    const standing = await after.of(payer);
     after.close();
     expect(standing).toMatchObject({ holds: 0, held: 0, requests: [{ outcome: Outcome.LEFT, estimated: 1 }] });
-    expect((await standing).spent).toBeGreaterThan(0);
+    expect(standing.spent).toBeGreaterThan(0);
     await vi.waitFor(() => expect(upstream.openRequests).toBe(0), { timeout: 10_000 });
   });
 });

@@ -8,7 +8,7 @@ import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Answer } from "../../../src/call/call.ts";
 import { type Form, type Operation, operations } from "../../../src/call/operations.ts";
-import type { Usage } from "../../../src/call/usage.ts";
+import type { ToldUsage, Usage } from "../../../src/call/usage.ts";
 import { createEmbeddedProvider } from "../../../src/embedded/index.ts";
 import { createAnthropicProvider } from "../../../src/providers/anthropic/dialect.ts";
 import type { Provider, Speak } from "../../../src/providers/contract.ts";
@@ -112,6 +112,9 @@ function streamed(provider: () => Provider, operation: Operation, bytes: string,
   return hear(provider(), operation, "stream", request);
 }
 
+/** What the meter gets where a count is none. */
+const broken: ToldUsage = { isBroken: true };
+
 const ofOpenAi = () => openai;
 const ofAnthropic = () => anthropic;
 
@@ -121,7 +124,7 @@ function chatParts(input: number, output: number, more: Partial<Usage> = {}): Pa
 }
 
 describe("usage told by an upstream of OpenAI's dialect", () => {
-  const cases: readonly [string, Json | null, Partial<Usage>][] = [
+  const cases: readonly [string, Json | null, ToldUsage][] = [
     ["the plain counts", { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 }, chatParts(9, 2)],
     [
       "what came from the cache and went to it, apart from the rest of the input",
@@ -175,8 +178,8 @@ describe("usage told by an upstream of OpenAI's dialect", () => {
       chatParts(1, 4, { reasoning: 4 }),
     ],
     ["nothing for null", null, {}],
-    ["nothing for counts in words, halves, or below nothing", { prompt_tokens: "9", completion_tokens: 2.5 }, {}],
-    ["nothing for what no number counts", { prompt_tokens: -1, completion_tokens: 1e21, total_tokens: 1e21 }, {}],
+    ["nothing for counts in words, halves, or below nothing", { prompt_tokens: "9", completion_tokens: 2.5 }, broken],
+    ["nothing for what no number counts", { prompt_tokens: -1, completion_tokens: 1e21, total_tokens: 1e21 }, broken],
     [
       "the counts beside what is none",
       {
@@ -190,8 +193,7 @@ describe("usage told by an upstream of OpenAI's dialect", () => {
   test.each(cases)("is, in a whole answer, %s", async (_, usage, used) => {
     const { meter } = await wholly(ofOpenAi, "chat", chatAnswer({ content: "Hello" }, "stop", { usage }));
     expect(meter.used).toEqual(used);
-    // The output is counted only where no usage is reported.
-    expect(meter.text).toBe(used.output === undefined ? "Hello" : "");
+    expect(meter.text).toBe("Hello");
   });
 
   test.each(cases)("is, in a chunk of its own, %s", async (_, usage, used) => {
@@ -240,7 +242,7 @@ describe("usage told by an upstream of OpenAI's dialect", () => {
     const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
     const asked = { model: "m", prompt: "Say" };
     const whole = await wholly(ofOpenAi, "completions", completionPiece("Hello", "stop", { usage }), asked);
-    expect(whole.meter).toMatchObject({ used: chatParts(3, 2), text: "" });
+    expect(whole.meter).toMatchObject({ used: chatParts(3, 2), text: "Hello" });
     const untold = await wholly(ofOpenAi, "completions", completionPiece("Hello", "stop"), asked);
     expect(untold.meter).toMatchObject({ used: {}, text: "Hello" });
     const chunks = [
@@ -255,7 +257,7 @@ describe("usage told by an upstream of OpenAI's dialect", () => {
 
 describe("usage told by an upstream of Anthropic's", () => {
   const plain = { input_tokens: 9, output_tokens: 2 };
-  const cases: readonly [string, Json, Partial<Usage>][] = [
+  const cases: readonly [string, Json, ToldUsage][] = [
     ["the plain counts", plain, { input: 9, output: 2, reasoning: 0 }],
     [
       "what came from the cache and went to it",
@@ -286,14 +288,14 @@ describe("usage told by an upstream of Anthropic's", () => {
         ...{ input_tokens: -9, cache_read_input_tokens: "1", cache_creation_input_tokens: 1.5, output_tokens: 2 },
         ...{ cache_creation: null, output_tokens_details: { thinking_tokens: Number.MAX_VALUE } },
       },
-      { output: 2, reasoning: 0 },
+      { output: 2, reasoning: 0, ...broken },
     ],
   ];
 
   test.each(cases)("is, in a whole answer, %s", async (_, usage, used) => {
     const body = messageAnswer([{ type: "text", text: "Hello" }], "end_turn", { usage });
     const { meter } = await wholly(ofAnthropic, "messages", body);
-    expect(meter).toEqual({ used, text: "", hasGivenUp: false, hasEnded: false });
+    expect(meter).toEqual({ used, text: "Hello", hasGivenUp: false, hasEnded: false });
   });
 
   test.each(cases)("is, in a stream's end, %s", async (_, usage, used) => {

@@ -54,8 +54,8 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  expect(holds()).toEqual([]);
-  expect((await gateway.storage.reconcile()).differences).toEqual([]);
+  expect(await holds()).toEqual([]);
+  expect((await gateway.storage.reconcile()).findings).toEqual([]);
   await gateway.close();
   await Promise.all([first.close(), second.close()]);
 });

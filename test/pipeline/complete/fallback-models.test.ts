@@ -60,7 +60,7 @@ test("the next model answers at once where the first fails, charged and held at 
   // One hold, at the price of the model that was asked then: its output alone costs 2,000 millionths.
   expect(held).toHaveLength(1);
   expect(held[0]).toBeGreaterThan(2000);
-  expect((await stage.gateway.storage.reconcile()).differences).toEqual([]);
+  expect((await stage.gateway.storage.reconcile()).findings).toEqual([]);
 });
 
 test("so does it for streams that fail before their first content, in either family and over responses", async () => {
@@ -106,8 +106,8 @@ test("a model that the credit does not cover is passed over, and the failure tol
   expect(response.status).toBe(502);
   expect(stage.second.received).toHaveLength(0);
   expect(await stage.latest()).toMatchObject({ model: "m", outcome: Outcome.FAILED, cost: 0 });
-  expect(holds()).toEqual([]);
-  expect((await stage.gateway.storage.reconcile()).differences).toEqual([]);
+  expect(await holds()).toEqual([]);
+  expect((await stage.gateway.storage.reconcile()).findings).toEqual([]);
 });
 
 test("what the caller did wrong is told at once, and no other model is asked", async () => {

@@ -17,6 +17,7 @@ import type { Form } from "../../../src/call/operations.ts";
 import { invalidValue } from "../../../src/call/refusals.ts";
 import { createCapture } from "../../../src/pipeline/charge/capture.ts";
 import { createCounting } from "../../../src/pipeline/charge/count-used.ts";
+import { createKeptPrices } from "../../../src/pipeline/charge/kept-prices.ts";
 import { createCandidatesFor } from "../../../src/pipeline/complete/candidates.ts";
 import { createComplete } from "../../../src/pipeline/complete/complete.ts";
 import { interleave } from "../../../src/pipeline/complete/concurrently.ts";
@@ -168,7 +169,8 @@ function completeAt(upstream: Upstream) {
   const [clock, random] = [() => now, () => 0];
   const targets = createTargets({ failures: 5, openMs: 1000, retryShare: 0, clock });
   const send = createSend({ targets, attempts: 1, hedge: undefined, clock, random });
-  const settle = createCapture({ ledger, clock, onUsed: () => {}, onError: () => {} });
+  const keptPrices = createKeptPrices({ keep: async () => {}, onError: () => {} });
+  const settle = createCapture({ ledger, keptPrices, clock, onUsed: () => {}, onError: () => {} });
   const complete = createComplete({
     ...{
       candidatesFor: createCandidatesFor({ catalog, providers, targets, random }),

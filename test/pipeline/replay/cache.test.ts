@@ -47,7 +47,7 @@ async function start(cache: CacheConfig | undefined): Promise<() => Promise<void
   books = openBooks(gateway.databasePath, gateway.storage);
   const [started, opened] = [gateway, books];
   return async () => {
-    expect((await started.storage.reconcile()).differences).toEqual([]);
+    expect((await started.storage.reconcile()).findings).toEqual([]);
     opened.close();
     await started.close();
   };

@@ -18,6 +18,7 @@ import { open, seal } from "../../../src/pipeline/replay/seal.ts";
 import { issueKey } from "../../../src/services/keys/issue-key.ts";
 import { hear } from "../../support/clients/hear.ts";
 import { environment } from "../../support/environment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
@@ -54,7 +55,7 @@ beforeAll(async () => {
   books = openBooks(gateway.databasePath, gateway.storage);
   database = new Sqlite(gateway.databasePath, { readonly: true });
   return async () => {
-    expect((await gateway.storage.reconcile()).differences).toEqual([]);
+    expect((await gateway.storage.reconcile()).findings).toEqual([]);
     books.close();
     database.close();
     await gateway.close();
@@ -425,7 +426,7 @@ describe("with several processes", () => {
     for (let i = 0; i < 10; i++) {
       now += 20_000;
       vi.advanceTimersByTime(20_000);
-      expect(rows()).toMatchObject([{ state: 0, expires_at: now + 90_000 }]);
+      await eventually(() => expect(rows()).toMatchObject([{ state: 0, expires_at: now + 90_000 }]));
     }
     answerAsAny(exchange);
     await first;

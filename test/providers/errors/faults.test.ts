@@ -213,7 +213,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  expect((await gateway.storage.reconcile()).differences).toEqual([]);
+  expect((await gateway.storage.reconcile()).findings).toEqual([]);
   books.close();
   await gateway.close();
   await Promise.all([faulty.close(), well.close()]);

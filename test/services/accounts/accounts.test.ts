@@ -9,9 +9,9 @@ import { newId } from "../../../src/runtime/ids.ts";
 import { pageQuery, type RequestFilter, spanOf } from "../../../src/storage/calls/requests-query.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { openStorage } from "../../../src/storage/storage.ts";
-import { directMoney } from "../../support/money/direct.ts";
 import { Running, root } from "../../support/command.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
+import { directMoney } from "../../support/money/direct.ts";
 
 let bank: Bank;
 let account: string;
@@ -305,7 +305,7 @@ describe("a redeem code", () => {
     const won = ended.map(({ stdout }) => Number(/won (\d+)/.exec(stdout)?.[1]));
     expect((won[0] ?? 0) + (won[1] ?? 0)).toBe(20);
     expect(await standing()).toMatchObject({ balance: "500.00", recharged: "500.00" });
-    expect((await bank.storage.reconcile()).differences).toEqual([]);
+    expect((await bank.storage.reconcile()).findings).toEqual([]);
     // Another connection of this process also fails to claim it.
     const other = await openStorage(bank.path);
     expect(
@@ -357,10 +357,11 @@ describe("usage", () => {
           outcome: "answered",
           estimated: false,
           cached: false,
+          implausible: false,
         },
         usage: {
           ...{ input_tokens: 1, cache_read_tokens: 2, cache_write_tokens: 3, output_tokens: 4 },
-          ...{ reasoning_tokens: 1, characters: 0 },
+          ...{ reasoning_tokens: 1, characters: 0, cache_write_hour_tokens: 0 },
         },
         ...{
           cost: "0.00003",
@@ -426,9 +427,11 @@ describe("usage", () => {
     const { text, contentType } = await bank.csv(account);
     expect(contentType).toBe("text/csv; charset=utf-8");
     const [head, line, ...rest] = text.split("\r\n");
-    expect(head).toMatch(/^id,created_at,key_id,operation,model,.*,cost,waived,duration_ms,first_byte_ms,cached$/);
+    expect(head).toMatch(
+      /^id,created_at,key_id,operation,model,.*,cost,waived,duration_ms,first_byte_ms,cached,cache_write_hour_tokens,implausible,price_id$/,
+    );
     expect(line).toBe(
-      `${id},2026-01-02T03:04:05.000Z,key_1,chat,"'=cmd|""x"",y",u,answered,1,2,3,4,1,0,false,0.00001,0.00,7,3,false`,
+      `${id},2026-01-02T03:04:05.000Z,key_1,chat,"'=cmd|""x"",y",u,answered,1,2,3,4,1,0,false,0.00001,0.00,7,3,false,0,false,`,
     );
     expect(rest).toEqual([""]);
     for (let i = 0; i < 1200; i++) await used(1, "key_1", "m", 1);

@@ -20,8 +20,8 @@ import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { createCatalog } from "../../../src/targets/catalog.ts";
 import type { JsonObject, JsonValue } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { directMoney } from "../../support/money/direct.ts";
 import { temporaryFolder } from "../../support/command.ts";
+import { directMoney } from "../../support/money/direct.ts";
 import { accepted, type Body, caseModels, caseTime, type KeyCase, type Rpc, refused } from "./key-cases.ts";
 
 const maxKeys = 5000;

@@ -15,10 +15,10 @@ import { healthOf, upstreamMessage, upstreamStates } from "../../../src/services
 import { type AllFilter, pageQuery, spanOf } from "../../../src/storage/calls/requests-query.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { createCatalog } from "../../../src/targets/catalog.ts";
-import { directMoney } from "../../support/money/direct.ts";
 import { askRpc, bearer, signIn } from "../../support/dashboard/session.ts";
 import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { attemptFacts } from "../../support/meter.ts";
+import { directMoney } from "../../support/money/direct.ts";
 import { openAccount } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
 import { paidModels } from "../../support/upstreams/paid-models.ts";

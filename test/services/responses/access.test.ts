@@ -35,7 +35,7 @@ afterEach(() => {
   upstream.script = undefined;
 });
 afterAll(async () => {
-  expect((await gateway.storage.reconcile()).differences).toEqual([]);
+  expect((await gateway.storage.reconcile()).findings).toEqual([]);
   books.close();
   await gateway.close();
   await upstream.close();

@@ -64,7 +64,7 @@ afterEach(() => {
 });
 
 afterAll(async () => {
-  expect((await gateway.storage.reconcile()).differences).toEqual([]);
+  expect((await gateway.storage.reconcile()).findings).toEqual([]);
   books.close();
   await gateway.close();
   await upstream.close();

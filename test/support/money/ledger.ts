@@ -6,9 +6,9 @@ import { afterEach } from "vitest";
 import { type Capture, holdMs } from "../../../src/ledger/contract.ts";
 import { callColumns } from "../../../src/storage/columns.ts";
 import type { Engine } from "../../../src/storage/engines/engine.ts";
-import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { createBooks } from "../../../src/storage/engines/sqlite/books/books.ts";
 import { type BooksParts, createBooksParts } from "../../../src/storage/engines/sqlite/books/parts.ts";
+import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { createJournalBooks } from "../../../src/storage/engines/sqlite/journal/journal-books.ts";
 import type { OpenBooks } from "../../../src/storage/money/books.ts";
 import { accelerators, type createLeasingLedger } from "../accelerators.ts";
@@ -152,7 +152,7 @@ export async function sweptByAnother(other: Promise<TestLedger>): Promise<TestLe
 }
 
 const byDefault = Object.fromEntries(
-  callColumns.flatMap((column) => ("default" in column ? [[column.name, column.default]] : [])),
+  callColumns.flatMap((column) => ("default" in column && "journal" in column ? [[column.name, column.default]] : [])),
 );
 
 /** A call of the test's account that has ended. Columns that have a default have it. */

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import type { Capture } from "../../../src/ledger/contract.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import type { Recorded } from "../../../src/storage/money/entries.ts";
-import { reconcile } from "../../../src/storage/money/reconcile.ts";
 import type { Claimed } from "../../../src/storage/money/redeem-codes.ts";
 import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { accelerators } from "../accelerators.ts";
 import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 import { heldOf, type MoneyModel } from "./money-model.ts";
+import { reconcile } from "./proof.ts";
 
 export interface MoneyProcess {
   readonly ledger: LedgerByIds;
@@ -28,7 +28,7 @@ export interface RealMoney {
   redeem(process: number, codeHash: string): Promise<Claimed>;
   setLimit(process: number, limit: number | null): Promise<string>;
   setPostpaid(postpaid: boolean): Promise<void>;
-  /** Fails unless every sum is as the model has it, and the proof of the sums is clean. */
+  /** Rejects unless every sum is as the model has it, and the proof of the sums is clean. */
   compare(model: MoneyModel): Promise<void>;
   close(): Promise<void>;
 }
@@ -59,7 +59,10 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
   };
   const open = async (): Promise<MoneyProcess> => {
     const storage = await openStorage(file);
-    return { storage, ledger: createLedger({ openBooks: storage.openBooks(accelerators.hasJournal), clock: () => time, onError }) };
+    return {
+      storage,
+      ledger: createLedger({ openBooks: storage.openBooks(accelerators.hasJournal), clock: () => time, onError }),
+    };
   };
   const processes = [await open(), await open()];
   const storageOf = (process: number) => (processes[process] as MoneyProcess).storage;
@@ -103,7 +106,7 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
         { ...rows.get() },
         { balance, recharged, held, held_of_key: held, spent, entries, charges, ...states },
       );
-      deepStrictEqual(reconcile(sums.engine).differences, []);
+      deepStrictEqual((await reconcile(sums.engine)).findings, []);
     },
     async close() {
       await sums.db.destroy();

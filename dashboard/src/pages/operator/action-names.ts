@@ -28,6 +28,7 @@ const said = texts(
     "OperatorService.RemoveUser": "Remove a user",
     "OperatorService.CreateLink": "Create a one-time link",
     "Credentials.Throttled": "Send too many wrong credentials",
+    "Proof.Repaired": "Set a wrong sum right",
   },
   {
     "SessionService.SignIn": "登录",
@@ -55,6 +56,7 @@ const said = texts(
     "OperatorService.RemoveUser": "移除用户",
     "OperatorService.CreateLink": "生成一次性链接",
     "Credentials.Throttled": "多次出示错误凭据",
+    "Proof.Repaired": "更正错误的合计",
   },
 );
 

@@ -6,7 +6,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { type Request, UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+import { type Charge, type Request, UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { PageMissing } from "../../frame/page-states.tsx";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
@@ -18,6 +18,7 @@ import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
 import { Reason, refusalOf } from "../../refusal.ts";
 import { AttemptTable } from "./attempt-table.tsx";
+import { BillTable } from "./bill-table.tsx";
 import { UsageTable } from "./usage-table.tsx";
 
 const said = texts(
@@ -40,6 +41,7 @@ const said = texts(
     duration: "Duration",
     summary: "Summary",
     tokens: "What it used",
+    bill: "What it was charged by",
     attempts: "Attempts",
     never: "Prompts and answers are not shown: the gateway does not keep them.",
     waivedMeans: (amount: string) =>
@@ -64,6 +66,7 @@ const said = texts(
     duration: "耗时",
     summary: "概要",
     tokens: "用量明细",
+    bill: "计费依据",
     attempts: "尝试记录",
     never: "此处不显示提问与回答的内容：网关不会保存它们。",
     waivedMeans: (amount: string) => `${amount} 未能收取：超出了该调用的预留金额和可用额度。`,
@@ -78,9 +81,15 @@ export function RequestPage() {
   return <OneRequest id={requestId} asked={asked} back="/usage" nameOf={nameOf} />;
 }
 
+interface Asked {
+  readonly request?: Request | undefined;
+  /** charges is the lines of its bill. */
+  readonly charges: readonly Charge[];
+}
+
 interface Props {
   readonly id: string;
-  readonly asked: Pick<UseQueryResult<{ readonly request?: Request | undefined }, Error>, "data" | "error" | "refetch">;
+  readonly asked: Pick<UseQueryResult<Asked, Error>, "data" | "error" | "refetch">;
   /** back is the list that the call belongs to. */
   readonly back: "/usage" | "/operator/requests";
   /** nameOf returns the key's name, if known. */
@@ -112,14 +121,21 @@ export function OneRequest({ id, asked, back, nameOf, account }: Props) {
         }
       >
         <Answer of={asked} lines={8}>
-          {({ request }) => request && <RequestFacts request={request} nameOf={nameOf} account={account} />}
+          {({ request, charges }) =>
+            request && <RequestFacts request={request} charges={charges} nameOf={nameOf} account={account} />
+          }
         </Answer>
       </Page>
     </>
   );
 }
 
-function RequestFacts({ request, nameOf, account }: Pick<Props, "nameOf" | "account"> & { readonly request: Request }) {
+interface FactsProps extends Pick<Props, "nameOf" | "account"> {
+  readonly request: Request;
+  readonly charges: readonly Charge[];
+}
+
+function RequestFacts({ request, charges, nameOf, account }: FactsProps) {
   const t = useTexts(said);
   const format = useFormat();
   const meaning = useOutcomeMeaning(request);
@@ -148,6 +164,11 @@ function RequestFacts({ request, nameOf, account }: Pick<Props, "nameOf" | "acco
           {waived > 0n && <Fact name={t.waived}>{t.waivedMeans(format.money(waived))}</Fact>}
         </SimpleGrid>
       </Paper>
+      {request.cost + waived > 0n && (
+        <Section title={t.bill}>
+          <BillTable charges={charges} label={t.bill} />
+        </Section>
+      )}
       {/* Where the cache answered, nothing was used and nobody asked. */}
       {!request.cached && (
         <>

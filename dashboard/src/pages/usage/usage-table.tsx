@@ -20,7 +20,10 @@ const said = texts(
     reasoningIs: "Contained in the output.",
     characters: "Characters",
     charactersIs: "Of the text that was spoken.",
+    cacheWriteHour: "of which for an hour",
+    cacheWriteHourIs: "Contained in the cache writes.",
     estimated: "Estimated by the gateway: the upstream reported no usage.",
+    implausible: "Counted by the gateway: what the upstream reported cannot be true.",
     told: "As the upstream reported it.",
   },
   {
@@ -38,7 +41,10 @@ const said = texts(
     reasoningIs: "已包含在输出中。",
     characters: "字符",
     charactersIs: "合成语音的文本。",
+    cacheWriteHour: "其中一小时缓存",
+    cacheWriteHourIs: "已包含在缓存写入中。",
     estimated: "由网关估算：上游未报告用量。",
+    implausible: "由网关计数：上游报告的用量不可能属实。",
     told: "由上游报告。",
   },
 );
@@ -48,17 +54,19 @@ interface Props {
   readonly label: string;
 }
 
-export function UsageTable({ request: { usage, estimated }, label }: Props) {
+export function UsageTable({ request: { usage, estimated, implausible }, label }: Props) {
   const t = useTexts(said);
   const format = useFormat();
   const rows = [
     [t.input, t.inputIs, usage?.inputTokens],
     [t.cacheRead, t.cacheReadIs, usage?.cacheReadTokens],
     [t.cacheWrite, t.cacheWriteIs, usage?.cacheWriteTokens],
+    [t.cacheWriteHour, t.cacheWriteHourIs, usage?.cacheWriteHourTokens],
     [t.output, t.outputIs, usage?.outputTokens],
     [t.reasoning, t.reasoningIs, usage?.reasoningTokens],
     [t.characters, t.charactersIs, usage?.characters],
   ] as const;
+  const note = implausible ? t.implausible : estimated ? t.estimated : t.told;
   return (
     <>
       <Table aria-label={label} fz="sm">
@@ -73,7 +81,7 @@ export function UsageTable({ request: { usage, estimated }, label }: Props) {
         <Table.Tbody>
           {rows.map(([part, is, count = 0n]) => (
             <Table.Tr key={part}>
-              <Table.Th scope="row" fw={400} pl={part === t.reasoning ? "xl" : "xs"}>
+              <Table.Th scope="row" fw={400} pl={part === t.reasoning || part === t.cacheWriteHour ? "xl" : "xs"}>
                 {part}
                 <Text size="xs" c="dimmed">
                   {is}
@@ -87,7 +95,7 @@ export function UsageTable({ request: { usage, estimated }, label }: Props) {
         </Table.Tbody>
       </Table>
       <Text size="xs" c="dimmed">
-        {estimated ? t.estimated : t.told}
+        {note}
       </Text>
     </>
   );

@@ -3,7 +3,9 @@ import type { Kysely } from "kysely";
 import { createView } from "../tables/create.ts";
 import type { Dialect } from "../tables/shape.ts";
 
-const columns = ["id", "name", "created_at", "balance", "held", "recharged", "postpaid", "suspended_at"];
+const columns = [
+  ...["id", "name", "created_at", "balance", "held", "recharged", "postpaid", "suspended_at", "was_postpaid"],
+];
 
 export async function up(db: Kysely<unknown>, dialect: Dialect): Promise<void> {
   // Postgres has it from its first tables on.

@@ -12,7 +12,15 @@ export interface AddedColumn {
 
 export async function addCallColumn(db: Kysely<unknown>, column: AddedColumn): Promise<void> {
   await addTo("requests", db, column);
-  if (!column.summedAfter) return;
+  const { summedAfter } = column;
+  if (summedAfter) await addSummedColumn(db, { ...column, summedAfter });
+}
+
+/** Adds a column that calls have already to the sums of what they used. */
+export async function addSummedColumn(
+  db: Kysely<unknown>,
+  column: AddedColumn & { readonly summedAfter: readonly string[] },
+): Promise<void> {
   await addTo("usage_hours", db, column);
   await addTo("due_sums", db, column);
   await createTotalsViews(db, [...column.summedAfter, column.name]);

@@ -59,7 +59,9 @@ function makeFiles(path: string, all: readonly string[]): MadeFiles {
     for (const file of missing) rmSync(file, { force: true });
   };
   try {
-    closeSync(openSync(path, "a", 0o600));
+    // Never a file that is there: where a process closes one, the system takes back all locks that the process has of it, those of
+    // SQLite's connections too. Others would work on the database as if nobody did.
+    if (missing.includes(path)) closeSync(openSync(path, "a", 0o600));
   } catch (error) {
     remove();
     throw error;

@@ -19,6 +19,7 @@ export const accounts: Described<"accounts"> = {
     recharged: orZero(bigint),
     postpaid: orZero(integer),
     suspended_at: orNull(bigint),
+    was_postpaid: orZero(integer),
   },
   key: ["id"],
   use: "hot",

@@ -25,6 +25,8 @@ const tables: readonly TableShape[] = [
   answers.replays,
   answers.replaySizes,
   money.keptFrom,
+  money.prices,
+  money.closedPeriods,
   money.journals,
   money.databaseIdentity,
   money.setAside,

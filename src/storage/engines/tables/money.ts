@@ -1,6 +1,6 @@
 /** Describes what moves money, and what is held. */
 import type { Described } from "./accounts.ts";
-import { bigint, idOf, integer, orNull, orZero, type TableShape, text, unique } from "./shape.ts";
+import { bigint, idOf, integer, orNull, orZero, text, unique } from "./shape.ts";
 
 export const holds: Described<"holds"> = {
   name: "holds",
@@ -37,6 +37,7 @@ export const ledgerEntries: Described<"ledger_entries"> = {
     key_id: orNull(text),
     note: orNull(text),
     created_at: bigint,
+    calls: orNull(bigint),
   },
   key: ["id"],
   indexes: [
@@ -88,7 +89,19 @@ export const setAside: Described<"set_aside"> = {
   key: ["node", "seq"],
 };
 
-export const keptFrom: TableShape = {
+export const prices: Described<"prices"> = {
+  name: "prices",
+  columns: { id: text, card: text, created_at: bigint },
+  key: ["id"],
+};
+
+export const closedPeriods: Described<"closed_periods"> = {
+  name: "closed_periods",
+  columns: { hour: bigint, requests: bigint, cost: bigint, hash: text, proved_at: bigint },
+  key: ["hour"],
+};
+
+export const keptFrom: Described<"kept_from"> = {
   name: "kept_from",
   columns: { kind: text, at: bigint, id: text },
   key: ["kind"],

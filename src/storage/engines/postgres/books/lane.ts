@@ -44,7 +44,10 @@ export function createLane(options: LaneOptions): Lane {
       } catch (error) {
         if (!isConnectionError(error) && !isConflict(error)) throw error;
         if (isConnectionError(error)) onError(error);
-        if (connection.isAway() || performance.now() + pauseMs > until) throw new AwayError(error);
+        if (connection.isAway() || performance.now() + pauseMs > until) {
+          if (isConnectionError(error)) connection.giveUp();
+          throw new AwayError(error);
+        }
       }
       await delay(pauseMs);
     }
@@ -68,12 +71,22 @@ function createConnection({ connect, awayMs, statementMs }: LaneOptions) {
   let session: Session | undefined;
   let connecting: Promise<Session> | undefined;
   let brokenSince: number | undefined;
+  /** Says that work was given up: what comes after it does not wait. */
+  let isGivenUp = false;
   let isClosed = false;
 
+  /** Drops a connection that broke, and begins to open another, whether anybody asks for it or not. */
   function drop(): void {
     session?.close();
     session = undefined;
     brokenSince ??= performance.now();
+    begin();
+  }
+
+  function begin(): Promise<Session> {
+    connecting ??= open();
+    connecting.catch(() => {});
+    return connecting;
   }
 
   /** Tries until it succeeds, so that work after an outage finds a connection. */
@@ -83,6 +96,7 @@ function createConnection({ connect, awayMs, statementMs }: LaneOptions) {
         const opened = await connect();
         if (isClosed) opened.close();
         session = opened;
+        isGivenUp = false;
         brokenSince = undefined;
         connecting = undefined;
         return opened;
@@ -94,17 +108,16 @@ function createConnection({ connect, awayMs, statementMs }: LaneOptions) {
     }
   }
 
-  const isAway = () => brokenSince !== undefined && performance.now() - brokenSince > awayMs;
+  const isAway = () => isGivenUp || (brokenSince !== undefined && performance.now() - brokenSince > awayMs);
 
   return {
     isAway,
+    giveUp() {
+      isGivenUp = session === undefined;
+    },
     async use<T>(work: (session: Session) => Promise<T>, until: number): Promise<T> {
       if (session && !session.isOpen()) drop();
-      if (!session) {
-        connecting ??= open();
-        connecting.catch(() => {});
-        await within(connecting, isAway() ? 0 : until - performance.now());
-      }
+      if (!session) await within(begin(), isAway() ? 0 : until - performance.now());
       const used = session as Session | undefined;
       if (!used) throw new AwayError();
       try {

@@ -58,7 +58,8 @@ export function unpackBackup(file: string, database: string, { user_version }: B
 
 /** The processes of the journals are gone, and their files are what the back-up has of them. Older versions know no end. */
 function endJournals(copy: RawConnection): string {
-  const isKnown = copy.prepare("SELECT 1 FROM pragma_table_info('journals') WHERE name = 'is_open'").get() !== undefined;
+  const isKnown =
+    copy.prepare("SELECT 1 FROM pragma_table_info('journals') WHERE name = 'is_open'").get() !== undefined;
   return isKnown ? "UPDATE journals SET is_open = 0" : "";
 }
 

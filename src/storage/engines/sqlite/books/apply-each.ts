@@ -27,4 +27,3 @@ export function applyEach({ records, node, expiresAt, onError }: EachOptions, pa
   }
   for (const [{ seq, at }, aside] of rejected) rows.setAside(node, seq, at, aside);
 }
-

@@ -124,7 +124,14 @@ function applyCaptures(batch: Batch, found: readonly FoundCapture[], { insertCal
   const alone: Capture[] = [];
   for (const one of found) {
     const freed = freedOf(batch, one);
-    if (freed) charges.push({ call: one.entry.call, isKnown: false, isLimited: one.entry.isLimited ?? true, ...freed });
+    if (freed)
+      charges.push({
+        call: one.entry.call,
+        isKnown: false,
+        isLimited: one.entry.isLimited ?? true,
+        hadHold: one.own !== undefined,
+        ...freed,
+      });
     else alone.push(one.entry.call);
   }
   insertCalls(charges);

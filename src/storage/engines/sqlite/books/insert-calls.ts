@@ -7,6 +7,8 @@ export interface EndedCall {
   readonly call: Capture;
   /** Set by the insert where the call has a row already, which is left as it is. */
   isKnown: boolean;
+  /** Says that the call had a hold of its own, which has been ended: so it was not captured before. */
+  readonly hadHold?: boolean;
 }
 
 export type InsertCalls = (calls: readonly EndedCall[]) => void;
@@ -14,15 +16,29 @@ export type InsertCalls = (calls: readonly EndedCall[]) => void;
 export function createInsertCalls({
   insertRequest,
   deleteLost,
-}: Pick<LedgerStatements, "insertRequest" | "deleteLost">): InsertCalls {
-  function insertOne(ended: EndedCall): void {
-    const { call } = ended;
+  keptFrom,
+}: Pick<LedgerStatements, "insertRequest" | "deleteLost" | "keptFrom">): InsertCalls {
+  function insertOne(ended: EndedCall, kept: string): void {
+    const { call, hadHold = false } = ended;
     const values = requestValues({ ...call, waived: 0 });
+    if (insertRequest.run(...values) === 1) {
+      if (call.id < kept && call.cost > 0 && !hadHold) throw forgottenError(call.id);
+      return;
+    }
     // Another process may have recorded the call as lost, after which it held anew.
-    const isNew =
-      insertRequest.run(...values) === 1 || (deleteLost.run(call.id) === 1 && insertRequest.run(...values) === 1);
+    const isNew = deleteLost.run(call.id) === 1 && insertRequest.run(...values) === 1;
     ended.isKnown = !isNew;
   }
 
-  return (calls) => calls.forEach(insertOne);
+  return (calls) => {
+    const kept = keptFrom();
+    for (const call of calls) insertOne(call, kept);
+  };
+}
+
+/** A line of a journal that comes late: the caller undoes it, and sets it aside for the operator (`applyEach`). */
+function forgottenError(id: string): RangeError {
+  return new RangeError(
+    `${id} is older than calls are kept: it may have been charged before, and was not charged again`,
+  );
 }

@@ -8,8 +8,8 @@
  */
 
 import { compileAppend } from "../../../compile-row.ts";
-import type { Connection } from "../../engine.ts";
 import { countedColumns, hourValues, type Total } from "../../../money/totals.ts";
+import type { Connection } from "../../engine.ts";
 import { createPendingTotalsCache } from "./pending-totals-cache.ts";
 import type { LedgerStatements } from "./statements.ts";
 

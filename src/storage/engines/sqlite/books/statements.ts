@@ -1,7 +1,8 @@
 /** The statements that write holds and charges. Each changes one sum; the caller keeps all of them true to each other. */
 import { type CallRow, columnNames, defaultOf, summedColumns } from "../../../columns.ts";
 import { compileValues } from "../../../compile-row.ts";
-import { lost, maxHeld } from "../../../money/bounds.ts";
+import { maxHeld, maxSum } from "../../../money/bounds.ts";
+import { lost } from "../../../money/contract.ts";
 import { hourColumns } from "../../../money/totals.ts";
 import type { Connection } from "../../engine.ts";
 
@@ -39,10 +40,10 @@ function holdStatements(books: Connection) {
   return {
     holdKey: books.prepare<[held: number, now: number, keyId: string, held: number]>(
       `UPDATE api_keys SET held = held + ?, last_used_at = ? WHERE id = ? AND revoked_at IS NULL
-       AND (credit_limit IS NULL OR credit_limit - spent - held >= ?) AND held < ${maxHeld}`,
+       AND coalesce(credit_limit, ${maxSum}) - spent - held >= ? AND held < ${maxHeld}`,
     ),
     holdAccount: books.prepare<[held: number, accountId: string, held: number]>(
-      `UPDATE accounts SET held = held + ? WHERE id = ? AND (postpaid = 1 OR balance - held >= ?) AND held < ${maxHeld}`,
+      `UPDATE accounts SET held = held + ? WHERE id = ? AND balance - held + postpaid * ${maxSum} >= ? AND held < ${maxHeld}`,
     ),
     insertHold: books.prepare<HoldValues>(insertHold),
     renewHolds: books.prepare<[expiresAt: number, node: string]>("UPDATE holds SET expires_at = ? WHERE node = ?"),
@@ -74,6 +75,7 @@ function holdStatements(books: Connection) {
 }
 
 function callStatements(books: Connection) {
+  const selectKeptFrom = books.prepare<[], { readonly id: string }>("SELECT id FROM kept_from WHERE kind = 'requests'");
   const sums = ["requests", ...summedColumns].map((name) => `${name} = ${name} + excluded.${name}`);
   return {
     /** Changes nothing where the call has a row. */
@@ -81,6 +83,11 @@ function callStatements(books: Connection) {
       `INSERT INTO requests (${columnNames.join(", ")}) VALUES ${placeholders(columnNames.length)}
        ON CONFLICT (id) DO NOTHING`,
     ),
+    /**
+     * Returns the id before which calls are forgotten. Where an older call has no row, it may have been charged before, and is not
+     * charged again.
+     */
+    keptFrom: () => selectKeptFrom.get()?.id ?? "",
     /** Deletes the row of a call that was recorded as lost. Changes nothing for any other. */
     deleteLost: books.prepare<[id: string]>(`DELETE FROM requests WHERE id = ? AND outcome = ${lost}`),
     addToHour: books.prepare<readonly (string | number)[]>(

@@ -10,8 +10,15 @@
 
 import { noSums } from "../../../columns.ts";
 import { type DecidedHold, type Granted, type HoldEntry, holdMs } from "../../../money/books.ts";
-import { lost, maxHeld } from "../../../money/bounds.ts";
-import type { Available, Capture, Captured, Held, HoldInit } from "../../../money/contract.ts";
+import { maxHeld, maxSum } from "../../../money/bounds.ts";
+import {
+  type Available,
+  type Capture,
+  type Captured,
+  type Held,
+  type HoldInit,
+  lost,
+} from "../../../money/contract.ts";
 import { leaseFor } from "../../../money/lease-size.ts";
 import { hourTotalOf, hourValues } from "../../../money/totals.ts";
 import type { Connection } from "../../engine.ts";
@@ -89,17 +96,24 @@ function createGrant(
   };
 }
 
-/** What a key may spend; null where nothing bounds it. */
+/** What a key may spend: by its limit, or by what can be counted. */
 interface AvailableRow {
-  readonly ofLimit: number | null;
-  readonly ofBalance: number | null;
+  readonly ofLimit: number;
+  readonly isLimited: number;
+  readonly ofBalance: number;
+  readonly isPrepaid: number;
+}
+
+/** What nobody bounded is infinite, until a hold of the greatest size would come near what can be counted. */
+function boundedBy(amount: number, isBounded: number): number {
+  return isBounded === 0 && amount >= maxHeld ? Number.POSITIVE_INFINITY : amount;
 }
 
 function createHolds(books: Connection, statements: LedgerStatements) {
   // `(SELECT ?)` hides the value from the planner, which would otherwise replan the join on every call.
   const selectAvailable = books.prepare<[keyId: string], AvailableRow>(
-    `SELECT k.credit_limit - k.spent - k.held AS ofLimit,
-       CASE a.postpaid WHEN 1 THEN NULL ELSE a.balance - a.held END AS ofBalance
+    `SELECT coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held AS ofLimit, k.credit_limit IS NOT NULL AS isLimited,
+       a.balance - a.held + a.postpaid * ${maxSum} AS ofBalance, a.postpaid = 0 AS isPrepaid
      FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = (SELECT ?)`,
   );
 
@@ -112,8 +126,8 @@ function createHolds(books: Connection, statements: LedgerStatements) {
 
   function availableTo(keyId: string): Available {
     const row = selectAvailable.get(keyId);
-    const ofLimit = row?.ofLimit ?? Number.POSITIVE_INFINITY;
-    const ofBalance = row?.ofBalance ?? Number.POSITIVE_INFINITY;
+    const ofLimit = row ? boundedBy(row.ofLimit, row.isLimited) : Number.POSITIVE_INFINITY;
+    const ofBalance = row ? boundedBy(row.ofBalance, row.isPrepaid) : Number.POSITIVE_INFINITY;
     return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
   }
 
@@ -138,19 +152,22 @@ function createCapture(
   statements: LedgerStatements,
   availableTo: Steps["available"],
 ): Steps["capture"] {
-  const { captureOfKey, captureOfAccount, deleteHold, insertRequest, deleteLost, addToHour } = statements;
+  const { captureOfKey, captureOfAccount, deleteHold, insertRequest, deleteLost, addToHour, keptFrom } = statements;
   const selectKnown = books.prepare<[id: string], { readonly id: string }>("SELECT id FROM requests WHERE id = ?");
   return (call: Capture, most = call.cost): Captured | undefined => {
     const { id, account_id, key_id } = call;
     if (selectKnown.get(id) && deleteLost.run(id) === 0) return undefined;
-    const released = deleteHold.get(id)?.amount ?? 0;
+    const hold = deleteHold.get(id);
+    // What holds has not been captured, however old it is.
+    if (!hold && id < keptFrom()) return undefined;
+    const released = hold?.amount ?? 0;
     const asked = Math.min(call.cost, most);
     const cost = asked <= released ? asked : Math.min(asked, released + availableTo(key_id).available);
     const waived = call.cost - cost;
     captureOfKey.run(released, cost, key_id);
     captureOfAccount.run(released, cost, account_id);
     insertRequest.run(...requestValues({ ...call, cost, waived }));
-    addToHour.run(...hourValues(hourTotalOf(call, cost)));
+    addToHour.run(...hourValues(hourTotalOf(call, cost, 1, waived)));
     return { cost, waived };
   };
 }

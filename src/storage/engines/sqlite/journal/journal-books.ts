@@ -83,7 +83,11 @@ function createJournal({ engine, rows }: BooksParts, { node, clock, onError }: B
     hasCallsOf: (accountId) => accounts.has(accountId),
     pending: () => pending,
     take(records) {
-      const posted = rows.find(node)?.posted ?? 0;
+      const row = rows.find(node);
+      // Others have removed the journal of a process that was still for long. It was posted, and has begun again.
+      if (!row?.isOpen && state === "open" && tried(() => segments.renew(node, clock()), onError))
+        rows.begin(node, lastSum ?? firstSum(rows.database(), node));
+      const posted = row?.posted ?? 0;
       const last = records.at(-1);
       if (last && last.seq > posted) rows.advance(node, last.seq, lastSum);
       return records.filter(({ seq }) => seq > posted && seq > applied);

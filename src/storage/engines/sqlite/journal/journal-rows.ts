@@ -17,6 +17,8 @@ export interface JournalRows {
   end(node: string): void;
   /** Forgets a journal whose file is gone. */
   forget(node: string): void;
+  /** Forgets journals that have ended, of processes whose ids are before this one. */
+  forgetEnded(before: string): void;
   /** Keeps entries that cannot be written for an operator to look at. They are not tried again; `reconcile` reports them. */
   setAside(node: string, seq: number, at: number, entries: readonly Entry[]): void;
 }
@@ -43,6 +45,9 @@ export function createJournalRows(books: Connection): JournalRows {
   );
   const end = books.prepare<[node: string]>("UPDATE journals SET is_open = 0 WHERE node = ?");
   const forget = books.prepare<[node: string]>("DELETE FROM journals WHERE node = ?");
+  const ended = "is_open = 0 AND node < ?";
+  const anyEnded = books.prepare<[before: string], unknown>(`SELECT 1 FROM journals WHERE ${ended} LIMIT 1`);
+  const forgetEnded = books.prepare<[before: string]>(`DELETE FROM journals WHERE ${ended}`);
   const insertAside = books.prepare<[node: string, seq: number, at: number, body: string]>(
     "INSERT INTO set_aside (node, seq, created_at, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
   );
@@ -55,6 +60,9 @@ export function createJournalRows(books: Connection): JournalRows {
     advance: (node, seq, sum) => void advance.run(node, seq, sum ?? null),
     end: (node) => void end.run(node),
     forget: (node) => void forget.run(node),
+    forgetEnded(before) {
+      if (anyEnded.get(before)) forgetEnded.run(before);
+    },
     setAside: (node, seq, at, entries) => void insertAside.run(node, seq, at, JSON.stringify(entries)),
   };
 }

@@ -5,6 +5,7 @@
  * What a process that died has left is looked at only where its head says that it is not posted. Its file goes once the process cannot
  * come back to it: one that stood still for longer than its leases last asks the database for everything.
  */
+import { firstIdAt } from "../../../../runtime/ids.ts";
 import { troubleOf } from "../../../../runtime/write-trouble.ts";
 import { type CheckedJournal, checkJournal, type JournalFault, lostFault } from "../../../journal/check.ts";
 import { createRejects } from "../../../journal/rejects.ts";
@@ -14,6 +15,8 @@ import type { BooksParts } from "../books/parts.ts";
 
 /** A journal whose last record is older than this was left behind: a process that lives posts its own long before. */
 const leftBehindMs = 5_000;
+/** How long after the start of its process the row of a journal is kept that has ended. */
+const endedMs = 24 * 3_600_000;
 
 /** Returns a function that posts them, and returns the processes whose journals cannot be read. */
 export function createRecover(parts: BooksParts, options: BooksOptions): () => readonly string[] {
@@ -38,6 +41,7 @@ export function createRecover(parts: BooksParts, options: BooksOptions): () => r
     const unreadable = others.filter((owner) => !tried(owner, (one) => recoverOne(one, parts, options, reported)));
     const withoutFile = rows.open().filter((row) => row.node !== node && !others.includes(row.node));
     for (const row of withoutFile) tried(row.node, (one) => recoverLost(one, parts, options));
+    tried(node, () => rows.forgetEnded(firstIdAt("nod", options.clock() - endedMs)));
     return unreadable;
   };
 }
@@ -46,25 +50,33 @@ function recoverOne(owner: string, parts: BooksParts, options: BooksOptions, rep
   const { engine, rows } = parts;
   const { segments } = engine;
   const now = options.clock();
-  const head = segments.head(owner);
   const row = rows.find(owner);
-  if (head?.kind === "head" && head.head.database === rows.database() && head.head.node === owner) {
-    if (head.head.seq <= (row?.posted ?? 0)) return removeAbandoned(owner, head.head.at, parts, now);
+  const read = segments.head(owner);
+  const head = read?.kind === "head" ? read.head : undefined;
+  if (head && head.database === rows.database() && head.node === owner) {
+    if (head.seq <= (row?.posted ?? 0)) {
+      removeAbandoned(owner, head.at, parts, now);
+      return;
+    }
     // The head is a sign of life as well as the last record.
-    if (head.head.at > now - leftBehindMs) return;
+    if (head.at > now - leftBehindMs) return;
   }
   const found = checkJournal(owner, row, { segments, database: rows.database() });
-  if (!found) return;
-  const { faults } = found;
-  if (faults.some(({ kind }) => kind === "foreign")) return report(owner, faults, options, reported);
-  if (found.at > now - leftBehindMs) return;
-  post(owner, found, parts, options);
-  if (found.isOlder) remove(owner, parts);
-  else removeAbandoned(owner, found.at, parts, now);
+  if (found?.faults.some(({ kind }) => kind === "foreign")) report(owner, found.faults, options, reported);
+  else if (found && found.at <= now - leftBehindMs) {
+    post(owner, found, parts, options);
+    if (found.isOlder) remove(owner, parts);
+    else removeAbandoned(owner, found.at, parts, now);
+  }
 }
 
 /** Tells of a file that is not touched, once. */
-function report(owner: string, faults: readonly JournalFault[], { onError }: BooksOptions, reported: Set<string>): void {
+function report(
+  owner: string,
+  faults: readonly JournalFault[],
+  { onError }: BooksOptions,
+  reported: Set<string>,
+): void {
   if (reported.has(owner)) return;
   reported.add(owner);
   for (const { reason } of faults) onError(new Error(`the journal of ${owner} is left alone: ${reason}`));
@@ -86,7 +98,13 @@ function post(owner: string, found: CheckedJournal, parts: BooksParts, options: 
   });
 }
 
-function keepRejects(owner: string, found: CheckedJournal, posted: number, parts: BooksParts, options: BooksOptions): void {
+function keepRejects(
+  owner: string,
+  found: CheckedJournal,
+  posted: number,
+  parts: BooksParts,
+  options: BooksOptions,
+): void {
   const lines = found.rejected.filter(({ seq = posted + 1 }) => seq > posted);
   if (lines.length + found.faults.length === 0) return;
   const added = createRejects(parts.engine.segments).add(owner, lines, found.faults);
@@ -104,11 +122,13 @@ function removeAbandoned(owner: string, at: number, parts: BooksParts, now: numb
   if (now - at >= holdMs) remove(owner, parts);
 }
 
-/** In this order: a journal that has ended needs no file, and a file that is left without its row is posted, and removed again. */
+/**
+ * In this order: a journal that has ended needs no file. Its row stays for a day: a process that stood still for so long finds there
+ * what is posted of its records.
+ */
 function remove(owner: string, { engine, rows }: BooksParts): void {
   engine.books.transact(() => rows.end(owner));
   engine.segments.remove(owner);
-  engine.books.transact(() => rows.forget(owner));
 }
 
 function recoverLost(owner: string, parts: BooksParts, options: BooksOptions): void {

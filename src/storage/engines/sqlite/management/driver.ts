@@ -4,7 +4,7 @@
  *
  * SQLite runs a statement at once, within the event loop, so it may never wait there: a lock of another connection is waited for by
  * timers, up to `maxWaitMs`, and nobody holds the connection meanwhile. Transactions begin as writers, so none fails half way for want
- * of the lock. Before whatever begins outside of a transaction, the ledger posts what it has not posted yet; a read does without that
+ * of the lock, unless they say that they only read. Before whatever begins outside of a transaction, the ledger posts what it has not posted yet; a read does without that
  * where another process is writing.
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -88,7 +88,7 @@ function driverOf(management: Management, settles: boolean): Driver {
       management.refuseWithin();
       return connectionTo(management, settles);
     },
-    beginTransaction: (connection) => begin(management, connection),
+    beginTransaction: (connection, { accessMode }) => begin(management, connection, accessMode === "read only"),
     commitTransaction: async () => commit(management),
     rollbackTransaction: async () => rollback(management),
     async releaseConnection() {},
@@ -133,10 +133,13 @@ function runWithin<R>(management: Management, owner: Transacting, query: Compile
   return watchFailure(management, () => resultOf(statement, query));
 }
 
-async function begin(management: Management, connection: DatabaseConnection): Promise<void> {
+/** One that only reads keeps no writer out, and waits for none. */
+async function begin(management: Management, connection: DatabaseConnection, readsOnly: boolean): Promise<void> {
+  const { sqlite, settle, settleToRead } = management;
   await whenFree(management, () => {
-    management.settle();
-    watchFailure(management, () => management.sqlite.exec("BEGIN IMMEDIATE"));
+    if (readsOnly) settleToRead();
+    else settle();
+    watchFailure(management, () => sqlite.exec(readsOnly ? "BEGIN" : "BEGIN IMMEDIATE"));
     management.owner = { connection, over: Promise.withResolvers(), hasWritten: false };
   });
 }

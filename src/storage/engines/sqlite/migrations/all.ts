@@ -13,6 +13,8 @@ import * as oneRowACall from "./0009-one-row-a-call.ts";
 import * as dueSums from "./0010-due-sums.ts";
 import * as notesInLists from "./0011-notes-in-lists.ts";
 import * as backgroundResponses from "./0012-background-responses.ts";
+import * as prices from "./0013-prices.ts";
+import * as proof from "./0015-proof.ts";
 import * as journalChain from "./0016-journal-chain.ts";
 
 const ofAllEngines: Readonly<Record<string, Migration>> = Object.fromEntries(
@@ -33,6 +35,8 @@ export const migrations: MigrationProvider = {
     "0010-due-sums": dueSums,
     "0011-notes-in-lists": notesInLists,
     "0012-background-responses": backgroundResponses,
+    "0013-prices": prices,
+    "0015-proof": proof,
     "0016-journal-chain": journalChain,
     ...ofAllEngines,
   }),

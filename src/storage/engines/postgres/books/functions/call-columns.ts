@@ -1,6 +1,6 @@
 /** The columns of a call's row, as the functions of the books take them from JSON and write them. */
 import { type CallColumn, callColumns, columnNames, summedColumns } from "../../../../columns.ts";
-import { lost } from "../../../../money/bounds.ts";
+import { lost } from "../../../../money/contract.ts";
 
 const columns: readonly CallColumn[] = callColumns;
 

@@ -6,7 +6,7 @@
  * again under the same number and gets the same, so that no lease grows twice.
  */
 
-import { maxHeld } from "../../../../money/bounds.ts";
+import { maxHeld, maxSum } from "../../../../money/bounds.ts";
 import { leaseShare, maxLeaseCalls, maxLeaseLeft, minLeaseCalls } from "../../../../money/lease-size.ts";
 import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./function.ts";
@@ -58,8 +58,8 @@ const given = `
   END IF;`;
 
 const [accountLeft, keyLeft] = [
-  "CASE a.postpaid WHEN 1 THEN NULL ELSE a.balance - a.held END",
-  "k.credit_limit - k.spent - k.held",
+  `a.balance - a.held + a.postpaid * ${maxSum}`,
+  `coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held`,
 ];
 
 /**
@@ -109,6 +109,11 @@ const captures = `
   FOR c IN SELECT * FROM json_to_recordset(p_captures) AS t(${callRecord}, most bigint) LOOP
     i := array_position(p_accounts, c.account_id); j := array_position(p_keys, c.key_id);
     DELETE FROM holds h WHERE h.request_id = c.id RETURNING h.amount INTO v_released;
+    -- Without a hold, and older than calls are kept: it may have been captured, and forgotten.
+    IF v_released IS NULL AND c.id COLLATE "C" < (SELECT id FROM kept_from WHERE kind = 'requests') THEN
+      v_captures := v_captures || 'null'::text;
+      CONTINUE;
+    END IF;
     v_released := coalesce(v_released, 0);
     v_asked := least(c.cost, c.most);
     v_cost := v_asked;
@@ -192,7 +197,7 @@ const holds = `
       v_holds := v_holds || json_build_array('held', v_amount)::text;
     ELSE
       v_holds := v_holds || json_build_array('short',
-        CASE WHEN k_left[j] < coalesce(a_left[i], ${Number.MAX_SAFE_INTEGER}) THEN 'limit' ELSE 'balance' END,
+        CASE WHEN k_left[j] < a_left[i] AND (k_limited[j] OR k_left[j] < ${maxHeld}) THEN 'limit' ELSE 'balance' END,
         least(v_left, ${maxHeld}), ${isLeased.name}(p_node, p_accounts[i]))::text;
     END IF;
   END LOOP;

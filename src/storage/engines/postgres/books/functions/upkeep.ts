@@ -1,6 +1,6 @@
 /** What nodes do for each other: merging what is due, expiring what is held by nodes that died, moving deadlines on. */
 import { columnNames, defaultOf, summedColumns } from "../../../../columns.ts";
-import { lost } from "../../../../money/bounds.ts";
+import { lost } from "../../../../money/contract.ts";
 import { dueColumns, dueCounts, hourOf, requestColumns } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./function.ts";
 

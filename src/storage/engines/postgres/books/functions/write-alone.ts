@@ -38,6 +38,10 @@ const settle = `
   END IF;
   ${insertRequest(requestValues("c", charged))};
   IF FOUND THEN
+    -- The charge of a call that is older than calls are kept may be in the ledger: without a hold of its own it is set aside.
+    IF v_amount IS NULL AND c.cost > 0 AND c.id COLLATE "C" < (SELECT id FROM kept_from WHERE kind = 'requests') THEN
+      RAISE EXCEPTION 'it may have been charged before, and was not charged again' USING ERRCODE = 'data_exception';
+    END IF;
     ${hourOfCall("c", charged)};
   ELSE
     -- It has a row already, and costs nothing more. What it held is released all the same.

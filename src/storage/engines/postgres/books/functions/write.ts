@@ -134,7 +134,8 @@ BEGIN
   END IF;
   WITH ${told}, ${ended}, ${written}, ${due}
   SELECT (SELECT count(*) FROM wanted) = (SELECT count(*) FROM taken) AND (SELECT count(*) FROM told) = (SELECT count(*) FROM fresh)
-    AND NOT EXISTS (SELECT 1 FROM covered WHERE is_open)
+    AND NOT EXISTS (SELECT 1 FROM covered WHERE is_open
+      OR (NOT (held AND NOT drawn) AND cost > 0 AND id COLLATE "C" < (SELECT id FROM kept_from WHERE kind = 'requests')))
     AND (SELECT count(*) FROM due) + (SELECT count(*) FROM made) >= 0 INTO v_covered;
   IF NOT v_covered THEN RAISE EXCEPTION 'not covered by leases and holds' USING ERRCODE = '${notCovered}'; END IF;
   RETURN true;

@@ -3,9 +3,9 @@
  * changed behind everybody's back.
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { holdMs } from "../../src/ledger/contract.ts";
-import { directMoney } from "../support/money/direct.ts";
-import { type Bank, openBank } from "../support/money/bank.ts";
+import { holdMs } from "../../../src/ledger/contract.ts";
+import { type Bank, openBank } from "../../support/money/bank.ts";
+import { directMoney } from "../../support/money/direct.ts";
 
 let bank: Bank;
 
@@ -29,21 +29,30 @@ beforeEach(async () => {
 
 afterEach(() => bank.close());
 
+const proved = () => bank.storage.reconcile({ now: bank.now() });
+
 test("holds after recharges, refunds, grants, charges and holds", async () => {
-  expect(await bank.storage.reconcile()).toEqual({ accounts: 1, keys: 2, entries: 5, requests: 3, differences: [] });
-  expect(await bank.ask("reconcile")).toEqual({ accounts: 1, entries: 5 });
+  const counts = { accounts: 1, keys: 2, entries: 5, requests: 3, provedBefore: 0, withoutPrice: 2 };
+  expect(await proved()).toEqual({ ...counts, repaired: [], findings: [] });
+  expect(await bank.ask("reconcile")).toEqual({
+    accounts: 1,
+    entries: 5,
+    requests: 3,
+    proved_before: 0,
+    without_price: 2,
+  });
 });
 
 test("counts a call that was given up as lost, and came back", async () => {
   await directMoney(bank.storage).expire(bank.now() + holdMs);
   await bank.charge("acc_1", { id: "req_4", key_id: "key_1", cost: 5 });
-  expect((await bank.storage.reconcile()).differences).toEqual([]);
+  expect((await proved()).findings).toEqual([]);
 });
 
 describe("names", () => {
   const hour = "2026-01-02T03:00Z";
   const entry = "INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)";
-  const cases: Record<string, [sql: string, differences: readonly (readonly [string, number, number])[]]> = {
+  const cases: Record<string, [sql: string, findings: readonly (readonly [string, number, number])[]]> = {
     "a balance": ["UPDATE accounts SET balance = balance + 1", [["balance of acc_1", 4131, 4130]]],
     "a cumulative recharge": ["UPDATE accounts SET recharged = 0", [["recharge of acc_1", 0, 4000]]],
     "what an account has reserved": ["UPDATE accounts SET held = 0", [["holds of acc_1", 0, 9]]],
@@ -141,11 +150,39 @@ describe("names", () => {
   for (const [name, [sql, expected]] of Object.entries(cases)) {
     test(name, async () => {
       bank.tamper(sql);
-      const { differences } = await bank.storage.reconcile();
-      const found = differences.map(({ what, written, derived }) => [what, written, derived]);
+      const { findings } = await proved();
+      const found = findings.map(({ what, written, derived }) => [what, written, derived]);
       expect(found.sort((a, b) => (String(a) < String(b) ? -1 : 1))).toEqual(expected);
     });
   }
+});
+
+test("prices calls again by the prices that they keep, and counts those that keep none", async () => {
+  const card = {
+    input: 5_000_000,
+    output: 10_000_000,
+    cache_read: 500_000,
+    cache_write: 0,
+    cache_write_hour: 0,
+    characters: 0,
+  };
+  bank.tamper(`INSERT INTO prices VALUES ('prc_1', '${JSON.stringify(card)}', 1), ('prc_2', '{}', 1);
+    UPDATE requests SET price_id = 'prc_1' WHERE id = 'req_1'`);
+  const { findings, withoutPrice } = await proved();
+  // 1 input token at 5, 2 cached ones at 0.5, 4 of output at 10.
+  expect(findings).toMatchObject([{ kind: "price", what: "price of req_1", written: 30, derived: 46 }]);
+  expect(withoutPrice).toBe(1);
+  bank.tamper(
+    "UPDATE requests SET waived = 16 WHERE id = 'req_1'; UPDATE usage_hours SET waived = 16 WHERE key_id = 'key_1'",
+  );
+  expect((await proved()).findings).toEqual([]);
+  bank.tamper(
+    "UPDATE requests SET price_parts = '[{' WHERE id = 'req_1'; UPDATE requests SET price_id = 'prc_2' WHERE id = 'req_2'",
+  );
+  expect((await proved()).findings.map(({ what }) => what)).toEqual([
+    "price of req_1, which cannot be read",
+    "price of req_2, which cannot be read",
+  ]);
 });
 
 test("tells the operator each difference in units", async () => {

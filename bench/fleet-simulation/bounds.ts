@@ -1,0 +1,148 @@
+/** Says whether a fleet holds, what breaks first when more calls come, and how many Postgres servers it takes. */
+import { redisAskUs, replicaCosts } from "./costs.ts";
+import { type Simulated, simulateFleet, type Work } from "./fleet.ts";
+import { flowsOf } from "./flows.ts";
+import type { Scenario } from "./scenario.ts";
+
+export interface Use {
+  readonly name: string;
+  /** What is used, from 0 to 1; above 1 where it is not enough. Of a wait: the part of the longest that is borne. */
+  readonly used: number;
+  /** What holds at most. */
+  readonly most: number;
+}
+
+/** Beyond this part of a resource a peak, or a slow second, has no room. */
+const most = 0.7;
+/** So long may one call in a hundred wait for money, in microseconds. */
+export const longestWait = 50_000;
+/** Batches grow as a server fills up, so full cores are no fault yet: waits tell. From here on they are why calls wait. */
+const nearlyFull = 0.9;
+
+const replicaCore = "a replica's core";
+
+/** Of fewer calls one in a hundred says nothing. */
+const fewest = 100;
+
+/** Returns what is used of each resource that bounds by itself, and of the time that calls may wait. */
+export function usesOf(scenario: Scenario, simulated: Simulated): Use[] {
+  const { used, flows, begin, end, hot } = simulated;
+  const wait = Math.max(begin.percentile(0.99), end.percentile(0.99));
+  const isFull = used.cores >= nearlyFull;
+  const waiting = isFull ? `Postgres: cores, most by ${mostWork(simulated)}` : "waiting for money";
+  // A server that does not keep up answers none of those who wait longest: they would not be counted.
+  const others = (scenario.callsPerSecond * simulated.shard.part - flows.hot) * scenario.seconds;
+  const isLost = others > fewest && begin.count() + end.count() < 1.8 * others;
+  const uses = [
+    { name: replicaCore, used: replicaUse(scenario, simulated), most },
+    { name: "Postgres: its log", used: used.log, most },
+    { name: "Redis", used: (flows.redisAsks * redisAskUs) / 1e6 / scenario.redisShards, most },
+    { name: waiting, used: isLost ? Number.POSITIVE_INFINITY : wait / longestWait, most: 1 },
+  ];
+  const expected = 2 * flows.hot * scenario.seconds;
+  if (expected < fewest) return uses;
+  const isHotLost = hot.count() < 0.9 * expected - 3 * Math.sqrt(expected);
+  const hotWait = isHotLost ? Number.POSITIVE_INFINITY : hot.percentile(0.99) / longestWait;
+  // A full server makes all calls wait, and these no less: that is one bound.
+  if (isFull) return uses.map((use) => (use.name === waiting ? { ...use, used: Math.max(use.used, hotWait) } : use));
+  return [...uses, { name: "Postgres: the row of one account", used: hotWait, most: 1 }];
+}
+
+function replicaUse({ replicas, callsPerSecond, callCpu, shards }: Scenario, { batches, flows }: Simulated): number {
+  const entries = 2 * flows.leased + 2 * flows.scarce + flows.opened + flows.grown;
+  const transactions = (batches.write + batches.decide) * shards * replicaCosts.batch;
+  const redis = flows.redisAsks * replicaCosts.redisAsk;
+  return (callsPerSecond * callCpu + transactions + entries * replicaCosts.entry + redis) / replicas / 1e6;
+}
+
+/** Returns what is nearest to what it bears, or furthest beyond. */
+export function worstOf(uses: readonly Use[]): Use {
+  return uses.reduce((worst, use) => (use.used / use.most > worst.used / worst.most ? use : worst));
+}
+
+export const holds = (uses: readonly Use[]): boolean => uses.every(({ used, most: bound }) => used <= bound);
+
+/** Returns the kind of work that takes most cores of Postgres. */
+export function mostWork({ cores }: Simulated): Work {
+  const [first] = Object.entries(cores).sort(([, one], [, other]) => other - one);
+  return first?.[0] as Work;
+}
+
+export interface Break {
+  /** The most calls a second that hold. */
+  readonly callsPerSecond: number;
+  /** What does not bear more. */
+  readonly what: string;
+}
+
+/** How long each try is simulated, in seconds. */
+const tryFor = 0.6;
+
+/** Returns how many calls a second the fleet bears, and what breaks first. Keys and accounts stay as many as they are. */
+export function breakOf(scenario: Scenario): Break {
+  let [low, high] = [0, Number.POSITIVE_INFINITY];
+  let calls = scenario.callsPerSecond;
+  let what = "";
+  for (let i = 0; i < 16 && high / Math.max(low, 1) > 1.05; i++) {
+    const tried = { ...scenario, callsPerSecond: calls, seconds: tryFor };
+    const broken = brokenBy(tried);
+    if (broken === undefined) low = calls;
+    else [high, what] = [calls, broken];
+    if (low === 0) calls = high / 4;
+    else calls = high === Number.POSITIVE_INFINITY ? low * 4 : Math.sqrt(low * high);
+  }
+  return { callsPerSecond: low, what };
+}
+
+/** Returns what does not bear the load; undefined where all does. */
+function brokenBy(scenario: Scenario): string | undefined {
+  const simulated = simulateFleet(scenario);
+  const uses = usesOf(scenario, simulated);
+  if (holds(uses)) return undefined;
+  return worstOf(uses).name;
+}
+
+/** How many of each hold; of Postgres undefined where no number does. */
+export interface Needed {
+  readonly replicas: number;
+  readonly redis: number;
+  readonly postgres: number | undefined;
+}
+
+/** The most Postgres servers that are tried. */
+const maxShards = 512;
+
+/** So often replicas and servers are fitted to each other: more of the ones make smaller batches for the others. */
+const fittings = 3;
+
+/** Returns what the scenario's load takes, all of it together. */
+export function neededBy(scenario: Scenario): Needed {
+  const redis = Math.max(1, Math.ceil((flowsOf(scenario).redisAsks * redisAskUs) / 1e6 / most));
+  const simulate = (tried: Scenario) => usesOf(tried, simulateFleet(tried));
+  const replicaUseIn = (uses: readonly Use[]) => uses.find(({ name }) => name === replicaCore)?.used ?? 0;
+  let needed: Needed = { replicas: scenario.replicas, redis, postgres: undefined };
+  for (let i = 0; i < fittings; i++) {
+    const { replicas } = needed;
+    const over = { ...scenario, replicas, redisShards: redis, seconds: tryFor };
+    const isBorne = (shards: number) => holds(simulate({ ...over, shards }).filter(({ name }) => name !== replicaCore));
+    const postgres = leastThat(isBorne);
+    const used = replicaUseIn(simulate({ ...over, shards: postgres ?? 1 }));
+    needed = { redis, postgres, replicas: Math.ceil((replicas * used) / most) };
+    if (needed.replicas === replicas) break;
+  }
+  return needed;
+}
+
+/** Returns the least number of servers that is borne, if more are, too. */
+function leastThat(isBorne: (shards: number) => boolean): number | undefined {
+  let high = 1;
+  while (high <= maxShards && !isBorne(high)) high *= 2;
+  if (high > maxShards) return undefined;
+  let low = Math.floor(high / 2);
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (isBorne(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
+}

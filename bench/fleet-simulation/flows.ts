@@ -1,0 +1,129 @@
+/**
+ * What calls bring with them a second, by calculation. For calls that come independently of each other (Poisson) it is exact of a
+ * steady state: how often a lease is opened and given back, a key read again, a rate asked for. Approximations are named where they are.
+ */
+import { leaseFor } from "../../src/storage/money/lease-size.ts";
+import { type Group, groupsOf, sumOver } from "./accounts.ts";
+import type { Scenario } from "./scenario.ts";
+
+/** A replica polls the version so often, merges so often, renews its holds so often. */
+export const pollMs = 250;
+export const mergeMs = 1_000;
+export const renewMs = 20_000;
+/** A replica knows at most so many keys. */
+const maxKnown = 50_000;
+/** A key's last use is recorded at most so often; a slice of a rate suffices for so long. In seconds. */
+const [touchSeconds, sliceSeconds] = [60, 0.05];
+
+/** Flows are of the whole fleet, each a second where nothing else is said. */
+export interface Flows {
+  readonly groups: readonly Group[];
+  /** Calls that a lease covers, after it was opened where there was none; and those that the database decides each. */
+  readonly leased: number;
+  readonly scarce: number;
+  /** Of the scarce ones, those of the one account that makes most. */
+  readonly hot: number;
+  /** Leases that are opened because there was none, or grow because they were used up. */
+  readonly opened: number;
+  readonly grown: number;
+  /** Leases that are given back because no call came. */
+  readonly released: number;
+  /** Leases that there are. */
+  readonly leases: number;
+  /** Calls that run. */
+  readonly running: number;
+  readonly keyReads: number;
+  readonly touches: number;
+  readonly polls: number;
+  readonly redisAsks: number;
+  /** Accounts whose sums are merged, where what is due waits for `mergeMs`. */
+  readonly mergedAccounts: number;
+  /** The part of all calls that the account makes that calls most. */
+  readonly most: number;
+}
+
+/** Returns how often something happens for each call that comes at this rate, if it happens once in each span of seconds in which one comes. */
+export function oncePer(rate: number, seconds: number): number {
+  const expected = rate * seconds;
+  return expected < 1e-9 ? 1 : -Math.expm1(-expected) / expected;
+}
+
+export function flowsOf(scenario: Scenario): Flows {
+  const { callsPerSecond, scarce, hotScarce, replicas, callSeconds, buckets } = scenario;
+  const groups = groupsOf(scenario);
+  const leased = callsPerSecond * (1 - scarce);
+  const reach = scenario.reach === 0 ? replicas : Math.min(scenario.reach, replicas);
+  const ofPair = (part: number, calls: number) => (part * calls) / reach;
+  const asks = sumOver(groups, (part) => part * callsPerSecond * oncePer(ofPair(part, callsPerSecond), sliceSeconds));
+  return {
+    groups,
+    leased,
+    scarce: callsPerSecond * scarce,
+    hot: callsPerSecond * scarce * hotScarce,
+    ...leaseFlows(scenario, groups, leased, reach),
+    running: callsPerSecond * callSeconds,
+    keyReads: keyReadsOf(scenario, groups, reach),
+    touches: sumOver(groups, (part) => part * callsPerSecond * oncePer(ofKey(scenario, part), touchSeconds)),
+    polls: (replicas * 1000) / pollMs,
+    redisAsks: asks * buckets,
+    mergedAccounts:
+      sumOver(groups, (part) => -Math.expm1((-part * callsPerSecond * mergeMs) / 1000)) / (mergeMs / 1000),
+    most: Math.max(...groups.map(({ part }) => part)),
+  };
+}
+
+/** The calls a second of a key of an account: its keys call alike. */
+function ofKey({ callsPerSecond, accounts, keys }: Scenario, part: number): number {
+  return (part * callsPerSecond) / Math.max(1, keys / accounts);
+}
+
+/**
+ * A replica looks at its leases again and again. One that no call drew on since the last look is given back. So a lease is there at
+ * a look with the probability p that a call came since the look before, and is opened p (1 - p) times a look.
+ */
+function leaseFlows(scenario: Scenario, groups: readonly Group[], leased: number, reach: number) {
+  const { hold, cost, balance, leaseIdleMs } = scenario;
+  const look = leaseIdleMs / 1000;
+  const grown = leaseFor(hold, balance);
+  const isThere = (part: number) => -Math.expm1((-part * leased * look) / reach);
+  // An account whose credit is not ample for this hold leases nothing, and each call is decided.
+  if (grown === 0) return { opened: leased, grown: 0, released: 0, leases: 0 };
+  const opened = sumOver(groups, (part) => (reach * isThere(part) * (1 - isThere(part))) / look);
+  return {
+    opened,
+    grown: (leased * cost) / grown,
+    released: opened,
+    leases: sumOver(groups, (part) => reach * isThere(part)),
+  };
+}
+
+/**
+ * A key is read when it calls and is not known: because the version has changed since, which a replica sees at a poll, or because more keys
+ * call than a replica knows. Where one change has replicas forget a single key, the keys that change are those that call.
+ */
+function keyReadsOf(scenario: Scenario, groups: readonly Group[], reach: number): number {
+  const { callsPerSecond, changes, forget, replicas, keys, accounts } = scenario;
+  const rate = (part: number) => ofKey(scenario, part) / reach;
+  const keysOf = Math.max(1, keys / accounts);
+  const knownAfter = (seconds: number) =>
+    (sumOver(groups, (part) => -Math.expm1(-rate(part) * seconds)) * keysOf * reach) / replicas;
+  const room = knownAfter(1e9) <= maxKnown ? Number.POSITIVE_INFINITY : timeUntil(knownAfter, maxKnown);
+  const polled = 1000 / pollMs;
+  const forgets = polled * -Math.expm1(-changes / polled);
+  const lasting = Math.min(room, forget === "all" ? 1 / forgets : Number.POSITIVE_INFINITY);
+  const again = Number.isFinite(lasting)
+    ? sumOver(groups, (part) => part * callsPerSecond * oncePer(rate(part), lasting))
+    : 0;
+  return again + (forget === "changed" ? changes * reach : 0);
+}
+
+/** Returns when a rising function of time reaches a value. */
+function timeUntil(of: (seconds: number) => number, value: number): number {
+  let [low, high] = [1e-6, 1e9];
+  for (let i = 0; i < 100; i++) {
+    const middle = Math.sqrt(low * high);
+    if (of(middle) < value) low = middle;
+    else high = middle;
+  }
+  return high;
+}

@@ -1,0 +1,34 @@
+/** The plan for a fleet of any size: one change after another, what one Postgres bears after each, and how many servers the load takes. */
+import { type Break, breakOf, type Needed, neededBy } from "./bounds.ts";
+import type { Scenario } from "./scenario.ts";
+
+export interface Step {
+  readonly what: string;
+  readonly change: Partial<Scenario>;
+}
+
+export const steps: readonly Step[] = [
+  { what: "as it is", change: {} },
+  { what: "merges, and returns of leases, by 500 rows", change: { mergeRows: 500, releaseRows: 500 } },
+  { what: "a change names the keys that it is of", change: { forget: "changed" } },
+  { what: "an account's calls come to two replicas", change: { reach: 2 } },
+  { what: "an idle lease is kept for a minute", change: { leaseIdleMs: 60_000 } },
+  { what: "a replica decides and writes every 10 ms at most", change: { gatherMs: 10 } },
+];
+
+export interface Planned extends Needed {
+  readonly what: string;
+  /** What the fleet bears over one Postgres, if Redis and the replicas' cores bear more. */
+  readonly overOne: Break;
+}
+
+/** So many Redis servers, and so little work of a replica, that neither is what breaks. */
+const endless = { redisShards: 1_000, callCpu: 0 };
+
+export function planOf(scenario: Scenario): Planned[] {
+  let changed = scenario;
+  return steps.map(({ what, change }) => {
+    changed = { ...changed, ...change };
+    return { what, ...neededBy(changed), overOne: breakOf({ ...changed, ...endless, shards: 1 }) };
+  });
+}

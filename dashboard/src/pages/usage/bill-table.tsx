@@ -1,0 +1,135 @@
+/** The lines of a call's bill: what was counted, and the rate that was in force when the call ended. */
+import { Table, Text } from "@mantine/core";
+import type { Charge } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+import { useFormat } from "../../language/format.ts";
+import { texts, useTexts } from "../../language/language.tsx";
+
+const said = texts(
+  {
+    part: "Part",
+    count: "Count",
+    rate: "Rate",
+    unknown:
+      "The price of this call is not known: it is of an older version, its model has no price, or it was not charged.",
+    exact: "All lines are added up exactly, and rounded up once to a millionth.",
+    perMillion: (rate: string) => `${rate} a million`,
+    each: (rate: string) => `${rate} each`,
+    share: (percent: string) => `${percent} of it`,
+    times: (factor: string) => `, times ${factor}`,
+    mode: (mode: string) => `Service: ${mode}.`,
+    input: "Input tokens",
+    inputAudio: "Audio tokens of the input",
+    inputImage: "Image tokens of the input",
+    cacheRead: "Cache read tokens",
+    cacheWrite: "Cache write tokens, for minutes",
+    cacheWriteHour: "Cache write tokens, for an hour",
+    output: "Output tokens",
+    outputAudio: "Audio tokens of the output",
+    characters: "Characters",
+    search: "Web searches",
+    request: "Requests to the upstream",
+    firstCost: "What the answer cost at first",
+  },
+  {
+    part: "项目",
+    count: "数量",
+    rate: "单价",
+    unknown: "无法得知此调用的价格：它来自旧版本、其模型没有价格，或未收费。",
+    exact: "各行精确相加，最后一次性向上取整到百万分之一。",
+    perMillion: (rate: string) => `每百万 ${rate}`,
+    each: (rate: string) => `每次 ${rate}`,
+    share: (percent: string) => `其中的 ${percent}`,
+    times: (factor: string) => `，乘以 ${factor}`,
+    mode: (mode: string) => `服务方式：${mode}。`,
+    input: "输入 Token",
+    inputAudio: "输入中的音频 Token",
+    inputImage: "输入中的图像 Token",
+    cacheRead: "缓存读取 Token",
+    cacheWrite: "缓存写入 Token（数分钟）",
+    cacheWriteHour: "缓存写入 Token（一小时）",
+    output: "输出 Token",
+    outputAudio: "输出中的音频 Token",
+    characters: "字符",
+    search: "网络搜索",
+    request: "对上游的请求",
+    firstCost: "该回答最初的费用",
+  },
+);
+
+/** The texts of the kinds. */
+const kinds = new Map([
+  ["input", "input"],
+  ["input_audio", "inputAudio"],
+  ["input_image", "inputImage"],
+  ["cache_read", "cacheRead"],
+  ["cache_write", "cacheWrite"],
+  ["cache_write_hour", "cacheWriteHour"],
+  ["output", "output"],
+  ["output_audio", "outputAudio"],
+  ["characters", "characters"],
+  ["search", "search"],
+  ["request", "request"],
+  ["share", "firstCost"],
+] as const);
+
+type Kind = Parameters<typeof kinds.get>[0];
+
+/** The kinds that are charged each, and not by the million. */
+const single: ReadonlySet<string> = new Set(["search", "request"]);
+const millionths = 1_000_000;
+
+interface Props {
+  readonly charges: readonly Charge[];
+  readonly label: string;
+}
+
+export function BillTable({ charges, label }: Props) {
+  const t = useTexts(said);
+  const format = useFormat();
+  const rateOf = ({ kind, rate, factor }: Charge) => {
+    const times = factor === BigInt(millionths) ? "" : t.times(String(Number(factor) / millionths));
+    if (kind === "share") return t.share(`${Number(rate) / 10_000} %`);
+    return (single.has(kind) ? t.each : t.perMillion)(format.money(rate)) + times;
+  };
+  const nameOf = (kind: string) => {
+    const name = kinds.get(kind as Kind);
+    return name === undefined ? kind : t[name];
+  };
+  if (charges.length === 0) return <Text size="sm">{t.unknown}</Text>;
+  const modes = [...new Set(charges.map(({ mode }) => mode).filter((mode) => mode !== ""))];
+  return (
+    <>
+      <Table aria-label={label} fz="sm">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th scope="col">{t.part}</Table.Th>
+            <Table.Th scope="col" ta="right">
+              {t.count}
+            </Table.Th>
+            <Table.Th scope="col" ta="right">
+              {t.rate}
+            </Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {charges.map((charge) => (
+            <Table.Tr key={`${charge.priceId} ${charge.kind}`}>
+              <Table.Th scope="row" fw={400}>
+                {nameOf(charge.kind)}
+              </Table.Th>
+              <Table.Td ta="right" style={{ fontVariantNumeric: "tabular-nums" }}>
+                {charge.kind === "share" ? format.money(charge.count) : format.count(charge.count)}
+              </Table.Td>
+              <Table.Td ta="right" style={{ fontVariantNumeric: "tabular-nums" }}>
+                {rateOf(charge)}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      <Text size="xs" c="dimmed">
+        {[...modes.map(t.mode), t.exact].join(" ")}
+      </Text>
+    </>
+  );
+}

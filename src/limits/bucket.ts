@@ -1,0 +1,53 @@
+/**
+ * Bucket is a token bucket. It counts in parts: a unit has `windowMs` parts, so that a millisecond refills `capacity` of them. All
+ * counts are integers and never drift. A bucket is refilled when it is used.
+ */
+import type { Decision, Rate } from "./limiter.ts";
+
+export interface Bucket {
+  /** Its content at `at`, in parts; negative in debt. */
+  parts: number;
+  /** Milliseconds, by whatever clock its keeper has. */
+  at: number;
+  capacity: number;
+  windowMs: number;
+}
+
+export function newBucket({ capacity, windowMs }: Rate, now: number): Bucket {
+  return { parts: capacity * windowMs, at: now, capacity, windowMs };
+}
+
+/** Refills a bucket up to now. A bucket whose rate has changed stays filled in the same proportion. */
+export function refill(bucket: Bucket, { capacity, windowMs }: Rate, now: number): void {
+  bucket.parts = Math.min(fullOf(bucket), bucket.parts + (now - bucket.at) * bucket.capacity);
+  bucket.at = now;
+  if (bucket.capacity !== capacity || bucket.windowMs !== windowMs) {
+    bucket.parts = Math.round((bucket.parts / fullOf(bucket)) * (capacity * windowMs));
+    bucket.capacity = capacity;
+    bucket.windowMs = windowMs;
+  }
+}
+
+/** Takes what was used already: a bucket goes into debt by one window's worth at most. */
+export function drawFrom(bucket: Bucket, cost: number): void {
+  bucket.parts = Math.min(fullOf(bucket), Math.max(-fullOf(bucket), bucket.parts - cost * bucket.windowMs));
+}
+
+/** Returns the decision on a cost, of a bucket that held `parts` before it. The caller takes the cost where it is allowed. */
+export function decide({ capacity, windowMs }: Rate, parts: number, cost: number): Decision {
+  const full = capacity * windowMs;
+  const price = cost * windowMs;
+  const allowed = parts >= price;
+  const rest = allowed ? parts - price : parts;
+  return {
+    allowed,
+    limit: capacity,
+    remaining: Math.max(0, Math.floor(rest / windowMs)),
+    retryAfterMs: allowed ? 0 : price > full ? Number.POSITIVE_INFINITY : Math.ceil((price - parts) / capacity),
+    resetMs: Math.ceil((full - rest) / capacity),
+  };
+}
+
+export function fullOf({ capacity, windowMs }: Rate): number {
+  return capacity * windowMs;
+}

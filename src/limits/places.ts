@@ -1,0 +1,175 @@
+/**
+ * Places that several processes share: how many calls an upstream may have at a time. A process leases places from their keeper, as
+ * many as it has calls for, and hands one from call to call by itself as long as no other process wants more. Where more is wanted
+ * than there is, each gets an equal part of what it can use, and what cannot be divided goes round: a place that becomes free is
+ * given up, and the process that has waited longest gets it.
+ *
+ * A lease expires after some seconds without a word: the places of a process that died are there again. While the keeper is away each
+ * process has its part, the places divided by the processes that lived last, and one at least.
+ */
+import { Deferred, isPromise, type MaybePromise } from "../runtime/maybe-promise.ts";
+
+/** PlacesAsk says how many places a process wants of those that `name` stands for. It replaces what the process said before. */
+export interface PlacesAsk {
+  readonly name: string;
+  /** How many there are. */
+  readonly places: number;
+  /** How many calls of the process have one now. They keep it, whatever is granted. */
+  readonly running: number;
+  /** How many it could use: `running` and those that wait. 0 gives all back. */
+  readonly wanted: number;
+}
+
+export interface PlacesGrant {
+  /** How many calls of the process may have a place: `running` at least. */
+  readonly granted: number;
+  /** Whether more places are wanted than there are. */
+  readonly isShort: boolean;
+}
+
+/** PlaceKeeper keeps places for several processes. */
+export interface PlaceKeeper {
+  ask(ask: PlacesAsk): MaybePromise<PlacesGrant>;
+  isAway(): boolean;
+  /** Returns how many processes share the places, as last known. */
+  nodes(): number;
+}
+
+/** Places are what calls take before they go to an upstream. */
+export interface Places {
+  /** Takes a place, now or when one is there. First come, first served. */
+  take(): MaybePromise<undefined>;
+  release(): void;
+  /** Gives up what is leased. Nothing waits any more. */
+  close(): void;
+}
+
+/** How often a lease is renewed. It lives for some times as long. */
+const renewMs = 1_000;
+/** How often the keeper is asked while calls wait: nobody says when others have released a place. */
+const waitMs = 20;
+
+interface State {
+  readonly keeper: PlaceKeeper;
+  readonly name: string;
+  readonly places: number;
+  granted: number;
+  isShort: boolean;
+  running: number;
+  /** The most that ran since the last renewal: what is kept for the calls to come. */
+  peak: number;
+  readonly waiting: Deferred<undefined>[];
+  isAsking: boolean;
+  /** Whether a place became free while the keeper was asked. */
+  hasReleased: boolean;
+  timer: NodeJS.Timeout | undefined;
+  isClosed: boolean;
+}
+
+export function createPlaces(keeper: PlaceKeeper, name: string, places: number): Places {
+  const state: State = {
+    ...{ keeper, name, places, granted: 0, isShort: false, running: 0, peak: 0 },
+    ...{ waiting: [], isAsking: false, hasReleased: false, timer: undefined, isClosed: false },
+  };
+  return {
+    take() {
+      if (state.waiting.length === 0 && state.running < allowed(state)) return run(state);
+      const turn = new Deferred<undefined>();
+      state.waiting.push(turn);
+      ask(state);
+      return turn;
+    },
+    release() {
+      state.running--;
+      state.hasReleased = true;
+      // Others wait: whoever has waited longest is asked for, and that may be this process.
+      if (state.isShort) state.granted = Math.min(state.granted, state.running);
+      serve(state);
+      if (state.isShort) ask(state);
+    },
+    close() {
+      state.isClosed = true;
+      clearTimeout(state.timer);
+      if (!keeper.isAway()) void Promise.resolve(keeper.ask({ name, places, running: 0, wanted: 0 })).catch(() => {});
+    },
+  };
+}
+
+function run(state: State): undefined {
+  state.running++;
+  state.peak = Math.max(state.peak, state.running);
+  arm(state);
+}
+
+/** Returns how many calls of this process may run now. */
+function allowed({ keeper, granted, places }: State): number {
+  return keeper.isAway() ? Math.max(1, Math.floor(places / keeper.nodes())) : granted;
+}
+
+function serve(state: State): void {
+  while (state.waiting.length > 0 && state.running < allowed(state)) {
+    run(state);
+    state.waiting.shift()?.resolve(undefined);
+  }
+}
+
+function ask(state: State): void {
+  if (state.isAsking || state.isClosed) return;
+  if (state.keeper.isAway()) {
+    later(state);
+    return;
+  }
+  const { keeper, name, places, running, waiting, isShort, peak } = state;
+  state.isAsking = true;
+  state.hasReleased = false;
+  const wanted = Math.min(places, Math.max(running + waiting.length, isShort ? 0 : peak));
+  const failed = () => {
+    state.isAsking = false;
+    later(state);
+  };
+  try {
+    const grant = keeper.ask({ name, places, running, wanted });
+    if (isPromise(grant)) grant.then((told) => receive(state, told, wanted), failed);
+    else receive(state, grant, wanted);
+  } catch {
+    failed();
+  }
+}
+
+function receive(state: State, { granted, isShort }: PlacesGrant, wanted: number): void {
+  state.isAsking = false;
+  const isStale = state.hasReleased && isShort;
+  state.granted = isStale ? Math.min(granted, state.running) : granted;
+  state.isShort = isShort;
+  serve(state);
+  const { running, waiting, places } = state;
+  // Some came while the keeper was asked.
+  const wantsMore = !isShort && running + waiting.length > wanted && wanted < places;
+  if (isStale || wantsMore) ask(state);
+  else arm(state);
+}
+
+/** Serves what this process's part allows, and looks again soon. */
+function later(state: State): void {
+  serve(state);
+  arm(state);
+}
+
+/** Asks again soon where calls wait, and now and then as long as a place is leased. */
+function arm(state: State): void {
+  if (state.isClosed) return;
+  const waits = state.waiting.length > 0;
+  if (waits) {
+    clearTimeout(state.timer);
+    state.timer = undefined;
+  }
+  if (!waits && state.granted === 0 && state.running === 0) return;
+  state.timer ??= setTimeout(renew, waits ? waitMs : renewMs, state).unref();
+}
+
+function renew(state: State): void {
+  state.timer = undefined;
+  // What was not used since the last renewal but one goes back.
+  if (state.waiting.length === 0) state.peak = state.running;
+  ask(state);
+}

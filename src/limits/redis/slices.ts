@@ -1,0 +1,87 @@
+/**
+ * Slices of buckets in Redis or Valkey: one key a bucket, and one script a question, so that a cluster takes them, too. All asks of
+ * a turn go out together. What Redis forgets (FLUSHALL, a restart without data, keys that it evicts) is full again.
+ */
+import type { Ask, Slice, Slices } from "../contract.ts";
+import type { PlaceKeeper } from "../places.ts";
+import { type Connection, type ConnectionOptions, createConnection, within } from "./connection.ts";
+import { createRedisPlaces } from "./places.ts";
+import { takeScript } from "./scripts.ts";
+
+export interface RedisSlicesOptions extends Omit<ConnectionOptions, "nodesKey"> {
+  /** What every key begins with. */
+  readonly prefix: string;
+}
+
+/** RedisCounts are totals since the start. */
+export interface RedisCounts {
+  readonly roundTrips: number;
+  /** Seconds that answered round trips took, together. */
+  readonly roundTripSeconds: number;
+  readonly timeouts: number;
+  readonly failures: number;
+}
+
+export interface RedisSlices extends Slices, Pick<Connection, "firstTried" | "close"> {
+  counts(): RedisCounts;
+  /** The places of upstreams, as this node sees them. */
+  readonly places: PlaceKeeper;
+}
+
+export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): RedisSlices {
+  const connection = createConnection({ ...options, nodesKey: `${prefix}nodes` });
+  let roundTrips = 0;
+  let roundTripMs = 0;
+  /** Notes an answer that took so long. */
+  const count = (ms: number) => {
+    roundTrips++;
+    roundTripMs += ms;
+  };
+
+  async function ask({ id, rate, least, need, spare, drawn }: Ask): Promise<Slice> {
+    const args = [rate.capacity, rate.windowMs, least, need, spare, drawn];
+    const [units, parts] = (await connection.run(takeScript, `${prefix}${id}`, args)) as [number, number];
+    return { units, parts };
+  }
+
+  /** Undoes what was granted, where the asks counted for nothing. */
+  function undo(asks: readonly Ask[], outcomes: readonly PromiseSettledResult<Slice>[]): void {
+    for (const [i, outcome] of outcomes.entries()) {
+      const { id, rate, drawn } = asks[i] as Ask;
+      if (outcome.status === "fulfilled") giveBack(id, rate, outcome.value.units + drawn);
+    }
+  }
+
+  function giveBack(id: string, rate: Ask["rate"], units: number): void {
+    if (units !== 0) void ask({ id, rate, least: 0, need: 0, spare: 0, drawn: -units }).catch(() => {});
+  }
+
+  async function take(asks: readonly Ask[]): Promise<readonly Slice[]> {
+    const begunAt = performance.now();
+    const settled = Promise.allSettled(asks.map(ask));
+    try {
+      const outcomes = await within(options.timeoutMs, settled);
+      count(performance.now() - begunAt);
+      const refused = outcomes.find(({ status }) => status === "rejected");
+      if (refused) throw (refused as PromiseRejectedResult).reason;
+      return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<Slice>).value);
+    } catch (error) {
+      connection.failed(error);
+      void settled.then((outcomes) => undo(asks, outcomes));
+      throw error;
+    }
+  }
+
+  return {
+    take,
+    places: createRedisPlaces(connection, { ...options, prefix }, count),
+    giveBack(unused) {
+      for (const { id, rate, units } of unused) giveBack(id, rate, units);
+    },
+    isAway: connection.isAway,
+    nodes: connection.nodes,
+    firstTried: connection.firstTried,
+    counts: () => ({ roundTrips, roundTripSeconds: roundTripMs / 1_000, ...connection.counts }),
+    close: connection.close,
+  };
+}

@@ -1,0 +1,199 @@
+/** Places that several processes share: never more than there are, all of them where they are wanted, and a fair part for each. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createMemoryPlaces } from "../../src/limits/place-shares.ts";
+import { createPlaces, type PlaceKeeper, type Places } from "../../src/limits/places.ts";
+import { createRedisSlices, type RedisSlices } from "../../src/limits/redis/slices.ts";
+import { eventually } from "../support/eventually.ts";
+import { hasRedis, type RedisServer, redisKinds, startRedis } from "../support/redis/server.ts";
+
+interface Kind {
+  readonly name: string;
+  readonly isThere: boolean;
+  start(): Promise<void>;
+  /** Returns the keeper as so many processes see it. */
+  open(count: number): Promise<readonly PlaceKeeper[]>;
+  close(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const inMemory: Kind = {
+  name: "memory",
+  isThere: true,
+  async start() {},
+  async open(count) {
+    const places = createMemoryPlaces(
+      () => performance.now(),
+      () => count,
+    );
+    return Array.from({ length: count }, (_, i) => places.of(`node ${i}`));
+  },
+  async close() {},
+  async stop() {},
+};
+
+function inRedis(kind: (typeof redisKinds)[number]): Kind {
+  let server: RedisServer;
+  let slices: RedisSlices[] = [];
+  let opened = 0;
+  return {
+    name: kind,
+    isThere: hasRedis[kind],
+    async start() {
+      server = await startRedis(kind);
+    },
+    async open(count) {
+      const prefix = `test-${++opened}:`;
+      const rest = { assumedNodes: 1, connectMs: 2_000, isCluster: false, timeoutMs: 2_000, onAway() {}, onBack() {} };
+      slices = Array.from({ length: count }, (_, i) =>
+        createRedisSlices({ url: server.url, prefix, node: `node ${i}`, ...rest }),
+      );
+      await Promise.all(slices.map(({ firstTried }) => firstTried));
+      return slices.map(({ places }) => places);
+    },
+    async close() {
+      await Promise.all(slices.map((one) => one.close()));
+      slices = [];
+    },
+    stop: () => server.kill(),
+  };
+}
+
+for (const kind of [inMemory, ...redisKinds.map(inRedis)]) {
+  describe.skipIf(!kind.isThere)(kind.name, () => {
+    let keepers: readonly PlaceKeeper[];
+    let nodes: Places[] = [];
+    beforeAll(kind.start);
+    afterAll(kind.stop);
+    beforeEach(() => {
+      nodes = [];
+    });
+    afterEach(async () => {
+      for (const node of nodes) node.close();
+      await kind.close();
+    });
+
+    async function open(count: number, places: number): Promise<Places[]> {
+      keepers = await kind.open(count);
+      nodes = keepers.map((keeper) => createPlaces(keeper, "far", places));
+      return nodes;
+    }
+
+    test("one process alone has all of them, and the next call waits for one to be free", async () => {
+      const [one] = await open(1, 3);
+      for (let i = 0; i < 3; i++) await one?.take();
+      let isIn = false;
+      const fourth = Promise.resolve(one?.take()).then(() => {
+        isIn = true;
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(isIn).toBe(false);
+      one?.release();
+      await fourth;
+    });
+
+    test("three processes with many short calls never have more than there are, and all of them are used", async () => {
+      const places = 6;
+      await open(3, places);
+      let [running, most, done] = [0, 0, 0];
+      const ended = performance.now() + 1_000;
+      const used = nodes.map(() => 0);
+      const caller = async (i: number) => {
+        while (performance.now() < ended) {
+          await nodes[i]?.take();
+          most = Math.max(most, ++running);
+          await new Promise((resolve) => setTimeout(resolve, 3));
+          running--;
+          done++;
+          used[i] = (used[i] ?? 0) + 1;
+          nodes[i]?.release();
+        }
+      };
+      await Promise.all(nodes.flatMap((_, i) => Array.from({ length: 10 }, () => caller(i))));
+      expect(most).toBe(places);
+      expect(done).toBeGreaterThan(300);
+      for (const count of used) expect(count / done).toBeGreaterThan(0.2);
+    });
+
+    test("a single place goes round", async () => {
+      await open(3, 1);
+      const order: number[] = [];
+      const ended = performance.now() + 1_500;
+      const caller = async (i: number) => {
+        while (performance.now() < ended) {
+          await nodes[i]?.take();
+          order.push(i);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          nodes[i]?.release();
+        }
+      };
+      await Promise.all(nodes.flatMap((_, i) => [caller(i), caller(i)]));
+      for (const i of [0, 1, 2]) expect(order.filter((one) => one === i).length).toBeGreaterThanOrEqual(3);
+    });
+
+    test("who comes later gets an equal part as places become free", async () => {
+      const [one, other] = await open(2, 4);
+      for (let i = 0; i < 4; i++) await one?.take();
+      const waiting = [other?.take(), other?.take(), one?.take(), one?.take()];
+      let inOther = 0;
+      for (const turn of waiting.slice(0, 2)) void Promise.resolve(turn).then(() => inOther++);
+      for (const turn of waiting.slice(2)) void Promise.resolve(turn).catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(inOther).toBe(0);
+      one?.release();
+      one?.release();
+      await eventually(() => expect(inOther).toBe(2));
+    });
+
+    test("places that nobody uses are there for others soon", async () => {
+      const [one, other] = await open(2, 4);
+      for (let i = 0; i < 4; i++) await one?.take();
+      for (let i = 0; i < 4; i++) one?.release();
+      const begunAt = performance.now();
+      for (let i = 0; i < 4; i++) await other?.take();
+      expect(performance.now() - begunAt).toBeLessThan(4_000);
+    });
+
+    test("the places of a process that died are there again after five seconds", { timeout: 20_000 }, async () => {
+      const [one] = await open(2, 2);
+      // It is told once of what the other has, and never again.
+      await keepers[1]?.ask({ name: "far", places: 2, running: 2, wanted: 2 });
+      const begunAt = performance.now();
+      await one?.take();
+      const ms = performance.now() - begunAt;
+      expect(ms).toBeGreaterThan(4_000);
+      expect(ms).toBeLessThan(8_000);
+    });
+  });
+}
+
+describe("while the keeper is away", () => {
+  test("each process has its part, and one at least; when it is back it says what runs", async () => {
+    const places = createMemoryPlaces(
+      () => performance.now(),
+      () => 3,
+    );
+    const keeper = places.of("one");
+    let isAway = true;
+    const asked: number[] = [];
+    const away: PlaceKeeper = {
+      ...keeper,
+      isAway: () => isAway,
+      ask(ask) {
+        asked.push(ask.running);
+        return keeper.ask(ask);
+      },
+    };
+    const one = createPlaces(away, "far", 7);
+    for (let i = 0; i < 2; i++) await one.take();
+    const third = one.take();
+    expect(asked).toEqual([]);
+    isAway = false;
+    await third;
+    expect(asked[0]).toBe(2);
+    one.close();
+    isAway = true;
+    const small = createPlaces(away, "near", 2);
+    await small.take();
+    small.close();
+  });
+});
