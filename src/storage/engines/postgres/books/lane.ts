@@ -89,23 +89,16 @@ function createConnection({ connect, awayMs, statementMs }: LaneOptions) {
     return connecting;
   }
 
-  /** Tries until it succeeds, so that work after an outage finds a connection. */
   async function open(): Promise<Session> {
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-      try {
-        const opened = await connect();
-        if (isClosed) opened.close();
-        session = opened;
-        isGivenUp = false;
-        brokenSince = undefined;
-        connecting = undefined;
-        return opened;
-      } catch (error) {
-        brokenSince ??= performance.now();
-        if (isClosed) throw error;
-      }
-      await delay(pauseMs, undefined, { ref: false });
-    }
+    const opened = await untilConnected(connect, () => {
+      brokenSince ??= performance.now();
+      return isClosed;
+    });
+    if (isClosed) opened.close();
+    session = opened;
+    isGivenUp = false;
+    brokenSince = connecting = undefined;
+    return opened;
   }
 
   const isAway = () => isGivenUp || (brokenSince !== undefined && performance.now() - brokenSince > awayMs);
@@ -132,6 +125,18 @@ function createConnection({ connect, awayMs, statementMs }: LaneOptions) {
       session?.close();
     },
   };
+}
+
+/** Tries until it succeeds, so that work after an outage finds a connection. `isOver` is asked after each failure. */
+async function untilConnected(connect: () => Promise<Session>, isOver: () => boolean): Promise<Session> {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+    try {
+      return await connect();
+    } catch (error) {
+      if (isOver()) throw error;
+    }
+    await delay(pauseMs, undefined, { ref: false });
+  }
 }
 
 /** Rejects with an AwayError where a promise takes longer. */
