@@ -140,7 +140,9 @@ test("the gateway's service is what its image is for", () => {
 });
 
 test("the files that are mounted are there, and are what they are taken for", () => {
-  const mounted = [configured, observed, fleet, observedFleet].flatMap(({ configs }) => Object.values(configs) as { file: string }[]);
+  const mounted = [configured, observed, fleet, observedFleet].flatMap(
+    ({ configs }) => Object.values(configs) as { file: string }[],
+  );
   expect(mounted.map(({ file }) => file).filter((file) => !existsSync(join(folder, file)))).toEqual([]);
   const keys = { OPENAI_API_KEY: "sk-a-key", OPERATOR_KEY: "operator-key-of-the-compose-test-0123456789" };
   expect(loadConfig(join(folder, "gateway.yaml"), keys).models.length).toBeGreaterThan(10);

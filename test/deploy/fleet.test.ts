@@ -1,0 +1,159 @@
+/** What the fleet's Compose file gives its servers: secrets that fit together, Valkey's users, Postgres's, and Caddy's way to gateways. */
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createClient } from "@redis/client";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { root, temporaryFolder } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { startTestGateway } from "../support/gateway.ts";
+import { hasRedis, type RedisKind, startRedis } from "../support/redis/server.ts";
+import { run } from "./tools.ts";
+
+const compose = join(root, "deploy/compose");
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let secrets: string;
+
+const makeSecrets = () => run(join(compose, "fleet/make-secrets"), [secrets]);
+const secret = (name: string) => readFileSync(join(secrets, name), "utf8").trim();
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  secrets = join(folder.path, "secrets");
+  expect(makeSecrets()).toMatchObject({ code: 0, stderr: "" });
+});
+
+afterAll(() => folder.remove());
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+describe("make-secrets", () => {
+  test("makes every secret that is mounted and not an upstream's, for containers alone", () => {
+    const file = parse(readFileSync(join(compose, "compose.fleet.yaml"), "utf8"), { merge: true });
+    const mounted = Object.keys(file.secrets).filter((name) => name !== "openai_api_key");
+    expect(readdirSync(secrets).sort()).toEqual(mounted.sort());
+    expect(statSync(secrets).mode & 0o777).toBe(0o700);
+    for (const name of mounted) expect(statSync(join(secrets, name)).mode & 0o777).toBe(0o444);
+    expect(secret("operator_key").length).toBeGreaterThanOrEqual(32);
+    expect(secret("database_url")).toBe(
+      `postgres://model_gateway:${secret("database_password")}@postgres:5432/model_gateway`,
+    );
+    expect(new Set(["operator_key", "postgres_password", "database_password"].map(secret)).size).toBe(3);
+  });
+
+  test("leaves what is there as it is, and tells no secret", () => {
+    const before = readdirSync(secrets).map(secret);
+    expect(makeSecrets()).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(readdirSync(secrets).map(secret)).toEqual(before);
+    expect(run(join(compose, "fleet/make-secrets"), [join(folder.path, "other")]).stdout).not.toMatch(/[0-9a-f]{16}/);
+  });
+});
+
+const kinds: readonly RedisKind[] = ["redis", "valkey"];
+
+describe.each(kinds)("the list of users, in %s", (kind) => {
+  const start = async () => {
+    const server = await startRedis(kind, ["--aclfile", join(secrets, "valkey_acl")]);
+    closing.push(() => server.kill());
+    return { server, url: secret("redis_url").replace("valkey:6379", `127.0.0.1:${server.port}`) };
+  };
+
+  test.skipIf(!hasRedis[kind])("lets a gateway share its rates, and others ask whether it is there", async () => {
+    const { server, url } = await start();
+    const times = { timeoutMs: 2000, connectMs: 5000 };
+    const redis = {
+      url,
+      isCluster: false,
+      prefix: "model-gateway:",
+      whenAway: "refuse",
+      assumedNodes: 1,
+      ...times,
+    } as const;
+    const tiers = [{ name: "All", recharge: 0, requestsPerMinute: 1, tokensPerMinute: undefined }];
+    const gateway = await startTestGateway({ redis, tiers });
+    closing.push(() => gateway.close());
+    const ask = () => fetch(`${gateway.baseUrl}/models`, { headers: { authorization: `Bearer ${gateway.apiKey}` } });
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 429]);
+    const metrics = await (await fetch(`http://127.0.0.1:${gateway.metricsPort}/metrics`)).text();
+    expect(metrics).toMatch(/^model_gateway_redis_up 1$/m);
+    expect(metrics).toMatch(/^model_gateway_redis_failures_total 0$/m);
+
+    const stranger = await createClient({ url: server.url }).connect();
+    closing.push(async () => stranger.destroy());
+    expect(await stranger.ping()).toBe("PONG");
+    await expect(stranger.get("model-gateway:a")).rejects.toThrow(/NOPERM/);
+    const own = await createClient({ url }).connect();
+    closing.push(async () => own.destroy());
+    await expect(own.set("another", "1")).rejects.toThrow(/NOPERM/);
+    await expect(own.sendCommand(["FLUSHALL"])).rejects.toThrow(/NOPERM/);
+  });
+});
+
+/** The folder of Postgres's programs; undefined where there are none. */
+function postgresPrograms(): string | undefined {
+  const at = "/usr/lib/postgresql";
+  const versions = existsSync(at) ? readdirSync(at).sort((a, b) => Number(b) - Number(a)) : [];
+  return versions.map((version) => join(at, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
+}
+
+const programs = postgresPrograms();
+
+describe.skipIf(!programs)("postgres.sql", () => {
+  test("makes a database whose owner may make tables in it, and nothing elsewhere, with its password alone", async () => {
+    const bin = programs as string;
+    // The server's own folder is beside: root cannot be its user, and nobody else reads the secrets.
+    const at = await mkdtemp("/tmp/gateway-fleet-");
+    closing.push(() => rm(at, { recursive: true, force: true }));
+    const user = process.getuid?.() === 0 ? { uid: id("-u", "postgres"), gid: id("-g", "postgres") } : {};
+    if (user.uid !== undefined) chownSync(at, user.uid, user.gid ?? user.uid);
+    chmodSync(at, 0o700);
+    const programOf = (name: string, args: readonly string[], env: Record<string, string> = {}) =>
+      spawnSync(join(bin, name), args, { encoding: "utf8", ...user, cwd: at, env: { ...process.env, ...env } });
+    const data = join(at, "data");
+    const initArgs = ["--data-checksums", "--locale=C", "--encoding=UTF8"];
+    const made = programOf("initdb", ["-D", data, "-U", "postgres", "--auth-local=trust", "--no-sync", ...initArgs]);
+    expect(made.status, made.stderr).toBe(0);
+    writeFileSync(join(data, "pg_hba.conf"), "local all postgres trust\nlocal all all scram-sha-256\n");
+    const settings = ["-c", "listen_addresses=", "-c", `unix_socket_directories=${at}`, "-c", "fsync=off"];
+    const server = spawn(join(bin, "postgres"), ["-D", data, ...settings], { ...user, stdio: "ignore" });
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    closing.push(async () => {
+      server.kill("SIGQUIT");
+      await ended;
+    });
+    const psql = (as: string, database: string, args: readonly string[], env = {}) =>
+      programOf("psql", ["-h", at, "-U", as, "-d", database, "-v", "ON_ERROR_STOP=1", "-X", "-At", ...args], env);
+    await eventually(() => expect(psql("postgres", "postgres", ["-c", "SELECT 1"]).status).toBe(0), 30_000);
+
+    const password = join(at, "password");
+    writeFileSync(password, secret("database_password"), { mode: 0o444 });
+    const sql = readFileSync(join(compose, "fleet/postgres.sql"), "utf8");
+    expect(sql).toContain("/run/secrets/database_password");
+    writeFileSync(join(at, "init.sql"), sql.replace("/run/secrets/database_password", password), { mode: 0o444 });
+    const ran = psql("postgres", "postgres", ["-f", join(at, "init.sql")]);
+    expect(ran.status, ran.stderr).toBe(0);
+
+    const url = new URL(secret("database_url"));
+    const env = { PGPASSWORD: url.password };
+    const asGateway = (database: string, text: string, more = env) => psql(url.username, database, ["-c", text], more);
+    const table = asGateway(
+      url.pathname.slice(1),
+      "CREATE TABLE a (b bigint); CREATE FUNCTION c() RETURNS int RETURN 1",
+    );
+    expect(table.status, table.stderr).toBe(0);
+    expect(asGateway(url.pathname.slice(1), "SELECT 1", { PGPASSWORD: "another" }).stderr).toMatch(
+      /password authentication/,
+    );
+    expect(asGateway("postgres", "CREATE TABLE a (b bigint)").stderr).toMatch(/permission denied/);
+    expect(asGateway("postgres", "CREATE ROLE other").stderr).toMatch(/permission denied/);
+  });
+});
+
+function id(flag: string, name: string): number {
+  return Number(execFileSync("id", [flag, name], { encoding: "utf8" }));
+}
