@@ -3,14 +3,22 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { createClient } from "@redis/client";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { createClient as createRedisClient } from "@redis/client";
+import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
+import { startGateway } from "../../src/composition/gateway.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { openStorage } from "../../src/storage/storage.ts";
 import { root, temporaryFolder } from "../support/command.ts";
+import { environment } from "../support/environment.ts";
 import { eventually } from "../support/eventually.ts";
 import { startTestGateway } from "../support/gateway.ts";
-import { hasRedis, type RedisKind, startRedis } from "../support/redis/server.ts";
-import { run } from "./tools.ts";
+import { freePort, hasRedis, type RedisKind, startRedis } from "../support/redis/server.ts";
+import { has, run, toolPath } from "./tools.ts";
 
 const compose = join(root, "deploy/compose");
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -83,14 +91,93 @@ describe.each(kinds)("the list of users, in %s", (kind) => {
     expect(metrics).toMatch(/^model_gateway_redis_up 1$/m);
     expect(metrics).toMatch(/^model_gateway_redis_failures_total 0$/m);
 
-    const stranger = await createClient({ url: server.url }).connect();
+    const stranger = await createRedisClient({ url: server.url }).connect();
     closing.push(async () => stranger.destroy());
     expect(await stranger.ping()).toBe("PONG");
     await expect(stranger.get("model-gateway:a")).rejects.toThrow(/NOPERM/);
-    const own = await createClient({ url }).connect();
+    const own = await createRedisClient({ url }).connect();
     closing.push(async () => own.destroy());
     await expect(own.set("another", "1")).rejects.toThrow(/NOPERM/);
     await expect(own.sendCommand(["FLUSHALL"])).rejects.toThrow(/NOPERM/);
+  });
+});
+
+describe.skipIf(!has("caddy"))("Caddy", () => {
+  const caddyfile = readFileSync(join(compose, "fleet/Caddyfile"), "utf8");
+
+  /** Starts two gateways on one database, with Caddy before them. */
+  async function startFleet() {
+    const first = await startTestGateway();
+    closing.push(() => first.close());
+    const config = { ...loadConfig(undefined, environment), port: 0, metrics: undefined };
+    const storage = await openStorage(first.databasePath);
+    const second = await startGateway({ config, storage, log: pino({ level: "silent" }) });
+    closing.push(async () => {
+      await second.close();
+      await storage.close();
+    });
+    const [port, checked] = [await freePort(), await freePort()];
+    const file = join(await mkdtemp(join(folder.path, "caddy-")), "Caddyfile");
+    const at = { "gateway-1:8080": first.port, "gateway-2:8080": second.port, "127.0.0.1:2020": checked };
+    const text = Object.entries(at).reduce((all, [from, to]) => all.replaceAll(from, `127.0.0.1:${to}`), caddyfile);
+    writeFileSync(file, text);
+    const env = { ...process.env, PATH: toolPath, SITE: `:${port}`, XDG_DATA_HOME: folder.path, HOME: folder.path };
+    const caddy = spawn("caddy", ["run", "--config", file, "--adapter", "caddyfile"], { env, stdio: "ignore" });
+    const ended = new Promise((resolve) => caddy.once("exit", resolve));
+    closing.push(async () => {
+      caddy.kill("SIGKILL");
+      await ended;
+    });
+    const url = `http://127.0.0.1:${port}`;
+    await eventually(async () => expect((await fetch(`http://127.0.0.1:${checked}/`)).status).toBe(200), 30_000);
+    await eventually(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), 10_000);
+    const ask = (body: object = {}) =>
+      fetch(`${url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${first.apiKey}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "embedded-chat", messages: [{ role: "user", content: "Hi" }], ...body }),
+      });
+    return { first, second, url, ask };
+  }
+
+  test("finds nothing wrong with the Caddyfile", () => {
+    const env = { SITE: "gateway.example.com", XDG_DATA_HOME: folder.path, HOME: folder.path };
+    const file = join(compose, "fleet/Caddyfile");
+    const checked = run("caddy", ["validate", "--config", file, "--adapter", "caddyfile"], { env });
+    expect(checked.code, checked.stderr).toBe(0);
+    expect(run("caddy", ["fmt", "--diff", file], { env }).stdout).not.toMatch(/^[-+]/m);
+  });
+
+  test("divides calls among gateways, passes streams on as they come, and speaks gRPC", async () => {
+    const { first, url, ask } = await startFleet();
+    expect((await ask()).status).toBe(200);
+    const stream = await ask({ stream: true });
+    let pieces = 0;
+    for await (const _ of stream.body as ReadableStream<Uint8Array>) pieces++;
+    expect(pieces).toBeGreaterThan(2);
+    const transport = createGrpcTransport({ baseUrl: url });
+    const client = createClient(InferenceService, transport);
+    const headers = { authorization: `Bearer ${first.apiKey}` };
+    const { models } = await client.listModels({}, { headers });
+    expect(models.map(({ id }) => id)).toContain("embedded-chat");
+    const held = await Promise.all(Array.from({ length: 8 }, () => ask()));
+    expect(held.map(({ status }) => status)).toEqual(Array(8).fill(200));
+  });
+
+  test("refuses no call while a gateway stops, and none after it", async () => {
+    const { second, ask } = await startFleet();
+    const statuses: number[] = [];
+    let isOver = false;
+    const callers = Array.from({ length: 4 }, async () => {
+      while (!isOver) statuses.push((await ask()).status);
+    });
+    await eventually(() => expect(statuses.length).toBeGreaterThan(20));
+    await second.close();
+    const before = statuses.length;
+    await eventually(() => expect(statuses.length).toBeGreaterThan(before + 50));
+    isOver = true;
+    await Promise.all(callers);
+    expect(statuses.filter((status) => status !== 200)).toEqual([]);
   });
 });
 
