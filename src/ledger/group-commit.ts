@@ -9,7 +9,7 @@ import { catchError, Deferred, isPromise, type MaybePromise, thenOrCatch } from 
 import type { Books, Entry, JournalRecord, Recalled } from "../storage/money/books.ts";
 import { retry } from "./retry.ts";
 import { type Enlisted, noSteps, type Steps, type TurnOptions, takeSteps } from "./steps.ts";
-import { createUnwritten } from "./unwritten.ts";
+import { createUnwritten, type Unwritten } from "./unwritten.ts";
 
 export interface GroupCommitOptions extends TurnOptions {
   readonly books: Pick<Books, "decide" | "write">;
@@ -35,11 +35,11 @@ export interface GroupCommit {
 }
 
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
-  const { books, clock, onError } = options;
+  const { clock, onError } = options;
   const unwritten = createUnwritten(clock);
   const decisions = createDecisions(options, unwritten);
+  const writes = createWrites(options, unwritten);
   let turn: Deferred<void> | undefined;
-  let inFlight: PromiseLike<void> | undefined;
 
   function written(): Deferred<void> {
     if (!turn) {
@@ -53,7 +53,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     decisions.run();
     turn = undefined;
     thenOrCatch(
-      writeSealed,
+      writes.run,
       () => ending.resolve(),
       (error) => writeAgain(ending, error),
     );
@@ -61,34 +61,13 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   function writeAgain(ending: Deferred<void>, error: unknown): void {
     onError(error);
-    retry(async () => writeSealed(), onError).then(
+    retry(async () => writes.run(), onError).then(
       () => ending.resolve(),
       (lasting: unknown) => {
         unwritten.unseal();
         ending.reject(lasting);
       },
     );
-  }
-
-  function writeSealed(): MaybePromise<void> {
-    if (inFlight) return inFlight.then(writeSealed, writeSealed);
-    const records = unwritten.seal();
-    const last = records.at(-1);
-    if (!last) return undefined;
-    const writing = writeEach(books, records);
-    if (!isPromise(writing)) return unwritten.written(last.seq);
-    const over = (after: () => void) => {
-      inFlight = undefined;
-      after();
-    };
-    inFlight = writing.then(
-      () => over(() => unwritten.written(last.seq)),
-      (error) =>
-        over(() => {
-          throw error;
-        }),
-    );
-    return inFlight;
   }
 
   return {
@@ -104,14 +83,43 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     written,
     unwritten: unwritten.seal,
     async settled() {
-      while (turn || inFlight || decisions.running()) {
-        await catchError(
-          () => turn ?? inFlight ?? decisions.running(),
-          () => {},
-        );
-      }
+      const underWay = () => turn ?? writes.running() ?? decisions.running();
+      while (underWay()) await catchError(underWay, () => {});
     },
   };
+}
+
+interface WriteLane {
+  /** Writes all that is not written, at once or after the write that is under way. */
+  run(): MaybePromise<void>;
+  running(): PromiseLike<void> | undefined;
+}
+
+function createWrites({ books }: Pick<GroupCommitOptions, "books">, unwritten: Unwritten): WriteLane {
+  let running: PromiseLike<void> | undefined;
+
+  function run(): MaybePromise<void> {
+    if (running) return running.then(run, run);
+    const records = unwritten.seal();
+    const last = records.at(-1);
+    if (!last) return undefined;
+    const writing = writeEach(books, records);
+    if (!isPromise(writing)) return unwritten.written(last.seq);
+    const over = (after: () => void) => {
+      running = undefined;
+      after();
+    };
+    running = writing.then(
+      () => over(() => unwritten.written(last.seq)),
+      (error) =>
+        over(() => {
+          throw error;
+        }),
+    );
+    return running;
+  }
+
+  return { run, running: () => running };
 }
 
 /** Writes records in their order: mostly there is one. */
@@ -131,10 +139,7 @@ interface DecisionLane {
   running(): PromiseLike<void> | undefined;
 }
 
-function createDecisions(
-  options: GroupCommitOptions,
-  unwritten: { seal(): readonly JournalRecord[]; written(seq: number): void },
-): DecisionLane {
+function createDecisions(options: GroupCommitOptions, unwritten: Unwritten): DecisionLane {
   let waiting = noSteps();
   let running: Deferred<void> | undefined;
 

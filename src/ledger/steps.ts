@@ -118,7 +118,10 @@ export function takeSteps(waiting: WaitingSteps, { giveBack, leaseFor }: TurnOpt
 }
 
 function finish<K extends keyof Kinds>(step: Step<K>, decision: Decision<Kinds[K]["result"]> | undefined): void {
-  if (decision?.kind !== "decided") return step.failed(decision?.error ?? new Error("the books did not decide"));
+  if (decision?.kind !== "decided") {
+    step.failed(decision?.error ?? new Error("the books did not decide"));
+    return;
+  }
   try {
     step.done(step.after(decision.value));
   } catch (error) {

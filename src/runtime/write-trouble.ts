@@ -20,13 +20,15 @@ export class LockedError extends Error {
   }
 }
 
-export type Trouble = "locked" | "full" | "read_only" | "failing";
+export type Trouble = "locked" | "full" | "read_only" | "failing" | "away";
 
 const troubles: readonly (readonly [RegExp, Trouble])[] = [
   [/^SQLITE_(BUSY|LOCKED)/, "locked"],
   [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, "full"],
   [/^(SQLITE_READONLY|EROFS)/, "read_only"],
   [/^SQLITE_(IOERR|CANTOPEN|CORRUPT|NOTADB)/, "failing"],
+  // A database of another machine that does not answer.
+  [/^DATABASE_AWAY/, "away"],
 ];
 
 /** Returns undefined for any other error. */
@@ -38,7 +40,8 @@ export function troubleOf(error: unknown): Trouble | undefined {
 /** Reports whether an error lies in what was to be written, so that the same write would fail again. */
 export function isFault(error: unknown): boolean {
   const isOfValue = error instanceof TypeError || error instanceof RangeError;
-  return isOfValue || /^SQLITE_(CONSTRAINT|MISMATCH|RANGE)/.test(codeOf(error));
+  // Postgres's classes of codes for values and for constraints have five places.
+  return isOfValue || /^(?:SQLITE_(CONSTRAINT|MISMATCH|RANGE)|2[23][0-9A-Z]{3}$)/.test(codeOf(error));
 }
 
 export function codeOf(error: unknown): string {

@@ -44,7 +44,7 @@ export interface AccountStore {
 }
 
 export function accountStore({ db, transact, lock }: Scope): AccountStore {
-  const byId = db.selectFrom("accounts").selectAll().orderBy("id");
+  const byId = db.selectFrom("accounts_now").selectAll().orderBy("id");
   return {
     insert: async (account) =>
       (await changed(
@@ -56,7 +56,7 @@ export function accountStore({ db, transact, lock }: Scope): AccountStore {
       )) === 1,
     find: (idOrName) =>
       db
-        .selectFrom("accounts")
+        .selectFrom("accounts_now")
         .selectAll()
         .where((either) => either.or([either("id", "=", idOrName), either("name", "=", idOrName)]))
         .orderBy((by) => by.case().when("id", "=", idOrName).then(by.lit(0)).else(by.lit(1)).end())
@@ -111,5 +111,5 @@ async function update(db: Database, id: string, change: AccountChange): Promise<
 
 function matches(search: string) {
   const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
-  return sql<boolean>`(id = ${search} OR lower(name) LIKE ${pattern} ESCAPE '\\')`;
+  return sql<boolean>`(id = ${search} OR lower_case(name) LIKE ${pattern} ESCAPE '\\')`;
 }

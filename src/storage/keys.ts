@@ -93,7 +93,7 @@ function createInsert({ transact }: Scope): KeyStore["insert"] {
 function withAccount(db: Database) {
   return db
     .selectFrom("api_keys")
-    .innerJoin("accounts", "accounts.id", "api_keys.account_id")
+    .innerJoin("accounts_now as accounts", "accounts.id", "api_keys.account_id")
     .selectAll("api_keys")
     .select([
       ...(["accounts.name as account_name", "accounts.balance as account_balance"] as const),

@@ -23,12 +23,13 @@ export interface Tables {
   /** Calls that have ended. */
   requests: CallRow;
   usage_hours: UsageHourTable;
-  /** Views of the same with pending totals, for readers; `api_keys_now` is one, too. */
+  /** Views of the same with pending totals, for readers; `api_keys_now` and `accounts_now` are such, too. */
   usage_hours_now: UsageHourTable;
   due_now: UsageHourTable;
   api_keys_now: ApiKeyTable;
   /** The prices that calls were charged by. */
   prices: PriceTable;
+  accounts_now: AccountTable;
   redeem_codes: RedeemCodeTable;
   idempotency_keys: IdempotencyKeyTable;
   sessions: SessionTable;

@@ -115,7 +115,8 @@ function moneyOver(engine: Engine): Pick<Storage, "openBooks" | "available" | "j
   };
 }
 
-function storesOver(scope: Scope): Stores {
+/** Returns stores over a scope, of whichever engine. */
+export function storesOver(scope: Scope): Stores {
   const requests = requestStore(scope);
   return {
     accounts: accountStore(scope),

@@ -83,7 +83,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   embedded: ["providers/contract.ts", "providers/upstream/timeouts.ts", "tokens", "call", "wire", "package", "runtime"],
   targets: ["ledger/price-of.ts", "config (types)", "call"],
   ledger: [
-    ...["storage/money/contract.ts (types)", "storage/journal/contract.ts (types)", "storage/engines/lock-retry.ts"],
+    ...["storage/money/contract.ts (types)", "storage/money/books.ts"],
     ...["config (types)", "tokens/media", "call", "wire (types)", "runtime"],
   ],
   limits: ["runtime"],

@@ -53,7 +53,7 @@ async function found({ engine, parts: { rows } }: TestLedger, at: number): Promi
   let now = at;
   const findings = await reconcileJournal({
     ...{ segments: engine.segments, rows, clock: () => now },
-    pause: async (ms) => {
+    async pause(ms) {
       now += ms;
     },
   });

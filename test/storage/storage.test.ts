@@ -10,7 +10,7 @@ import { Migrator } from "kysely/migration";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import { StorageError } from "../../src/runtime/write-trouble.ts";
-import { migrations } from "../../src/storage/engines/sqlite/migrations/all.ts";
+import { migrations } from "../../src/storage/engines/sqlite/migrations.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { Running, root, temporaryFolder } from "../support/command.ts";
 

@@ -13,7 +13,8 @@
 import { sql } from "kysely";
 import { idOf } from "../../runtime/ids.ts";
 import { changed, type Database, type Scope } from "../engines/scope.ts";
-import { charge, maxSum } from "../money/entries.ts";
+import { maxSum } from "../money/bounds.ts";
+import { charge } from "../money/entries.ts";
 
 export interface RetentionStore {
   /** Forgets some calls that came before this hour and have ids before this one. Returns how many. */

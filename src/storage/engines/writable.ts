@@ -43,6 +43,7 @@ const words: Readonly<Record<Trouble, string>> = {
   full: "the disk is full",
   read_only: "it is read-only",
   failing: "the disk fails",
+  away: "it does not answer",
 };
 
 export function createWritable(options: WritableOptions): WritableWatch {

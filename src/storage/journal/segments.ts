@@ -126,11 +126,9 @@ function ownSegments(
     if (file) closeSync(file.fd);
   }
 
-  /** Begins a file where others have removed the one that was there. */
-  function beginAgain(file: OpenFile): void {
-    closeSync(file.fd);
-    const { base, ...head } = file.head;
-    Object.assign(file, begin(folder, { ...head, base: head.last }, isSynced));
+  function keepThere(file: OpenFile): void {
+    if (fstatSync(file.fd).nlink === 0) beginAgain(folder, file, isSynced);
+    file.seenAt = performance.now();
   }
 
   return {
@@ -142,10 +140,7 @@ function ownSegments(
     append(node, text, seq, at) {
       const file = fileOfNode(node);
       // Others remove the file of a process that was still for long: then nobody would look for the line.
-      if (performance.now() - file.seenAt > unseenMs) {
-        if (fstatSync(file.fd).nlink === 0) beginAgain(file);
-        file.seenAt = performance.now();
-      }
+      if (performance.now() - file.seenAt > unseenMs) keepThere(file);
       const { line, sum } = chained(text, file.head.last);
       // The line end comes first: so a torn line spoils no other.
       write(file, Buffer.from(`\n${line}`), isSynced);
@@ -163,8 +158,7 @@ function ownSegments(
     renew(node, at) {
       const file = open.get(node);
       if (!file) return;
-      if (fstatSync(file.fd).nlink === 0) beginAgain(file);
-      file.seenAt = performance.now();
+      keepThere(file);
       writeHead(file, { ...file.head, at });
     },
     remove(node) {
@@ -172,6 +166,13 @@ function ownSegments(
       rmSync(pathOf(folder, node), { force: true });
     },
   };
+}
+
+/** Begins a file where others have removed the one that was there. */
+function beginAgain(folder: string, file: OpenFile, isSynced: boolean): void {
+  closeSync(file.fd);
+  const { base, ...head } = file.head;
+  Object.assign(file, begin(folder, { ...head, base: head.last }, isSynced));
 }
 
 function begin(folder: string, head: Head, isSynced: boolean): OpenFile {

@@ -2,9 +2,6 @@
 
 export type { Capture } from "../columns.ts";
 
-/** A number of the proto's Outcome, which storage does not import. */
-export const lost = 5;
-
 export interface HoldInit {
   readonly requestId: string;
   /** The process that makes it. */

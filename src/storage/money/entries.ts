@@ -13,6 +13,7 @@ import type { Asker } from "../calls/search.ts";
 import type { CallRow } from "../columns.ts";
 import type { Database, Scope } from "../engines/scope.ts";
 import type { LedgerEntryTable } from "../schema.ts";
+import { maxSum } from "./bounds.ts";
 
 export type LedgerEntry = Selectable<LedgerEntryTable>;
 
@@ -55,9 +56,6 @@ export interface EntryStore {
   /** Lists some of an account's entries, newest first; charges by when their calls came. */
   page(accountId: string, filter: EntryFilter, asker?: Asker): Promise<LedgerEntry[]>;
 }
-
-/** The most that any sum of money may come to: a double still holds it exactly. */
-export const maxSum = 9e15;
 
 export function entryStore({ db, transact }: Scope, requests: Pick<RequestStore, "page">): EntryStore {
   function recorded(accountId: string, { kinds: wanted, before, limit }: EntryFilter): Promise<LedgerEntry[]> {

@@ -1,14 +1,14 @@
 /** How much credit a node leases: where it is ample, so that a small part of it covers many calls, and else nothing. */
 
 /** One part in so many of what is left may be leased at once. */
-const share = 32;
-/** For how many calls like the one that asks. */
-const [minCalls, maxCalls] = [16, 1024];
+export const leaseShare = 32;
+/** For how many calls like the one that asks: no fewer, and no more. */
+export const [minLeaseCalls, maxLeaseCalls] = [16, 1024];
 /** So much of what is left counts at most: no sum comes near what cannot be counted exactly. */
-const maxLeft = 1e13;
+export const maxLeaseLeft = 1e13;
 
 /** Returns how much to lease for a call that asks for `amount` of what is left; 0 where that is not ample. */
 export function leaseFor(amount: number, left: number): number {
-  const part = Math.floor(Math.min(left, maxLeft) / share);
-  return amount > 0 && part >= amount * minCalls ? Math.min(part, amount * maxCalls) : 0;
+  const part = Math.floor(Math.min(left, maxLeaseLeft) / leaseShare);
+  return amount > 0 && part >= amount * minLeaseCalls ? Math.min(part, amount * maxLeaseCalls) : 0;
 }

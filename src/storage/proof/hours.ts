@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { sql } from "kysely";
 import { summedColumns } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
-import { lost } from "../money/contract.ts";
+import { lost } from "../money/bounds.ts";
 import { type Counts, counted, type Found, found, type HourKey } from "./finding.ts";
 import { callsIn, hourIn, hourMs, type Spans } from "./spans.ts";
 import { maxOfKind } from "./sums.ts";

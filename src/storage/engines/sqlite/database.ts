@@ -112,7 +112,9 @@ function set(sqlite: Sqlite.Database, durability: Durability): void {
   sqlite.pragma(`synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
   sqlite.pragma("foreign_keys = ON");
   // SQLite's own knows the letters of ASCII only.
-  sqlite.function("lower", { deterministic: true }, (text) => (typeof text === "string" ? text.toLowerCase() : text));
+  sqlite.function("lower_case", { deterministic: true }, (text) =>
+    typeof text === "string" ? text.toLowerCase() : text,
+  );
 }
 
 /** Returns Kysely over a connection as it is, for migrations. */

@@ -3,7 +3,7 @@ import type { Kysely } from "kysely";
 import { Migrator } from "kysely/migration";
 import { StorageError } from "../../../runtime/write-trouble.ts";
 import type { Tables } from "../../schema.ts";
-import { migrations } from "./migrations/all.ts";
+import { migrations } from "./migrations.ts";
 
 /** Migrating is what migrations need of the connection. */
 interface Migrating {

@@ -54,17 +54,67 @@ export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hoo
   const { engine, statements, steps, pendingTotals } = parts;
   const { node, clock, onError } = options;
   const { books: connection, withoutWaiting, version } = engine;
-  const tryToWrite = (work: () => void) => withoutWaiting(() => connection.transact(work));
   const queue = createWriteQueue(withoutWaiting);
+  const tryToWrite = (work: () => void) => withoutWaiting(() => connection.transact(work));
   const merger = createTotalsMerger({ pendingTotals, tryToWrite, onError });
   const recover = createRecover(parts, options);
   const posting = createPosting(parts, options, hooks);
-  const { transact, touched } = posting;
+  const posts = createPosts(posting, merger.start, parts, options);
+  const { post, postLater } = posts;
+  const stop = engine.beforeAccess({
+    hasUnposted: posting.hasUnposted,
+    flush() {
+      if (posting.hasUnposted()) post(() => options.recall(""));
+    },
+  });
+
+  return {
+    ...posts,
+    whenFree: queue.run,
+    version: () => version(),
+    mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
+    decide(next) {
+      let turn: Turn | undefined;
+      const recall = () => (turn ??= next());
+      return queue.run(() => posting.transact(recall, (asked, each) => decideIn(asked, each, posting, parts, options)));
+    },
+    write: (record) => queue.run(() => post(() => ({ ...nothing, records: [record] }))),
+    apply: () => false,
+    touch(keyId, now) {
+      posting.touched.set(keyId, now);
+      postLater();
+    },
+    releaseLeases: (leases) => queue.run(() => post(() => ({ ...nothing, leases }))),
+    renew: () => queue.run(() => connection.transact(() => void statements.renewHolds.run(clock() + holdMs, node))),
+    expire: () =>
+      queue.run(() => {
+        const unreadable = recover();
+        return connection.transact(() => steps.expire(clock(), unreadable));
+      }),
+    async close() {
+      posts.stop();
+      await queue.settled();
+      stop();
+      tried(() => post(() => options.recall("")), onError);
+      merger.close();
+    },
+  };
+}
+
+type Posts = Pick<SqliteBooks, "post" | "postLater" | "tryToPost"> & { stop(): void };
+
+/** `onPosted` is called after each. */
+function createPosts(
+  { transact }: Posting,
+  onPosted: () => void,
+  { engine: { withoutWaiting } }: BooksParts,
+  { onError }: BooksOptions,
+): Posts {
   let timer: NodeJS.Timeout | undefined;
 
   function post(recall: () => Recalled): void {
     transact(recall, () => undefined);
-    merger.start();
+    onPosted();
   }
 
   function tryToPost(): boolean {
@@ -83,50 +133,7 @@ export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hoo
     }, postMs).unref();
   }
 
-  const stop = engine.beforeAccess({
-    hasUnposted: posting.hasUnposted,
-    flush() {
-      if (posting.hasUnposted()) post(() => options.recall(""));
-    },
-  });
-
-  return {
-    post,
-    postLater,
-    tryToPost,
-    whenFree: queue.run,
-    version: () => version(),
-    mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
-    decide(next) {
-      let turn: Turn | undefined;
-      const recall = () => (turn ??= next());
-      const onLeased = (id: string) => {
-        posting.leased.add(id);
-        hooks.leased();
-      };
-      return queue.run(() => transact(recall, (asked, each) => decideIn(asked, each, parts, options, onLeased)));
-    },
-    write: (record) => queue.run(() => post(() => ({ ...nothing, records: [record] }))),
-    apply: () => false,
-    touch(keyId, now) {
-      touched.set(keyId, now);
-      postLater();
-    },
-    releaseLeases: (leases) => queue.run(() => post(() => ({ ...nothing, leases }))),
-    renew: () => queue.run(() => connection.transact(() => void statements.renewHolds.run(clock() + holdMs, node))),
-    expire: () =>
-      queue.run(() => {
-        const unreadable = recover();
-        return connection.transact(() => steps.expire(clock(), unreadable));
-      }),
-    async close() {
-      clearTimeout(timer);
-      await queue.settled();
-      stop();
-      tried(() => post(() => options.recall("")), onError);
-      merger.close();
-    },
-  };
+  return { post, tryToPost, postLater, stop: () => clearTimeout(timer) };
 }
 
 function tried(work: () => void, onError: (error: unknown) => void): void {
@@ -162,8 +169,8 @@ interface Posting {
   hasUnposted(): boolean;
   /** When keys were used last that is not written. */
   readonly touched: Map<string, number>;
-  /** The leases of this node that may have a row. */
-  readonly leased: Set<string>;
+  /** Says that a lease has a row from now on, until it is released. */
+  leased(id: string): void;
 }
 
 function createPosting(parts: BooksParts, { node, clock, onError }: BooksOptions, hooks: Hooks): Posting {
@@ -217,7 +224,12 @@ function createPosting(parts: BooksParts, { node, clock, onError }: BooksOptions
   }
 
   const hasUnposted = () => leased.size > 0 || touched.size > 0 || unreleased.size > 0 || hooks.pending().length > 0;
-  return { transact, hasUnposted, touched, leased };
+  function onLeased(id: string): void {
+    leased.add(id);
+    hooks.leased();
+  }
+
+  return { transact, hasUnposted, touched, leased: onLeased };
 }
 
 /**
@@ -248,9 +260,9 @@ function eachOf(connection: Engine["books"], isEach: boolean): Each {
 function decideIn(
   { captures, releases, holds }: Turn,
   each: Each,
+  { leased }: Pick<Posting, "leased">,
   { steps }: BooksParts,
   { node, clock }: BooksOptions,
-  onLeased: (id: string) => void,
 ): Decisions {
   const left = new Map<string, number>();
   return {
@@ -259,7 +271,7 @@ function decideIn(
     holds: holds.map((asked) =>
       each(() => {
         const granted = steps.grant(asked, node, clock(), left);
-        if (granted.kind === "leased" && asked.lease) onLeased(asked.lease.id);
+        if (granted.kind === "leased" && asked.lease) leased(asked.lease.id);
         return granted;
       }),
     ),

@@ -1,18 +1,9 @@
 /** The statements that write holds and charges. Each changes one sum; the caller keeps all of them true to each other. */
 import { type CallRow, columnNames, defaultOf, summedColumns } from "../../../columns.ts";
 import { compileValues } from "../../../compile-row.ts";
-import { lost } from "../../../money/contract.ts";
+import { lost, maxHeld, maxSum } from "../../../money/bounds.ts";
 import { hourColumns } from "../../../money/totals.ts";
 import type { Connection } from "../../engine.ts";
-
-/** What may be held of an account before a call, and by one, at most: the sum of both is still exact. */
-export const maxHeld = 4e15;
-
-/**
- * The most that any sum of money may come to, or be owed: a double still holds it exactly. Beyond it holds are refused: those of an account
- * that is billed afterwards and owes so much, and of a key that has spent so much.
- */
-export const maxSum = 9e15;
 
 interface ReleasedHold {
   readonly amount: number;

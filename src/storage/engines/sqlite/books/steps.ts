@@ -7,22 +7,17 @@
  * conditions of the statements decide whether a hold is taken, so that no number of callers, in any number of processes, reserves more
  * than there is.
  */
+
 import { noSums } from "../../../columns.ts";
 import { type DecidedHold, type Granted, type HoldEntry, holdMs } from "../../../money/books.ts";
-import {
-  type Available,
-  type Capture,
-  type Captured,
-  type Held,
-  type HoldInit,
-  lost,
-} from "../../../money/contract.ts";
+import { lost, maxHeld, maxSum } from "../../../money/bounds.ts";
+import type { Available, Capture, Captured, Held, HoldInit } from "../../../money/contract.ts";
 import { leaseFor } from "../../../money/lease-size.ts";
 import { hourTotalOf, hourValues } from "../../../money/totals.ts";
 import type { Connection } from "../../engine.ts";
 import { growLease } from "./leases.ts";
 import { release, reserve } from "./reserve.ts";
-import { type LedgerStatements, maxHeld, maxSum, requestValues } from "./statements.ts";
+import { type LedgerStatements, requestValues } from "./statements.ts";
 
 /** How many holds expire in one transaction. */
 const batch = 500;

@@ -50,21 +50,24 @@ function recoverOne(owner: string, parts: BooksParts, options: BooksOptions, rep
   const { engine, rows } = parts;
   const { segments } = engine;
   const now = options.clock();
-  const head = segments.head(owner);
   const row = rows.find(owner);
-  if (head?.kind === "head" && head.head.database === rows.database() && head.head.node === owner) {
-    if (head.head.seq <= (row?.posted ?? 0)) return removeAbandoned(owner, head.head.at, parts, now);
+  const read = segments.head(owner);
+  const head = read?.kind === "head" ? read.head : undefined;
+  if (head && head.database === rows.database() && head.node === owner) {
+    if (head.seq <= (row?.posted ?? 0)) {
+      removeAbandoned(owner, head.at, parts, now);
+      return;
+    }
     // The head is a sign of life as well as the last record.
-    if (head.head.at > now - leftBehindMs) return;
+    if (head.at > now - leftBehindMs) return;
   }
   const found = checkJournal(owner, row, { segments, database: rows.database() });
-  if (!found) return;
-  const { faults } = found;
-  if (faults.some(({ kind }) => kind === "foreign")) return report(owner, faults, options, reported);
-  if (found.at > now - leftBehindMs) return;
-  post(owner, found, parts, options);
-  if (found.isOlder) remove(owner, parts);
-  else removeAbandoned(owner, found.at, parts, now);
+  if (found?.faults.some(({ kind }) => kind === "foreign")) report(owner, found.faults, options, reported);
+  else if (found && found.at <= now - leftBehindMs) {
+    post(owner, found, parts, options);
+    if (found.isOlder) remove(owner, parts);
+    else removeAbandoned(owner, found.at, parts, now);
+  }
 }
 
 /** Tells of a file that is not touched, once. */

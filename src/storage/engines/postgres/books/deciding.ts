@@ -1,0 +1,121 @@
+/**
+ * Has the database decide turns. A turn that cannot be decided as a whole is taken apart: an item whose values cannot be written, or
+ * whose account somebody else keeps locked, fails alone.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { isFault, LockedError } from "../../../../runtime/write-trouble.ts";
+import type { DecidedHold, Decision, Decisions, Granted, Turn } from "../../../money/books.ts";
+import { isConnectionError, isLocked } from "../errors.ts";
+import type { Session } from "../session.ts";
+import { call } from "./call.ts";
+import { abandon } from "./functions/abandon.ts";
+import { decide } from "./functions/decide.ts";
+import type { Lane } from "./lane.ts";
+import { type Asked, accountsOf, type Decided, decided, failedItem, itemsOf, joined, turnValues } from "./turn.ts";
+import type { Writer } from "./writing.ts";
+
+export interface DecideOptions {
+  readonly lane: Lane;
+  readonly node: string;
+  /** Writes records on the lane's connection. */
+  readonly writeNow: Writer["writeNow"];
+  /** Asks other nodes for their idle leases of accounts. */
+  readonly recall: (accounts: readonly string[]) => Promise<void>;
+}
+
+/** How long a turn waits for the idle leases of other nodes, and for the first look at whether they have come; in milliseconds. */
+const recallMs = 400;
+const firstLookMs = 8;
+
+export function createDecide(options: DecideOptions): (next: () => Turn) => Promise<Decisions> {
+  const { lane, writeNow, recall } = options;
+  const turns = createTurns(options);
+
+  async function decideItems(asked: Asked): Promise<Decided> {
+    try {
+      return await lane.run((session) => turns.ask(session, asked));
+    } catch (error) {
+      return decideApart(asked, error);
+    }
+  }
+
+  /** Decides the parts of a turn for themselves, after one of them has failed all. */
+  async function decideApart(asked: Asked, error: unknown): Promise<Decided> {
+    if (!isFault(error) && !isLocked(error)) throw error;
+    const parts = isLocked(error) ? accountsOf(asked) : itemsOf(asked);
+    if (parts.length <= 1) return failedItem(asked, isLocked(error) ? new LockedError() : error);
+    const made: Decided[] = [];
+    for (const part of parts) made.push(await decideItems(part));
+    return joined(asked, parts, made);
+  }
+
+  /** Decides anew what was short while other nodes had leases, for as long as they may take to come back. */
+  async function decideAgain(asked: Asked, before: Decided): Promise<Decisions> {
+    let places = [...before.recallable];
+    const answers = [...before.holds];
+    const until = performance.now() + recallMs;
+    await recall([...new Set(places.map((place) => (asked.holds[place] as DecidedHold).accountId))]);
+    for (let pauseMs = firstLookMs; places.length > 0 && performance.now() < until; pauseMs *= 2) {
+      await delay(Math.min(pauseMs, Math.max(1, until - performance.now())));
+      const holds = places.map((place) => asked.holds[place] as DecidedHold);
+      const now = await decideItems({ captures: [], releases: [], leases: [], holds });
+      for (const [i, place] of places.entries()) answers[place] = now.holds[i] as Decision<Granted>;
+      places = places.filter((_, i) => now.recallable.has(i));
+    }
+    return { ...before, holds: answers };
+  }
+
+  return async (next) => {
+    let turn: Turn | undefined;
+    let decisions: Decided;
+    try {
+      decisions = await lane.run(async (session) => {
+        turn ??= next();
+        await writeNow(session, turn.records);
+        return turns.ask(session, turn);
+      });
+    } catch (error) {
+      if (!turn) throw error;
+      decisions = await decideApart(turn, error);
+    }
+    return decisions.recallable.size === 0 || !turn ? decisions : decideAgain(turn, decisions);
+  };
+}
+
+/** Numbers turns, and asks each under its number for as often as the connection breaks. */
+function createTurns({ node }: DecideOptions) {
+  const numbers = new WeakMap<Asked, number>();
+  /** Turns that were sent, and of which nobody knows whether they were decided. */
+  let open: Asked[] = [];
+  let last = 0;
+
+  /** Undoes other turns than this one: their callers were told that nothing came of them. */
+  async function undo(session: Session, except: Asked): Promise<void> {
+    for (const asked of open.filter((one) => one !== except)) {
+      const [ids, leases] = [
+        asked.holds.map((hold) => hold.requestId),
+        asked.holds.map(({ lease }) => lease?.id ?? null),
+      ];
+      await call(session, abandon, [node, numbers.get(asked), ids, leases]);
+      open = open.filter((one) => one !== asked);
+    }
+  }
+
+  return {
+    async ask(session: Session, asked: Asked): Promise<Decided> {
+      await undo(session, asked);
+      const number = numbers.get(asked) ?? ++last;
+      numbers.set(asked, number);
+      open = [...open.filter((one) => one !== asked), asked];
+      try {
+        const text = await call<string>(session, decide, [node, number, ...turnValues(asked)]);
+        open = [];
+        return decided(text, asked);
+      } catch (error) {
+        // The server itself has answered: nothing came of it.
+        if (!isConnectionError(error)) open = open.filter((one) => one !== asked);
+        throw error;
+      }
+    },
+  };
+}

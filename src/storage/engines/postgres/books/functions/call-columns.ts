@@ -1,0 +1,51 @@
+/** The columns of a call's row, as the functions of the books take them from JSON and write them. */
+import { type CallColumn, callColumns, columnNames, summedColumns } from "../../../../columns.ts";
+import { lost } from "../../../../money/bounds.ts";
+
+const columns: readonly CallColumn[] = callColumns;
+
+/** Columns that the functions decide on themselves. */
+const decided: ReadonlySet<string> = new Set(["cost", "waived"]);
+
+/** The columns of a record of a call, with their types: `id text, account_id text, …`. What is waived is decided. */
+export const callRecord = columns
+  .filter(({ name }) => name !== "waived")
+  .map(({ name, type }) => `${name} ${type}`)
+  .join(", ");
+
+export const requestColumns = columnNames.join(", ");
+
+/** Returns the value of each column of a call's row: of the record `from`, or its default; cost and waived as given. */
+export function requestValues(from: string, given: { readonly cost: string; readonly waived: string }): string {
+  return columns
+    .map(({ name, default: byDefault }) => {
+      if (decided.has(name)) return given[name as keyof typeof given];
+      const value = `${from}.${name}`;
+      if (byDefault === undefined || byDefault === null) return value;
+      return `coalesce(${value}, ${byDefault === "" ? "''" : byDefault})`;
+    })
+    .join(", ");
+}
+
+/** Inserts a call's row, or writes it over that of the same call if that was recorded as lost. Changes nothing for any other. */
+export function insertRequest(values: string): string {
+  const own = columns.filter(({ name }) => name !== "id").map(({ name }) => `${name} = excluded.${name}`);
+  return `INSERT INTO requests (${requestColumns}) VALUES (${values})
+    ON CONFLICT (id) DO UPDATE SET ${own.join(", ")} WHERE requests.outcome = ${lost}`;
+}
+
+/** The columns of what is due that count usage, after those that name the hour. */
+export const dueCounts = ["requests", ...summedColumns];
+export const dueColumns = ["account_id", "hour", "key_id", "model", ...dueCounts, "spent", "freed", "paid", "released"];
+
+/** Returns what one call adds to its hour; the sums of its account and key are changed by others. */
+export function hourOfCall(from: string, cost: string): string {
+  const counts = summedColumns.map((name) => (name === "cost" ? cost : `coalesce(${from}.${name}, 0)`));
+  return `INSERT INTO due_sums (${dueColumns.join(", ")}) VALUES (${from}.account_id,
+    ${hourOf(`${from}.created_at`)}, ${from}.key_id, ${from}.model, 1, ${counts.join(", ")}, 0, 0, 0, 0)`;
+}
+
+/** Returns when the hour of a moment began. */
+export function hourOf(ms: string): string {
+  return `${ms} - ${ms} % 3600000`;
+}

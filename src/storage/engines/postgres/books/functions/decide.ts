@@ -1,0 +1,192 @@
+/**
+ * Decides a node's turn in one round trip: captures, releases and holds, each in its order, of however many accounts.
+ *
+ * The accounts and keys of the turn are locked, what they have left is read once, each item is decided in memory, and sums, holds
+ * and leases are written once for all. What was decided is kept with the number of the turn: a node whose connection broke asks
+ * again under the same number and gets the same, so that no lease grows twice.
+ */
+
+import { maxHeld } from "../../../../money/bounds.ts";
+import { leaseShare, maxLeaseCalls, maxLeaseLeft, minLeaseCalls } from "../../../../money/lease-size.ts";
+import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
+import { booksFunction, holdMs } from "./function.ts";
+import { isLeased, releaseLeases } from "./leases.ts";
+
+/** How long a turn waits for a lock of somebody else's, in milliseconds. */
+const lockMs = 1000;
+
+const declarations = `
+  v_now bigint := now_ms();
+  v_told text;
+  c record; w record; r record;
+  -- What accounts and keys have left, by their places in p_accounts and p_keys; null where nothing bounds it.
+  a_left bigint[]; a_held bigint[]; k_left bigint[]; k_held bigint[]; k_open boolean[]; k_limited boolean[];
+  -- What is added to their sums.
+  a_more bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_accounts)]); a_paid bigint[] := a_more;
+  k_more bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_keys)]); k_spent bigint[] := k_more;
+  a_due boolean[] := array_fill(false, ARRAY[cardinality(p_accounts)]);
+  -- What each lease grew by in this turn, and what of that is left.
+  l_grown bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_leases)]); l_left bigint[] := l_grown;
+  l_account int[]; l_key int[];
+  h_amount bigint[]; h_known bigint[];
+  v_captures text[] := '{}'; v_holds text[] := '{}';
+  v_released bigint; v_cost bigint; v_asked bigint; v_left bigint; v_due bigint; v_grown bigint; v_amount bigint;
+  i int; j int;`;
+
+const locks = `
+  PERFORM set_config('lock_timeout', '${lockMs}', true);
+  -- The node's row first: a turn that is asked again waits here until the first is decided.
+  INSERT INTO nodes (node, version, started_at, steady_since, alive_until, turn)
+    VALUES (p_node, '', v_now, v_now, v_now + ${holdMs}, p_turn)
+    ON CONFLICT (node) DO UPDATE SET turn = excluded.turn, decisions = NULL WHERE nodes.turn < excluded.turn;
+  IF NOT FOUND THEN
+    SELECT n.decisions INTO v_told FROM nodes n WHERE n.node = p_node AND n.turn = p_turn;
+    RETURN v_told;
+  END IF;
+  PERFORM 1 FROM accounts WHERE id = ANY (p_accounts || ARRAY(
+      SELECT h.account_id FROM holds h WHERE h.request_id = ANY (p_releases || p_given)))
+    ORDER BY id FOR NO KEY UPDATE;
+  PERFORM 1 FROM api_keys WHERE id = ANY (p_keys) ORDER BY id FOR NO KEY UPDATE;
+  IF cardinality(p_leases) + cardinality(p_given) > 0 THEN
+    PERFORM 1 FROM holds WHERE request_id = ANY (p_leases || p_given) ORDER BY request_id FOR UPDATE;
+  END IF;`;
+
+/** Leases that are given back, before anything is read. */
+const given = `
+  IF cardinality(p_given) > 0 THEN PERFORM ${releaseLeases.name}(p_node, p_given); END IF;`;
+
+const reads = `
+  SELECT array_agg(CASE a.postpaid WHEN 1 THEN NULL ELSE coalesce(a.balance - a.held, 0) END ORDER BY u.n),
+    array_agg(coalesce(a.held, 0) ORDER BY u.n)
+    INTO a_left, a_held
+    FROM unnest(p_accounts) WITH ORDINALITY u(id, n) LEFT JOIN accounts a ON a.id = u.id;
+  -- What is due of a key with a limit may be more than its row says it has spent.
+  SELECT array_agg(k.credit_limit - k.spent - k.held + CASE WHEN k.credit_limit IS NULL THEN 0 ELSE
+      (SELECT coalesce(sum(d.freed - d.spent), 0)::bigint FROM due_sums d
+        WHERE d.account_id = k.account_id AND d.key_id = k.id) END ORDER BY u.n),
+    array_agg(coalesce(k.held, 0) ORDER BY u.n), array_agg(coalesce(k.id IS NOT NULL AND k.revoked_at IS NULL, false) ORDER BY u.n),
+    array_agg(k.credit_limit IS NOT NULL ORDER BY u.n)
+    INTO k_left, k_held, k_open, k_limited
+    FROM unnest(p_keys) WITH ORDINALITY u(id, n) LEFT JOIN api_keys k ON k.id = u.id;`;
+
+/** What is due of an account is only ever in its favour: it is looked for where the row alone does not reach. */
+const withDue = `
+      IF NOT a_due[i] AND a_left[i] IS NOT NULL THEN
+        a_due[i] := true;
+        SELECT coalesce(sum(d.released - d.paid), 0)::bigint INTO v_due FROM due_sums d WHERE d.account_id = p_accounts[i];
+        a_left[i] := a_left[i] + v_due;
+      END IF;`;
+
+const captures = `
+  FOR c IN SELECT * FROM json_to_recordset(p_captures) AS t(${callRecord}, most bigint) LOOP
+    i := array_position(p_accounts, c.account_id); j := array_position(p_keys, c.key_id);
+    DELETE FROM holds h WHERE h.request_id = c.id RETURNING h.amount INTO v_released;
+    v_released := coalesce(v_released, 0);
+    v_asked := least(c.cost, c.most);
+    v_cost := v_asked;
+    IF v_asked > v_released THEN
+      IF least(a_left[i], k_left[j]) < v_asked - v_released THEN ${withDue}
+      END IF;
+      v_cost := least(v_asked, v_released + greatest(0, coalesce(least(a_left[i], k_left[j]), v_asked)));
+    END IF;
+    ${insertRequest(requestValues("c", { cost: "v_cost", waived: "c.cost - v_cost" }))};
+    IF FOUND THEN
+      v_captures := v_captures || json_build_array(v_cost, c.cost - v_cost)::text;
+      ${hourOfCall("c", "v_cost")};
+    ELSE
+      -- It was captured before: it costs nothing more.
+      v_captures := v_captures || 'null'::text;
+      v_cost := 0;
+    END IF;
+    a_more[i] := a_more[i] - v_released; a_paid[i] := a_paid[i] + v_cost; a_left[i] := a_left[i] + v_released - v_cost;
+    k_more[j] := k_more[j] - v_released; k_spent[j] := k_spent[j] + v_cost; k_left[j] := k_left[j] + v_released - v_cost;
+  END LOOP;`;
+
+const releases = `
+  FOR r IN DELETE FROM holds h WHERE h.request_id = ANY (p_releases) AND h.node = p_node
+      RETURNING h.account_id, h.key_id, h.amount LOOP
+    UPDATE accounts SET held = held - r.amount WHERE id = r.account_id;
+    UPDATE api_keys SET held = held - r.amount WHERE id = r.key_id;
+    i := array_position(p_accounts, r.account_id); j := array_position(p_keys, r.key_id);
+    IF i IS NOT NULL THEN a_left[i] := a_left[i] + r.amount; END IF;
+    IF j IS NOT NULL THEN k_left[j] := k_left[j] + r.amount; END IF;
+  END LOOP;`;
+
+const lease = `
+    IF w.l IS NOT NULL AND w.max > 0 AND k_open[j] AND (w.lk OR NOT k_limited[j]) THEN
+      IF l_left[w.l] >= w.max THEN
+        l_left[w.l] := l_left[w.l] - w.max;
+        v_holds := v_holds || '["leased",0]'::text;
+        CONTINUE;
+      END IF;
+      v_left := least(a_left[i], k_left[j], ${maxLeaseLeft}) / ${leaseShare};
+      v_grown := CASE WHEN v_left >= w.max * ${minLeaseCalls} THEN least(v_left, w.max * ${maxLeaseCalls}) ELSE 0 END;
+      IF v_grown > 0 AND a_held[i] + a_more[i] < ${maxHeld} AND (NOT w.lk OR k_held[j] + k_more[j] < ${maxHeld}) THEN
+        a_more[i] := a_more[i] + v_grown; a_left[i] := a_left[i] - v_grown;
+        IF w.lk THEN k_more[j] := k_more[j] + v_grown; k_left[j] := k_left[j] - v_grown; END IF;
+        l_grown[w.l] := l_grown[w.l] + v_grown; l_left[w.l] := l_left[w.l] + v_grown - w.max;
+        l_account[w.l] := i; l_key[w.l] := CASE WHEN w.lk THEN j END;
+        v_holds := v_holds || json_build_array('leased', v_grown)::text;
+        CONTINUE;
+      END IF;
+    END IF;`;
+
+const holds = `
+  -- A hold that is there already, of a call that is asked for again, counts once.
+  SELECT array_agg(h.amount ORDER BY w.n) INTO h_known
+    FROM json_to_recordset(p_holds) AS w(n int, i text)
+    LEFT JOIN holds h ON h.request_id = w.i AND h.node = p_node;
+  FOR w IN SELECT * FROM json_to_recordset(p_holds) AS t(n int, a int, k int, l int, lk boolean, max bigint, min bigint) LOOP
+    i := w.a; j := w.k;
+    IF h_known[w.n] IS NOT NULL THEN
+      v_holds := v_holds || json_build_array('held', h_known[w.n])::text;
+      CONTINUE;
+    END IF;
+    ${lease}
+    IF least(a_left[i], k_left[j]) < w.max THEN ${withDue}
+    END IF;
+    v_left := greatest(0, coalesce(least(a_left[i], k_left[j]), ${Number.MAX_SAFE_INTEGER}));
+    v_amount := least(w.max, v_left, ${maxHeld});
+    IF v_amount >= least(w.min, w.max) AND k_open[j] AND a_held[i] + a_more[i] < ${maxHeld} AND k_held[j] + k_more[j] < ${maxHeld} THEN
+      a_more[i] := a_more[i] + v_amount; a_left[i] := a_left[i] - v_amount;
+      k_more[j] := k_more[j] + v_amount; k_left[j] := k_left[j] - v_amount;
+      h_amount[w.n] := v_amount;
+      v_holds := v_holds || json_build_array('held', v_amount)::text;
+    ELSE
+      v_holds := v_holds || json_build_array('short',
+        CASE WHEN k_left[j] < coalesce(a_left[i], ${Number.MAX_SAFE_INTEGER}) THEN 'limit' ELSE 'balance' END,
+        least(v_left, ${maxHeld}), ${isLeased.name}(p_node, p_accounts[i]))::text;
+    END IF;
+  END LOOP;`;
+
+const writes = `
+  INSERT INTO holds (request_id, node, account_id, key_id, operation, model, amount, created_at, expires_at)
+    SELECT w.i, p_node, p_accounts[w.a], p_keys[w.k], w.o, w.m, h_amount[w.n], w.t, v_now + ${holdMs}
+    FROM json_to_recordset(p_holds) AS w(n int, i text, a int, k int, o text, m text, t bigint)
+    WHERE h_amount[w.n] IS NOT NULL;
+  INSERT INTO holds AS h (request_id, node, account_id, key_id, operation, model, amount, created_at, expires_at)
+    SELECT p_leases[g.n], p_node, p_accounts[l_account[g.n]], coalesce(p_keys[l_key[g.n]], ''), '', '', g.grown, v_now,
+      v_now + ${holdMs}
+    FROM unnest(l_grown) WITH ORDINALITY g(grown, n) WHERE g.grown > 0 ORDER BY p_leases[g.n]
+    ON CONFLICT (request_id) DO UPDATE
+      SET amount = h.amount + excluded.amount, expires_at = greatest(h.expires_at, excluded.expires_at);
+  UPDATE accounts a SET held = a.held + m.more, balance = a.balance - m.paid
+    FROM unnest(p_accounts, a_more, a_paid) m(id, more, paid) WHERE a.id = m.id AND (m.more <> 0 OR m.paid <> 0);
+  UPDATE api_keys k SET held = k.held + m.more, spent = k.spent + m.spent
+    FROM unnest(p_keys, k_more, k_spent) m(id, more, spent) WHERE k.id = m.id AND (m.more <> 0 OR m.spent <> 0);`;
+
+/**
+ * Returns what was decided, as JSON: `{captures: [[cost, waived] or null, …], holds: [["held", amount], …]}`. A hold that
+ * is `short` says of what, what is left, and whether other nodes have leases that may come back.
+ */
+export const decide = booksFunction(
+  "decide",
+  `(p_node text, p_turn bigint, p_accounts text[], p_keys text[], p_leases text[], p_given text[], p_captures json, p_releases text[], p_holds json)
+  RETURNS text`,
+  `DECLARE ${declarations}
+BEGIN ${locks} ${given} ${reads} ${captures} ${releases} ${holds} ${writes}
+  v_told := '{"captures":[' || array_to_string(v_captures, ',') || '],"holds":[' || array_to_string(v_holds, ',') || ']}';
+  UPDATE nodes SET decisions = v_told WHERE node = p_node;
+  RETURN v_told;
+END`,
+);

@@ -1,0 +1,133 @@
+/**
+ * The connection of a node's books: one thing after another, in the order in which it is asked for.
+ *
+ * Work whose connection breaks is repeated on another, which it must allow for. While the server cannot be reached, work is refused at
+ * once after the first has waited; the connection is tried again meanwhile.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { AwayError, isConflict, isConnectionError } from "../errors.ts";
+import type { Session } from "../session.ts";
+
+export interface LaneOptions {
+  readonly connect: () => Promise<Session>;
+  /** Receives what breaks connections. */
+  readonly onError: (error: unknown) => void;
+  /** How long work waits for a server that is away, in milliseconds. */
+  readonly awayMs: number;
+  /** How long a statement may take, in milliseconds: the connection counts as broken then. */
+  readonly statementMs: number;
+}
+
+export interface Lane {
+  /** Runs work when all that was asked for before is done. Rejects with an AwayError, or with what the work rejects with. */
+  run<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /** Reports whether the server cannot be reached. */
+  isAway(): boolean;
+  /** Resolves when all that was asked for is done. */
+  idle(): Promise<void>;
+  close(): void;
+}
+
+const firstPauseMs = 5;
+const maxPauseMs = 200;
+
+export function createLane(options: LaneOptions): Lane {
+  const { awayMs, onError } = options;
+  const connection = createConnection(options);
+  let tail: Promise<unknown> = Promise.resolve();
+
+  async function attempt<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const until = performance.now() + awayMs;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+      try {
+        return await connection.use(work, until);
+      } catch (error) {
+        if (!isConnectionError(error) && !isConflict(error)) throw error;
+        if (isConnectionError(error)) onError(error);
+        if (connection.isAway() || performance.now() + pauseMs > until) throw new AwayError(error);
+      }
+      await delay(pauseMs);
+    }
+  }
+
+  return {
+    run(work) {
+      const done = tail.then(() => attempt(work));
+      tail = done.catch(() => {});
+      return done;
+    },
+    isAway: connection.isAway,
+    async idle() {
+      await tail;
+    },
+    close: connection.close,
+  };
+}
+
+function createConnection({ connect, awayMs, statementMs }: LaneOptions) {
+  let session: Session | undefined;
+  let connecting: Promise<Session> | undefined;
+  let brokenSince: number | undefined;
+  let isClosed = false;
+
+  function drop(): void {
+    session?.close();
+    session = undefined;
+    brokenSince ??= performance.now();
+  }
+
+  /** Tries until it succeeds, so that work after an outage finds a connection. */
+  async function open(): Promise<Session> {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+      try {
+        const opened = await connect();
+        if (isClosed) opened.close();
+        session = opened;
+        brokenSince = undefined;
+        connecting = undefined;
+        return opened;
+      } catch (error) {
+        brokenSince ??= performance.now();
+        if (isClosed) throw error;
+      }
+      await delay(pauseMs, undefined, { ref: false });
+    }
+  }
+
+  const isAway = () => brokenSince !== undefined && performance.now() - brokenSince > awayMs;
+
+  return {
+    isAway,
+    async use<T>(work: (session: Session) => Promise<T>, until: number): Promise<T> {
+      if (session && !session.isOpen()) drop();
+      if (!session) {
+        connecting ??= open();
+        connecting.catch(() => {});
+        await within(connecting, isAway() ? 0 : until - performance.now());
+      }
+      const used = session as Session | undefined;
+      if (!used) throw new AwayError();
+      try {
+        return await within(work(used), statementMs);
+      } catch (error) {
+        if (isConnectionError(error)) drop();
+        throw error;
+      }
+    },
+    close() {
+      isClosed = true;
+      session?.close();
+    },
+  };
+}
+
+/** Rejects with an AwayError where a promise takes longer. */
+async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
+  const timer = Promise.withResolvers<never>();
+  const timeout = setTimeout(() => timer.reject(new AwayError()), Math.max(0, ms));
+  try {
+    return await Promise.race([promise, timer.promise]);
+  } finally {
+    clearTimeout(timeout);
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Where a node keeps records while the database is away: a journal (`journal/segments.ts`) in a folder of its machine. What a node that
+ * died has left there is written by the next one that starts on that machine.
+ */
+import { checkJournal } from "../../../journal/check.ts";
+import { lineOf } from "../../../journal/records.ts";
+import { createRejects } from "../../../journal/rejects.ts";
+import type { Segments } from "../../../journal/segments.ts";
+import type { JournalRecord } from "../../../money/books.ts";
+import type { Server, Session } from "../session.ts";
+import { createPosting } from "./posting.ts";
+
+export interface Spool {
+  /** Appends a record. Throws, with nothing appended, where the disk refuses it. */
+  append(record: JournalRecord): void;
+  /** Reports whether anything was appended since the spool was cleared. */
+  hasAny(): boolean;
+  /** Removes what was appended: all of it is in the database. */
+  clear(): void;
+}
+
+/** Opens the spool of a node for a database, which `database` names. */
+export function openSpool(segments: Segments, node: string, database: string): Spool {
+  let count = 0;
+  return {
+    append(record) {
+      segments.open(node, database, record.at);
+      segments.append(node, lineOf(record), record.seq, record.at);
+      count++;
+    },
+    hasAny: () => count > 0,
+    clear() {
+      segments.remove(node);
+      count = 0;
+    },
+  };
+}
+
+/** Returns the name of a database, which its journals have. */
+export async function databaseId(session: Pick<Session, "query">): Promise<string> {
+  const [row] = await session.query("SELECT id FROM database_identity");
+  return String(row?.id ?? "");
+}
+
+export interface LeftBehindOptions {
+  readonly server: Pick<Server, "connect">;
+  readonly segments: Segments;
+  /** This node, whose own spool is left alone. */
+  readonly node: string;
+  /** Receives what cannot be written, and is kept for an operator. */
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Writes what nodes that died have left on this machine, and returns of how many nodes that was. What is no record is kept beside it,
+ * and a journal of another database is left alone.
+ */
+export async function writeLeftBehind({ server, segments, node, onError }: LeftBehindOptions): Promise<number> {
+  const others = segments.nodes().filter((other) => other !== node);
+  if (others.length === 0) return 0;
+  const session = await server.connect();
+  try {
+    const database = await databaseId(session);
+    const alive = await session.query(
+      "SELECT node FROM nodes WHERE node = ANY ($1::text[]) AND alive_until > now_ms()",
+      [others],
+    );
+    const living = new Set(alive.map((row) => row.node));
+    let count = 0;
+    for (const other of others) {
+      if (!living.has(other) && (await writeOne(session, { segments, onError }, database, other))) count++;
+    }
+    return count;
+  } finally {
+    session.close();
+  }
+}
+
+async function writeOne(
+  session: Session,
+  { segments, onError }: Pick<LeftBehindOptions, "segments" | "onError">,
+  database: string,
+  node: string,
+): Promise<boolean> {
+  const [row] = await session.query("SELECT posted FROM journals WHERE node = $1", [node]);
+  const known = row && { node, posted: row.posted as number, sum: null, isOpen: false };
+  const found = checkJournal(node, known, { segments, database });
+  if (!found) return false;
+  const { records, rejected, faults } = found;
+  if (faults.some(({ kind }) => kind === "foreign")) return false;
+  const added = createRejects(segments).add(node, rejected, faults);
+  if (added > 0)
+    onError(new Error(`${added} lines or parts of the journal of ${node} cannot be charged, and were set aside`));
+  await createPosting(node).post(
+    session,
+    records.map(({ record }) => record),
+  );
+  segments.remove(node);
+  return true;
+}

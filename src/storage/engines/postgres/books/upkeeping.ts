@@ -1,0 +1,116 @@
+/**
+ * What a node does besides its calls, over connections that are shared: merging what is due, renewing, expiring what others left,
+ * recording when keys were used. None of it waits behind calls, nor they behind it.
+ */
+import type { BooksOptions } from "../../../money/books.ts";
+import { onPool } from "../on-pool.ts";
+import type { Server, Session } from "../session.ts";
+import { call } from "./call.ts";
+import type { BooksFunction } from "./functions/function.ts";
+import { leave } from "./functions/leases.ts";
+import { expire, merge, renew, touch } from "./functions/upkeep.ts";
+
+export interface UpkeepOptions extends Pick<BooksOptions, "node" | "onError"> {
+  readonly server: Server;
+  readonly version: string;
+}
+
+export interface Upkeep {
+  /** Runs a statement on a shared connection. */
+  run<T>(work: (session: Pick<Session, "query">) => Promise<T>): Promise<T>;
+  mayLease(keyId: string, isOfKey: boolean): Promise<boolean>;
+  /** Merges what is due of an account, or some of all for an empty id. Returns how much that was. */
+  merge(accountId: string): Promise<number>;
+  /** Merges soon, and goes on until nothing is due. */
+  mergeLater(): void;
+  touch(keyId: string, now: number): void;
+  renew(): Promise<void>;
+  expire(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** How soon what is due is merged, in milliseconds. */
+const mergeMs = 200;
+/** How often it is recorded when keys were used. */
+const touchMs = 1000;
+
+export function createUpkeep({ server, node, version, onError }: UpkeepOptions): Upkeep {
+  const run: Upkeep["run"] = (work) => onPool(server, work);
+  const ask = <T>(of: BooksFunction, values: readonly unknown[]) => run((session) => call<T>(session, of, values));
+  const mergeOf = (accountId: string) => ask<number>(merge, [accountId]);
+  const merging = later(mergeMs, onError, () => mergeOf(""));
+  const uses = createUses(onError, (some) => ask(touch, [JSON.stringify(some)]));
+
+  return {
+    run,
+    async mayLease(keyId, isOfKey) {
+      const rows = await run((session) => session.query(mayLeaseSql, [keyId, isOfKey]));
+      return rows.length > 0;
+    },
+    merge: mergeOf,
+    mergeLater: merging.start,
+    touch: uses.add,
+    async renew() {
+      await ask(renew, [node, version]);
+    },
+    expire: () => ask<number>(expire, [node]),
+    async close() {
+      merging.stop();
+      await uses.close();
+      await ask(leave, [node]).catch(onError);
+      while ((await mergeOf("").catch(() => 0)) > 0);
+    },
+  };
+}
+
+const mayLeaseSql =
+  "SELECT 1 FROM api_keys WHERE id = $1 AND revoked_at IS NULL AND (credit_limit IS NULL OR $2::boolean)";
+
+/** Does work after a while, and again for as long as there was something to do. */
+function later(ms: number, onError: (error: unknown) => void, work: () => Promise<number>) {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  function start(): void {
+    if (isOver) return;
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      work().then((count) => {
+        if (count > 0) start();
+      }, onError);
+    }, ms).unref();
+  }
+  return {
+    start,
+    stop() {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+interface Use {
+  readonly id: string;
+  readonly at: number;
+}
+
+/** Gathers when keys were used. */
+function createUses(onError: (error: unknown) => void, write: (uses: readonly Use[]) => Promise<unknown>) {
+  const uses = new Map<string, number>();
+  let timer: NodeJS.Timeout | undefined;
+  async function writeAll(): Promise<void> {
+    timer = undefined;
+    const some = [...uses].map(([id, at]) => ({ id, at }));
+    uses.clear();
+    if (some.length > 0) await write(some).catch(onError);
+  }
+  return {
+    add(keyId: string, now: number): void {
+      uses.set(keyId, now);
+      timer ??= setTimeout(() => void writeAll(), touchMs).unref();
+    },
+    close(): Promise<void> {
+      clearTimeout(timer);
+      return writeAll();
+    },
+  };
+}

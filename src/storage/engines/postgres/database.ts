@@ -1,0 +1,134 @@
+/**
+ * Opens a database of Postgres: brings its tables up to date, writes what nodes that died have left on this machine, and begins to watch
+ * what other nodes change. Loaded only where Postgres is configured.
+ */
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { createRejects } from "../../journal/rejects.ts";
+import { createSegments } from "../../journal/segments.ts";
+import type { OpenBooks } from "../../money/books.ts";
+import type { Available } from "../../money/contract.ts";
+import type { Scope } from "../scope.ts";
+import type { Writable } from "../writable.ts";
+import { openPostgresBooks } from "./books/books.ts";
+import { call } from "./books/call.ts";
+import { available } from "./books/functions/available.ts";
+import { isLeased, recall } from "./books/functions/leases.ts";
+import { merge } from "./books/functions/upkeep.ts";
+import { databaseId, openSpool, writeLeftBehind } from "./books/spool.ts";
+import { connectServer } from "./connection.ts";
+import { openingError } from "./errors.ts";
+import { guardedPool } from "./guarded-pool.ts";
+import { type Management, openManagement } from "./management.ts";
+import { migrate } from "./migrate.ts";
+import { onPool } from "./on-pool.ts";
+import { createReachable } from "./reachable.ts";
+import type { Server } from "./session.ts";
+import { readUrl } from "./url.ts";
+import { startWatcher, type Watcher } from "./watcher.ts";
+
+export interface PostgresOptions {
+  readonly url: string;
+  /** The folder on this machine for what is kept while the database is away. */
+  readonly dataDir: string;
+  /** How many connections management and upkeep share. The ledger and the watch have one each besides. */
+  readonly poolSize: number;
+  /** The version of the program. */
+  readonly version: string;
+  /** Says that what is kept on this machine is to survive a loss of power, too. */
+  readonly isSynced: boolean;
+  /** Receives errors that no caller waits for. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Opened is what storage needs of the database. */
+export interface Opened extends Pick<Management, "db"> {
+  readonly scope: Scope;
+  readonly openBooks: OpenBooks;
+  available(keyId: string): Promise<Available>;
+  /**
+   * Has the idle leases of all nodes given back, and what is due merged, of one account: before a refund that falls short, and before
+   * its sums are proved. It waits for nodes for half a second at most.
+   */
+  recall(accountId: string): Promise<void>;
+  /** Counts what was set aside on this machine for an operator. */
+  journalRejects(): number;
+  version(): number;
+  readonly writable: Writable;
+  close(): Promise<void>;
+}
+
+/** The folder for what is kept while the database is away. */
+const spoolFolder = "postgres.notes";
+/** How long a statement of management may take, in milliseconds. */
+const statementTimeoutMs = 30_000;
+
+/** Throws a StorageError, in one line. */
+export async function openPostgres(options: PostgresOptions): Promise<Opened> {
+  const { url, poolSize, onError } = options;
+  const address = readUrl(url);
+  const server = connectServer({ address, poolSize, statementTimeoutMs, onError });
+  try {
+    const { db } = openManagement(server, () => {});
+    await migrate(db as never, server.name);
+    const watcher = await startWatcher({ connect: () => server.connect(), onError });
+    return await openOver(server, watcher, options);
+  } catch (error) {
+    await server.pool.end();
+    throw openingError(server.name, error);
+  }
+}
+
+async function openOver(server: Server, watcher: Watcher, { dataDir, version, isSynced, onError }: PostgresOptions) {
+  const pool = guardedPool(server.pool, () => watcher.awayMs() !== undefined);
+  const guarded: Server = { ...server, pool };
+  const { db, scope } = openManagement(guarded, watcher.changed);
+  const segments = createSegments(join(dataDir, spoolFolder), isSynced);
+  const session = await server.connect();
+  const database = await databaseId(session);
+  session.close();
+  await writeLeftBehind({ server, segments, node: "", onError });
+  const writable = createReachable(watcher);
+  const rejects = createRejects(segments);
+  const opened: Opened = {
+    db,
+    scope,
+    openBooks: (of) =>
+      openPostgresBooks({ ...of, server: guarded, watcher, spool: openSpool(segments, of.node, database), version }),
+    available: (keyId) => availableTo(guarded, keyId),
+    recall: (accountId) => recallAll(guarded, accountId),
+    journalRejects: () => rejects.all().reduce((count, one) => count + one.rejects.length, 0),
+    version: watcher.version,
+    writable,
+    async close() {
+      writable.close();
+      watcher.close();
+      await db.destroy();
+    },
+  };
+  return opened;
+}
+
+async function availableTo(server: Pick<Server, "pool">, keyId: string): Promise<Available> {
+  const [row] = await onPool(server, (session) => session.query(`SELECT * FROM ${available.name}($1)`, [keyId]));
+  const [ofLimit, ofBalance] = [row?.of_limit, row?.of_balance].map(
+    (left) => (left ?? Number.POSITIVE_INFINITY) as number,
+  ) as [number, number];
+  return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
+}
+
+/** How long other nodes may take to give leases back, and the pause between looks; in milliseconds. */
+const [recallMs, lookMs] = [500, 15];
+
+function recallAll(server: Pick<Server, "pool">, accountId: string): Promise<void> {
+  return onPool(server, async (session) => {
+    const until = performance.now() + recallMs;
+    // No node has an empty name: so all are asked, this one too.
+    const isOut = () => call<boolean>(session, isLeased, ["", accountId]);
+    if (await isOut()) {
+      await call(session, recall, [[accountId]]);
+      while (performance.now() < until && (await isOut())) await delay(lookMs);
+    }
+    while ((await call<number>(session, merge, [accountId])) > 0);
+  });
+}

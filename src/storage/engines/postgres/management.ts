@@ -1,0 +1,124 @@
+/**
+ * Opens the connections of management to Postgres, which they share with upkeep, and makes the scope in which stores work on them.
+ *
+ * A transaction that met another one (serialization, a ring of locks) is begun anew. What this node changes of keys, accounts and
+ * users it knows at once: its own next request is decided by that.
+ */
+import { type Driver, Kysely, type KyselyPlugin, type OperationNode, PostgresDialect, sql } from "kysely";
+import { codeOf } from "../../../runtime/write-trouble.ts";
+import type { Tables } from "../../schema.ts";
+import { createScope, createWithinTransaction, type Database, type PendingSums, type Scope } from "../scope.ts";
+import { merge } from "./books/functions/upkeep.ts";
+import { watchedTables } from "./changes.ts";
+import { isConflict } from "./errors.ts";
+import type { Server } from "./session.ts";
+
+export interface Management {
+  readonly db: Database;
+  readonly scope: Scope;
+}
+
+/** How often a transaction is begun anew that met another one, and one that wrote what another had written meanwhile. */
+const [maxTries, maxTaken] = [10, 3];
+
+export function openManagement(server: Pick<Server, "pool">, onChanged: () => void): Management {
+  const within = createWithinTransaction();
+  const changes = createChanges(onChanged);
+  const dialect = new PostgresDialect({ pool: server.pool });
+  const db = new Kysely<Tables>({
+    dialect: Object.assign(dialect, {
+      createDriver: () =>
+        guarded(PostgresDialect.prototype.createDriver.call(dialect), within.refuse, changes.committed),
+    }),
+    plugins: [changes.plugin],
+  });
+  const scope = createScope({
+    db,
+    unsettled: db,
+    pending,
+    within,
+    lock: async (query) => void (await query.forUpdate().execute()),
+  });
+  return { db, scope: { ...scope, transact: (work) => begunAnew(() => scope.transact(work)) } };
+}
+
+const uniqueViolation = "23505";
+
+async function begunAnew<T>(transact: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await transact();
+    } catch (error) {
+      // A name that was free when it was looked for: the next time it is found to be taken.
+      const most = isConflict(error) ? maxTries : codeOf(error) === uniqueViolation ? maxTaken : 0;
+      if (tries >= most) throw error;
+    }
+  }
+}
+
+/** A transaction that asked another connection would not see itself, and might wait for itself. */
+function guarded(driver: Driver, refuse: () => void, committed: () => void): Driver {
+  return {
+    init: (options) => driver.init(options),
+    async acquireConnection(options) {
+      refuse();
+      return driver.acquireConnection(options);
+    },
+    beginTransaction: (connection, settings) => driver.beginTransaction(connection, settings),
+    async commitTransaction(connection) {
+      await driver.commitTransaction(connection);
+      committed();
+    },
+    rollbackTransaction: (connection) => driver.rollbackTransaction(connection),
+    releaseConnection: (connection, options) => driver.releaseConnection(connection, options),
+    destroy: (options) => driver.destroy(options),
+  };
+}
+
+/** Says when anything was written that nodes keep in memory: after the statement, and after the transaction that it was in. */
+function createChanges(onChanged: () => void) {
+  const writing = new WeakSet<object>();
+  let isOpen = false;
+  const plugin: KyselyPlugin = {
+    transformQuery({ node, queryId }) {
+      if (changesWatched(node)) writing.add(queryId);
+      return node;
+    },
+    async transformResult({ queryId, result }) {
+      if (writing.has(queryId)) {
+        isOpen = true;
+        onChanged();
+      }
+      return result;
+    },
+  };
+  return {
+    plugin,
+    committed() {
+      if (isOpen) onChanged();
+      isOpen = false;
+    },
+  };
+}
+
+function changesWatched(node: OperationNode): boolean {
+  if (node.kind === "SelectQueryNode") return false;
+  const text = JSON.stringify(node, (name, value: unknown) =>
+    name === "values" || name === "updates" ? undefined : value,
+  );
+  return watchedTables.some((table) => text.includes(table));
+}
+
+/** What is due of a key. It stays due in a transaction that merges it, as far as other nodes add to it: `decide` counts it there. */
+const pending: PendingSums = {
+  spentOf: (keyId) => dueOf(keyId, "spent"),
+  freedOf: (keyId) => dueOf(keyId, "freed"),
+  async merge(db, keyId) {
+    await sql`SELECT ${sql.raw(merge.name)}(account_id) FROM api_keys WHERE id = ${keyId}`.execute(db);
+  },
+};
+
+function dueOf(keyId: string, what: "spent" | "freed") {
+  return sql<number>`(SELECT coalesce(sum(d.${sql.ref(what)}), 0)::bigint FROM due_sums d JOIN api_keys k ON k.account_id = d.account_id
+    WHERE k.id = ${keyId} AND d.key_id = ${keyId})`;
+}

@@ -1,0 +1,131 @@
+/**
+ * Watches what other nodes change: a number that grows with each change, and accounts whose idle leases are to come back. It asks
+ * every quarter of a second, and at once when the server sends a notification, which a pooler keeps back.
+ *
+ * Whoever has not heard of the server for a second knows nothing: `version` returns another number each time then, so that nobody
+ * relies on what was read before, and `trouble` says so.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { AwayError } from "./errors.ts";
+import type { Session } from "./session.ts";
+
+export interface WatcherOptions {
+  readonly connect: () => Promise<Session>;
+  readonly onError: (error: unknown) => void;
+}
+
+export interface Watcher {
+  /** Returns another number within a second of any change, by whatever node; at once for one of `changed`. */
+  version(): number;
+  /** Says that this node has changed something. */
+  changed(): void;
+  /** Calls `listener` with accounts whose idle leases are asked for; an empty id stands for all. Returns what ends that. */
+  onRecall(listener: (accountId: string) => void): () => void;
+  /** Returns for how long the server has not answered, in milliseconds; undefined where it does. */
+  awayMs(): number | undefined;
+  close(): void;
+}
+
+const askMs = 250;
+/** How long what was heard last counts. */
+const freshMs = 1000;
+/** An answer that takes longer is none. */
+const answerMs = 900;
+
+interface Seen {
+  readonly number: number;
+  readonly recalls: readonly (readonly [id: number, accountId: string])[];
+}
+
+const question = `SELECT (SELECT max(number) FROM changes) AS number,
+  coalesce((SELECT json_agg(json_build_array(id, account_id)) FROM recalls WHERE at > now_ms() - 3000), '[]') AS recalls`;
+
+export async function startWatcher({ connect, onError }: WatcherOptions): Promise<Watcher> {
+  const seen = createSeen();
+  let isClosed = false;
+  let wake: () => void = () => {};
+
+  async function pause(): Promise<void> {
+    const woken = Promise.withResolvers<void>();
+    wake = woken.resolve;
+    const timeout = setTimeout(woken.resolve, askMs);
+    timeout.unref();
+    await woken.promise;
+    clearTimeout(timeout);
+  }
+
+  async function begin(): Promise<Session> {
+    const session = await connect();
+    await session.listen?.(() => wake());
+    seen.see(await answerOf(session));
+    return session;
+  }
+
+  async function run(first: Session): Promise<void> {
+    for (let session: Session | undefined = first; !isClosed; await delay(50, undefined, { ref: false })) {
+      try {
+        session ??= await begin();
+        for (await pause(); !isClosed; await pause()) seen.see(await answerOf(session));
+      } catch (error) {
+        if (!isClosed) onError(error);
+      }
+      session?.close();
+      session = undefined;
+    }
+  }
+
+  void run(await begin());
+  return {
+    ...seen.watcher,
+    close() {
+      isClosed = true;
+      wake();
+    },
+  };
+}
+
+/** Asks once. Rejects where the answer takes too long. */
+async function answerOf(session: Session): Promise<Seen> {
+  const timer = Promise.withResolvers<never>();
+  const timeout = setTimeout(() => timer.reject(new AwayError()), answerMs);
+  try {
+    const [row] = await Promise.race([session.query(question), timer.promise]);
+    return row as unknown as Seen;
+  } finally {
+    clearTimeout(timeout);
+  }
+}
+
+/** What was seen last. */
+function createSeen() {
+  const listeners = new Set<(accountId: string) => void>();
+  let heard = new Set<number>();
+  let number: number | undefined;
+  let [changes, own, stale] = [0, 0, 0];
+  let answeredAt = performance.now();
+  const silentMs = () => performance.now() - answeredAt;
+  const watcher: Omit<Watcher, "close"> = {
+    // All only grow. Where nothing is known, each number is another.
+    version: () => changes + own + (silentMs() > freshMs ? ++stale : stale),
+    changed() {
+      own++;
+    },
+    onRecall(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    awayMs: () => (silentMs() > freshMs ? silentMs() : undefined),
+  };
+  return {
+    watcher,
+    see(now: Seen): void {
+      answeredAt = performance.now();
+      // Counted and not taken: a server that took over may have fewer.
+      if (number !== now.number) changes++;
+      number = now.number;
+      for (const [id, accountId] of now.recalls)
+        if (!heard.has(id)) for (const listener of listeners) listener(accountId);
+      heard = new Set(now.recalls.map(([id]) => id));
+    },
+  };
+}

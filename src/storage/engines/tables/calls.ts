@@ -1,0 +1,90 @@
+/** Describes calls that have ended and their sums, from the columns of a call's row (`columns.ts`). */
+
+import type { CallRow } from "../../columns.ts";
+import { type CallColumn, callColumns, type SummedColumn, summedColumns } from "../../columns.ts";
+import type { Described } from "./accounts.ts";
+import { bigint, type ColumnShape, integer, orZero, serial, type TableShape, text } from "./shape.ts";
+
+const columns: readonly CallColumn[] = callColumns;
+
+/** Columns of the first calls, whose rows have 0 by default though every call states them. */
+const zeroAtFirst: ReadonlySet<string> = new Set([
+  ...["input", "cache_read", "cache_write", "output", "reasoning", "characters", "estimated", "cost", "waived"],
+]);
+
+export const requests: Described<"requests"> = {
+  name: "requests",
+  columns: Object.fromEntries(columns.map((column) => [column.name, shapeOf(column)])) as Record<
+    keyof CallRow,
+    ColumnShape
+  >,
+  key: ["id"],
+  indexes: [
+    { name: "requests_account", on: ["account_id", "id"] },
+    // Nearly all are answered: who looks for the others does not go through those.
+    { name: "requests_unanswered", on: ["account_id", "id"], where: { column: "outcome", is: "<>", value: 1 } },
+    { name: "requests_unanswered_of_all", on: ["id"], where: { column: "outcome", is: "<>", value: 1 } },
+  ],
+};
+
+function shapeOf({ name, type, isNullable, default: byDefault }: CallColumn): ColumnShape {
+  const value = byDefault ?? (zeroAtFirst.has(name) ? 0 : undefined);
+  return { kind: type, ...(isNullable ? { isNullable } : {}), ...(value === undefined ? {} : { default: value }) };
+}
+
+/** What names an hour of a key and a model. */
+const hourKey = { account_id: text, hour: bigint, key_id: text, model: text };
+const sums = Object.fromEntries(summedColumns.map((name) => [name, bigint])) as Record<SummedColumn, ColumnShape>;
+const sumsFromZero = Object.fromEntries(summedColumns.map((name) => [name, orZero(bigint)])) as typeof sums;
+
+export const usageHours: Described<"usage_hours"> = {
+  name: "usage_hours",
+  columns: { ...hourKey, requests: orZero(bigint), ...sumsFromZero },
+  key: ["account_id", "hour", "key_id", "model"],
+  indexes: [
+    { name: "usage_hours_of_key", on: ["account_id", "key_id", "hour"] },
+    { name: "usage_hours_of_model", on: ["account_id", "model", "hour"] },
+  ],
+  use: "hot",
+};
+
+/** Summed columns that later migrations added: rows that are there already have 0. */
+const summedAtFirst: ReadonlySet<string> = new Set([
+  ...["input", "cache_read", "cache_write", "output", "reasoning", "characters", "cost"],
+]);
+const dueSums = Object.fromEntries(
+  summedColumns.map((name) => [name, summedAtFirst.has(name) ? bigint : orZero(bigint)]),
+) as typeof sums;
+
+/** What calls add to sums, and is not added yet, of SQLite: in batches, each in parts. */
+export const dueOfSqlite: readonly TableShape[] = [
+  { name: "due_batches", columns: { id: serial }, key: ["id"], only: "sqlite" },
+  {
+    name: "due_sums",
+    columns: {
+      ...{ batch: integer, part: integer, place: integer },
+      ...hourKey,
+      ...{ requests: bigint, ...dueSums, spent: bigint, freed: bigint },
+    },
+    key: ["batch", "part", "place"],
+    only: "sqlite",
+  },
+  { name: "due_merged", columns: { part: integer, batch: integer }, key: ["part"], only: "sqlite" },
+];
+
+/**
+ * The same of Postgres: rows that any node may merge, since no node writes the row of an account that others write. `spent` and
+ * `freed` are the key's, `paid` and `released` the account's.
+ */
+export const dueOfPostgres: TableShape = {
+  name: "due_sums",
+  columns: {
+    id: serial,
+    ...hourKey,
+    ...{ requests: bigint, ...sums, spent: bigint, freed: bigint, paid: bigint, released: bigint },
+  },
+  key: ["id"],
+  indexes: [{ name: "due_sums_account", on: ["account_id"] }],
+  only: "postgres",
+  use: "passing",
+};

@@ -1,0 +1,41 @@
+/** Describes what nodes tell each other through Postgres. SQLite has one node. */
+import { bigint, integer, orNull, orZero, serial, type TableShape, text } from "./shape.ts";
+
+/** The nodes that work on the database, and what was decided of the last turn of each. */
+export const nodes: TableShape = {
+  name: "nodes",
+  columns: {
+    node: text,
+    /** The version of its program. */
+    version: text,
+    started_at: bigint,
+    /** Since when it has renewed its deadline without a gap. */
+    steady_since: bigint,
+    /** When it counts as dead. */
+    alive_until: bigint,
+    /** Its last turn, and what was decided, as JSON: a turn that is asked again gets the same. */
+    turn: orZero(bigint),
+    decisions: orNull(text),
+  },
+  key: ["node"],
+  only: "postgres",
+  use: "hot",
+};
+
+/** Accounts whose idle leases are to come back, by the nodes that have them. */
+export const recalls: TableShape = {
+  name: "recalls",
+  columns: { id: serial, account_id: text, at: bigint },
+  key: ["id"],
+  only: "postgres",
+  use: "passing",
+};
+
+/** One row, whose number grows with every change that nodes keep in memory. */
+export const changes: TableShape = {
+  name: "changes",
+  columns: { id: integer, number: bigint },
+  key: ["id"],
+  only: "postgres",
+  use: "hot",
+};

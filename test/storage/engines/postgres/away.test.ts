@@ -1,0 +1,145 @@
+/** The database goes away under calls, and comes back: what was told is charged once, and new calls are refused meanwhile. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openSpool, writeLeftBehind } from "../../../../src/storage/engines/postgres/books/spool.ts";
+import { AwayError } from "../../../../src/storage/engines/postgres/errors.ts";
+import { startWatcher } from "../../../../src/storage/engines/postgres/watcher.ts";
+import { createSegments } from "../../../../src/storage/journal/segments.ts";
+import {
+  begun,
+  callOf,
+  ended,
+  hold,
+  holdOf,
+  leaseOfAccount,
+  now,
+  recordsOf,
+} from "../../../support/storage/books-stage.ts";
+import { type PostgresServer, postgresPrograms, serverAt, startPostgres } from "../../../support/storage/postgres.ts";
+import { openPostgresStage, type PostgresStage } from "../../../support/storage/postgres-stage.ts";
+
+describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
+  let postgres: PostgresServer;
+  let folder: string;
+  let t: PostgresStage;
+  let url: string;
+  const taken = leaseOfAccount("nod_a");
+  const segments = () => createSegments(join(folder, "journal"), false);
+
+  beforeEach(async () => {
+    postgres = await startPostgres();
+    folder = mkdtempSync(join(tmpdir(), "gateway-spool-"));
+    url = await postgres.createDatabase();
+    t = await openPostgresStage(serverAt(url), (node, database) => openSpool(segments(), node, database));
+    await t.addAccount("acc_1", { balance: 1e9 });
+    await t.addKey("key_1", "acc_1");
+  });
+
+  afterEach(async () => {
+    await t.close();
+    await postgres.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const lease = { lease: { id: taken.leaseId, isOfKey: false } };
+
+  /** A new look at the database, after it was away: the old one's connection broke. */
+  async function look() {
+    const stage = await openPostgresStage(serverAt(url));
+    const seen = {
+      account: await stage.account("acc_1"),
+      faults: await stage.faults(),
+      rows: await stage.query("SELECT id, cost FROM requests"),
+    };
+    await stage.close();
+    return seen;
+  }
+
+  test("calls under way end, kept in a file of the node, and are charged once when it is back", async () => {
+    const books = await t.open("nod_a");
+    await hold(books, holdOf("req_0", 100, lease));
+    const write = recordsOf(books);
+    await write(begun("req_1", 100, taken), begun("req_2", 100, taken));
+    await postgres.crash();
+    const begin = performance.now();
+    await write(ended(callOf("req_1", 30), taken));
+    expect(performance.now() - begin).toBeLessThan(2000);
+    // It is known to be away: nobody waits for it again.
+    const later = performance.now();
+    for (let i = 10; i < 60; i++) await write(begun(`req_${i}`, 10, taken), ended(callOf(`req_${i}`, 2), taken));
+    await expect(hold(books, holdOf("req_9", 5))).rejects.toThrow(AwayError);
+    expect(performance.now() - later).toBeLessThan(500);
+    expect(
+      segments()
+        .nodes()
+        .map((node) => [node, segments().read(node)?.lines.length]),
+    ).toEqual([["nod_a", 51]]);
+    await postgres.start();
+    await expect.poll(() => hold(books, holdOf("req_3", 5)).catch(String), { timeout: 10_000 }).toEqual([5]);
+    await write(ended(callOf("req_2", 40), taken));
+    expect(segments().nodes()).toEqual([]);
+    const { account, faults, rows } = await look();
+    expect(faults).toEqual([]);
+    expect(rows).toHaveLength(52);
+    expect(account.balance).toBe(1e9 - 30 - 40 - 100);
+  });
+
+  test("what a process that died has left in its file is written by the next", async () => {
+    const books = await t.open("nod_a");
+    await hold(books, holdOf("req_0", 100, lease));
+    const write = recordsOf(books);
+    await write(begun("req_1", 100, taken));
+    const spool = openSpool(segments(), "nod_a", String((await t.query("SELECT id FROM database_identity"))[0]?.id));
+    // The first was written before the process died, and nobody had told it so.
+    spool.append({ seq: 1, at: now, entries: [begun("req_1", 100, taken)] });
+    spool.append({ seq: 2, at: now, entries: [ended(callOf("req_1", 30), taken), begun("req_2", 10, taken)] });
+    spool.append({ seq: 3, at: now, entries: [ended(callOf("req_2", 7), taken)] });
+    const next = () =>
+      writeLeftBehind({
+        server: t.server,
+        segments: segments(),
+        node: "nod_b",
+        onError: (error) => t.errors.push(error),
+      });
+    // As long as it may live, nobody touches it.
+    expect(await next()).toBe(0);
+    await t.pass(100_000);
+    expect([await next(), await next()]).toEqual([1, 0]);
+    expect(t.errors).toEqual([]);
+    expect(await t.account("acc_1")).toMatchObject({ balance: 1e9 - 37 });
+    expect(await t.faults()).toEqual([]);
+  });
+
+  test("a turn that was given up and decided all the same is undone before the next", async () => {
+    const books = await t.open("nod_a");
+    // The database decides and commits, and the node waits in vain for longer than it does for a database that is away.
+    await t.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    await t.query("SELECT pg_reload_conf()");
+    const given = hold(books, holdOf("req_1", 100, lease), holdOf("req_2", 500));
+    await expect(given).rejects.toThrow(AwayError);
+    await t.query("ALTER SYSTEM RESET synchronous_standby_names");
+    await t.query("SELECT pg_reload_conf()");
+    await expect.poll(() => hold(books, holdOf("req_3", 5)).catch(String), { timeout: 10_000 }).toEqual([5]);
+    expect(await t.holds()).toEqual([{ id: "req_3", amount: 5 }]);
+    expect(await t.account("acc_1")).toEqual({ balance: 1e9, held: 5 });
+    expect(await t.faults()).toEqual([]);
+  }, 30_000);
+
+  test("the watcher says so within a second and a half, and knows no version until it is back", async () => {
+    const watcher = await startWatcher({ connect: () => t.server.connect(), onError: () => {} });
+    const before = watcher.version();
+    expect([watcher.version(), watcher.awayMs()]).toEqual([before, undefined]);
+    await postgres.crash();
+    await expect.poll(() => watcher.awayMs(), { timeout: 1500, interval: 50 }).toBeGreaterThan(900);
+    expect(watcher.version()).not.toBe(watcher.version());
+    await postgres.start();
+    await expect.poll(() => watcher.awayMs(), { timeout: 5000 }).toBeUndefined();
+    const after = watcher.version();
+    await delay(300);
+    expect(watcher.version()).toBe(after);
+    watcher.close();
+  });
+});

@@ -1,0 +1,166 @@
+/** A database of Postgres as storage has it: stores, books and the watch over one server, also while that is away. */
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { StorageError, troubleOf } from "../../../../src/runtime/write-trouble.ts";
+import { type Opened, openPostgres } from "../../../../src/storage/engines/postgres/database.ts";
+import { type Stores, storesOver } from "../../../../src/storage/storage.ts";
+import { temporaryFolder } from "../../../support/command.ts";
+import { begun, callOf, ended, hold, holdOf, now } from "../../../support/storage/books-stage.ts";
+import { type PostgresServer, postgresPrograms, startPostgres } from "../../../support/storage/postgres.ts";
+
+describe.skipIf(!postgresPrograms)("a database of Postgres", () => {
+  let postgres: PostgresServer;
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+  let url: string;
+  let opened: Opened;
+  let stores: Stores;
+  const errors: unknown[] = [];
+
+  const open = () =>
+    openPostgres({
+      url,
+      dataDir: folder.path,
+      poolSize: 4,
+      version: "1",
+      isSynced: false,
+      onError: (error) => errors.push(error),
+    });
+
+  beforeEach(async () => {
+    postgres = await startPostgres();
+    folder = await temporaryFolder();
+    url = await postgres.createDatabase();
+    opened = await open();
+    stores = storesOver(opened.scope);
+    await stores.accounts.insert({ id: "acc_1", name: "one", created_at: 1, suspended_at: null });
+    await stores.keys.insert({
+      id: "key_1",
+      account_id: "acc_1",
+      name: "k",
+      secret_hash: "h",
+      secret_mask: "m",
+      created_at: 1,
+    } as never);
+    await stores.entries.record({ id: "led_1", accountId: "acc_1", kind: 1, amount: 1_000_000, note: null, now });
+  });
+
+  afterEach(async () => {
+    await opened.close();
+    await postgres.stop();
+    await folder.remove();
+  });
+
+  const booksOf = (node: string) =>
+    opened.openBooks({
+      node,
+      clock: Date.now,
+      onError: (error) => errors.push(error),
+      recall: () => ({ records: [], leases: [] }),
+    });
+
+  test("knows at once what it changes itself", async () => {
+    const before = opened.version();
+    await stores.keys.update("acc_1", "key_1", { credit_limit: 500 });
+    expect(opened.version()).not.toBe(before);
+    await stores.keys.find("acc_1", "key_1");
+    await opened.scope.transact(async (scope) => void (await storesOver(scope).accounts.find("acc_1")));
+    expect(await opened.available("key_1")).toEqual({ of: "limit", available: 500 });
+    await delay(400);
+    // The server's own count may come behind it, and then nothing more.
+    const then = opened.version();
+    await delay(400);
+    expect(opened.version()).toBe(then);
+  });
+
+  test("has idle leases of all nodes come back before a refund, and what calls spent in the account's sums", async () => {
+    const taken = { leaseId: "lea_1", isOfKey: false };
+    const leases = [taken.leaseId];
+    const books = opened.openBooks({
+      ...{ node: "nod_a", clock: Date.now, onError: (error) => errors.push(error) },
+      recall: () => ({ records: [], leases: leases.splice(0) }),
+    });
+    await books.renew();
+    await hold(books, holdOf("req_0", 100, { lease: { id: taken.leaseId, isOfKey: false } }));
+    await books.write({ seq: 1, at: now, entries: [begun("req_1", 100, taken), ended(callOf("req_1", 40), taken)] });
+    expect(await stores.accounts.find("acc_1")).toMatchObject({ balance: 1_000_000 - 40, held: 31_250 - 40 });
+    const refund = (id: string) =>
+      stores.entries.record({ id, accountId: "acc_1", kind: 2, amount: 999_960, note: null, now });
+    expect(await refund("led_2")).toMatchObject({ kind: "short" });
+    await opened.recall("acc_1");
+    expect(await refund("led_3")).toMatchObject({ kind: "recorded", account: { balance: 0, held: 0 } });
+    await books.close();
+  });
+
+  test("is refused to an older program that starts", async () => {
+    const session = await opened.db.connection().execute(async (db) => {
+      await db
+        .insertInto("migrations" as never)
+        .values({ name: "9999-newer", at: 1 } as never)
+        .execute();
+    });
+    expect(session).toBeUndefined();
+    await expect(open()).rejects.toThrow(StorageError);
+    await expect(open()).rejects.toThrow(/was written by a newer model-gateway \(it has 9999-newer\)/);
+  });
+
+  test("that is away refuses within moments, keeps what calls came to, and goes on by itself", async () => {
+    const books = booksOf("nod_a");
+    const taken = { leaseId: "lea_1", isOfKey: false };
+    expect(await hold(books, holdOf("req_0", 100, { lease: { id: "lea_1", isOfKey: false } }))).toEqual([
+      "leased 31250",
+    ]);
+    await books.write({ seq: 1, at: now, entries: [begun("req_1", 100, taken)] });
+    expect(opened.writable.trouble()).toBeUndefined();
+    const changes: (string | undefined)[] = [];
+    opened.writable.onChange(() => changes.push(opened.writable.trouble()));
+    // A transaction is open, between two statements, when the server goes.
+    const broken = opened.scope.transact(async (scope) => {
+      await storesOver(scope).accounts.find("acc_1");
+      await postgres.crash();
+      await storesOver(scope).accounts.update("acc_1", { name: "two" });
+    });
+    expect(troubleOf(await broken.catch((error: unknown) => error))).toBe("away");
+    await expect
+      .poll(() => opened.writable.trouble(), { timeout: 3000 })
+      .toMatch(/^the database does not answer, for \d+ s$/);
+    const from = performance.now();
+    const asks = [
+      () => stores.accounts.find("acc_1"),
+      () => hold(books, holdOf("req_2", 5)),
+      async () => books.mayLease("key_1", false),
+    ];
+    for (const ask of asks) expect(troubleOf(await ask().catch((error: unknown) => error))).toBe("away");
+    await books.write({ seq: 2, at: now, entries: [ended(callOf("req_1", 40), taken)] });
+    expect(performance.now() - from).toBeLessThan(1500);
+    await postgres.start();
+    await expect.poll(() => opened.writable.trouble(), { timeout: 5000 }).toBeUndefined();
+    await expect
+      .poll(() => stores.accounts.find("acc_1").catch(() => undefined), { timeout: 5000 })
+      .toMatchObject({ name: "one" });
+    await expect.poll(() => hold(books, holdOf("req_2", 5)).catch(String), { timeout: 5000 }).toEqual([5]);
+    await expect.poll(() => stores.requests.findAny("req_1"), { timeout: 5000 }).toMatchObject({ cost: 40 });
+    expect(changes).toEqual([expect.stringContaining("does not answer"), undefined]);
+    await books.close();
+  }, 30_000);
+
+  test("writes what a node before it has left on this machine", async () => {
+    const books = booksOf("nod_a");
+    const taken = { leaseId: "lea_1", isOfKey: false };
+    await hold(books, holdOf("req_0", 100, { lease: { id: "lea_1", isOfKey: false } }));
+    await postgres.crash();
+    await books.write({ seq: 1, at: now, entries: [begun("req_1", 100, taken), ended(callOf("req_1", 40), taken)] });
+    await opened.close();
+    await postgres.start();
+    const other = await open();
+    await storesOver(other.scope).holds.total();
+    // It counts as alive for a while yet: the next to start finds it dead.
+    await other.db
+      .updateTable("nodes" as never)
+      .set({ alive_until: 0 } as never)
+      .execute();
+    await other.close();
+    opened = await open();
+    expect(await storesOver(opened.scope).requests.findAny("req_1")).toMatchObject({ cost: 40 });
+    expect(opened.journalRejects()).toBe(0);
+  });
+});

@@ -1,0 +1,223 @@
+/** Several nodes on one server, whose connections break: nothing is lost, nothing counts twice, nothing is overdrawn. */
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { isConnectionError } from "../../../../src/storage/engines/postgres/errors.ts";
+import type { Books, BooksOptions, JournalRecord } from "../../../../src/storage/money/books.ts";
+import {
+  begun,
+  callOf,
+  capture,
+  ended,
+  hold,
+  holdOf,
+  leaseOfAccount,
+  now,
+} from "../../../support/storage/books-stage.ts";
+import { type PostgresServer, postgresPrograms, serverAt, startPostgres } from "../../../support/storage/postgres.ts";
+import { openPostgresStage, type PostgresStage } from "../../../support/storage/postgres-stage.ts";
+
+describe.skipIf(!postgresPrograms)("nodes of a fleet on Postgres", () => {
+  let postgres: PostgresServer;
+  let t: PostgresStage;
+  let url: string;
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+
+  afterAll(() => postgres.stop());
+
+  beforeEach(async () => {
+    url = await postgres.createDatabase();
+    t = await openPostgresStage(serverAt(url));
+  });
+
+  afterEach(async () => {
+    expect(await t.faults()).toEqual([]);
+    await t.close();
+  });
+
+  const nodes = (count: number, recall?: BooksOptions["recall"]) =>
+    Promise.all(Array.from({ length: count }, (_, i) => t.open(`nod_${"abcdefgh"[i]}`, recall)));
+
+  /** Breaks connections of nodes at random, until the returned function is called. Returns how many it broke. */
+  function cutConnections(): () => Promise<number> {
+    let isOver = false;
+    let cut = 0;
+    const cutting = (async () => {
+      while (!isOver) {
+        await delay(15);
+        const rows = await t.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%books_%' ORDER BY random() LIMIT 1`);
+        cut += rows.length;
+      }
+    })();
+    return async () => {
+      isOver = true;
+      await cutting;
+      return cut;
+    };
+  }
+
+  test("credit for exactly 300 calls answers exactly 300, of 900 at once on three nodes", async () => {
+    await t.addAccount("acc_1", { balance: 300 * 50 });
+    await t.addKey("key_1", "acc_1");
+    const three = await nodes(3);
+    const told = await Promise.all(
+      three.map(async (books, n) => {
+        const granted: (number | string)[] = [];
+        for (let turn = 0; turn < 10; turn++) {
+          const wants = Array.from({ length: 30 }, (_, i) => holdOf(`req_${n}_${turn}_${i}`, 50));
+          granted.push(...(await hold(books, ...wants)));
+        }
+        return granted;
+      }),
+    );
+    expect(told.flat().filter((one) => one === 50)).toHaveLength(300);
+    expect(await t.account("acc_1")).toEqual({ balance: 15_000, held: 15_000 });
+  });
+
+  test("what was told is charged once, while connections are cut under holds, leases and charges", async () => {
+    const accounts = ["acc_1", "acc_2", "acc_3"];
+    for (const id of accounts) {
+      await t.addAccount(id, { balance: 40_000_000 });
+      await t.addKey(`key_${id.slice(4)}`, id);
+    }
+    const three = await nodes(3);
+    const stop = cutConnections();
+    const until = performance.now() + 6000;
+    const told = new Map<string, number>();
+    let grown = 0;
+    await Promise.all(
+      three.map(async (books, n) => {
+        let [seq, calls] = [0, 0];
+        while (performance.now() < until) {
+          const account = accounts[calls % 3] as string;
+          const names = { accountId: account, keyId: `key_${account.slice(4)}` };
+          const leaseId = `nod_${n} ${account} ${calls}`;
+          const exact = `req_${n}_${calls++}`;
+          try {
+            const asked = [
+              holdOf(`${exact}_a`, 100, { ...names, lease: { id: leaseId, isOfKey: false } }),
+              holdOf(exact, 70_000, names),
+            ];
+            const [leased, held] = await hold(books, ...asked);
+            if (held === 70_000) {
+              await capture(books, callOf(exact, 900, { account_id: account, key_id: names.keyId }), 70_000);
+              told.set(exact, 900);
+            }
+            if (!String(leased).startsWith("leased")) continue;
+            grown++;
+            const taken = { leaseId, isOfKey: false };
+            const cost = 1 + (calls % 90);
+            const call = callOf(`${exact}_b`, cost, { account_id: account, key_id: names.keyId });
+            const hold1 = { ...begun(call.id, 100, taken), ...names };
+            await Promise.all([
+              books.write({ seq: ++seq, at: now, entries: [hold1] }),
+              books.write({ seq: ++seq, at: now, entries: [ended(call, taken)] }),
+            ]);
+            told.set(call.id, cost);
+            await books.releaseLeases([leaseId]);
+          } catch (error) {
+            if (!isConnectionError(error)) throw error;
+          }
+        }
+      }),
+    );
+    expect(await stop()).toBeGreaterThan(20);
+    expect(grown).toBeGreaterThan(20);
+    const rows = await t.query("SELECT id, cost FROM requests");
+    const charged = new Map(rows.map(({ id, cost }) => [id as string, cost as number]));
+    for (const [id, cost] of told) expect([id, charged.get(id)]).toEqual([id, cost]);
+    // What was not told may be charged, if it was on its way; but no call is twice in the sums, which `faults` proves.
+    expect(charged.size - told.size).toBeLessThan(told.size);
+  }, 60_000);
+
+  test("a turn that is asked again under its number is decided once, and its lease grows once", async () => {
+    await t.addAccount("acc_1", { balance: 1e9 });
+    await t.addKey("key_1", "acc_1");
+    const [books] = (await nodes(1)) as [Books];
+    // The answer is lost after the commit: the server ends the connection that sends it.
+    await t.query(`CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF (SELECT count(*) FROM cuts) < 1 THEN
+          INSERT INTO cuts VALUES (pg_backend_pid()); PERFORM pg_notify('cut', pg_backend_pid()::text);
+        END IF; RETURN NULL; END $$`);
+    await t.query("CREATE TABLE cuts (pid int)");
+    await t.query(
+      "CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON holds DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION cut()",
+    );
+    await t.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    await t.query("SELECT pg_reload_conf()");
+    const leased = hold(books, holdOf("req_1", 100, { lease: { id: "nod_a acc_1", isOfKey: false } }));
+    // The commit waits for a standby that never comes: it is done, and nobody is told.
+    await untilTrue(async () => {
+      const [row] = await t.query(
+        "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%books_decide%'",
+      );
+      if (!row) return false;
+      await t.query("SELECT pg_terminate_backend($1)", row.pid);
+      return true;
+    });
+    await t.query("ALTER SYSTEM RESET synchronous_standby_names");
+    await t.query("SELECT pg_reload_conf()");
+    const [told] = await leased;
+    expect(told).toMatch(/^leased \d+$/);
+    expect(await t.holds()).toEqual([{ id: "nod_a acc_1", amount: Number(String(told).replace("leased ", "")) }]);
+  });
+
+  test("a hold that another node's idle leases keep from is granted once those have come back", async () => {
+    await t.addAccount("acc_1", { balance: 32_000 });
+    await t.addKey("key_1", "acc_1");
+    const taken = leaseOfAccount("nod_a");
+    const records: JournalRecord[] = [
+      { seq: 1, at: now, entries: [begun("req_1", 10, taken), ended(callOf("req_1", 4), taken)] },
+    ];
+    const asked: string[] = [];
+    const one = await t.open("nod_a", (accountId) => {
+      asked.push(accountId);
+      return { records: records.splice(0), leases: [taken.leaseId] };
+    });
+    const other = await t.open("nod_b");
+    expect(await hold(one, holdOf("req_0", 10, { lease: { id: taken.leaseId, isOfKey: false } }))).toEqual([
+      "leased 1000",
+    ]);
+    const begin = performance.now();
+    expect(await hold(other, holdOf("req_2", 31_996))).toEqual([31_996]);
+    expect(performance.now() - begin).toBeLessThan(1000);
+    expect(asked).toEqual(["acc_1"]);
+    expect(await t.account("acc_1")).toEqual({ balance: 31_996, held: 31_996 });
+  });
+
+  test("a call that nobody can pay is refused without waiting where no other node has leases", async () => {
+    await t.addAccount("acc_1", { balance: 10 });
+    await t.addKey("key_1", "acc_1");
+    const [books] = (await nodes(1)) as [Books];
+    await hold(books, holdOf("req_0", 1));
+    const begin = performance.now();
+    for (let i = 0; i < 20; i++) expect(await hold(books, holdOf("req_1", 100))).toEqual(["short of balance: 9"]);
+    expect((performance.now() - begin) / 20).toBeLessThan(200);
+  });
+
+  test("an account that somebody keeps locked fails alone", async () => {
+    for (const n of [1, 2]) {
+      await t.addAccount(`acc_${n}`, { balance: 100 });
+      await t.addKey(`key_${n}`, `acc_${n}`);
+    }
+    const [books] = (await nodes(1)) as [Books];
+    const locker = await t.server.connect();
+    await locker.query("BEGIN");
+    await locker.query("SELECT 1 FROM accounts WHERE id = 'acc_1' FOR UPDATE");
+    const two = { accountId: "acc_2", keyId: "key_2" };
+    expect(await hold(books, holdOf("req_1", 5), holdOf("req_2", 5, two))).toEqual(["failed", 5]);
+    await locker.query("ROLLBACK");
+    locker.close();
+    expect(await hold(books, holdOf("req_1", 5))).toEqual([5]);
+  });
+});
+
+async function untilTrue(work: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await work()); tries++) {
+    if (tries > 500) throw new Error("it never came");
+    await delay(10);
+  }
+}

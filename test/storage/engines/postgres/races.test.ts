@@ -1,0 +1,239 @@
+/** What may be done once is done once, by however many nodes at once: the conditions are the database's, under READ COMMITTED too. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openManagement } from "../../../../src/storage/engines/postgres/management.ts";
+import { migrate } from "../../../../src/storage/engines/postgres/migrate.ts";
+import { type Stores, storesOver } from "../../../../src/storage/storage.ts";
+import { type PostgresServer, postgresPrograms, serverAt, startPostgres } from "../../../support/storage/postgres.ts";
+
+const now = Date.UTC(2026, 0, 2, 3, 4, 5);
+const day = 86_400_000;
+
+describe.skipIf(!postgresPrograms)("two nodes on Postgres at once", () => {
+  let postgres: PostgresServer;
+  let nodes: readonly (Stores & { readonly close: () => Promise<void> })[];
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+
+  afterAll(() => postgres.stop());
+
+  beforeEach(async () => {
+    const url = await postgres.createDatabase();
+    nodes = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const server = serverAt(url);
+        const { db, scope } = openManagement(server, () => {});
+        await migrate(db as never, server.name);
+        return { ...storesOver(scope), close: () => db.destroy() };
+      }),
+    );
+    await one().accounts.insert({ id: "acc_1", name: "one", created_at: 1, suspended_at: null });
+    return () => Promise.all(nodes.map(({ close }) => close()));
+  });
+
+  const one = () => nodes[0] as Stores;
+
+  /** Has all nodes do the same a few times at once, and counts the answers. */
+  async function atOnce(work: (stores: Stores, i: number) => Promise<unknown>): Promise<Record<string, number>> {
+    const answers = await Promise.all([0, 1, 2, 3].flatMap((i) => nodes.map((stores, n) => work(stores, 3 * i + n))));
+    const counts: Record<string, number> = {};
+    for (const answer of answers) counts[String(answer)] = (counts[String(answer)] ?? 0) + 1;
+    return counts;
+  }
+
+  const anEntry = (id: string, kind: 1 | 2 | 3, amount: number) => ({
+    id,
+    accountId: "acc_1",
+    kind,
+    amount,
+    note: null,
+    now,
+  });
+  const kindOf = async (answer: Promise<{ readonly kind: string }>) => (await answer).kind;
+
+  test("one gets a name", async () => {
+    const insert = (stores: Stores, i: number) =>
+      stores.accounts.insert({ id: `acc_x${i}`, name: "same", created_at: 1, suspended_at: null });
+    expect(await atOnce(insert)).toEqual({ true: 1, false: 11 });
+  });
+
+  test("one account gets a name that others give up theirs for", async () => {
+    for (let i = 0; i < 12; i++)
+      await one().accounts.insert({ id: `acc_x${i}`, name: `n${i}`, created_at: 1, suspended_at: null });
+    const rename = async (stores: Stores, i: number) => {
+      const answer = await stores.accounts.update(`acc_x${i}`, { name: "same" }).catch(String);
+      return typeof answer === "string" ? answer : "renamed";
+    };
+    const { renamed, ...others } = await atOnce(rename);
+    expect(renamed).toBe(1);
+    expect(Object.keys(others)).toEqual(["taken"]);
+  });
+
+  test("one claims a code, and its account is recharged once", async () => {
+    const code = {
+      id: "cod_1",
+      batch_id: "b",
+      code_hash: "h",
+      code_mask: "m",
+      amount: 500,
+      note: null,
+      created_at: 1,
+      expires_at: null,
+    };
+    await one().redeemCodes.insert([code]);
+    const claim = (stores: Stores, i: number) =>
+      kindOf(stores.redeemCodes.claim({ codeHash: "h", accountId: "acc_1", entryId: `led_${i}`, now }));
+    expect(await atOnce(claim)).toEqual({ recorded: 1, claimed: 11 });
+    expect(await one().accounts.find("acc_1")).toMatchObject({ balance: 500, recharged: 500 });
+  });
+
+  test("no more is returned than was recharged", async () => {
+    await one().entries.record(anEntry("led_0", 1, 500));
+    const refund = (stores: Stores, i: number) => kindOf(stores.entries.record(anEntry(`led_r${i}`, 2, 100)));
+    expect(await atOnce(refund)).toEqual({ recorded: 5, short: 7 });
+    expect(await one().accounts.find("acc_1")).toMatchObject({ balance: 0, recharged: 0 });
+  });
+
+  test("an account has no more keys than it may have", async () => {
+    const insert = (stores: Stores, i: number) =>
+      stores.keys.insert(
+        {
+          id: `key_${i}`,
+          account_id: "acc_1",
+          name: "k",
+          secret_hash: `h${i}`,
+          secret_mask: "m",
+          created_at: 1,
+        } as never,
+        5,
+      );
+    expect(await atOnce(insert)).toEqual({ true: 5, false: 7 });
+  });
+
+  test("a key is rotated or revoked, and a revoked one has no new secret", async () => {
+    await one().keys.insert({
+      id: "key_1",
+      account_id: "acc_1",
+      name: "k",
+      secret_hash: "h",
+      secret_mask: "m",
+      created_at: 1,
+    } as never);
+    await atOnce(async (stores, i) =>
+      i % 3 === 0
+        ? stores.keys.revoke("key_1", now)
+        : stores.keys.rotate("acc_1", "key_1", { hash: `h${i}`, mask: "m", previousUntil: null }),
+    );
+    expect(await one().keys.findWithAccount("key_1")).toMatchObject({ revoked_at: now });
+    expect(await one().keys.rotate("acc_1", "key_1", { hash: "late", mask: "m", previousUntil: null })).toBeUndefined();
+  });
+
+  const aUser = (id: string, email: string) => ({
+    id,
+    account_id: "acc_1",
+    email,
+    password_hash: "x",
+    created_at: 1,
+    is_operator: 1,
+  });
+
+  test("one gets an address", async () => {
+    expect(await atOnce((stores, i) => stores.users.insert(aUser(`usr_${i}`, "a@example.com")))).toEqual({
+      true: 1,
+      false: 11,
+    });
+  });
+
+  test("an operator is left, whoever is demoted or removed", async () => {
+    for (let i = 0; i < 12; i++) await one().users.insert(aUser(`usr_${i}`, `${i}@example.com`));
+    const answers = await atOnce((stores, i) =>
+      i % 2 ? stores.users.remove(`usr_${i}`) : stores.users.setOperator(`usr_${i}`, false),
+    );
+    expect(answers.last).toBe(1);
+    expect(await one().users.countOperators()).toBe(1);
+  });
+
+  test("a code of the authenticator, and a recovery code, work once", async () => {
+    await one().users.insert(aUser("usr_1", "a@example.com"));
+    await one().users.setPendingFactor("usr_1", "S");
+    await one().users.enableFactor("usr_1", { secret: "S", step: 1, recoveryHashes: ["a", "b"] });
+    expect(await atOnce((stores) => stores.users.useStep("usr_1", 7))).toEqual({ true: 1, false: 11 });
+    expect(await atOnce((stores) => stores.users.useRecoveryCode("usr_1", "a"))).toEqual({ true: 1, false: 11 });
+    expect(await atOnce((stores, i) => stores.users.useRecoveryCode("usr_1", i % 2 ? "b" : "none"))).toEqual({
+      true: 1,
+      false: 11,
+    });
+  });
+
+  test("a link is used once", async () => {
+    const link = {
+      id: "lnk_1",
+      kind: 2,
+      token_hash: "h",
+      account_id: null,
+      user_id: null,
+      email: null,
+      created_at: 1,
+      expires_at: now + day,
+      used_at: null,
+    };
+    await one().links.insert(link);
+    expect(await atOnce(async (stores) => (await stores.links.use("h", 2, now)) !== undefined)).toEqual({
+      true: 1,
+      false: 11,
+    });
+  });
+
+  test("one call claims a replay, and one whose process died is claimed by one", async () => {
+    const claim = (i: number, at: number) => ({
+      ...{
+        accountId: "acc_1",
+        keyHash: "k",
+        requestHash: "r",
+        requestId: `req_${i}`,
+        node: `nod_${i}`,
+        now: at,
+        expiresAt: at + 1000,
+      },
+    });
+    expect(await atOnce((stores, i) => kindOf(stores.replays.claim(claim(i, now))))).toEqual({
+      claimed: 1,
+      running: 11,
+    });
+    expect(await atOnce((stores, i) => kindOf(stores.replays.claim(claim(20 + i, now + 5000))))).toEqual({
+      claimed: 1,
+      running: 11,
+    });
+  });
+
+  test("what is done under an Idempotency-Key is done once", async () => {
+    let made = 0;
+    const once = (stores: Stores, i: number) =>
+      kindOf(
+        stores.idempotency.once({ scope: "s", key: "k", fingerprint: "f" }, now, async () => {
+          made++;
+          return `id_${i}`;
+        }),
+      );
+    const answers = await atOnce(once);
+    expect(answers).toEqual({ done: 1, replayed: 11 });
+    expect(made).toBeLessThanOrEqual(12);
+  });
+
+  test("responses of an account stay within its bound", async () => {
+    const response = (i: number) => ({
+      id: `resp_${i}`,
+      account_id: "acc_1",
+      previous_id: null,
+      created_at: now + i,
+      expires_at: now + day,
+      input: "[]",
+      response: "{}",
+    });
+    await atOnce((stores, i) => stores.responses.insert(response(i), 3));
+    await one().responses.insert(response(99), 3);
+    const ids = Array.from({ length: 100 }, (_, i) => `resp_${i}`);
+    expect(await one().responses.find("acc_1", ids, now)).toHaveLength(3);
+  });
+});

@@ -1,0 +1,192 @@
+/**
+ * Postgres for tests: a server of its own for a test file, below a temporary folder, where its programs are installed; and PGlite,
+ * which is Postgres in this process with one connection, everywhere.
+ */
+import { execFileSync, spawn } from "node:child_process";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from "kysely";
+import { connectServer, getTypeParser } from "../../../src/storage/engines/postgres/connection.ts";
+import type { Row, Server } from "../../../src/storage/engines/postgres/session.ts";
+import { readUrl } from "../../../src/storage/engines/postgres/url.ts";
+import { freePort } from "./free-port.ts";
+
+/** The folder of the newest server that is installed; undefined where there is none. */
+export const postgresPrograms = findPrograms();
+
+function findPrograms(): string | undefined {
+  const root = "/usr/lib/postgresql";
+  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
+  return versions.map((version) => join(root, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
+}
+
+export interface PostgresServer {
+  /** Makes an empty database, and returns its URL. */
+  createDatabase(): Promise<string>;
+  readonly port: number;
+  /** The folder of its data. */
+  readonly data: string;
+  /** Ends it as a crash would, without a word to anybody. */
+  crash(): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a server that listens at a port of its own. Whoever runs tests as root needs a user that is not: the server refuses it. */
+export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+  const bin = postgresPrograms as string;
+  const folder = mkdtempSync(join(tmpdir(), "gateway-postgres-"));
+  const user = unprivileged(folder);
+  const data = join(folder, "data");
+  execFileSync(
+    join(bin, "initdb"),
+    ["-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale", "--no-sync"],
+    user,
+  );
+  const port = await freePort();
+  const all = [
+    `port = ${port}`,
+    "listen_addresses = '127.0.0.1'",
+    `unix_socket_directories = '${folder}'`,
+    "max_connections = 60",
+    // Tests kill processes, and no machine.
+    "fsync = off",
+    ...settings,
+  ];
+  writeFileSync(join(data, "postgresql.auto.conf"), `${all.join("\n")}\n`);
+  if (user.uid !== undefined) chownSync(join(data, "postgresql.auto.conf"), user.uid, user.gid ?? user.uid);
+  let server: ReturnType<typeof spawn> | undefined;
+  let databases = 0;
+  const admin = `postgres://postgres@127.0.0.1:${port}/postgres`;
+
+  async function start(): Promise<void> {
+    server = spawn(join(bin, "postgres"), ["-D", data], { ...user, stdio: "ignore" });
+    for (let tries = 0; ; tries++) {
+      try {
+        await query(admin, "SELECT 1");
+        return;
+      } catch (error) {
+        if (tries > 300 || server.exitCode !== null) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    const ended = server;
+    server = undefined;
+    if (!ended || ended.exitCode !== null) return;
+    const gone = new Promise((resolve) => ended.once("exit", resolve));
+    ended.kill(signal);
+    await gone;
+  }
+
+  await start();
+  return {
+    port,
+    data,
+    start,
+    crash: () => end("SIGQUIT"),
+    async createDatabase() {
+      const name = `test_${++databases}`;
+      await query(admin, `CREATE DATABASE ${name}`);
+      return `postgres://postgres@127.0.0.1:${port}/${name}`;
+    },
+    async stop() {
+      await end("SIGQUIT");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The user that runs a server where root does not: `postgres`, or nobody. The folder is given to it. */
+export function unprivileged(folder: string): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  const [uid, gid] = ["postgres", "nobody"].flatMap(idsOf) as [number, number];
+  chownSync(folder, uid, gid);
+  return { uid, gid };
+}
+
+function idsOf(user: string): number[] {
+  try {
+    return ["-u", "-g"].map((of) =>
+      Number(execFileSync("id", [of, user], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })),
+    );
+  } catch {
+    return [];
+  }
+}
+
+/** Runs one statement on a connection of its own. */
+export async function query(url: string, sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+  const server = serverAt(url);
+  const session = await server.connect();
+  try {
+    return await session.query(sql, values);
+  } finally {
+    session.close();
+    await server.pool.end();
+  }
+}
+
+export function serverAt(url: string): Server {
+  return connectServer({ address: readUrl(url), poolSize: 4, statementTimeoutMs: 20_000, onError: () => {} });
+}
+
+export function kyselyOf(server: Server): Kysely<unknown> {
+  return new Kysely({ dialect: new PostgresDialect({ pool: server.pool }) });
+}
+
+export interface PgliteServer {
+  /** Makes an empty schema, which all that is asked from then on is about. */
+  open(): Promise<Server>;
+  stop(): Promise<void>;
+}
+
+/** Starts Postgres in this process: one connection, which all share in turn. */
+export async function startPglite(): Promise<PgliteServer> {
+  const parse = (oid: number) => (text: string) => getTypeParser(oid)(text as never);
+  const db = await PGlite.create({ parsers: { 20: parse(20), 1700: parse(1700) } });
+  let turn = Promise.resolve();
+  let schemas = 0;
+  const run = async (sql: string, values: readonly unknown[] = []) => {
+    const { rows, affectedRows = 0 } = await db.query<Row>(sql, [...values]);
+    const [, command = ""] = /\b(insert|update|delete|merge|begin|commit|rollback|select)\b/i.exec(sql) ?? [];
+    return { rows, rowCount: affectedRows, command: command.toUpperCase() };
+  };
+  const pool = {
+    options: {},
+    async connect() {
+      const before = turn;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      turn = promise;
+      await before;
+      return { query: run, release: resolve } as unknown as PostgresPoolClient;
+    },
+    end: async () => {},
+  } as unknown as PostgresPool;
+  const connect: Server["connect"] = async () => ({
+    async query(sql, values) {
+      const client = await pool.connect();
+      try {
+        return (await run(sql, values)).rows;
+      } finally {
+        client.release();
+      }
+    },
+    listen: undefined,
+    isOpen: () => true,
+    close: () => {},
+  });
+  return {
+    async open() {
+      const schema = `test_${++schemas}`;
+      await run(`CREATE SCHEMA ${schema}`);
+      await run(`SET search_path = ${schema}`);
+      return { name: "pglite", pool, connect };
+    },
+    stop: () => db.close(),
+  };
+}
