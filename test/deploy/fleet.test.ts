@@ -6,18 +6,18 @@ import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { createClient as createRedisClient } from "@redis/client";
-import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
-import { startGateway } from "../../src/composition/gateway.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { openStorage } from "../../src/storage/storage.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { hashKeySecret } from "../../src/runtime/secrets.ts";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { root, temporaryFolder } from "../support/command.ts";
-import { environment } from "../support/environment.ts";
 import { eventually } from "../support/eventually.ts";
-import { startTestGateway } from "../support/gateway.ts";
+import { now, startTestGateway } from "../support/gateway.ts";
 import { freePort, hasRedis, type RedisKind, startRedis } from "../support/redis/server.ts";
+import { scrape } from "../support/telemetry/scrape.ts";
 import { has, run, toolPath } from "./tools.ts";
 
 const compose = join(root, "deploy/compose");
@@ -103,19 +103,22 @@ describe.each(kinds)("the list of users, in %s", (kind) => {
 });
 
 describe.skipIf(!has("caddy"))("Caddy", () => {
+  const keys = { OPENAI_API_KEY: "sk-a-key", OPERATOR_KEY: "operator-key-of-the-fleet-test-0123456789" };
+  const configured = loadConfig(join(compose, "fleet/gateway.yaml"), keys);
   const caddyfile = readFileSync(join(compose, "fleet/Caddyfile"), "utf8");
 
-  /** Starts two gateways on one database, with Caddy before them. */
+  /** Starts two gateways that know one secret, with Caddy before them. */
   async function startFleet() {
-    const first = await startTestGateway();
+    const [first, second] = [await startTestGateway(), await startTestGateway({ stopDelayMs: configured.stopDelayMs })];
     closing.push(() => first.close());
-    const config = { ...loadConfig(undefined, environment), port: 0, metrics: undefined };
-    const storage = await openStorage(first.databasePath);
-    const second = await startGateway({ config, storage, log: pino({ level: "silent" }) });
-    closing.push(async () => {
-      await second.close();
-      await storage.close();
+    const issued = await issueKey(second.storage.keys, {
+      accountId: second.accountId,
+      name: "same",
+      admin: false,
+      now,
     });
+    const hashed = hashKeySecret(first.apiKey);
+    await second.storage.keys.insert({ ...issued.key, id: newId("key"), secret_hash: hashed }, 10);
     const [port, checked] = [await freePort(), await freePort()];
     const file = join(await mkdtemp(join(folder.path, "caddy-")), "Caddyfile");
     const at = { "gateway-1:8080": first.port, "gateway-2:8080": second.port, "127.0.0.1:2020": checked };
@@ -149,19 +152,38 @@ describe.skipIf(!has("caddy"))("Caddy", () => {
   });
 
   test("divides calls among gateways, passes streams on as they come, and speaks gRPC", async () => {
-    const { first, url, ask } = await startFleet();
+    const { first, second, url, ask } = await startFleet();
+    closing.push(() => second.close());
     expect((await ask()).status).toBe(200);
-    const stream = await ask({ stream: true });
+    const slow = { stream: true, metadata: { simulate_token_delay_ms: "20" } };
+    const stream = await ask(slow);
     let pieces = 0;
     for await (const _ of stream.body as ReadableStream<Uint8Array>) pieces++;
-    expect(pieces).toBeGreaterThan(2);
+    expect(pieces).toBeGreaterThan(1);
     const transport = createGrpcTransport({ baseUrl: url });
     const client = createClient(InferenceService, transport);
     const headers = { authorization: `Bearer ${first.apiKey}` };
-    const { models } = await client.listModels({}, { headers });
-    expect(models.map(({ id }) => id)).toContain("embedded-chat");
-    const held = await Promise.all(Array.from({ length: 8 }, () => ask()));
+    const { data } = await client.listModels({}, { headers });
+    expect(data.map(({ id }) => id)).toContain("embedded-chat");
+    // Held until both have some: the one with fewer gets the next.
+    const held = await Promise.all(Array.from({ length: 8 }, () => ask(slow)));
     expect(held.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    const counted = await Promise.all([first, second].map(({ metricsPort }) => scrape(metricsPort)));
+    await Promise.all(held.map((response) => response.text()));
+    for (const { value } of counted) {
+      expect(value("model_gateway_requests_running", { form: "stream" })).toBeGreaterThan(0);
+    }
+  });
+
+  test("waits for a gateway as long as it may take to stop", () => {
+    const { services } = parse(readFileSync(join(compose, "compose.fleet.yaml"), "utf8"), { merge: true });
+    const { stopDelayMs, drainMs } = configured;
+    for (const name of ["gateway-1", "gateway-2"]) {
+      const waits = Number.parseInt(services[name].stop_grace_period, 10) * 1000;
+      expect(waits).toBeGreaterThanOrEqual(stopDelayMs + drainMs + 10_000);
+    }
+    const [, grace = ""] = /grace_period (\d+)s/.exec(caddyfile) ?? [];
+    expect(Number(grace) * 1000).toBeGreaterThan(stopDelayMs + drainMs);
   });
 
   test("refuses no call while a gateway stops, and none after it", async () => {
@@ -172,9 +194,9 @@ describe.skipIf(!has("caddy"))("Caddy", () => {
       while (!isOver) statuses.push((await ask()).status);
     });
     await eventually(() => expect(statuses.length).toBeGreaterThan(20));
-    await second.close();
+    await second.close("running");
     const before = statuses.length;
-    await eventually(() => expect(statuses.length).toBeGreaterThan(before + 50));
+    await eventually(() => expect(statuses.length).toBeGreaterThan(before + 20));
     isOver = true;
     await Promise.all(callers);
     expect(statuses.filter((status) => status !== 200)).toEqual([]);

@@ -186,6 +186,7 @@ describe.skipIf(!has("helm"))("helm", () => {
     const pod = (values: object) => rendered(values).get("StatefulSet").spec.template.spec;
     expect(pod({}).terminationGracePeriodSeconds).toBe(5 + 30 + 15);
     expect(pod({ config: { drain_seconds: 0 } }).terminationGracePeriodSeconds).toBe(5 + 0 + 15);
+    expect(pod({ config: { stop_delay_seconds: 7 } }).terminationGracePeriodSeconds).toBe(5 + 7 + 30 + 15);
     expect(pod(everything).terminationGracePeriodSeconds).toBe(5 + 100 + 15);
     expect(pod({ terminationGracePeriodSeconds: 3600 }).terminationGracePeriodSeconds).toBe(3600);
     expect(pod({}).containers[0].lifecycle).toEqual({ preStop: { sleep: { seconds: 5 } } });

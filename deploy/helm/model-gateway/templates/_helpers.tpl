@@ -79,11 +79,11 @@ labels: {{- include "model-gateway.labels" . | nindent 2 }}
 {{- printf "%s\n%s\n%s\n%s" (toJson .Values.config) (toJson .Values.secrets.values) .Values.database.url .Values.redis.url | sha256sum -}}
 {{- end -}}
 
-{{/* The seconds that the gateway takes at most to stop: it waits for drain_seconds, and charges what is cut off within ten. */}}
+{{/* The seconds that the gateway takes at most to stop: it waits for stop_delay_seconds and drain_seconds, and charges what is cut off within ten. */}}
 {{- define "model-gateway.stopSeconds" -}}
 {{- $drain := 30.0 -}}
 {{- if hasKey .Values.config "drain_seconds" }}{{ $drain = .Values.config.drain_seconds }}{{ end -}}
-{{- add .Values.preStopSeconds (ceil $drain) 10 -}}
+{{- add .Values.preStopSeconds (ceil (dig "stop_delay_seconds" 0 .Values.config)) (ceil $drain) 10 -}}
 {{- end -}}
 
 {{- define "model-gateway.gracePeriod" -}}
