@@ -142,6 +142,7 @@ function doorConfig(written: FileConfig) {
     idleMs: (written.idle_seconds ?? 65) * 1000,
     stalledReaderMs: (written.stalled_reader_seconds ?? 60) * 1000,
     maxConnections: written.max_connections,
+    stopDelayMs: (written.stop_delay_seconds ?? 0) * 1000,
     drainMs: (written.drain_seconds ?? 30) * 1000,
     responsesSocket: {
       enabled: written.responses_socket?.enabled ?? true,

@@ -39,6 +39,8 @@ export interface Config {
   readonly stalledReaderMs: number;
   /** maxConnections is the most client connections; undefined: nearly as many as the process may open files. */
   readonly maxConnections: number | undefined;
+  /** stopDelayMs is how long calls are still accepted after the gateway was asked to stop. */
+  readonly stopDelayMs: number;
   readonly drainMs: number;
   /** disconnectDrainMs is how long a stream's upstream is read on for its usage after the caller disconnects. */
   readonly disconnectDrainMs: number;
