@@ -218,7 +218,8 @@ describe.skipIf(!programs)("postgres.sql", () => {
     // The server's own folder is beside: root cannot be its user, and nobody else reads the secrets.
     const at = await mkdtemp("/tmp/gateway-fleet-");
     closing.push(() => rm(at, { recursive: true, force: true }));
-    const user = process.getuid?.() === 0 ? { uid: id("-u", "postgres"), gid: id("-g", "postgres") } : {};
+    const user: { uid?: number; gid?: number } =
+      process.getuid?.() === 0 ? { uid: id("-u", "postgres"), gid: id("-g", "postgres") } : {};
     if (user.uid !== undefined) chownSync(at, user.uid, user.gid ?? user.uid);
     chmodSync(at, 0o700);
     const programOf = (name: string, args: readonly string[], env: Record<string, string> = {}) =>
