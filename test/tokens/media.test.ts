@@ -212,13 +212,13 @@ describe("a request with attachments", () => {
     expect(soundTokens(mp3, "most")).toBeGreaterThan(1_920);
   });
 
-  test("counts a document as what a context holds at most, and by its pages as usual", () => {
+  test("counts a file that is no PDF as what a context holds at most, and by its bytes as usual", () => {
     const file = {
       type: "file",
       file: { filename: "a.pdf", file_data: `data:application/pdf;base64,${"A".repeat(400_000)}` },
     };
     const request = Wire.ofBytes(CreateChatCompletionRequestSchema, asText(said([file])));
     expect(attachedTo(request, ["gpt-4o"]).tokens).toBe(1_000_000);
-    expect(attachedTo(request, ["gpt-4o"], "usual").tokens).toBe(7 * 2_500);
+    expect(attachedTo(request, ["gpt-4o"], "usual").tokens).toBe(6 * 2_500);
   });
 });

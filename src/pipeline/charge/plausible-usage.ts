@@ -5,8 +5,9 @@
  * some servers ignore the bound of the output, and reasoning may lie beyond that bound. No call is charged more than its hold
  * anyway; what these bounds find is counts that are wrong, as 9e15, and not counts that are dear.
  */
-import type { JsonObject } from "@bufbuild/protobuf";
 import { answersAskedFor, inputBound, outputBound, promptsOf, usesVendorTools } from "../../ledger/worst-case.ts";
+import { attachedTo } from "../../tokens/media/attachments.ts";
+import type { Wire } from "../../wire/wire.ts";
 import type { MeteredAttempt } from "./metered-attempt.ts";
 
 /**
@@ -31,16 +32,17 @@ export function isInputImplausible({ operation, request, usage }: MeteredAttempt
   const json = request.outline();
   const bound = inputBound(request, undefined, promptsOf(operation, json)) + ownInstructions;
   if (reported <= bound) return false;
-  return reported > anyInput(json, bound);
+  return reported > anyInput(request, bound);
 }
 
-/** Returns the most input of a request that has tools at its vendor, or refers to what is there, or has neither. */
-function anyInput(json: JsonObject, bound: number): number {
+/** Returns the most input of a request that has tools at its vendor, or refers to what the gateway cannot see, or has neither. */
+function anyInput(request: Wire, bound: number): number {
+  const json = request.outline();
   const { previous_response_id, conversation, prompt } = json;
   const isPrompt = typeof prompt === "object" && prompt !== null && !Array.isArray(prompt);
   const isKeptThere = (previous_response_id ?? conversation ?? null) !== null || isPrompt;
   if (usesVendorTools(json)) return bound * vendorRounds;
-  return isKeptThere ? Math.max(bound, anyOutput) : bound;
+  return isKeptThere || attachedTo(request).isUnseen ? Math.max(bound, anyOutput) : bound;
 }
 
 /**

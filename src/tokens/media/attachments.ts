@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Wire } from "../../wire/wire.ts";
+import { type Count, type DocumentSize, documentSize, documentTokensOf } from "./document-tokens.ts";
 import { type ImageRule, unknownImage, usualImage } from "./image-rules.ts";
 import { imageRulesFor, imageTokens, sizeOfImage, soundTokens } from "./media-tokens.ts";
 
@@ -13,19 +14,8 @@ export interface Attached {
   readonly bytes: number;
   /** The most tokens that they count as. */
   readonly tokens: number;
-}
-
-/** The most tokens that a document or a video counts as, where the model's context does not bound it. */
-const documentTokens = 1_000_000;
-
-/** What a document usually has: bytes a page, and tokens a page, with its picture. */
-const [bytesPerPage, tokensPerPage] = [50_000, 2_500];
-/** Pages of a document that the gateway cannot see. */
-const unseenPages = 10;
-
-function documentGuess(text: string | Buffer | undefined): number {
-  const bytes = text === undefined ? 0 : (text.length * 3) / 4;
-  return tokensPerPage * (text === undefined ? unseenPages : Math.max(1, Math.ceil(bytes / bytesPerPage)));
+  /** Whether the gateway cannot see how much one of them is. */
+  readonly isUnseen: boolean;
 }
 
 /** The keys whose value is an attachment, in any family. */
@@ -48,14 +38,12 @@ type Kind = "image" | "sound" | "document";
  * is for holds; `usual` for a count that stands in for a vendor's.
  */
 export function attachedTo(request: Wire, models: readonly string[] = [], count: Count = "most"): Attached {
-  const found: Found = { request, models, count, rules: undefined, bytes: 0, tokens: 0 };
+  const found: Found = { request, models, count, rules: undefined, bytes: 0, tokens: 0, isUnseen: false };
   const { messages, input } = request.outline();
   add(messages, false, found);
   add(input, true, found);
   return found;
 }
-
-export type Count = "most" | "usual";
 
 interface Found {
   readonly request: Wire;
@@ -65,6 +53,7 @@ interface Found {
   rules: readonly ImageRule[] | undefined;
   bytes: number;
   tokens: number;
+  isUnseen: boolean;
 }
 
 function add(value: JsonValue | undefined, inContent: boolean, found: Found): void {
@@ -101,17 +90,35 @@ function addAttachment(kind: Kind, holder: JsonObject, key: string, found: Found
   const text = innerKey === undefined ? undefined : found.request.longText(inner, innerKey);
   if (isImage) found.tokens += imageTokensOf(text, inner.detail ?? holder.detail, found);
   else if (kind === "sound" && text !== undefined) found.tokens += soundTokens(text, found.count);
-  else found.tokens += found.count === "most" ? documentTokens : documentGuess(text);
+  else found.tokens += documentTokensFound(inner, innerKey ?? "", key === "file_id" ? undefined : text, found);
+}
+
+/** A file is read once: the object that holds it stands for it as long as the request is there. */
+const sizes = new WeakMap<JsonObject, DocumentSize & { readonly key: string }>();
+
+function documentTokensFound(holder: JsonObject, key: string, text: string | Buffer | undefined, found: Found): number {
+  const known = sizes.get(holder);
+  const size = known?.key === key ? known : { ...documentSize(text), key };
+  sizes.set(holder, size);
+  if (size.kind === "elsewhere" || size.kind === "file" || (size.kind === "pdf" && size.textBytes === undefined)) {
+    found.isUnseen = true;
+  }
+  return documentTokensOf(size, rulesOf(found), found.count);
+}
+
+function rulesOf(found: Found): readonly ImageRule[] {
+  found.rules ??= imageRulesFor(found.models.length === 0 ? [""] : found.models);
+  return found.rules;
 }
 
 /** Returns the most that an image counts as by the rules of any of the models. */
 function imageTokensOf(text: string | Buffer | undefined, detail: JsonValue | undefined, found: Found): number {
-  found.rules ??= imageRulesFor(found.models.length === 0 ? [""] : found.models);
+  const rules = rulesOf(found);
   const size = text === undefined ? undefined : sizeOfImage(text);
   const by = (rule: ImageRule) => imageTokens(rule, size, typeof detail === "string" ? detail : undefined);
-  return found.count === "usual" && found.rules.every((rule) => rule === unknownImage)
+  return found.count === "usual" && rules.every((rule) => rule === unknownImage)
     ? imageTokens(usualImage, size)
-    : Math.max(...found.rules.map(by));
+    : Math.max(...rules.map(by));
 }
 
 /** The keys that hold what is encoded in an attachment; the rest of it is text. */
