@@ -13,6 +13,8 @@ import { loadConfig } from "../../src/config/config.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { hashKeySecret } from "../../src/runtime/secrets.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
+import { openPostgres } from "../../src/storage/engines/postgres/database.ts";
+import { storesOver } from "../../src/storage/storage.ts";
 import { root, temporaryFolder } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { now, startTestGateway } from "../support/gateway.ts";
@@ -213,12 +215,13 @@ function postgresPrograms(): string | undefined {
 const programs = postgresPrograms();
 
 describe.skipIf(!programs)("postgres.sql", () => {
-  test("makes a database whose owner may make tables in it, and nothing elsewhere, with its password alone", async () => {
+  test("makes a database that gateways work in, and whose owner may make nothing elsewhere, with its password alone", async () => {
     const bin = programs as string;
     // The server's own folder is beside: root cannot be its user, and nobody else reads the secrets.
     const at = await mkdtemp("/tmp/gateway-fleet-");
     closing.push(() => rm(at, { recursive: true, force: true }));
-    const user = process.getuid?.() === 0 ? { uid: id("-u", "postgres"), gid: id("-g", "postgres") } : {};
+    const user: { uid?: number; gid?: number } =
+      process.getuid?.() === 0 ? { uid: id("-u", "postgres"), gid: id("-g", "postgres") } : {};
     if (user.uid !== undefined) chownSync(at, user.uid, user.gid ?? user.uid);
     chmodSync(at, 0o700);
     const programOf = (name: string, args: readonly string[], env: Record<string, string> = {}) =>
@@ -250,11 +253,17 @@ describe.skipIf(!programs)("postgres.sql", () => {
     const url = new URL(secret("database_url"));
     const env = { PGPASSWORD: url.password };
     const asGateway = (database: string, text: string, more = env) => psql(url.username, database, ["-c", text], more);
-    const table = asGateway(
-      url.pathname.slice(1),
-      "CREATE TABLE a (b bigint); CREATE FUNCTION c() RETURNS int RETURN 1",
-    );
-    expect(table.status, table.stderr).toBe(0);
+    // As a gateway does, but for the socket: it makes its tables, and two nodes know the same.
+    const address = `postgres://${url.username}:${url.password}@localhost${url.pathname}?host=${at}`;
+    const open = async (name: string) => {
+      const options = { poolSize: 2, version: "0.0.0", isSynced: false, onError: () => {} };
+      const opened = await openPostgres({ url: address, dataDir: join(folder.path, name), ...options });
+      closing.push(() => opened.close());
+      return storesOver(opened.scope);
+    };
+    const [one, other] = [await open("one"), await open("other")];
+    await one.accounts.insert({ id: newId("acc"), name: "acme", created_at: now, postpaid: 0 });
+    expect((await other.accounts.find("acme"))?.name).toBe("acme");
     expect(asGateway(url.pathname.slice(1), "SELECT 1", { PGPASSWORD: "another" }).stderr).toMatch(
       /password authentication/,
     );

@@ -589,10 +589,10 @@ describe("what is deployed with it", () => {
     const address = { url: "redis://127.0.0.1:1", isCluster: false, prefix: "" };
     const redis = { ...address, whenAway: "divide", assumedNodes: 1, ...times } as const;
     await start({ cache: { maxBytes: 100_000, keepMs: 1000, priceShare: 0 }, redis });
-    const types = new Map((await scrape(gateway.metricsPort)).types);
     const ofPostgres = new Registry();
     registerDatabase(ofPostgres, database);
-    for (const [name, type] of read(await ofPostgres.metrics()).types) types.set(name, type);
+    const scraped = await scrape(gateway.metricsPort);
+    const types = new Map([...scraped.types, ...read(await ofPostgres.metrics()).types]);
     const parts = (type: string) => (type === "histogram" ? ["", "_bucket", "_sum", "_count"] : [""]);
     const names = new Set([...types].flatMap(([name, type]) => parts(type).map((part) => name + part)));
     for (const [i, text] of [alerts, dashboard].entries()) {
