@@ -23,6 +23,8 @@ import { scrape } from "../support/telemetry/scrape.ts";
 import { has, run, toolPath } from "./tools.ts";
 
 const compose = join(root, "deploy/compose");
+/** The fleet's services, as they are written. */
+const { services, secrets: mounts } = parse(readFileSync(join(compose, "compose.fleet.yaml"), "utf8"), { merge: true });
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let secrets: string;
 
@@ -44,8 +46,7 @@ afterEach(async () => {
 
 describe("make-secrets", () => {
   test("makes every secret that is mounted and not an upstream's, for containers alone", () => {
-    const file = parse(readFileSync(join(compose, "compose.fleet.yaml"), "utf8"), { merge: true });
-    const mounted = Object.keys(file.secrets).filter((name) => name !== "openai_api_key");
+    const mounted = Object.keys(mounts).filter((name) => name !== "openai_api_key");
     expect(readdirSync(secrets).sort()).toEqual(mounted.sort());
     expect(statSync(secrets).mode & 0o777).toBe(0o700);
     for (const name of mounted) expect(statSync(join(secrets, name)).mode & 0o777).toBe(0o444);
@@ -68,7 +69,11 @@ const kinds: readonly RedisKind[] = ["redis", "valkey"];
 
 describe.each(kinds)("the list of users, in %s", (kind) => {
   const start = async () => {
-    const server = await startRedis(kind, ["--aclfile", join(secrets, "valkey_acl")]);
+    const [, ...args] = services.valkey.command as string[];
+    const server = await startRedis(
+      kind,
+      args.map((arg) => arg.replace("/run/secrets", secrets)),
+    );
     closing.push(() => server.kill());
     return { server, url: secret("redis_url").replace("valkey:6379", `127.0.0.1:${server.port}`) };
   };
@@ -178,7 +183,6 @@ describe.skipIf(!has("caddy"))("Caddy", () => {
   });
 
   test("waits for a gateway as long as it may take to stop", () => {
-    const { services } = parse(readFileSync(join(compose, "compose.fleet.yaml"), "utf8"), { merge: true });
     const { stopDelayMs, drainMs } = configured;
     for (const name of ["gateway-1", "gateway-2"]) {
       const waits = Number.parseInt(services[name].stop_grace_period, 10) * 1000;
@@ -231,7 +235,8 @@ describe.skipIf(!programs)("postgres.sql", () => {
     const made = programOf("initdb", ["-D", data, "-U", "postgres", "--auth-local=trust", "--no-sync", ...initArgs]);
     expect(made.status, made.stderr).toBe(0);
     writeFileSync(join(data, "pg_hba.conf"), "local all postgres trust\nlocal all all scram-sha-256\n");
-    const settings = ["-c", "listen_addresses=", "-c", `unix_socket_directories=${at}`, "-c", "fsync=off"];
+    const [, ...tuned] = services.postgres.command as string[];
+    const settings = [...tuned, "-c", "listen_addresses=", "-c", `unix_socket_directories=${at}`, "-c", "fsync=off"];
     const server = spawn(join(bin, "postgres"), ["-D", data, ...settings], { ...user, stdio: "ignore" });
     const ended = new Promise((resolve) => server.once("exit", resolve));
     closing.push(async () => {

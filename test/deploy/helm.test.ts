@@ -262,6 +262,9 @@ describe.skipIf(!has("helm"))("helm", () => {
     const { egress } = objects.get("NetworkPolicy").spec;
     expect(egress).toContainEqual({ ports: [{ port: 5432, protocol: "TCP" }], to: [{ podSelector: {} }] });
     expect(egress).toContainEqual({ ports: [{ port: 6379, protocol: "TCP" }] });
+    const inConfig = { redis: { url: "redis://valkey:6379" } };
+    const own = rendered({ ...everything, config: inConfig }).get("NetworkPolicy").spec.egress;
+    expect(own).toContainEqual({ ports: [{ port: 6379, protocol: "TCP" }] });
     const alone = rendered(everything).get("NetworkPolicy").spec.egress;
     expect(JSON.stringify(alone)).not.toMatch(/5432|6379/);
   });

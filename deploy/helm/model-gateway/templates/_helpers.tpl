@@ -49,7 +49,8 @@ labels: {{- include "model-gateway.labels" . | nindent 2 }}
 {{- define "model-gateway.isFleet" -}}
 {{- $names := list -}}
 {{- range .Values.extraEnv }}{{ $names = append $names .name }}{{ end -}}
-{{- if or .Values.database.url .Values.database.existingSecret (has "DATABASE_URL_FILE" $names) }}yes{{ end -}}
+{{- $inConfig := dig "database" "url" "" .Values.config -}}
+{{- if or .Values.database.url .Values.database.existingSecret (has "DATABASE_URL_FILE" $names) $inConfig }}yes{{ end -}}
 {{- end -}}
 
 {{/* What starts the pods. */}}
@@ -129,9 +130,11 @@ labels: {{- include "model-gateway.labels" . | nindent 2 }}
 {{- if and (include "model-gateway.isFleet" .) .Values.backup.enabled -}}
 {{- fail "backup.enabled: all data is in Postgres. Back that up by its own means (pg_dump, or your provider's), and leave this false." -}}
 {{- end -}}
-{{- $inConfig := dig "redis" "url" "" .Values.config -}}
+{{- range $name := list "database" "redis" -}}
+{{- $inConfig := dig $name "url" "" $.Values.config -}}
 {{- if and (contains "@" $inConfig) (not (contains "${" $inConfig)) -}}
-{{- fail "config.redis.url: a secret stands here in plain text. Set redis.existingSecret, or write ${NAME} for a variable of `secrets`." -}}
+{{- fail (printf "config.%s.url: a secret stands here in plain text. Set %s.existingSecret, or write ${NAME} for a variable of `secrets`." $name $name) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
