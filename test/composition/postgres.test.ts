@@ -189,6 +189,25 @@ describe.skipIf(!postgresPrograms)("three gateways over one Postgres", () => {
     expect(await settled(nodes[1], payer.accountId)).toEqual({ balance: 1_000_000 - 15, held: 0 });
   });
 
+  test("metrics tell of the database and of the nodes", async () => {
+    const payer = await openAccount({ storage: nodes[0].storage });
+    for (const node of nodes) expect(await statusOf(chat(node, payer))).toBe(200);
+    await eventually(async () => expect(await metricOf(nodes[0], "nodes")).toBe(3));
+    expect(await metricOf(nodes[0], "up")).toBe(1);
+    expect(await metricOf(nodes[0], "kept_records")).toBe(0);
+    for (const kind of ["decide", "write"]) {
+      expect(await metricOf(nodes[0], "batches_total", kind)).toBeGreaterThan(0);
+      expect(await metricOf(nodes[0], "batch_items_total", kind)).toBeGreaterThan(0);
+      const seconds = await metricOf(nodes[0], "batch_seconds_total", kind);
+      expect(seconds).toBeGreaterThan(0);
+      expect(seconds).toBeLessThan(10);
+    }
+    // The others have idle leases, which a refund would ask for.
+    const before = await metricOf(nodes[2], "recalls_total");
+    await nodes[2].storage.recall(payer.accountId);
+    expect(await metricOf(nodes[2], "recalls_total")).toBe(before + 1);
+  });
+
   test("while the database is away calls are refused, a stream ends, and it is charged once when that is back", async () => {
     const payer = await openAccount({ storage: nodes[0].storage }, { recharge: 1_000_000 });
     for (const node of nodes) expect(await statusOf(chat(node, payer))).toBe(200);
@@ -211,9 +230,11 @@ describe.skipIf(!postgresPrograms)("three gateways over one Postgres", () => {
       expect(((await refused.json()) as { error: { code: string } }).error.code).toBe("service_unavailable");
     }
     expect(performance.now() - since).toBeLessThan(4_000);
+    expect(await metricOf(nodes[0], "up")).toBe(0);
     await exchange.write(`data: ${JSON.stringify({ ...chatChunk({ content: "lo" }), usage })}\n\n`);
     exchange.end("data: [DONE]\n\n");
     expect(await stream.text()).toMatch(/lo.*\[DONE\]/s);
+    await eventually(async () => expect(await metricOf(nodes[0], "kept_records")).toBeGreaterThan(0));
     await postgres.start();
     upstream.script = (one) => one.json(200, answerOf(usage));
     for (const node of nodes) {
@@ -227,8 +248,17 @@ describe.skipIf(!postgresPrograms)("three gateways over one Postgres", () => {
       expect(await settled(nodes[1], payer.accountId)).toEqual({ balance: 1_000_000 - 7 * 15, held: 0 });
     });
     expect((await nodes[2].storage.reconcile()).findings).toEqual([]);
+    expect([await metricOf(nodes[0], "up"), await metricOf(nodes[0], "kept_records")]).toEqual([1, 0]);
   });
 });
+
+/** Reads a metric of the database; NaN where there is none. */
+async function metricOf({ gateway }: Node, name: string, kind?: string): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${gateway.metricsPort}/metrics`)).text();
+  const label = kind === undefined ? "" : `{kind="${kind}"}`;
+  const line = text.split("\n").find((one) => one.startsWith(`model_gateway_database_${name}${label} `));
+  return Number(line?.split(" ").at(-1) ?? Number.NaN);
+}
 
 function keyOf(json: unknown): { readonly id: string; readonly secret: string } {
   const { key, secret } = json as { key: { id: string; secret?: string }; secret?: string };
