@@ -6,7 +6,7 @@
  * again under the same number and gets the same, so that no lease grows twice.
  */
 
-import { maxHeld } from "../../../../money/bounds.ts";
+import { maxHeld, maxOwed, maxSum } from "../../../../money/bounds.ts";
 import { leaseShare, maxLeaseCalls, maxLeaseLeft, minLeaseCalls } from "../../../../money/lease-size.ts";
 import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./function.ts";
@@ -19,7 +19,7 @@ const declarations = `
   v_now bigint := now_ms();
   v_told text;
   c record; w record; r record;
-  -- What accounts and keys have left, by their places in p_accounts and p_keys; null where nothing bounds it.
+  -- What accounts and keys have left, by their places in p_accounts and p_keys.
   a_left bigint[]; a_held bigint[]; k_left bigint[]; k_held bigint[]; k_open boolean[]; k_limited boolean[];
   -- What is added to their sums.
   a_more bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_accounts)]); a_paid bigint[] := a_more;
@@ -56,12 +56,12 @@ const given = `
   IF cardinality(p_given) > 0 THEN PERFORM ${releaseLeases.name}(p_node, p_given); END IF;`;
 
 const reads = `
-  SELECT array_agg(CASE a.postpaid WHEN 1 THEN NULL ELSE coalesce(a.balance - a.held, 0) END ORDER BY u.n),
+  SELECT array_agg(coalesce(a.balance - a.held + a.postpaid * ${maxOwed}, 0) ORDER BY u.n),
     array_agg(coalesce(a.held, 0) ORDER BY u.n)
     INTO a_left, a_held
     FROM unnest(p_accounts) WITH ORDINALITY u(id, n) LEFT JOIN accounts a ON a.id = u.id;
   -- What is due of a key with a limit may be more than its row says it has spent.
-  SELECT array_agg(k.credit_limit - k.spent - k.held + CASE WHEN k.credit_limit IS NULL THEN 0 ELSE
+  SELECT array_agg(coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held + CASE WHEN k.credit_limit IS NULL THEN 0 ELSE
       (SELECT coalesce(sum(d.freed - d.spent), 0)::bigint FROM due_sums d
         WHERE d.account_id = k.account_id AND d.key_id = k.id) END ORDER BY u.n),
     array_agg(coalesce(k.held, 0) ORDER BY u.n), array_agg(coalesce(k.id IS NOT NULL AND k.revoked_at IS NULL, false) ORDER BY u.n),
