@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateCompletionRequestSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
-import { CreateEmbeddingRequestSchema } from "../../../gen/modelgateway/v1/embeddings_pb.ts";
+import { CreateEmbeddingsRequestSchema } from "../../../gen/modelgateway/v1/embeddings_pb.ts";
 import { CreateMessageRequestSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { CreateSpeechRequestSchema } from "../../../gen/modelgateway/v1/speech_pb.ts";
@@ -27,7 +27,7 @@ type Json = Record<string, unknown>;
 const schemas = {
   chat: CreateChatCompletionRequestSchema,
   completions: CreateCompletionRequestSchema,
-  embeddings: CreateEmbeddingRequestSchema,
+  embeddings: CreateEmbeddingsRequestSchema,
   messages: CreateMessageRequestSchema,
   responses: CreateResponseRequestSchema,
   speech: CreateSpeechRequestSchema,
