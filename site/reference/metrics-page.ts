@@ -13,6 +13,10 @@ const idle: GaugeParts = {
   open: () => ({ undecided: 0, websocket: 0, http1: 0, http2: 0, streams: 0, stalled: 0, shed: 0, floods: 0 }),
   bodyBytes: () => 0,
   storage: { isWritable: () => true, journalRejects: () => 0 },
+  database: {
+    ...{ isUp: () => true, nodes: () => 1, kept: () => 0, repeats: () => 0, recalls: () => 0 },
+    batches: () => ({ decide: { batches: 0, items: 0, seconds: 0 }, write: { batches: 0, items: 0, seconds: 0 } }),
+  },
   redis: {
     isUp: () => true,
     nodes: () => 1,

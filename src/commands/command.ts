@@ -4,8 +4,10 @@ import { join, resolve } from "node:path";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Refusal } from "../call/refusals.ts";
 import { type Config, loadDataConfig } from "../config/config.ts";
+import { version } from "../package/version.ts";
 import { parseDecimal } from "../runtime/decimal.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
+import { openStorageOnPostgres } from "../storage/storage-on-postgres.ts";
 import { readTimestamp } from "../wire/timestamp.ts";
 import { commandLineMessage } from "./command-line-message.ts";
 import { helpHint, UsageError } from "./line/errors.ts";
@@ -51,9 +53,9 @@ export async function withStorage(
 ): Promise<void> {
   const config = loadDataConfig(configFile);
   const path = databasePath(config);
-  if (needs === "database") findDatabase(path);
-  const isNew = isMissing(path);
-  const storage = await openStorage(path, config.durability);
+  if (needs === "database" && !config.database) findDatabase(path);
+  const isNew = !config.database && isMissing(path);
+  const storage = await openConfigured(config, (error) => console.error(`The database: ${(error as Error).message}`));
   // A new database is announced: the operator may have meant the one of a gateway that serves.
   if (isNew) console.error(`There was no database yet: made ${resolve(path)}.`);
   try {
@@ -65,6 +67,18 @@ export async function withStorage(
   } finally {
     await storage.close();
   }
+}
+
+/** openConfigured opens the storage that is configured: a database of Postgres, or SQLite's file. `onError` gets what nobody waits for. */
+export function openConfigured(config: Config, onError: (error: unknown) => void): Promise<Storage> {
+  const { database, dataDir, durability } = config;
+  if (!database) return openStorage(databasePath(config), durability);
+  return openStorageOnPostgres({ ...database, dataDir, version: version(), isSynced: durability === "power", onError });
+}
+
+/** refuseOnPostgres throws a UsageError for a command that works on SQLite's file, where the data are in Postgres. */
+export function refuseOnPostgres({ database }: Config, instead: string): void {
+  if (database) throw new UsageError(`the data are in Postgres (DATABASE_URL or database.url): ${instead}`);
 }
 
 /** findDatabase throws a UsageError if the database does not exist: an empty new one would report that all is well. */

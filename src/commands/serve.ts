@@ -12,9 +12,9 @@ import { type Config, configFile, loadConfig } from "../config/config.ts";
 import { createDiscovery } from "../config/discovery/discover.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
-import { openStorage, type Storage } from "../storage/storage.ts";
+import type { Storage } from "../storage/storage.ts";
 import { createCatalog } from "../targets/catalog.ts";
-import { databasePath } from "./command.ts";
+import { openConfigured } from "./command.ts";
 import { collectWhenIdle } from "./engine/collect-when-idle.ts";
 import { setEngine } from "./engine/engine.ts";
 import { restartFor } from "./engine/restart.ts";
@@ -63,7 +63,7 @@ export async function runGateway(config: Config, { prepare, greet, warmsModels }
   if (config.memory && !hasMemory)
     log.warn({ memory: config.memory }, "another size of V8's young generation is set already");
   await refuseTakenPorts(config);
-  const storage = await openStorage(databasePath(config), config.durability);
+  const storage = await openConfigured(config, (error) => log.error({ err: error }, "the database"));
   const discovery = createDiscovery(config, { log });
   try {
     const found = { ...config, models: await discovery.begin() };

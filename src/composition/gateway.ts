@@ -1,6 +1,7 @@
 /**
  * The gateway: everything that `composition` puts together, listening. The only file that starts and stops it.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { httpNotUnderstood, methodNotAllowed, type Refusal } from "../call/refusals.ts";
 import { type ConnectionCounts, nothingOpen } from "../doors/listener/connections.ts";
@@ -107,6 +108,8 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     warm: (withModels = false) => warm(doors, withModels ? shared : undefined, log),
     async close() {
       readiness.drain();
+      // Load balancers that ask for readiness go elsewhere meanwhile, and connections end with their next answer.
+      if (config.stopDelayMs > 0) await delay(config.stopDelayMs);
       checks.close();
       const closesAt = performance.now() + config.drainMs;
       // Who follows a response in the background holds a connection until its end.

@@ -66,6 +66,9 @@ export function loadConfig(
   const inFile = written.upstreams.map((upstream) => asWritten(withVendor(upstream, vendors), vendors));
   const upstreams = file ? inFile : upstreamsOf(vendors, environment, faults);
   const [port, metrics] = [settings.port ?? written.port ?? 8080, metricsOf(written.metrics, settings)];
+  if (written.database && !written.database.url && !settings.databaseUrl) {
+    faults.push({ file: file ?? "environment", message: "database.url: is missing, and DATABASE_URL is not set" });
+  }
   if (written.redis && !written.redis.url && !settings.redisUrl) {
     faults.push({ file: file ?? "environment", message: "redis.url: is missing, and REDIS_URL is not set" });
   }
@@ -121,6 +124,7 @@ function processConfig(written: FileConfig, settings: EnvironmentSettings) {
     logLevel: settings.logLevel ?? written.log_level ?? "info",
     accelerators: settings.accelerators,
     memory: written.memory,
+    database: databaseOf(written.database, settings.databaseUrl),
     redis: redisOf(written.redis, settings.redisUrl),
     telemetry: settings.telemetry ?? written.telemetry,
     durability: written.durability ?? "process",
@@ -142,6 +146,7 @@ function doorConfig(written: FileConfig) {
     idleMs: (written.idle_seconds ?? 65) * 1000,
     stalledReaderMs: (written.stalled_reader_seconds ?? 60) * 1000,
     maxConnections: written.max_connections,
+    stopDelayMs: (written.stop_delay_seconds ?? 0) * 1000,
     drainMs: (written.drain_seconds ?? 30) * 1000,
     responsesSocket: {
       enabled: written.responses_socket?.enabled ?? true,
@@ -198,6 +203,10 @@ function bodiesInFlightOf(written: FileConfig["bodies_in_flight"], maxBodyBytes:
 
 function cacheOf({ max_bytes, seconds, price_share }: NonNullable<FileConfig["cache"]>): CacheConfig {
   return { maxBytes: max_bytes, keepMs: seconds * 1000, priceShare: price_share };
+}
+
+function databaseOf(written: FileConfig["database"], url = written?.url): Config["database"] {
+  return url === undefined ? undefined : { url, poolSize: written?.pool_size ?? 5 };
 }
 
 function redisOf(written: FileConfig["redis"], url = written?.url): Config["redis"] {

@@ -6,7 +6,7 @@ import { type Environment, type Fault, variableOf } from "./document.ts";
 import type { UpstreamConfig, VendorConfig } from "./schema-models.ts";
 import { logLevels } from "./sections/process.ts";
 import { type AcceleratorName, acceleratorNames } from "./shape.ts";
-import { credentialSchema, headerNameSchema, redisUrlSchema, urlSchema } from "./values.ts";
+import { credentialSchema, databaseUrlSchema, headerNameSchema, redisUrlSchema, urlSchema } from "./values.ts";
 import { atAddress, withVendor } from "./vendors.ts";
 
 export interface EnvironmentSettings {
@@ -14,6 +14,7 @@ export interface EnvironmentSettings {
   readonly port: number | undefined;
   readonly dataDir: string | undefined;
   readonly logLevel: string | undefined;
+  readonly databaseUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly metricsHost: string | undefined;
   readonly metricsPort: number | "off" | undefined;
@@ -36,6 +37,7 @@ export function settingsOf(environment: Environment, faults: Fault[]): Environme
     port: PORT ? Number(PORT) : undefined,
     dataDir: DATA_DIR || undefined,
     logLevel: LOG_LEVEL || undefined,
+    databaseUrl: checked(environment, "DATABASE_URL", databaseUrlSchema, faults),
     redisUrl: checked(environment, "REDIS_URL", redisUrlSchema, faults),
     metricsHost: METRICS_HOST || undefined,
     metricsPort: METRICS_PORT === "off" ? "off" : METRICS_PORT ? Number(METRICS_PORT) : undefined,
@@ -108,7 +110,7 @@ export function upstreamsOf(vendors: readonly VendorConfig[], environment: Envir
 function checked(
   environment: Environment,
   name: string,
-  schema: typeof credentialSchema | typeof redisUrlSchema | typeof urlSchema,
+  schema: typeof credentialSchema | typeof databaseUrlSchema | typeof redisUrlSchema | typeof urlSchema,
   faults: Fault[],
 ): string | undefined {
   const { value: text, fault } = variableOf(environment, name);

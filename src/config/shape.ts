@@ -39,6 +39,8 @@ export interface Config {
   readonly stalledReaderMs: number;
   /** maxConnections is the most client connections; undefined: nearly as many as the process may open files. */
   readonly maxConnections: number | undefined;
+  /** stopDelayMs is how long calls are still accepted after the gateway was asked to stop. */
+  readonly stopDelayMs: number;
   readonly drainMs: number;
   /** disconnectDrainMs is how long a stream's upstream is read on for its usage after the caller disconnects. */
   readonly disconnectDrainMs: number;
@@ -95,6 +97,8 @@ export interface Config {
   readonly cache: CacheConfig | undefined;
   /** metrics is the listener for metrics; undefined: none. `isAsked` is whether the address was configured. */
   readonly metrics: { readonly host: string; readonly port: number; readonly isAsked: boolean } | undefined;
+  /** database is the Postgres that keeps the data; undefined: SQLite in dataDir. */
+  readonly database: DatabaseConfig | undefined;
   /** redis is where rates are shared with other gateways; undefined: each counts for itself. */
   readonly redis: RedisConfig | undefined;
   /** telemetry is the OTLP endpoint for traces and metrics; undefined: none. */
@@ -117,6 +121,13 @@ export interface UnpricedConfig {
   readonly isFreeForFirst: boolean;
   /** price is the price of such models; undefined: none. */
   readonly price: PriceConfig | undefined;
+}
+
+export interface DatabaseConfig {
+  /** url may hold a password: it is printed nowhere. */
+  readonly url: string;
+  /** poolSize is how many connections management shares. */
+  readonly poolSize: number;
 }
 
 export interface RedisConfig {

@@ -33,6 +33,12 @@ export const redisUrlSchema = z
   .refine(isRedisUrl, "expected redis://host:6379, or rediss:// for TLS, perhaps with user:password@ and /database")
   .meta({ title: "redis(s) address" });
 
+/** databaseUrlSchema is the address of a database of Postgres, perhaps with credentials and parameters. */
+export const databaseUrlSchema = z
+  .string()
+  .refine((text) => /^postgres(?:ql)?:\/\/\S+$/i.test(text), "expected postgres://user:password@host:5432/database")
+  .meta({ title: "postgres address" });
+
 function isRedisUrl(text: string): boolean {
   const url = URL.parse(text);
   if (!url || !/^rediss?:$/.test(url.protocol) || url.hostname === "" || url.search !== "" || url.hash !== "")

@@ -8,7 +8,6 @@ import { type ResponseStore, responseStore } from "./answers/responses.ts";
 import { type RequestStore, requestStore } from "./calls/requests.ts";
 import { type RetentionStore, retentionStore } from "./calls/retention.ts";
 import type { Engine } from "./engines/engine.ts";
-import type { WhenFree } from "./engines/lock-retry.ts";
 import type { Scope } from "./engines/scope.ts";
 import { createBooks } from "./engines/sqlite/books/books.ts";
 import { createBooksParts } from "./engines/sqlite/books/parts.ts";
@@ -56,6 +55,11 @@ export type Transact = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
 export interface Storage extends Stores {
   /** Opens the books of money for a process, or for one ledger of it. `hasJournal` has them write into a journal first. */
   openBooks(hasJournal: boolean): OpenBooks;
+  /**
+   * Has what other gateways hold of an account without need given back, so that a refund is refused for none of it. It takes half a second
+   * at most.
+   */
+  recall(accountId: string): Promise<void>;
   /** Returns what a key may still spend: the lesser of its limit and its account's balance, less all holds. */
   available(keyId: string): MaybePromise<Available>;
   /** Counts the lines and parts of journals that were set aside for an operator. */
@@ -68,8 +72,6 @@ export interface Storage extends Stores {
   readonly transact: Transact;
   /** Returns another number whenever anything was written, except by this process's ledger. */
   version(): number;
-  /** Runs a write of the ledger's connection at once, or as soon as no other process writes. The event loop goes on meanwhile. */
-  readonly whenFree: WhenFree;
   /** Reports whether writes arrive. */
   readonly writable: Writable;
   /** Proves that the sums of money hold, as far as that was not proved before: yields what is found, and returns what was proved. */
@@ -91,9 +93,10 @@ export async function openStorage(path: string, durability?: Durability): Promis
     ...storesOver(scope),
     ...moneyOver(engine),
     retention: retentionStore(scope),
+    // Nothing is held of it by this process beyond what a write sees: the books settle first.
+    recall: async () => {},
     transact: (work) => scope.transact((within) => work(storesOver(within))),
     version,
-    whenFree: lockRetry.whenFree,
     writable,
     findings,
     reconcile: (options) => reconciled(findings(options)),

@@ -3,6 +3,7 @@
  * updated in between, so that they cost nothing.
  */
 import { Gauge, type Registry } from "prom-client";
+import { type DatabaseGauges, registerDatabase } from "./gauges/database.ts";
 import { type RedisGauges, registerRedis } from "./gauges/redis.ts";
 import { registerCounter, registerGauge } from "./gauges/register.ts";
 import { units } from "./quantities.ts";
@@ -23,6 +24,8 @@ export interface GaugeParts {
   /** bodyBytes returns the memory of request bodies, in bytes. */
   readonly bodyBytes: () => number;
   readonly storage: StorageGauges;
+  /** database is undefined without Postgres. */
+  readonly database?: DatabaseGauges | undefined;
   /** redis is undefined without Redis. */
   readonly redis?: RedisGauges | undefined;
   /** cache is undefined without a cache. */
@@ -92,6 +95,7 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
   registerHolds(registry, holds);
   registerConnections(registry, parts);
   registerStorage(registry, parts.storage);
+  if (parts.database) registerDatabase(registry, parts.database);
   if (parts.redis) registerRedis(registry, parts.redis);
   if (!cache) return;
   const { entries, bytes } = cache;

@@ -26,6 +26,15 @@ test("a gateway that is killed has charged every answer that arrived, once, and 
   expect(answers).toBeGreaterThan(0);
 });
 
+test.each([
+  ["without accelerators", "off"],
+  ["with leases, and no journal", "http1-server,http1-client,leases"],
+])("a gateway that is killed has charged every answer that arrived, once, also %s", async (_, accelerators) => {
+  const { faults, answers } = await crash({ kills: 4, accelerators });
+  expect(faults).toEqual([]);
+  expect(answers).toBeGreaterThan(0);
+});
+
 describe("a gateway", () => {
   let stage: Stage;
 

@@ -173,6 +173,7 @@ describe("a file", () => {
   test("says all of times and sizes in the units that the gateway counts in", async () => {
     const text = "max_body_bytes: 2048\nbody_timeout_seconds: 0.5\nkeep_alive_seconds: 2\ndrain_seconds: 0";
     expect(await load(text)).toMatchObject({ maxBodyBytes: 2048, bodyTimeoutMs: 500, keepAliveMs: 2000, drainMs: 0 });
+    expect(await load("stop_delay_seconds: 1.5")).toMatchObject({ stopDelayMs: 1500, drainMs: 30_000 });
     const more = "idle_seconds: 5\nstalled_reader_seconds: 1.5\nmax_connections: 7";
     expect(await load(more)).toMatchObject({ idleMs: 5000, stalledReaderMs: 1500, maxConnections: 7 });
   });

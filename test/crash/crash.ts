@@ -6,6 +6,8 @@ import { lapseAll, reconcileFaults, type Verdict, verify } from "./verify.ts";
 
 export interface CrashOptions {
   readonly kills: number;
+  /** What ACCELERATORS is set to; all accelerators where it is not given. */
+  readonly accelerators?: string;
   /** Told after each kill. */
   readonly onKill?: (kill: number, calls: readonly ClientCall[]) => void;
   /** Ends the run after the kill that is under way. */
@@ -23,7 +25,7 @@ const clients = 64;
 /** No call has a number that its input could be estimated at. */
 const firstNumber = 1000;
 
-export async function crash({ kills, onKill, signal }: CrashOptions): Promise<Crashed> {
+export async function crash({ kills, accelerators, onKill, signal }: CrashOptions): Promise<Crashed> {
   const stage = await setStage();
   const calls: ClientCall[] = [];
   const faults: string[] = [];
@@ -32,7 +34,7 @@ export async function crash({ kills, onKill, signal }: CrashOptions): Promise<Cr
   try {
     while (killed < kills && !signal?.aborted) {
       const startedAt = Date.now();
-      const started = await stage.start().catch((error: unknown) => {
+      const started = await stage.start(accelerators).catch((error: unknown) => {
         // A Ctrl-C goes to the gateway, too.
         if (signal?.aborted) return undefined;
         throw error;

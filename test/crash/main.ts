@@ -13,6 +13,7 @@ const seconds = () => `${((performance.now() - begun) / 1000).toFixed(0)} s`;
 
 const verdict = await crash({
   kills: Number(process.argv[2] ?? 200),
+  ...(process.env.ACCELERATORS === undefined ? {} : { accelerators: process.env.ACCELERATORS }),
   signal: stopped.signal,
   onKill(kill, calls) {
     if (kill % everyKills !== 0) return;

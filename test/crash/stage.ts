@@ -21,7 +21,8 @@ export interface Stage {
   /** The database, seen from another process than the gateway's. */
   readonly storage: Storage;
   readonly engine: Engine;
-  start(): Promise<{ gateway: Running; rootUrl: string }>;
+  /** Starts the gateway, with these accelerators. */
+  start(accelerators?: string): Promise<{ gateway: Running; rootUrl: string }>;
   close(): Promise<void>;
 }
 
@@ -53,8 +54,9 @@ export async function setStage(): Promise<Stage> {
     apiKeys,
     storage,
     engine,
-    async start() {
-      const env = { PORT: "0", DATA_DIR: folder.path, LOG_LEVEL: "error" };
+    async start(accelerators) {
+      const chosen = accelerators === undefined ? {} : { ACCELERATORS: accelerators };
+      const env = { PORT: "0", DATA_DIR: folder.path, LOG_LEVEL: "error", ...chosen };
       // With the Node that the project pins `bin` is the gateway itself, and a signal reaches it.
       const gateway = new Running(process.execPath, [bin, "serve", "--config", config], env);
       const [, rootUrl = ""] = await gateway.shows(/serves at (\S+)/);

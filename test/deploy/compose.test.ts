@@ -15,8 +15,9 @@ const read = (name: string) => readFileSync(join(folder, name), "utf8");
 // biome-ignore lint/suspicious/noExplicitAny: a file of Compose, whose shape compose-spec checks.
 type Compose = any;
 
-const [alone, configured, observed] = ["compose", "compose.configured", "compose.observed"].map(
-  (name): Compose => parse(read(`${name}.yaml`)),
+const names = ["compose", "compose.configured", "compose.observed", "compose.fleet", "compose.fleet.observed"];
+const [alone, configured, observed, fleet, observedFleet] = names.map(
+  (name): Compose => parse(read(`${name}.yaml`), { merge: true }),
 );
 
 /** Replaces variables as a shell does, from these alone. */
@@ -31,7 +32,7 @@ describe.skipIf(!has("compose-spec"))("compose-spec", () => {
   beforeAll(async () => {
     copy = await temporaryFolder();
     cpSync(join(root, "deploy"), join(copy.path, "deploy"), { recursive: true, verbatimSymlinks: true });
-    for (const name of ["compose", "compose.configured", "compose.observed"]) {
+    for (const name of names) {
       const text = withVariables(read(`${name}.yaml`), { GRAFANA_PASSWORD: "a-password" });
       writeFileSync(join(copy.path, `deploy/compose/${name}.yaml`), text);
     }
@@ -77,22 +78,49 @@ describe.skipIf(!has("compose-spec"))("compose-spec", () => {
     expect(refused.stderr).toContain("GRAFANA_PASSWORD");
   });
 
+  test("reads the fleet: gateways that differ in their volume alone, and nothing but the proxy published", () => {
+    const { services } = loaded("compose.fleet.yaml");
+    expect(Object.keys(services).sort()).toEqual(["gateway-1", "gateway-2", "postgres", "proxy", "valkey"]);
+    const [one, other] = [services["gateway-1"], services["gateway-2"]];
+    expect(one.volumes).toMatchObject([{ source: "gateway-1", target: "/data" }]);
+    expect({ ...other, volumes: one.volumes }).toEqual(one);
+    expect(one.depends_on).toMatchObject({ postgres: { condition: "service_healthy" } });
+    const published = Object.entries(services as Record<string, Compose>).filter(([, { ports }]) => ports);
+    expect(published.map(([name]) => name)).toEqual(["proxy"]);
+  });
+
+  test("reads the fleet with Prometheus, which asks each gateway, and Grafana", () => {
+    const { services } = loaded("compose.fleet.observed.yaml");
+    expect(Object.keys(services)).toEqual(expect.arrayContaining(["gateway-1", "gateway-2", "grafana", "prometheus"]));
+    const mounted = services.prometheus.configs.map(({ source, target }: Compose) => [target, source]);
+    expect(Object.fromEntries(mounted)).toEqual({
+      "/etc/prometheus/prometheus.yaml": "fleet-prometheus.yaml",
+      "/etc/prometheus/alerts.yaml": "alerts.yaml",
+    });
+    expect(load(folder, "compose.fleet.observed.yaml").stderr).toContain("GRAFANA_PASSWORD");
+  });
+
   test("refuses what is no compose file", () => {
     expect(load(join(root, "deploy/prometheus"), "alerts.yaml").code).not.toBe(0);
   });
 });
 
-const services: readonly [string, Compose][] = Object.entries({ ...alone.services, ...observed.services });
+const services: readonly [string, Compose][] = Object.entries({
+  ...alone.services,
+  ...observed.services,
+  ...fleet.services,
+});
 
 test.each(services)(
   "%s may write nothing but its volumes, gains no privilege, and is checked and bounded",
-  (_, one) => {
+  (name, one) => {
+    expect(one.cap_add).toEqual(name === "proxy" ? ["NET_BIND_SERVICE"] : undefined);
     expect(one).toMatchObject({ read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] });
     expect(one.healthcheck.test[0]).toBe("CMD");
     expect(one.restart).toBe("unless-stopped");
     expect(one.mem_limit).toBeDefined();
-    expect(one.image).toMatch(/:[\w.]*\d+\.\d+\.\d+\}?$/);
-    for (const port of one.ports) expect(port).toMatch(/^(?:127\.0\.0\.1|\$\{PUBLISH:-127\.0\.0\.1)/);
+    expect(one.image).toMatch(/:[\w.]*\d+\.\d+(?:\.\d+)?\}?$/);
+    for (const port of one.ports ?? []) expect(port).toMatch(/^(?:127\.0\.0\.1|\$\{PUBLISH(?:_TLS)?:-127\.0\.0\.1)/);
   },
 );
 
@@ -112,16 +140,26 @@ test("the gateway's service is what its image is for", () => {
 });
 
 test("the files that are mounted are there, and are what they are taken for", () => {
-  const mounted = [configured, observed].flatMap(({ configs }) => Object.values(configs) as { file: string }[]);
+  const mounted = [configured, observed, fleet, observedFleet].flatMap(
+    ({ configs }) => Object.values(configs) as { file: string }[],
+  );
   expect(mounted.map(({ file }) => file).filter((file) => !existsSync(join(folder, file)))).toEqual([]);
   const keys = { OPENAI_API_KEY: "sk-a-key", OPERATOR_KEY: "operator-key-of-the-compose-test-0123456789" };
   expect(loadConfig(join(folder, "gateway.yaml"), keys).models.length).toBeGreaterThan(10);
-  const own = parse(read("prometheus.yaml"));
+  const fleetConfig = loadConfig(join(folder, "fleet/gateway.yaml"), keys);
+  expect(fleetConfig.models).toEqual(loadConfig(join(folder, "gateway.yaml"), keys).models);
+  expect(fleetConfig.trustedProxies).toContain("172.16.0.0/12");
   const shown = parse(readFileSync(join(root, "deploy/prometheus/prometheus.yaml"), "utf8"));
-  const [job] = own.scrape_configs;
-  expect(job.static_configs).toEqual([{ targets: ["gateway:9464"] }]);
-  const [shownJob] = shown.scrape_configs;
-  expect({ ...own, scrape_configs: [{ ...job, static_configs: shownJob.static_configs }] }).toEqual(shown);
+  for (const [file, targets] of [
+    ["prometheus.yaml", ["gateway:9464"]],
+    ["fleet/prometheus.yaml", ["gateway-1:9464", "gateway-2:9464"]],
+  ] as const) {
+    const own = parse(read(file));
+    const [job] = own.scrape_configs;
+    expect(job.static_configs).toEqual([{ targets }]);
+    const [shownJob] = shown.scrape_configs;
+    expect({ ...own, scrape_configs: [{ ...job, static_configs: shownJob.static_configs }] }).toEqual(shown);
+  }
   expect(observed.services.prometheus.configs.map(({ source }: { source: string }) => source)).toContain("alerts.yaml");
 });
 

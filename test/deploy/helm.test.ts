@@ -2,7 +2,7 @@
  * The Helm chart: what it renders is valid for Kubernetes and says what the gateway needs, and values that cannot work are refused
  * before anything is installed.
  */
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -69,6 +69,17 @@ const everything = {
   extraVolumeMounts: [{ name: "more", mountPath: "/more" }],
 };
 
+/** The same for a fleet. */
+const fleet = {
+  ...everything,
+  replicaCount: 3,
+  database: { existingSecret: "postgres-app", existingSecretKey: "uri", networkPolicyTo: [{ podSelector: {} }] },
+  redis: { url: "redis://:password-of-redis@valkey:6379" },
+  backup: { enabled: false },
+  podDisruptionBudget: {},
+  topologySpreadConstraints: [],
+};
+
 function template(values: object, at = chart) {
   const file = join(folder.path, "values.yaml");
   writeFileSync(file, stringify(values));
@@ -87,6 +98,7 @@ function rendered(values: object = {}): Map<string, Rendered> {
 function refusal(values: object): string {
   const { code, stdout, stderr } = template(values);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).not.toMatch(/\/\/a:b@/);
   return stderr.replace(/^level=.*\n/gm, "");
 }
 
@@ -118,6 +130,8 @@ describe.skipIf(!has("helm"))("helm", () => {
     expect(run("helm", ["lint", "--strict", chart])).toMatchObject({ code: 0 });
     const file = join(folder.path, "everything.yaml");
     writeFileSync(file, stringify(everything));
+    expect(run("helm", ["lint", "--strict", "--values", file, chart])).toMatchObject({ code: 0 });
+    writeFileSync(file, stringify(fleet));
     expect(run("helm", ["lint", "--strict", "--values", file, chart])).toMatchObject({ code: 0 });
   });
 
@@ -172,6 +186,7 @@ describe.skipIf(!has("helm"))("helm", () => {
     const pod = (values: object) => rendered(values).get("StatefulSet").spec.template.spec;
     expect(pod({}).terminationGracePeriodSeconds).toBe(5 + 30 + 15);
     expect(pod({ config: { drain_seconds: 0 } }).terminationGracePeriodSeconds).toBe(5 + 0 + 15);
+    expect(pod({ config: { stop_delay_seconds: 7 } }).terminationGracePeriodSeconds).toBe(5 + 7 + 30 + 15);
     expect(pod(everything).terminationGracePeriodSeconds).toBe(5 + 100 + 15);
     expect(pod({ terminationGracePeriodSeconds: 3600 }).terminationGracePeriodSeconds).toBe(3600);
     expect(pod({}).containers[0].lifecycle).toEqual({ preStop: { sleep: { seconds: 5 } } });
@@ -190,6 +205,90 @@ describe.skipIf(!has("helm"))("helm", () => {
     expect(checksum(everything)).toBe(checksum({ ...everything, podDisruptionBudget: { enabled: false } }));
     expect(checksum(everything)).not.toBe(checksum(changed));
     expect(checksum(everything)).not.toBe(checksum({ ...everything, config: { drain_seconds: 1 } }));
+    expect(checksum(everything)).not.toBe(checksum({ ...everything, redis: { url: "redis://other" } }));
+  });
+
+  test("has a fleet over Postgres and Redis, whose pods have no database of their own and no address in plain sight", () => {
+    const objects = rendered(fleet);
+    expect(objects.get("StatefulSet")).toBeUndefined();
+    expect(objects.get("PersistentVolumeClaim")).toBeUndefined();
+    const { spec } = objects.get("Deployment");
+    expect(spec).toMatchObject({ replicas: 3, strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } });
+    const pod = spec.template.spec;
+    const from = (name: string, key: string) => ({ valueFrom: { secretKeyRef: { name, key } } });
+    expect(pod.containers[0].env).toEqual(
+      expect.arrayContaining([
+        { name: "DATABASE_URL", ...from("postgres-app", "uri") },
+        { name: "REDIS_URL", ...from("test-model-gateway-redis", "REDIS_URL") },
+      ]),
+    );
+    expect(JSON.stringify(objects.get("Deployment"))).not.toContain("password-of-redis");
+    expect(atob(objects.get("Secret/test-model-gateway-redis").data.REDIS_URL)).toBe(fleet.redis.url);
+    expect(pod.volumes).toContainEqual({ name: "data", emptyDir: { sizeLimit: "1Gi" } });
+    // The pod is the same but for what it shares.
+    const alone = rendered(everything).get("StatefulSet").spec.template.spec;
+    const { env, ...container } = pod.containers[0];
+    expect(container).toEqual((({ env: _, ...rest }) => rest)(alone.containers[0]));
+    expect(
+      rendered({ extraEnv: [{ name: "DATABASE_URL_FILE", value: "/a" }], replicaCount: 2 }).has("Deployment"),
+    ).toBe(true);
+  });
+
+  test("keeps a fleet's pods apart, and from being drained all at once", () => {
+    const objects = rendered(fleet);
+    const { metadata, spec } = objects.get("Deployment").spec.template;
+    for (const { labelSelector } of spec.topologySpreadConstraints) {
+      expect(metadata.labels).toMatchObject(labelSelector.matchLabels);
+    }
+    expect(spec.topologySpreadConstraints.map(({ topologyKey }: Rendered) => topologyKey)).toEqual([
+      ...["topology.kubernetes.io/zone", "kubernetes.io/hostname"],
+    ]);
+    expect(objects.get("PodDisruptionBudget").spec.minAvailable).toBe(1);
+    const has = (values: object, kind: string) => rendered({ ...fleet, ...values }).has(kind);
+    expect(has({ replicaCount: 1 }, "PodDisruptionBudget")).toBe(false);
+    expect(has({ podDisruptionBudget: { enabled: false } }, "PodDisruptionBudget")).toBe(false);
+    expect(rendered({}).has("PodDisruptionBudget")).toBe(false);
+    const own = [{ maxSkew: 2, topologyKey: "rack", whenUnsatisfiable: "DoNotSchedule" }];
+    const given = rendered({ ...fleet, topologySpreadConstraints: own }).get("Deployment").spec.template.spec;
+    expect(given.topologySpreadConstraints).toEqual(own);
+  });
+
+  test("lets a fleet grow and shrink, and reach its servers", () => {
+    const objects = rendered({ ...fleet, autoscaling: { enabled: true } });
+    const { scaleTargetRef, minReplicas, maxReplicas } = objects.get("HorizontalPodAutoscaler").spec;
+    expect(scaleTargetRef).toEqual({ apiVersion: "apps/v1", kind: "Deployment", name: "test-model-gateway" });
+    expect([minReplicas, maxReplicas]).toEqual([2, 10]);
+    expect(objects.get("Deployment").spec.replicas).toBeUndefined();
+    const { egress } = objects.get("NetworkPolicy").spec;
+    expect(egress).toContainEqual({ ports: [{ port: 5432, protocol: "TCP" }], to: [{ podSelector: {} }] });
+    expect(egress).toContainEqual({ ports: [{ port: 6379, protocol: "TCP" }] });
+    const alone = rendered(everything).get("NetworkPolicy").spec.egress;
+    expect(JSON.stringify(alone)).not.toMatch(/5432|6379/);
+  });
+
+  test("gives each pod a volume for an outage's charges, where that is wanted", () => {
+    const segments = { persistent: true, size: "2Gi", storageClassName: "fast" };
+    const { spec } = rendered({ ...fleet, database: { url: "postgres://a/b", segments } }).get("StatefulSet");
+    expect(spec).toMatchObject({ podManagementPolicy: "Parallel", replicas: 3 });
+    const [claim] = spec.volumeClaimTemplates;
+    expect(claim.metadata.name).toBe("data");
+    expect(claim.spec).toEqual({
+      ...{ accessModes: ["ReadWriteOnce"], storageClassName: "fast", resources: { requests: { storage: "2Gi" } } },
+    });
+    const pod = spec.template.spec;
+    expect(pod.volumes.map(({ name }: Rendered) => name)).not.toContain("data");
+    expect(pod.containers[0].volumeMounts).toContainEqual({ name: "data", mountPath: "/data" });
+  });
+
+  test("tells who installs it what a fleet lacks", () => {
+    const notes = (values: object) => {
+      const file = join(folder.path, "noted.yaml");
+      writeFileSync(file, stringify(values));
+      return run("helm", ["install", "test", chart, "--dry-run=client", "--values", file]).stdout;
+    };
+    expect(notes({ ...fleet, redis: {} })).toContain("Without Redis each pod has rates of its own");
+    expect(notes(fleet)).not.toMatch(/Without Redis|WARNING/);
+    expect(notes(fleet)).toContain("exec deployment/test-model-gateway");
   });
 
   test("backs up beside the gateway, and keeps as many files as were asked for", async () => {
@@ -237,8 +336,44 @@ describe.skipIf(!has("helm"))("helm", () => {
   });
 
   test.each<[string, object, RegExp]>([
-    ["a second pod", { replicaCount: 2 }, /replicaCount: 2 pods cannot share the gateway's database.*Set it to 1/],
-    ["an autoscaler", { autoscaling: { enabled: true } }, /autoscaling\.enabled: .*Leave it false/],
+    [
+      "a second pod",
+      { replicaCount: 2 },
+      /replicaCount: 2 pods cannot share .*Set database\.existingSecret.*set it to 1/,
+    ],
+    ["an autoscaler", { autoscaling: { enabled: true } }, /autoscaling\.enabled: .*Set database\.existingSecret/],
+    [
+      "an autoscaler the wrong way round",
+      { ...fleet, autoscaling: { enabled: true, minReplicas: 4, maxReplicas: 3 } },
+      /autoscaling\.minReplicas: it is more than maxReplicas/,
+    ],
+    [
+      "another database",
+      { database: { url: "mysql://a:b@c/d" } },
+      /database\.url: it does not begin with postgres:\/\//,
+    ],
+    ["another Redis", { redis: { url: "valkey://a" } }, /redis\.url: it does not begin with redis:\/\//],
+    [
+      "two addresses of Postgres",
+      { database: { url: "postgres://a:b@c/d", existingSecret: "c" } },
+      /database: url and existingSecret are both set/,
+    ],
+    [
+      "two addresses of Redis",
+      { redis: { url: "redis://a", existingSecret: "c" } },
+      /redis: url and existingSecret are both set/,
+    ],
+    ["a back-up of Postgres", { ...fleet, backup: { enabled: true } }, /backup\.enabled: all data is in Postgres/],
+    [
+      "Redis's password in plain text",
+      { config: { redis: { url: "redis://:password@valkey:6379" } } },
+      /config\.redis\.url: a secret/,
+    ],
+    [
+      "Postgres's address beside the chart's own",
+      { extraEnv: [{ name: "DATABASE_URL", value: "postgres://a/b" }] },
+      /extraEnv: DATABASE_URL is set by the chart/,
+    ],
     ["a value that there is none of", { image: { tga: "1" } }, /'\/image': additional properties 'tga' not allowed/],
     ["a text for a number", { service: { port: "http" } }, /'\/service\/port': got string, want integer/],
     ["a wrong gateway.yaml", { config: { drain_seconds: "x" } }, /'\/config\/drain_seconds': got string, want number/],
@@ -288,25 +423,16 @@ describe.skipIf(!has("helm"))("helm", () => {
 });
 
 describe.skipIf(!has("helm", "kubernetes-validate"))("kubernetes-validate", () => {
-  /** What the chart renders, with an autoscaler as it will be when there is a database that pods share. */
-  function withAutoscaler(): string {
-    const copy = join(folder.path, "shared");
-    cpSync(chart, copy, { recursive: true, dereference: true });
-    const helpers = join(copy, "templates/_helpers.tpl");
-    const text = readFileSync(helpers, "utf8");
-    const refusing = /\{\{- define "model-gateway.refuseSeveral" -\}\}[\s\S]*?\n\{\{- end -\}\}\n\n/;
-    expect(text).toMatch(refusing);
-    writeFileSync(helpers, text.replace(refusing, '{{- define "model-gateway.refuseSeveral" -}}{{- end -}}\n\n'));
-    return template({ ...everything, autoscaling: { enabled: true } }, copy).stdout;
-  }
-
   test.each(["1.30.0", "1.37.0"])(
     "finds every object valid for Kubernetes %s, and none with a field too many",
     (version) => {
       const foreign = ["HTTPRoute", "PrometheusRule", "ServiceMonitor"];
       for (const [text, kinds] of [
         [template({}).stdout, 6],
-        [withAutoscaler(), 18],
+        [template(everything).stdout, 17],
+        [template(fleet).stdout, 15],
+        [template({ ...fleet, autoscaling: { enabled: true } }).stdout, 16],
+        [template({ ...fleet, database: { url: "postgres://a/b", segments: { persistent: true } } }).stdout, 16],
       ] as const) {
         const file = join(folder.path, "rendered.yaml");
         const objects = parseAllDocuments(text).flatMap((document) => (document.contents ? [document.toJS()] : []));

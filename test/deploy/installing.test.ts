@@ -1,4 +1,4 @@
-/** docs/installing.md stays true to the files that it has people use: those that it names exist, and take what it gives them. */
+/** Pages of installing stay true to the files that they have people use: those that they name exist, and take what they give them. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -7,13 +7,15 @@ import packageJson from "../../package.json" with { type: "json" };
 import { blocks, root, tableWith, textOf } from "../support/pages.ts";
 
 const page = "docs/installing.md";
-const code = blocks.filter((block) => block.page === page).map((block) => block.code);
+const ofFleet = "docs/scaling.md";
+const code = blocks.filter((block) => block.page === page || block.page === ofFleet).map((block) => block.code);
 const whole = code.join("\n");
 
 test("paths of the clone exist", () => {
   const paths = [...whole.matchAll(/(?:^|[\s=])(deploy\/[\w./-]+)/g)].map(([, path = ""]) => path);
-  expect(paths.length).toBeGreaterThan(8);
-  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  expect(paths.length).toBeGreaterThan(12);
+  const ownSecrets = "deploy/compose/secrets/";
+  expect(paths.filter((path) => !path.startsWith(ownSecrets) && !existsSync(join(root, path)))).toEqual([]);
 });
 
 test("values that are set are the chart's", () => {
@@ -34,9 +36,8 @@ test("images are of this version", () => {
 });
 
 describe("the compose files", () => {
-  const files = ["compose", "compose.configured", "compose.observed"].map((name) =>
-    readFileSync(join(root, `deploy/compose/${name}.yaml`), "utf8"),
-  );
+  const names = ["compose", "compose.configured", "compose.observed", "compose.fleet", "compose.fleet.observed"];
+  const files = names.map((name) => readFileSync(join(root, `deploy/compose/${name}.yaml`), "utf8"));
 
   test("read the variables that the page lists, and no others", () => {
     const read = new Set(files.flatMap((text) => [...text.matchAll(/\$\{([A-Z_]+):/g)].map(([, name = ""]) => name)));

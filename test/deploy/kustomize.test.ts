@@ -1,4 +1,4 @@
-/** The Kustomize base and its overlay: they build, are valid for Kubernetes, and say what the Helm chart says. */
+/** The Kustomize base and its overlays: they build, are valid for Kubernetes, and say what the Helm chart says. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -30,7 +30,9 @@ function build(path: string): Built[] {
   return objectsIn(stdout);
 }
 
-const podOf = (objects: readonly Built[]) => objects.find(({ kind }) => kind === "StatefulSet").spec.template.spec;
+const workloadOf = (objects: readonly Built[]) =>
+  objects.find(({ kind }) => kind === "StatefulSet" || kind === "Deployment");
+const podOf = (objects: readonly Built[]) => workloadOf(objects).spec.template.spec;
 
 describe.skipIf(!has("kubectl"))("kustomize", () => {
   test("builds the base, with the image of this version", () => {
@@ -63,8 +65,41 @@ describe.skipIf(!has("kubectl"))("kustomize", () => {
     expect(loadConfig(file, environment).upstreams).toMatchObject([{ name: "openai", api_key: "replace-this-key" }]);
   });
 
+  test("builds the fleet, whose pods have no database of their own and are found by all that is around them", () => {
+    const objects = build("overlays/fleet");
+    expect(objects.map(({ kind }) => kind).sort()).toEqual([
+      ...["ConfigMap", "Deployment", "HorizontalPodAutoscaler", "Ingress", "NetworkPolicy", "PodDisruptionBudget"],
+      ...["Secret", "Service", "Service", "ServiceAccount"],
+    ]);
+    const named = (kind: string) => objects.find((one) => one.kind === kind);
+    const { metadata, spec } = workloadOf(objects);
+    expect(spec).not.toHaveProperty("serviceName");
+    expect(spec).not.toHaveProperty("replicas");
+    expect(named("HorizontalPodAutoscaler").spec.scaleTargetRef).toMatchObject({
+      kind: "Deployment",
+      name: metadata.name,
+    });
+    const { labels } = spec.template.metadata;
+    const selectors = [named("PodDisruptionBudget").spec.selector, ...podOf(objects).topologySpreadConstraints];
+    for (const one of selectors) expect(labels).toMatchObject((one.labelSelector ?? one).matchLabels);
+    expect(podOf(objects).volumes).toContainEqual({ name: "data", emptyDir: { sizeLimit: "1Gi" } });
+    const secret = named("Secret");
+    expect(podOf(objects).containers[0].envFrom).toEqual([{ secretRef: { name: secret.metadata.name } }]);
+    const environment = Object.fromEntries(
+      Object.entries(secret.data as Record<string, string>).map(([name, value]) => [name, atob(value)]),
+    );
+    const file = join(folder.path, "fleet.yaml");
+    writeFileSync(file, named("ConfigMap").data["gateway.yaml"]);
+    expect(loadConfig(file, environment).redis?.url).toBe(environment.REDIS_URL);
+    const ports = [environment.DATABASE_URL, environment.REDIS_URL].map((url) => Number(new URL(url as string).port));
+    const allowed = named("NetworkPolicy").spec.egress.flatMap(({ ports }: Built) =>
+      ports.map(({ port }: Built) => port),
+    );
+    expect(allowed).toEqual(expect.arrayContaining(ports));
+  });
+
   test.skipIf(!has("kubernetes-validate"))("makes what is valid for Kubernetes, with no field too many", () => {
-    for (const path of ["base", "overlays/example"]) {
+    for (const path of ["base", "overlays/example", "overlays/fleet"]) {
       const objects = build(path);
       const file = join(folder.path, "built.yaml");
       writeFileSync(file, objects.map((one) => stringify(one, { version: "1.1" })).join("---\n"));
@@ -81,5 +116,18 @@ describe.skipIf(!has("kubectl"))("kustomize", () => {
     const built = podOf(build("base"));
     built.containers[0].envFrom = [{ secretRef: { name: "model-gateway" } }];
     expect(built).toEqual(byHelm);
+    const ofFleet = ["template", "model-gateway", chart, "--set", "secrets.existingSecret=model-gateway"];
+    const addresses = ["--set", "database.existingSecret=a", "--set", "config.docs=true"];
+    const fleetByHelm = podOf(objectsIn(run("helm", [...ofFleet, ...addresses]).stdout));
+    const fleet = podOf(build("overlays/fleet"));
+    const sorted = ({ containers: [one], volumes, topologySpreadConstraints: _, ...rest }: Built) => ({
+      ...{ ...rest, volumes: volumes.map(({ name }: Built) => name.slice(0, 6)).sort() },
+      // The image, the release's label and where addresses come from differ.
+      container: {
+        ...{ ...one, image: "", envFrom: "", env: one.env.filter(({ name }: Built) => name !== "DATABASE_URL").length },
+        volumeMounts: one.volumeMounts.map(({ mountPath }: Built) => mountPath).sort(),
+      },
+    });
+    expect(sorted(fleet)).toEqual(sorted(fleetByHelm));
   });
 });

@@ -10,7 +10,10 @@ import { root } from "../support/command.ts";
 const installed = join(root, "node_modules/.cache/deploy-tools/bin");
 const folders = [installed, ...(process.env.PATH ?? "").split(":")];
 
-export type Tool = "actionlint" | "compose-spec" | "hadolint" | "helm" | "kubectl" | "kubernetes-validate";
+/** The PATH that has them. */
+export const toolPath = folders.join(":");
+
+export type Tool = "actionlint" | "caddy" | "compose-spec" | "hadolint" | "helm" | "kubectl" | "kubernetes-validate";
 
 /** Returns whether all of them are there. */
 export function has(...names: readonly (Tool | "systemd-analyze" | "systemd-sysusers")[]): boolean {
@@ -31,7 +34,7 @@ export interface RunOptions {
 
 /** Runs a program to its end. */
 export function run(name: string, args: readonly string[], { env, ...options }: RunOptions = {}): Ran {
-  const whole = { ...process.env, PATH: folders.join(":"), ...env };
+  const whole = { ...process.env, PATH: toolPath, ...env };
   const { status, stdout, stderr, error } = spawnSync(name, args, { encoding: "utf8", env: whole, ...options });
   if (error) throw error;
   return { code: status, stdout, stderr };

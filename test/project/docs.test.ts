@@ -44,8 +44,11 @@ const notPasted: Readonly<Record<string, string>> = {
   "OPENAI_API_KEY=sk-your-key docker compose": "test/deploy/compose.test.ts",
   "docker compose": "test/deploy/compose.test.ts",
   "GRAFANA_PASSWORD=": "test/deploy/compose.test.ts",
+  "deploy/compose/fleet/make-secrets": "test/deploy/fleet.test.ts",
+  "DATABASE_URL=": "test/storage/engines/postgres/fleet.test.ts",
   "helm install": "test/deploy/helm.test.ts",
   "kubectl create": "test/deploy/kustomize.test.ts",
+  "kubectl apply": "test/deploy/kustomize.test.ts",
   "sudo install": "test/deploy/systemd.test.ts",
 };
 

@@ -118,7 +118,7 @@ test("the command reports charges that are not posted, and lines that were set a
   expect(dying.stdout.split("\n", 2)).toEqual([
     `calls in the journal of ${t.node} that are not posted: 2: 0.00 is written, 0.000011 follows`,
     // Its process died months ago, by the clock of the command.
-    expect.stringMatching(/^hold nod_\w+ acc_1: /),
+    expect.stringMatching(/^hold nod_\w+ acc_1 \d+: /),
   ]);
   expect([dying.code, dying.stderr]).toEqual([1, expect.stringContaining("2 findings")]);
   appendFileSync(

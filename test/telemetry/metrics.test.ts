@@ -18,6 +18,7 @@ import { cancelled } from "../../src/call/refusals.ts";
 import type { Config, ModelConfig, UpstreamConfig } from "../../src/config/config.ts";
 import { nothingOpen } from "../../src/doors/listener/connections.ts";
 import type { EndedCall } from "../../src/pipeline/observe.ts";
+import { type DatabaseGauges, registerDatabase } from "../../src/telemetry/gauges/database.ts";
 import { registerGauges } from "../../src/telemetry/gauges.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { createCounter, createHistogram } from "../../src/telemetry/series.ts";
@@ -555,6 +556,28 @@ describe.skipIf(!has("promtool"))("promtool", () => {
   });
 });
 
+const idle = { batches: 0, items: 0, seconds: 0 };
+/** What there is of a Postgres that does nothing. */
+const database: DatabaseGauges = {
+  ...{ isUp: () => true, nodes: () => 1, kept: () => 0, repeats: () => 0, recalls: () => 0 },
+  batches: () => ({ decide: idle, write: idle }),
+};
+
+test("of Postgres it is told whether it answers, how batches fare, and what waits for it", async () => {
+  const registry = new Registry();
+  const decide = { batches: 2, items: 30, seconds: 0.5 };
+  const away = { isUp: () => false, nodes: () => 3, kept: () => 4, repeats: () => 5, recalls: () => 6 };
+  registerDatabase(registry, { ...away, batches: () => ({ decide, write: { batches: 7, items: 80, seconds: 9 } }) });
+  const { value } = read(await registry.metrics());
+  const of = (name: string, kind?: string) => value(`model_gateway_database_${name}`, kind ? { kind } : {});
+  expect([of("up"), of("nodes"), of("kept_records"), of("repeats_total"), of("recalls_total")]).toEqual([
+    0, 3, 4, 5, 6,
+  ]);
+  const totals = ["batches_total", "batch_items_total", "batch_seconds_total"];
+  expect(totals.map((name) => of(name, "decide"))).toEqual([2, 30, 0.5]);
+  expect(totals.map((name) => of(name, "write"))).toEqual([7, 80, 9]);
+});
+
 describe("what is deployed with it", () => {
   const files = ["deploy/prometheus/alerts.yaml", "deploy/grafana/model-gateway.json"] as const;
   const [alerts, dashboard] = files.map((file) => readFileSync(join(root, file), "utf8")) as [string, string];
@@ -566,7 +589,10 @@ describe("what is deployed with it", () => {
     const address = { url: "redis://127.0.0.1:1", isCluster: false, prefix: "" };
     const redis = { ...address, whenAway: "divide", assumedNodes: 1, ...times } as const;
     await start({ cache: { maxBytes: 100_000, keepMs: 1000, priceShare: 0 }, redis });
-    const { types } = await scrape(gateway.metricsPort);
+    const ofPostgres = new Registry();
+    registerDatabase(ofPostgres, database);
+    const scraped = await scrape(gateway.metricsPort);
+    const types = new Map([...scraped.types, ...read(await ofPostgres.metrics()).types]);
     const parts = (type: string) => (type === "histogram" ? ["", "_bucket", "_sum", "_count"] : [""]);
     const names = new Set([...types].flatMap(([name, type]) => parts(type).map((part) => name + part)));
     for (const [i, text] of [alerts, dashboard].entries()) {
@@ -593,6 +619,7 @@ describe("what is deployed with it", () => {
       open: () => nothingOpen,
       bodyBytes: () => 0,
       storage: { isWritable: () => true, journalRejects: () => 0 },
+      database,
       redis: {
         isUp: () => true,
         nodes: () => 1,

@@ -10,7 +10,7 @@ import { loadDataConfig } from "../../config/config.ts";
 import { version } from "../../package/version.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
 import { type Backup, type BackupInit, backUp } from "../../storage/backup.ts";
-import { databasePath, findDatabase } from "../command.ts";
+import { databasePath, findDatabase, refuseOnPostgres } from "../command.ts";
 import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
 import { interruptible } from "./interruptible.ts";
@@ -22,7 +22,9 @@ export async function backup(args: readonly string[]): Promise<void> {
   const isStream = file === "-";
   if (isStream && process.stdout.isTTY)
     throw new UsageError("backup - writes the file to standard output: send that to a file or a program");
-  const database = databasePath(loadDataConfig(values.config));
+  const config = loadDataConfig(values.config);
+  refuseOnPostgres(config, "back them up with pg_dump, or your provider's back-ups");
+  const database = databasePath(config);
   findDatabase(database);
   const init = { database, replaces: values.force ?? false, version: version(), clock: Date.now };
   const made = await onDisk(() =>

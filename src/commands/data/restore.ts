@@ -10,7 +10,7 @@ import { settle } from "../../composition/settle.ts";
 import { loadDataConfig } from "../../config/config.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
 import { type RestoreInit, restore as restoreData } from "../../storage/restore.ts";
-import { databasePath } from "../command.ts";
+import { databasePath, refuseOnPostgres } from "../command.ts";
 import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
 import { interruptible } from "./interruptible.ts";
@@ -19,7 +19,9 @@ import { printProof } from "./reconcile.ts";
 export async function restore(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("restore", args);
   const [file = ""] = positionals;
-  const database = databasePath(loadDataConfig(values.config));
+  const config = loadDataConfig(values.config);
+  refuseOnPostgres(config, "copy them with pg_restore");
+  const database = databasePath(config);
   const settleAt: RestoreInit["settle"] = (storage, livedAt) => settle(storage, { livedAt, onError: report });
   const init = { database, movesAside: values.force ?? false, settle: settleAt };
   const from = (signal: AbortSignal) =>

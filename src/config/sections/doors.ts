@@ -69,6 +69,16 @@ export const doorSettings = {
     description: `After so much silence on a stream a comment is sent, so that proxies do not take the connection for dead.`,
     default: 15,
   }),
+  stop_delay_seconds: z
+    .number()
+    .min(0)
+    .max(600)
+    .optional()
+    .meta({
+      description: `How long calls are still accepted when the gateway is asked to stop, while /readyz says that it drains: until load
+      balancers that ask for it have noticed. Then \`drain_seconds\` begin. Kubernetes waits by itself (\`preStop\`).`,
+      default: 0,
+    }),
   drain_seconds: z
     .number()
     .min(0)

@@ -1,6 +1,13 @@
 /** The section of gateway.yaml about the process, its data and what it reports. */
 import { z } from "zod";
-import { credentialSchema, headerNameSchema, redisUrlSchema, secondsSchema, urlSchema } from "../values.ts";
+import {
+  credentialSchema,
+  databaseUrlSchema,
+  headerNameSchema,
+  redisUrlSchema,
+  secondsSchema,
+  urlSchema,
+} from "../values.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 
@@ -76,6 +83,23 @@ export const processSettings = {
     .meta({
       description: `How long calls and audit events are kept. Older ones are deleted, some at a time; sums of usage and the ledger
         stay.`,
+    }),
+  database: z
+    .strictObject({
+      url: databaseUrlSchema.optional().meta({
+        description: `Its address, with \`?sslmode=verify-full&sslrootcert=FILE\` for TLS. DATABASE_URL in the environment wins.`,
+        examples: [`postgres://gateway:\${DATABASE_PASSWORD}@db.internal:5432/gateway`],
+      }),
+      pool_size: z.number().int().min(1).max(200).default(5).meta({
+        description:
+          "How many connections of a node management shares. Money and the watch for changes have three more.",
+      }),
+    })
+    .optional()
+    .meta({
+      description: `A Postgres (15 or newer) that several gateways keep their data in. Without it the data are in SQLite, in data_dir, for one
+        gateway. With it data_dir keeps only what came of calls while the database was away. DATABASE_URL in the environment is enough.`,
+      examples: [{ url: `postgres://gateway:\${DATABASE_PASSWORD}@db.internal:5432/gateway` }],
     }),
   redis: z
     .strictObject({

@@ -35,11 +35,12 @@ export function operatorMoney(parts: OperatorParts): EntryRpcs & CodeRpcs {
 }
 
 function entryRpcs({ storage, config, clock }: OperatorParts): EntryRpcs {
-  const { accounts, entries, transact } = storage;
+  const { accounts, entries, transact, recall } = storage;
   return {
     async recordEntry(call) {
       const { account: named = "", kind = EntryKind.UNSPECIFIED, amount = 0n, note } = call.request.message();
       const now = clock();
+      if (kind === EntryKind.REFUND) await recall((await findAccount(accounts, named)).id);
       const { id, headers } = await createOnce(transact, call, now, async ({ accounts, entries }) => {
         const { id: accountId } = await findAccount(accounts, named);
         const init = { accountId, kind, amount: Number(amount), note: note || null, now };

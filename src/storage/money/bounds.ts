@@ -1,4 +1,4 @@
-/** Numbers of money that every engine keeps to. */
+/** Bounds of money that every engine keeps to. */
 
 /** What may be held of an account before a call, and by one, at most: the sum of both is still exact. */
 export const maxHeld = 3e15;

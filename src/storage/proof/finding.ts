@@ -156,14 +156,14 @@ export const kinds = {
     means: "A line of a journal does not follow the one before it: lines between them are missing, or were altered.",
     repair: `Put back the whole file, or ${restoreBackup}. ${missingCharges}`,
   },
-  journal_foreign: {
-    means: "A file among the journals belongs to another database or another process. Nothing of it was applied.",
-    repair: "Move the file to the database that it belongs to, and put back the one that it replaced.",
-  },
   journal_head: {
     means:
       "The head of a journal is damaged. Its lines are read as far as they go, and nobody knows whether its end is there.",
     repair: `Put back the whole file, or ${restoreBackup}. ${missingCharges}`,
+  },
+  journal_foreign: {
+    means: "A file among the journals belongs to another database or another process. Nothing of it was applied.",
+    repair: "Move the file to the database that it belongs to, and put back the one that it replaced.",
   },
   journal_elsewhere: {
     means: "A journal does not go on from where the database has it: the one is older than the other.",

@@ -613,13 +613,6 @@ describe("an invalid answer", () => {
     ],
     ["a stream that failed", streamOf({ type: "response.failed", response: failed }), true, 502, /It broke/],
     [
-      "a stream that says a prompt is invalid",
-      streamOf({ type: "response.failed", response: { ...failed, error: { code: "invalid_prompt", message: "No." } } }),
-      true,
-      400,
-      /No/,
-    ],
-    [
       "a stream of an error",
       streamOf({ type: "error", code: "server_error", message: "It broke." }),
       true,
@@ -644,6 +637,14 @@ describe("an invalid answer", () => {
     const told = await create({ input: "hi", stream });
     expect([told.status, told.body?.error?.message]).toEqual([status, expect.stringMatching(words)]);
     expect((await written(told)).cost).toBe(0);
+  });
+
+  test("a stream that says a prompt is invalid is a refusal, whose reported input is charged", async () => {
+    const error = { code: "invalid_prompt", message: "No." };
+    script(streamOf({ type: "response.failed", response: { ...failed, error } }));
+    const told = await create({ input: "hi", stream: true });
+    expect([told.status, told.body?.error?.message]).toEqual([400, expect.stringMatching(/No/)]);
+    expect(await written(told)).toMatchObject({ cost: 74, waived: 0 });
   });
 
   test("a stream that fails after its first content ends in an error, and what came is charged", async () => {

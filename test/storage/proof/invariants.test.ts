@@ -1,5 +1,7 @@
 /** What no sequence of recharges and calls leads to is found, also where all sums agree; and what may look like it is not. */
+
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { holdMs } from "../../../src/ledger/contract.ts";
 import { kinds } from "../../../src/storage/proof/finding.ts";
 import { contradicting } from "../../../src/storage/proof/odd-ones-out.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
@@ -63,8 +65,8 @@ test("sums below 0", async () => {
 
 test("a hold that has outlived its process by an hour", async () => {
   await hold(9);
-  expect(await found(bank.now() + hourMs)).toEqual([]);
-  expect(await found(bank.now() + hourMs + 2)).toEqual(["abandoned_hold: hold req_4 9 0"]);
+  expect(await found(bank.now() + holdMs + hourMs)).toEqual([]);
+  expect(await found(bank.now() + holdMs + hourMs + 1)).toEqual(["abandoned_hold: hold req_4 9 0"]);
 });
 
 test("a redeem code that was claimed without its recharge", async () => {

@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createRejects } from "../../journal/rejects.ts";
 import { createSegments } from "../../journal/segments.ts";
 import type { OpenBooks } from "../../money/books.ts";
+import { maxHeld } from "../../money/bounds.ts";
 import type { Available } from "../../money/contract.ts";
 import type { Scope } from "../scope.ts";
 import type { Writable } from "../writable.ts";
@@ -111,9 +112,29 @@ async function openOver(server: Server, watcher: Watcher, { dataDir, version, is
 
 async function availableTo(server: Pick<Server, "pool">, keyId: string): Promise<Available> {
   const [row] = await onPool(server, (session) => session.query(`SELECT * FROM ${available.name}($1)`, [keyId]));
-  const [ofLimit, ofBalance] = [row?.of_limit, row?.of_balance].map(
-    (left) => (left ?? Number.POSITIVE_INFINITY) as number,
-  ) as [number, number];
+  const {
+    of_limit: ofLimit,
+    of_balance: ofBalance,
+    is_limited: isLimited,
+    is_prepaid: isPrepaid,
+  } = row as unknown as Left;
+  return leastOf(bounded(ofLimit, isLimited), bounded(ofBalance, isPrepaid));
+}
+
+interface Left {
+  /** Null for a key that there is not. */
+  readonly of_limit: number | null;
+  readonly of_balance: number | null;
+  readonly is_limited: boolean | null;
+  readonly is_prepaid: boolean | null;
+}
+
+/** What nobody bounded is infinite, until a hold of the greatest size would come near what can be counted. */
+function bounded(left: number | null, isBounded: boolean | null): number {
+  return left === null || (!isBounded && left >= maxHeld) ? Number.POSITIVE_INFINITY : left;
+}
+
+function leastOf(ofLimit: number, ofBalance: number): Available {
   return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
 }
 

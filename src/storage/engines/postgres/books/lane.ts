@@ -44,7 +44,10 @@ export function createLane(options: LaneOptions): Lane {
       } catch (error) {
         if (!isConnectionError(error) && !isConflict(error)) throw error;
         if (isConnectionError(error)) onError(error);
-        if (connection.isAway() || performance.now() + pauseMs > until) throw new AwayError(error);
+        if (connection.isAway() || performance.now() + pauseMs > until) {
+          if (isConnectionError(error)) connection.giveUp();
+          throw new AwayError(error);
+        }
       }
       await delay(pauseMs);
     }
@@ -68,43 +71,46 @@ function createConnection({ connect, awayMs, statementMs }: LaneOptions) {
   let session: Session | undefined;
   let connecting: Promise<Session> | undefined;
   let brokenSince: number | undefined;
+  /** Says that work was given up: what comes after it does not wait. */
+  let isGivenUp = false;
   let isClosed = false;
 
+  /** Drops a connection that broke, and begins to open another, whether anybody asks for it or not. */
   function drop(): void {
     session?.close();
     session = undefined;
     brokenSince ??= performance.now();
+    begin();
   }
 
-  /** Tries until it succeeds, so that work after an outage finds a connection. */
+  function begin(): Promise<Session> {
+    connecting ??= open();
+    connecting.catch(() => {});
+    return connecting;
+  }
+
   async function open(): Promise<Session> {
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-      try {
-        const opened = await connect();
-        if (isClosed) opened.close();
-        session = opened;
-        brokenSince = undefined;
-        connecting = undefined;
-        return opened;
-      } catch (error) {
-        brokenSince ??= performance.now();
-        if (isClosed) throw error;
-      }
-      await delay(pauseMs, undefined, { ref: false });
-    }
+    const opened = await untilConnected(connect, () => {
+      brokenSince ??= performance.now();
+      return isClosed;
+    });
+    if (isClosed) opened.close();
+    session = opened;
+    isGivenUp = false;
+    brokenSince = connecting = undefined;
+    return opened;
   }
 
-  const isAway = () => brokenSince !== undefined && performance.now() - brokenSince > awayMs;
+  const isAway = () => isGivenUp || (brokenSince !== undefined && performance.now() - brokenSince > awayMs);
 
   return {
     isAway,
+    giveUp() {
+      isGivenUp = session === undefined;
+    },
     async use<T>(work: (session: Session) => Promise<T>, until: number): Promise<T> {
       if (session && !session.isOpen()) drop();
-      if (!session) {
-        connecting ??= open();
-        connecting.catch(() => {});
-        await within(connecting, isAway() ? 0 : until - performance.now());
-      }
+      if (!session) await within(begin(), isAway() ? 0 : until - performance.now());
       const used = session as Session | undefined;
       if (!used) throw new AwayError();
       try {
@@ -119,6 +125,18 @@ function createConnection({ connect, awayMs, statementMs }: LaneOptions) {
       session?.close();
     },
   };
+}
+
+/** Tries until it succeeds, so that work after an outage finds a connection. `isOver` is asked after each failure. */
+async function untilConnected(connect: () => Promise<Session>, isOver: () => boolean): Promise<Session> {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+    try {
+      return await connect();
+    } catch (error) {
+      if (isOver()) throw error;
+    }
+    await delay(pauseMs, undefined, { ref: false });
+  }
 }
 
 /** Rejects with an AwayError where a promise takes longer. */

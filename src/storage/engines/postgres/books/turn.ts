@@ -14,25 +14,18 @@ export type TurnValues = readonly [
   holds: string,
 ];
 
-/** Numbers names from 1 on, as Postgres does. */
-function createPlaces() {
-  const places = new Map<string, number>();
-  return {
-    of(name: string): number {
-      const place = places.get(name) ?? places.size + 1;
-      places.set(name, place);
-      return place;
-    },
-    names: () => [...places.keys()],
-  };
+/** Gives names their places, from 1 on as Postgres counts, in the order in which it sorts them. */
+function createPlaces(names: Iterable<string>) {
+  const sorted = [...new Set(names)].sort((one, other) => (one < other ? -1 : 1));
+  const places = new Map(sorted.map((name, i) => [name, i + 1]));
+  return { names: sorted, of: (name: string) => places.get(name) };
 }
 
 export function turnValues({ captures, releases, holds, leases: given }: Asked): TurnValues {
-  const [accounts, keys, leases] = [createPlaces(), createPlaces(), createPlaces()];
-  for (const { call } of captures) {
-    accounts.of(call.account_id);
-    keys.of(call.key_id);
-  }
+  const ofCalls = captures.map(({ call }) => call);
+  const accounts = createPlaces([...ofCalls.map((call) => call.account_id), ...holds.map((hold) => hold.accountId)]);
+  const keys = createPlaces([...ofCalls.map((call) => call.key_id), ...holds.map((hold) => hold.keyId)]);
+  const leases = createPlaces(holds.flatMap(({ lease }) => (lease ? [lease.id] : [])));
   const wanted = holds.map((hold, place) => ({
     n: place + 1,
     i: hold.requestId,
@@ -47,7 +40,7 @@ export function turnValues({ captures, releases, holds, leases: given }: Asked):
     t: hold.now,
   }));
   const calls = captures.map(({ call, most }) => ({ ...call, most }));
-  const names = [accounts.names(), keys.names(), leases.names()] as const;
+  const names = [accounts.names, keys.names, leases.names] as const;
   return [...names, given, JSON.stringify(calls), releases, JSON.stringify(wanted)];
 }
 

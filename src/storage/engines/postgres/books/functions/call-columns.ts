@@ -39,11 +39,21 @@ export const dueCounts = ["requests", ...summedColumns];
 export const dueColumns = ["account_id", "hour", "key_id", "model", ...dueCounts, "spent", "freed", "paid", "released"];
 
 /** Returns what one call adds to its hour; the sums of its account and key are changed by others. */
-export function hourOfCall(from: string, cost: string): string {
-  const counts = summedColumns.map((name) => (name === "cost" ? cost : `coalesce(${from}.${name}, 0)`));
+export function hourOfCall(from: string, { cost, waived }: { readonly cost: string; readonly waived: string }): string {
+  const counts = summedNames.map((name) => {
+    if (name === "cost") return cost;
+    return name === "waived" ? waived : `coalesce(${from}.${name}, 0)`;
+  });
   return `INSERT INTO due_sums (${dueColumns.join(", ")}) VALUES (${from}.account_id,
     ${hourOf(`${from}.created_at`)}, ${from}.key_id, ${from}.model, 1, ${counts.join(", ")}, 0, 0, 0, 0)`;
 }
+
+/** Returns the sums of what calls that are charged in full add to their hours. */
+export function sumsOfCalls(): string {
+  return summedNames.map((name) => (name === "waived" ? "0" : `sum(${name})`)).join(", ");
+}
+
+const summedNames: readonly string[] = summedColumns;
 
 /** Returns when the hour of a moment began. */
 export function hourOf(ms: string): string {

@@ -17,9 +17,10 @@ const lockMs = 1000;
 
 const declarations = `
   v_now bigint := now_ms();
-  v_told text;
-  c record; w record; r record;
-  -- What accounts and keys have left, by their places in p_accounts and p_keys.
+  v_turn bigint; v_told text; v_ids text[];
+  c record; w record;
+  r_accounts text[]; r_keys text[]; r_amounts bigint[];
+  -- What accounts and keys have left, by their places in p_accounts and p_keys; null where nothing bounds it.
   a_left bigint[]; a_held bigint[]; k_left bigint[]; k_held bigint[]; k_open boolean[]; k_limited boolean[];
   -- What is added to their sums.
   a_more bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_accounts)]); a_paid bigint[] := a_more;
@@ -33,41 +34,64 @@ const declarations = `
   v_released bigint; v_cost bigint; v_asked bigint; v_left bigint; v_due bigint; v_grown bigint; v_amount bigint;
   i int; j int;`;
 
-const locks = `
+/** The node's row comes first: a turn that is asked again waits here until the first is decided. */
+const guard = `
   PERFORM set_config('lock_timeout', '${lockMs}', true);
-  -- The node's row first: a turn that is asked again waits here until the first is decided.
-  INSERT INTO nodes (node, version, started_at, steady_since, alive_until, turn)
-    VALUES (p_node, '', v_now, v_now, v_now + ${holdMs}, p_turn)
-    ON CONFLICT (node) DO UPDATE SET turn = excluded.turn, decisions = NULL WHERE nodes.turn < excluded.turn;
-  IF NOT FOUND THEN
-    SELECT n.decisions INTO v_told FROM nodes n WHERE n.node = p_node AND n.turn = p_turn;
-    RETURN v_told;
-  END IF;
-  PERFORM 1 FROM accounts WHERE id = ANY (p_accounts || ARRAY(
-      SELECT h.account_id FROM holds h WHERE h.request_id = ANY (p_releases || p_given)))
-    ORDER BY id FOR NO KEY UPDATE;
-  PERFORM 1 FROM api_keys WHERE id = ANY (p_keys) ORDER BY id FOR NO KEY UPDATE;
-  IF cardinality(p_leases) + cardinality(p_given) > 0 THEN
-    PERFORM 1 FROM holds WHERE request_id = ANY (p_leases || p_given) ORDER BY request_id FOR UPDATE;
+  LOOP
+    SELECT n.turn, n.decisions INTO v_turn, v_told FROM nodes n WHERE n.node = p_node FOR NO KEY UPDATE;
+    EXIT WHEN FOUND;
+    INSERT INTO nodes (node, version, started_at, steady_since, alive_until)
+      VALUES (p_node, '', v_now, v_now, v_now + ${holdMs}) ON CONFLICT (node) DO NOTHING;
+  END LOOP;
+  IF v_turn >= p_turn THEN RETURN CASE WHEN v_turn = p_turn THEN v_told END; END IF;`;
+
+/** Leases that are given back, before anything is read. All accounts are locked before, those of calls that are released too. */
+const given = `
+  IF cardinality(p_releases) + cardinality(p_given) > 0 THEN
+    PERFORM 1 FROM accounts WHERE id = ANY (p_accounts || ARRAY(
+        SELECT h.account_id FROM holds h WHERE h.request_id = ANY (p_releases || p_given)))
+      ORDER BY id FOR NO KEY UPDATE;
+    PERFORM 1 FROM api_keys WHERE id = ANY (p_keys || ARRAY(
+        SELECT h.key_id FROM holds h WHERE h.request_id = ANY (p_releases || p_given)))
+      ORDER BY id FOR NO KEY UPDATE;
+    IF cardinality(p_given) > 0 THEN PERFORM ${releaseLeases.name}(p_node, p_given); END IF;
   END IF;`;
 
-/** Leases that are given back, before anything is read. */
-const given = `
-  IF cardinality(p_given) > 0 THEN PERFORM ${releaseLeases.name}(p_node, p_given); END IF;`;
+const [accountLeft, keyLeft] = [
+  `a.balance - a.held + a.postpaid * ${maxOwed}`,
+  `coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held`,
+];
 
+/**
+ * Locks accounts and keys, and reads what they have left: rows that are locked are read as they are then. They are asked for in the
+ * order of their ids, so they have their places, unless one is not there.
+ */
 const reads = `
-  SELECT array_agg(coalesce(a.balance - a.held + a.postpaid * ${maxOwed}, 0) ORDER BY u.n),
-    array_agg(coalesce(a.held, 0) ORDER BY u.n)
-    INTO a_left, a_held
-    FROM unnest(p_accounts) WITH ORDINALITY u(id, n) LEFT JOIN accounts a ON a.id = u.id;
-  -- What is due of a key with a limit may be more than its row says it has spent.
-  SELECT array_agg(coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held + CASE WHEN k.credit_limit IS NULL THEN 0 ELSE
-      (SELECT coalesce(sum(d.freed - d.spent), 0)::bigint FROM due_sums d
-        WHERE d.account_id = k.account_id AND d.key_id = k.id) END ORDER BY u.n),
-    array_agg(coalesce(k.held, 0) ORDER BY u.n), array_agg(coalesce(k.id IS NOT NULL AND k.revoked_at IS NULL, false) ORDER BY u.n),
-    array_agg(k.credit_limit IS NOT NULL ORDER BY u.n)
-    INTO k_left, k_held, k_open, k_limited
-    FROM unnest(p_keys) WITH ORDINALITY u(id, n) LEFT JOIN api_keys k ON k.id = u.id;`;
+  WITH a AS MATERIALIZED (
+      SELECT id, postpaid, balance, held FROM accounts WHERE id = ANY (p_accounts) ORDER BY id FOR NO KEY UPDATE)
+    SELECT array_agg(a.id), array_agg(${accountLeft}), array_agg(a.held) INTO v_ids, a_left, a_held FROM a;
+  IF v_ids IS DISTINCT FROM p_accounts THEN
+    SELECT array_agg(CASE WHEN a.id IS NULL THEN 0 ELSE ${accountLeft} END ORDER BY u.n), array_agg(coalesce(a.held, 0) ORDER BY u.n)
+      INTO a_left, a_held FROM unnest(p_accounts) WITH ORDINALITY u(id, n) LEFT JOIN accounts a ON a.id = u.id;
+  END IF;
+  WITH k AS MATERIALIZED (
+      SELECT id, credit_limit, spent, held, revoked_at FROM api_keys WHERE id = ANY (p_keys) ORDER BY id FOR NO KEY UPDATE)
+    SELECT array_agg(k.id), array_agg(${keyLeft}), array_agg(k.held), array_agg(k.revoked_at IS NULL), array_agg(k.credit_limit IS NOT NULL)
+    INTO v_ids, k_left, k_held, k_open, k_limited FROM k;
+  IF v_ids IS DISTINCT FROM p_keys THEN
+    SELECT array_agg(${keyLeft} ORDER BY u.n), array_agg(coalesce(k.held, 0) ORDER BY u.n),
+      array_agg(k.id IS NOT NULL AND k.revoked_at IS NULL ORDER BY u.n), array_agg(k.credit_limit IS NOT NULL ORDER BY u.n)
+      INTO k_left, k_held, k_open, k_limited FROM unnest(p_keys) WITH ORDINALITY u(id, n) LEFT JOIN api_keys k ON k.id = u.id;
+  END IF;
+  -- What is due of a key with a limit may be more than its row says it has spent. It is read when the locks are there.
+  IF true = ANY (k_limited) THEN
+    SELECT array_agg(k_left[u.n] + coalesce(d.due, 0) ORDER BY u.n) INTO k_left FROM unnest(p_keys) WITH ORDINALITY u(id, n)
+      LEFT JOIN (SELECT x.key_id, sum(x.freed - x.spent)::bigint AS due FROM due_sums x
+        WHERE x.account_id = ANY (p_accounts) AND x.key_id = ANY (p_keys) GROUP BY 1) d ON d.key_id = u.id;
+  END IF;
+  IF cardinality(p_leases) > 0 THEN
+    PERFORM 1 FROM holds WHERE request_id = ANY (p_leases) ORDER BY request_id FOR NO KEY UPDATE;
+  END IF;`;
 
 /** What is due of an account is only ever in its favour: it is looked for where the row alone does not reach. */
 const withDue = `
@@ -77,10 +101,19 @@ const withDue = `
         a_left[i] := a_left[i] + v_due;
       END IF;`;
 
+/** What a call is charged, and what of its cost nobody pays. */
+const charged = { cost: "v_cost", waived: "c.cost - v_cost" };
+
 const captures = `
+  IF json_array_length(p_captures) > 0 THEN
   FOR c IN SELECT * FROM json_to_recordset(p_captures) AS t(${callRecord}, most bigint) LOOP
     i := array_position(p_accounts, c.account_id); j := array_position(p_keys, c.key_id);
     DELETE FROM holds h WHERE h.request_id = c.id RETURNING h.amount INTO v_released;
+    -- Without a hold, and older than calls are kept: it may have been captured, and forgotten.
+    IF v_released IS NULL AND c.id COLLATE "C" < (SELECT id FROM kept_from WHERE kind = 'requests') THEN
+      v_captures := v_captures || 'null'::text;
+      CONTINUE;
+    END IF;
     v_released := coalesce(v_released, 0);
     v_asked := least(c.cost, c.most);
     v_cost := v_asked;
@@ -89,10 +122,10 @@ const captures = `
       END IF;
       v_cost := least(v_asked, v_released + greatest(0, coalesce(least(a_left[i], k_left[j]), v_asked)));
     END IF;
-    ${insertRequest(requestValues("c", { cost: "v_cost", waived: "c.cost - v_cost" }))};
+    ${insertRequest(requestValues("c", charged))};
     IF FOUND THEN
       v_captures := v_captures || json_build_array(v_cost, c.cost - v_cost)::text;
-      ${hourOfCall("c", "v_cost")};
+      ${hourOfCall("c", charged)};
     ELSE
       -- It was captured before: it costs nothing more.
       v_captures := v_captures || 'null'::text;
@@ -100,17 +133,26 @@ const captures = `
     END IF;
     a_more[i] := a_more[i] - v_released; a_paid[i] := a_paid[i] + v_cost; a_left[i] := a_left[i] + v_released - v_cost;
     k_more[j] := k_more[j] - v_released; k_spent[j] := k_spent[j] + v_cost; k_left[j] := k_left[j] + v_released - v_cost;
-  END LOOP;`;
+  END LOOP;
+  END IF;`;
 
 const releases = `
-  FOR r IN DELETE FROM holds h WHERE h.request_id = ANY (p_releases) AND h.node = p_node
-      RETURNING h.account_id, h.key_id, h.amount LOOP
-    UPDATE accounts SET held = held - r.amount WHERE id = r.account_id;
-    UPDATE api_keys SET held = held - r.amount WHERE id = r.key_id;
-    i := array_position(p_accounts, r.account_id); j := array_position(p_keys, r.key_id);
-    IF i IS NOT NULL THEN a_left[i] := a_left[i] + r.amount; END IF;
-    IF j IS NOT NULL THEN k_left[j] := k_left[j] + r.amount; END IF;
-  END LOOP;`;
+  IF cardinality(p_releases) > 0 THEN
+    WITH gone AS MATERIALIZED (
+        DELETE FROM holds h WHERE h.request_id = ANY (p_releases) AND h.node = p_node RETURNING h.account_id, h.key_id, h.amount),
+      of_accounts AS (
+        UPDATE accounts a SET held = a.held - s.amount
+        FROM (SELECT account_id, sum(amount)::bigint AS amount FROM gone GROUP BY 1) s WHERE a.id = s.account_id),
+      of_keys AS (
+        UPDATE api_keys k SET held = k.held - s.amount
+        FROM (SELECT key_id, sum(amount)::bigint AS amount FROM gone GROUP BY 1) s WHERE k.id = s.key_id)
+      SELECT array_agg(account_id), array_agg(key_id), array_agg(amount) INTO r_accounts, r_keys, r_amounts FROM gone;
+    FOR n IN 1 .. coalesce(cardinality(r_amounts), 0) LOOP
+      i := array_position(p_accounts, r_accounts[n]); j := array_position(p_keys, r_keys[n]);
+      IF i IS NOT NULL THEN a_left[i] := a_left[i] + r_amounts[n]; END IF;
+      IF j IS NOT NULL THEN k_left[j] := k_left[j] + r_amounts[n]; END IF;
+    END LOOP;
+  END IF;`;
 
 const lease = `
     IF w.l IS NOT NULL AND w.max > 0 AND k_open[j] AND (w.lk OR NOT k_limited[j]) THEN
@@ -132,6 +174,7 @@ const lease = `
     END IF;`;
 
 const holds = `
+  IF json_array_length(p_holds) > 0 THEN
   -- A hold that is there already, of a call that is asked for again, counts once.
   SELECT array_agg(h.amount ORDER BY w.n) INTO h_known
     FROM json_to_recordset(p_holds) AS w(n int, i text)
@@ -154,22 +197,27 @@ const holds = `
       v_holds := v_holds || json_build_array('held', v_amount)::text;
     ELSE
       v_holds := v_holds || json_build_array('short',
-        CASE WHEN k_left[j] < coalesce(a_left[i], ${Number.MAX_SAFE_INTEGER}) THEN 'limit' ELSE 'balance' END,
+        CASE WHEN k_left[j] < a_left[i] AND (k_limited[j] OR k_left[j] < ${maxHeld}) THEN 'limit' ELSE 'balance' END,
         least(v_left, ${maxHeld}), ${isLeased.name}(p_node, p_accounts[i]))::text;
     END IF;
-  END LOOP;`;
+  END LOOP;
+  END IF;`;
 
 const writes = `
+  IF h_amount IS NOT NULL THEN
   INSERT INTO holds (request_id, node, account_id, key_id, operation, model, amount, created_at, expires_at)
     SELECT w.i, p_node, p_accounts[w.a], p_keys[w.k], w.o, w.m, h_amount[w.n], w.t, v_now + ${holdMs}
     FROM json_to_recordset(p_holds) AS w(n int, i text, a int, k int, o text, m text, t bigint)
     WHERE h_amount[w.n] IS NOT NULL;
+  END IF;
+  IF l_account IS NOT NULL THEN
   INSERT INTO holds AS h (request_id, node, account_id, key_id, operation, model, amount, created_at, expires_at)
     SELECT p_leases[g.n], p_node, p_accounts[l_account[g.n]], coalesce(p_keys[l_key[g.n]], ''), '', '', g.grown, v_now,
       v_now + ${holdMs}
     FROM unnest(l_grown) WITH ORDINALITY g(grown, n) WHERE g.grown > 0 ORDER BY p_leases[g.n]
     ON CONFLICT (request_id) DO UPDATE
       SET amount = h.amount + excluded.amount, expires_at = greatest(h.expires_at, excluded.expires_at);
+  END IF;
   UPDATE accounts a SET held = a.held + m.more, balance = a.balance - m.paid
     FROM unnest(p_accounts, a_more, a_paid) m(id, more, paid) WHERE a.id = m.id AND (m.more <> 0 OR m.paid <> 0);
   UPDATE api_keys k SET held = k.held + m.more, spent = k.spent + m.spent
@@ -184,9 +232,9 @@ export const decide = booksFunction(
   `(p_node text, p_turn bigint, p_accounts text[], p_keys text[], p_leases text[], p_given text[], p_captures json, p_releases text[], p_holds json)
   RETURNS text`,
   `DECLARE ${declarations}
-BEGIN ${locks} ${given} ${reads} ${captures} ${releases} ${holds} ${writes}
+BEGIN ${guard} ${given} ${reads} ${captures} ${releases} ${holds} ${writes}
   v_told := '{"captures":[' || array_to_string(v_captures, ',') || '],"holds":[' || array_to_string(v_holds, ',') || ']}';
-  UPDATE nodes SET decisions = v_told WHERE node = p_node;
+  UPDATE nodes SET turn = p_turn, decisions = v_told WHERE node = p_node;
   RETURN v_told;
 END`,
 );

@@ -10,6 +10,9 @@ import { available } from "./available.ts";
 import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./function.ts";
 
+/** What a call is charged, and what of its cost nobody pays. */
+const charged = { cost: "v_cost", waived: "c.cost - v_cost" };
+
 const settle = `
   SELECT * INTO c FROM json_to_record(e -> 'call') AS t(${callRecord});
   v_released := 0; v_freed := 0; v_cost := c.cost; v_covered := NOT v_held;
@@ -33,9 +36,13 @@ const settle = `
     SELECT least(of_limit, of_balance) INTO v_left FROM ${available.name}(c.key_id);
     v_cost := least(c.cost, v_released + greatest(0, coalesce(v_left, c.cost)));
   END IF;
-  ${insertRequest(requestValues("c", { cost: "v_cost", waived: "c.cost - v_cost" }))};
+  ${insertRequest(requestValues("c", charged))};
   IF FOUND THEN
-    ${hourOfCall("c", "v_cost")};
+    -- The charge of a call that is older than calls are kept may be in the ledger: without a hold of its own it is set aside.
+    IF v_amount IS NULL AND c.cost > 0 AND c.id COLLATE "C" < (SELECT id FROM kept_from WHERE kind = 'requests') THEN
+      RAISE EXCEPTION 'it may have been charged before, and was not charged again' USING ERRCODE = 'data_exception';
+    END IF;
+    ${hourOfCall("c", charged)};
   ELSE
     -- It has a row already, and costs nothing more. What it held is released all the same.
     v_cost := 0;

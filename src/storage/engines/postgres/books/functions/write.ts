@@ -13,9 +13,8 @@ import {
   defaultOf,
   ownColumns,
   sharedColumns,
-  summedColumns,
 } from "../../../../columns.ts";
-import { dueColumns, dueCounts, hourOf, requestColumns } from "./call-columns.ts";
+import { dueColumns, dueCounts, hourOf, requestColumns, sumsOfCalls } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./function.ts";
 
 /** The SQLSTATE of a batch that leases and holds do not cover. */
@@ -107,7 +106,7 @@ const noCounts = dueCounts.map(() => "0").join(", ");
 const due = `due AS (
     INSERT INTO due_sums (${dueColumns.join(", ")})
     SELECT account_id, ${hourOf("created_at")}, key_id, model, count(*),
-      ${summedColumns.map((name) => `sum(${name})`).join(", ")}, sum(cost),
+      ${sumsOfCalls()}, sum(cost),
       sum(CASE WHEN drawn OR is_back THEN CASE WHEN of_key THEN cost ELSE amount END ELSE amount END),
       sum(cost), sum(CASE WHEN drawn OR is_back THEN cost ELSE amount END)
     FROM covered GROUP BY 1, 2, 3, 4
@@ -135,7 +134,8 @@ BEGIN
   END IF;
   WITH ${told}, ${ended}, ${written}, ${due}
   SELECT (SELECT count(*) FROM wanted) = (SELECT count(*) FROM taken) AND (SELECT count(*) FROM told) = (SELECT count(*) FROM fresh)
-    AND NOT EXISTS (SELECT 1 FROM covered WHERE is_open)
+    AND NOT EXISTS (SELECT 1 FROM covered WHERE is_open
+      OR (NOT (held AND NOT drawn) AND cost > 0 AND id COLLATE "C" < (SELECT id FROM kept_from WHERE kind = 'requests')))
     AND (SELECT count(*) FROM due) + (SELECT count(*) FROM made) >= 0 INTO v_covered;
   IF NOT v_covered THEN RAISE EXCEPTION 'not covered by leases and holds' USING ERRCODE = '${notCovered}'; END IF;
   RETURN true;

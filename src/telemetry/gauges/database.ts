@@ -1,0 +1,58 @@
+/** Registers what is known of the Postgres that a fleet shares. It is read when metrics are collected. */
+import type { Registry } from "prom-client";
+import { registerCounter, registerCounters, registerGauge } from "./register.ts";
+
+export interface DatabaseGauges {
+  readonly isUp: () => boolean;
+  /** nodes returns how many nodes live, as last known. */
+  readonly nodes: () => number;
+  /** kept returns how many records this machine keeps until the database answers again. */
+  readonly kept: () => number;
+  /** batches returns totals since the start: `decide` of turns that decide on calls, `write` of records of what calls came to. */
+  readonly batches: () => { readonly decide: BatchCounts; readonly write: BatchCounts };
+  /** repeats returns how many batches were sent again, after a conflict or over another connection. */
+  readonly repeats: () => number;
+  /** recalls returns for how many accounts this node has asked others to give their leases back. */
+  readonly recalls: () => number;
+}
+
+export interface BatchCounts {
+  readonly batches: number;
+  readonly items: number;
+  /** seconds is the time from sending a batch to its answer, of all batches. */
+  readonly seconds: number;
+}
+
+export function registerDatabase(registry: Registry, gauges: DatabaseGauges): void {
+  const { isUp, nodes, kept, batches, repeats, recalls } = gauges;
+  registerGauge(
+    registry,
+    { name: "model_gateway_database_up", help: "Whether Postgres answers; absent without Postgres." },
+    (set) => set(Number(isUp())),
+  );
+  registerGauge(
+    registry,
+    { name: "model_gateway_database_nodes", help: "Nodes that live over the same Postgres, as last known." },
+    (set) => set(nodes()),
+  );
+  registerGauge(
+    registry,
+    {
+      name: "model_gateway_database_kept_records",
+      help: "Records of what calls cost that this machine keeps until Postgres answers again.",
+    },
+    (set) => set(kept()),
+  );
+  const counters = (name: string, help: string, of: keyof BatchCounts) =>
+    registerCounters(registry, { name: `model_gateway_database_${name}_total`, help, label: "kind" }, () => {
+      const { decide, write } = batches();
+      return { decide: decide[of], write: write[of] };
+    });
+  counters("batches", "Batches of money: decide (on calls), write (what they came to).", "batches");
+  counters("batch_items", "What was in batches of money: holds, captures, releases; records.", "items");
+  counters("batch_seconds", "Time until Postgres answered batches of money, of all, in seconds.", "seconds");
+  const counter = (name: string, help: string, read: () => number) =>
+    registerCounter(registry, `model_gateway_database_${name}_total`, help, read);
+  counter("repeats", "Batches of money that were sent again, after a conflict or over another connection.", repeats);
+  counter("recalls", "Accounts whose leases this node asked other nodes to give back.", recalls);
+}
