@@ -63,7 +63,9 @@ export async function runGateway(config: Config, { prepare, greet, warmsModels }
   if (config.memory && !hasMemory)
     log.warn({ memory: config.memory }, "another size of V8's young generation is set already");
   await refuseTakenPorts(config);
-  const storage = await openConfigured(config, (error) => log.error({ err: error }, "work on the database failed, and goes on"));
+  const storage = await openConfigured(config, (error) =>
+    log.error({ err: error }, "work on the database failed, and goes on"),
+  );
   const discovery = createDiscovery(config, { log });
   try {
     const found = { ...config, models: await discovery.begin() };

@@ -68,6 +68,7 @@ function gaugeParts(
       isWritable: () => storage.writable.trouble() === undefined,
       journalRejects: storage.journalRejects,
     },
+    database: storage.database,
     open,
     bodyBytes: () => bodies.bytes,
     redis: limits.redis,

@@ -13,7 +13,8 @@ export type { PostgresOptions } from "./engines/postgres/database.ts";
  */
 export async function openStorageOnPostgres(options: PostgresOptions): Promise<Storage> {
   const { openPostgres } = await import("./engines/postgres/database.ts");
-  const { scope, openBooks, available, recall, journalRejects, version, writable, close } = await openPostgres(options);
+  const { scope, openBooks, available, recall, journalRejects, version, writable, state, close } =
+    await openPostgres(options);
   const findings = (asked: ReconcileOptions = {}) => proveAndRepair(scope.db, { now: Date.now(), ...asked });
   return {
     ...storesOver(scope),
@@ -26,6 +27,7 @@ export async function openStorageOnPostgres(options: PostgresOptions): Promise<S
     transact: (work) => scope.transact((within) => work(storesOver(within))),
     version,
     writable,
+    database: state,
     findings,
     reconcile: (asked) => reconciled(findings(asked)),
     close,

@@ -8,6 +8,7 @@ import { type ResponseStore, responseStore } from "./answers/responses.ts";
 import { type RequestStore, requestStore } from "./calls/requests.ts";
 import { type RetentionStore, retentionStore } from "./calls/retention.ts";
 import type { Engine } from "./engines/engine.ts";
+import type { DatabaseState } from "./engines/postgres/database.ts";
 import type { Scope } from "./engines/scope.ts";
 import { createBooks } from "./engines/sqlite/books/books.ts";
 import { createBooksParts } from "./engines/sqlite/books/parts.ts";
@@ -74,6 +75,8 @@ export interface Storage extends Stores {
   version(): number;
   /** Reports whether writes arrive. */
   readonly writable: Writable;
+  /** What is known of the database of Postgres; undefined on SQLite. */
+  readonly database?: DatabaseState | undefined;
   /** Proves that the sums of money hold, as far as that was not proved before: yields what is found, and returns what was proved. */
   findings(options?: ReconcileOptions): AsyncGenerator<Finding, Proof>;
   /** The same, with all findings at once. */

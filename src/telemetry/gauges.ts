@@ -3,6 +3,7 @@
  * updated in between, so that they cost nothing.
  */
 import { Gauge, type Registry } from "prom-client";
+import { troubleOf } from "../runtime/write-trouble.ts";
 import { type DatabaseGauges, registerDatabase } from "./gauges/database.ts";
 import { type RedisGauges, registerRedis } from "./gauges/redis.ts";
 import { registerCounter, registerGauge } from "./gauges/register.ts";
@@ -196,29 +197,39 @@ function registerStorage(registry: Registry, { isWritable, journalRejects }: Sto
   );
 }
 
-/** registerHolds reads both gauges with one query: the registry collects all metrics at once. */
+/**
+ * registerHolds reads both gauges with one query: the registry collects all metrics at once. While storage cannot be read, both are
+ * absent, and all other metrics can still be read.
+ */
 function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
-  let reading: ReturnType<typeof holds> | undefined;
+  let reading: Promise<Awaited<ReturnType<typeof holds>> | undefined> | undefined;
   const read = () => {
-    reading ??= holds().finally(() => (reading = undefined));
+    reading ??= holds()
+      .catch(noneIfTrouble)
+      .finally(() => (reading = undefined));
     return reading;
   };
-  const count = new Gauge({
-    name: "model_gateway_holds",
-    help: "Running calls with a hold, of all processes on this database.",
-    registers: [registry],
-    async collect() {
-      count.set((await read()).count);
-    },
-  });
-  const held = new Gauge({
-    name: "model_gateway_held_units",
-    help: "Sum of the holds of running calls, in units, of all processes on this database.",
-    registers: [registry],
-    async collect() {
-      held.set(units((await read()).amount));
-    },
-  });
+  const gauge = (name: string, help: string, of: (total: Awaited<ReturnType<typeof holds>>) => number) => {
+    const made = new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        const total = await read();
+        if (total) made.set(of(total));
+        else made.remove();
+      },
+    });
+  };
+  const whose = "of all processes on this database";
+  gauge("model_gateway_holds", `Running calls with a hold, ${whose}.`, ({ count }) => count);
+  gauge("model_gateway_held_units", `Sum of the holds of running calls, in units, ${whose}.`, ({ amount }) =>
+    units(amount),
+  );
+}
+
+function noneIfTrouble(error: unknown): undefined {
+  if (!troubleOf(error)) throw error;
 }
 
 function bit(is: boolean | undefined): number | undefined {

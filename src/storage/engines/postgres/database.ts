@@ -18,6 +18,7 @@ import { isLeased, recall } from "./books/functions/leases.ts";
 import { merge } from "./books/functions/upkeep.ts";
 import { databaseId, openSpool, writeLeftBehind } from "./books/spool.ts";
 import { connectServer } from "./connection.ts";
+import { type Counts, createCounts } from "./counts.ts";
 import { openingError } from "./errors.ts";
 import { guardedPool } from "./guarded-pool.ts";
 import { type Management, openManagement } from "./management.ts";
@@ -42,6 +43,14 @@ export interface PostgresOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** DatabaseState is what operators are told of the database, as this node knows it. Reading it asks nobody. */
+export interface DatabaseState
+  extends Pick<Counts, "batches" | "repeats" | "recalls" | "kept">,
+    Pick<Watcher, "nodes"> {
+  /** Reports whether the database answers. */
+  isUp(): boolean;
+}
+
 /** Opened is what storage needs of the database. */
 export interface Opened extends Pick<Management, "db"> {
   readonly scope: Scope;
@@ -56,6 +65,7 @@ export interface Opened extends Pick<Management, "db"> {
   journalRejects(): number;
   version(): number;
   readonly writable: Writable;
+  readonly state: DatabaseState;
   close(): Promise<void>;
 }
 
@@ -91,16 +101,20 @@ async function openOver(server: Server, watcher: Watcher, { dataDir, version, is
   await writeLeftBehind({ server, segments, node: "", onError });
   const writable = createReachable(watcher);
   const rejects = createRejects(segments);
+  const counts = createCounts();
   const opened: Opened = {
     db,
     scope,
-    openBooks: (of) =>
-      openPostgresBooks({ ...of, server: guarded, watcher, spool: openSpool(segments, of.node, database), version }),
+    openBooks(of) {
+      const spool = openSpool(segments, of.node, database);
+      return openPostgresBooks({ ...of, server: guarded, watcher, spool, version, counts });
+    },
     available: (keyId) => availableTo(guarded, keyId),
-    recall: (accountId) => recallAll(guarded, accountId),
+    recall: (accountId) => recallAll(guarded, accountId, counts),
     journalRejects: () => rejects.all().reduce((count, one) => count + one.rejects.length, 0),
     version: watcher.version,
     writable,
+    state: { ...counts, nodes: watcher.nodes, isUp: () => watcher.awayMs() === undefined },
     async close() {
       writable.close();
       watcher.close();
@@ -141,12 +155,13 @@ function leastOf(ofLimit: number, ofBalance: number): Available {
 /** How long other nodes may take to give leases back, and the pause between looks; in milliseconds. */
 const [recallMs, lookMs] = [500, 15];
 
-function recallAll(server: Pick<Server, "pool">, accountId: string): Promise<void> {
+function recallAll(server: Pick<Server, "pool">, accountId: string, counts: Counts): Promise<void> {
   return onPool(server, async (session) => {
     const until = performance.now() + recallMs;
     // No node has an empty name: so all are asked, this one too.
     const isOut = () => call<boolean>(session, isLeased, ["", accountId]);
     if (await isOut()) {
+      counts.recalled(1);
       await call(session, recall, [[accountId]]);
       while (performance.now() < until && (await isOut())) await delay(lookMs);
     }

@@ -1,9 +1,10 @@
 /**
  * Opens the connections of management to Postgres, which they share with upkeep, and makes the scope in which stores work on them.
  *
- * A transaction that met another one (serialization, a ring of locks) is begun anew. What this node changes of keys, accounts and
+ * A transaction that met another one (serialization, a ring of locks) is begun anew, after a pause that differs from the other's. What this node changes of keys, accounts and
  * users it knows at once: its own next request is decided by that.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { type Driver, Kysely, type KyselyPlugin, type OperationNode, PostgresDialect, sql } from "kysely";
 import { codeOf } from "../../../runtime/write-trouble.ts";
 import type { Tables } from "../../schema.ts";
@@ -20,6 +21,8 @@ export interface Management {
 
 /** How often a transaction is begun anew that met another one, and one that wrote what another had written meanwhile. */
 const [maxTries, maxTaken] = [10, 3];
+/** The longest first pause before that, and the longest of all, in milliseconds. */
+const [firstPauseMs, maxPauseMs] = [5, 200];
 
 export function openManagement(server: Pick<Server, "pool">, onChanged: () => void): Management {
   const within = createWithinTransaction();
@@ -52,6 +55,8 @@ async function begunAnew<T>(transact: () => Promise<T>): Promise<T> {
       // A name that was free when it was looked for: the next time it is found to be taken.
       const most = isConflict(error) ? maxTries : codeOf(error) === uniqueViolation ? maxTaken : 0;
       if (tries >= most) throw error;
+      // By chance, so that two which met do not meet again.
+      if (isConflict(error)) await delay(Math.random() * Math.min(firstPauseMs * 2 ** (tries - 1), maxPauseMs));
     }
   }
 }

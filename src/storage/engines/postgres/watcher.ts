@@ -21,6 +21,8 @@ export interface Watcher {
   changed(): void;
   /** Calls `listener` with accounts whose idle leases are asked for; an empty id stands for all. Returns what ends that. */
   onRecall(listener: (accountId: string) => void): () => void;
+  /** Returns how many nodes live, as last known. */
+  nodes(): number;
   /** Returns for how long the server has not answered, in milliseconds; undefined where it does. */
   awayMs(): number | undefined;
   close(): void;
@@ -34,10 +36,12 @@ const answerMs = 900;
 
 interface Seen {
   readonly number: number;
+  readonly nodes: number;
   readonly recalls: readonly (readonly [id: number, accountId: string])[];
 }
 
 const question = `SELECT (SELECT max(number) FROM changes) AS number,
+  (SELECT count(*) FROM nodes WHERE alive_until > now_ms()) AS nodes,
   coalesce((SELECT json_agg(json_build_array(id, account_id)) FROM recalls WHERE at > now_ms() - 3000), '[]') AS recalls`;
 
 export async function startWatcher({ connect, onError }: WatcherOptions): Promise<Watcher> {
@@ -101,6 +105,7 @@ function createSeen() {
   const listeners = new Set<(accountId: string) => void>();
   let heard = new Set<number>();
   let number: number | undefined;
+  let nodes = 0;
   let [changes, own, stale] = [0, 0, 0];
   let answeredAt = performance.now();
   const silentMs = () => performance.now() - answeredAt;
@@ -114,6 +119,7 @@ function createSeen() {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    nodes: () => nodes,
     awayMs: () => (silentMs() > freshMs ? silentMs() : undefined),
   };
   return {
@@ -123,6 +129,7 @@ function createSeen() {
       // Counted and not taken: a server that took over may have fewer.
       if (number !== now.number) changes++;
       number = now.number;
+      nodes = now.nodes;
       for (const [id, accountId] of now.recalls)
         if (!heard.has(id)) for (const listener of listeners) listener(accountId);
       heard = new Set(now.recalls.map(([id]) => id));

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openManagement } from "../../../../src/storage/engines/postgres/management.ts";
 import { migrate } from "../../../../src/storage/engines/postgres/migrate.ts";
+import type { Scope } from "../../../../src/storage/engines/scope.ts";
 import { type Stores, storesOver } from "../../../../src/storage/storage.ts";
 import { type PostgresServer, postgresPrograms, serverAt, startPostgres } from "../../../support/storage/postgres.ts";
 
@@ -10,7 +11,7 @@ const day = 86_400_000;
 
 describe.skipIf(!postgresPrograms)("two nodes on Postgres at once", () => {
   let postgres: PostgresServer;
-  let nodes: readonly (Stores & { readonly close: () => Promise<void> })[];
+  let nodes: readonly (Stores & { readonly close: () => Promise<void>; readonly scope: Scope })[];
 
   beforeAll(async () => {
     postgres = await startPostgres();
@@ -25,7 +26,7 @@ describe.skipIf(!postgresPrograms)("two nodes on Postgres at once", () => {
         const server = serverAt(url);
         const { db, scope } = openManagement(server, () => {});
         await migrate(db as never, server.name);
-        return { ...storesOver(scope), close: () => db.destroy() };
+        return { ...storesOver(scope), scope, close: () => db.destroy() };
       }),
     );
     await one().accounts.insert({ id: "acc_1", name: "one", created_at: 1, suspended_at: null });
@@ -68,6 +69,39 @@ describe.skipIf(!postgresPrograms)("two nodes on Postgres at once", () => {
     const { renamed, ...others } = await atOnce(rename);
     expect(renamed).toBe(1);
     expect(Object.keys(others)).toEqual(["taken"]);
+  });
+
+  test("transactions that wait for each other in a ring are begun anew, and all are done", async () => {
+    const ids = ["acc_x0", "acc_x1", "acc_x2"];
+    for (const id of ids) await one().accounts.insert({ id, name: id, created_at: 1, suspended_at: null });
+    let begun = 0;
+    const met = Promise.withResolvers<void>();
+    await Promise.all(
+      nodes.map(({ scope }, n) =>
+        scope.transact(async (within) => {
+          const { accounts } = storesOver(within);
+          await accounts.lock(ids[n] as string);
+          // Each has its own row before any asks for the next one's.
+          if (++begun === 3) met.resolve();
+          await met.promise;
+          await accounts.lock(ids[(n + 1) % 3] as string);
+          await accounts.update(ids[(n + 1) % 3] as string, { suspended_at: n + 1 });
+        }),
+      ),
+    );
+    expect(begun).toBeGreaterThan(3);
+    const rows = await Promise.all(ids.map((id) => one().accounts.find(id)));
+    expect(rows.map((row) => row?.suspended_at)).toEqual([3, 1, 2]);
+  });
+
+  test.each(["40001", "40P01"])("a transaction that always ends with %s is given up", async (code) => {
+    let tries = 0;
+    const failing = (nodes[0] as { readonly scope: Scope }).scope.transact(async () => {
+      tries++;
+      throw Object.assign(new Error("it met another"), { code });
+    });
+    await expect(failing).rejects.toThrow("it met another");
+    expect(tries).toBe(10);
   });
 
   test("one claims a code, and its account is recharged once", async () => {

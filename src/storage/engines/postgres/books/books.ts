@@ -7,6 +7,7 @@
  * asked again under the same number; a turn that was given up is undone before the next one.
  */
 import type { Books, BooksOptions, JournalRecord } from "../../../money/books.ts";
+import { type Counts, createCounts } from "../counts.ts";
 import { AwayError } from "../errors.ts";
 import type { Server } from "../session.ts";
 import type { Watcher } from "../watcher.ts";
@@ -25,6 +26,8 @@ export interface PostgresBooksOptions extends BooksOptions {
   readonly spool: Spool;
   /** The version of the program, for operators who look at the nodes. */
   readonly version: string;
+  /** Counts for operators what is asked. */
+  readonly counts?: Counts | undefined;
 }
 
 /** How long work waits for a database that is away, in milliseconds. */
@@ -42,16 +45,20 @@ interface Parts {
 }
 
 export function openPostgresBooks(options: PostgresBooksOptions): Books {
-  const { server, watcher, node, spool, onError } = options;
-  const lane = createLane({ connect: () => server.connect(), onError, awayMs, statementMs });
+  const { server, watcher, node, spool, onError, counts = createCounts() } = options;
+  const lane = createLane({ connect: () => server.connect(), onError, onRepeat: counts.repeated, awayMs, statementMs });
   const upkeep = createUpkeep(options);
-  const writer = createWriter({ lane, node, spool, onError, onWritten: upkeep.mergeLater });
+  const writer = createWriter({ lane, node, spool, onError, onWritten: upkeep.mergeLater, counts });
   const parts: Parts = { options, lane, writer, upkeep, unreleased: new Set() };
   const decide = createDecide({
     lane,
     node,
     writeNow: writer.writeNow,
-    recall: (accounts) => upkeep.run((session) => call(session, recall, [accounts])),
+    counts,
+    recall(accounts) {
+      counts.recalled(accounts.length);
+      return upkeep.run((session) => call(session, recall, [accounts]));
+    },
   });
   const stopHearing = watcher.onRecall((accountId) => void giveBack(parts, accountId).catch(onError));
   upkeep.mergeLater();

@@ -5,6 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isFault, LockedError } from "../../../../runtime/write-trouble.ts";
 import type { DecidedHold, Decision, Decisions, Granted, Turn } from "../../../money/books.ts";
+import type { Counts } from "../counts.ts";
 import { isConnectionError, isLocked } from "../errors.ts";
 import type { Session } from "../session.ts";
 import { call } from "./call.ts";
@@ -21,6 +22,7 @@ export interface DecideOptions {
   readonly writeNow: Writer["writeNow"];
   /** Asks other nodes for their idle leases of accounts. */
   readonly recall: (accounts: readonly string[]) => Promise<void>;
+  readonly counts: Counts;
 }
 
 /** How long a turn waits for the idle leases of other nodes, and for the first look at whether they have come; in milliseconds. */
@@ -83,7 +85,7 @@ export function createDecide(options: DecideOptions): (next: () => Turn) => Prom
 }
 
 /** Numbers turns, and asks each under its number for as often as the connection breaks. */
-function createTurns({ node }: DecideOptions) {
+function createTurns({ node, counts }: DecideOptions) {
   const numbers = new WeakMap<Asked, number>();
   /** Turns that were sent, and of which nobody knows whether they were decided. */
   let open: Asked[] = [];
@@ -108,7 +110,8 @@ function createTurns({ node }: DecideOptions) {
       numbers.set(asked, number);
       open = [...open.filter((one) => one !== asked), asked];
       try {
-        const text = await call<string>(session, decide, [node, number, ...turnValues(asked)]);
+        const values = [node, number, ...turnValues(asked)];
+        const text = await counts.batch("decide", sizeOf(asked), () => call<string>(session, decide, values));
         open = [];
         return decided(text, asked);
       } catch (error) {
@@ -118,4 +121,8 @@ function createTurns({ node }: DecideOptions) {
       }
     },
   };
+}
+
+function sizeOf({ captures, releases, holds }: Asked): number {
+  return captures.length + releases.length + holds.length;
 }

@@ -12,6 +12,8 @@ export interface LaneOptions {
   readonly connect: () => Promise<Session>;
   /** Receives what breaks connections. */
   readonly onError: (error: unknown) => void;
+  /** Runs before work is done again. */
+  readonly onRepeat: () => void;
   /** How long work waits for a server that is away, in milliseconds. */
   readonly awayMs: number;
   /** How long a statement may take, in milliseconds: the connection counts as broken then. */
@@ -32,7 +34,7 @@ const firstPauseMs = 5;
 const maxPauseMs = 200;
 
 export function createLane(options: LaneOptions): Lane {
-  const { awayMs, onError } = options;
+  const { awayMs, onError, onRepeat } = options;
   const connection = createConnection(options);
   let tail: Promise<unknown> = Promise.resolve();
 
@@ -50,6 +52,7 @@ export function createLane(options: LaneOptions): Lane {
         }
       }
       await delay(pauseMs);
+      onRepeat();
     }
   }
 

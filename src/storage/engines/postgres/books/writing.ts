@@ -5,6 +5,7 @@
  */
 
 import type { JournalRecord } from "../../../money/books.ts";
+import type { Counts } from "../counts.ts";
 import { AwayError } from "../errors.ts";
 import type { Session } from "../session.ts";
 import type { Lane } from "./lane.ts";
@@ -18,6 +19,7 @@ export interface WriterOptions {
   readonly onError: (error: unknown) => void;
   /** Runs after records were written. */
   readonly onWritten: () => void;
+  readonly counts: Counts;
 }
 
 export interface Writer {
@@ -41,8 +43,12 @@ const maxRecords = 512;
 const againMs = 250;
 
 export function createWriter(options: WriterOptions): Writer {
-  const { lane, node, onWritten } = options;
-  const { post } = createPosting(node);
+  const { lane, node, onWritten, counts } = options;
+  const posting = createPosting(node);
+  const post: Post = (session, records) =>
+    records.length === 0
+      ? Promise.resolve()
+      : counts.batch("write", records.length, () => posting.post(session, records));
   const backlog = createBacklog(options, post);
   /** What waits for its statement; undefined once that is on its way. */
   let gathered: Waiting[] | undefined;
@@ -95,7 +101,7 @@ export function createWriter(options: WriterOptions): Writer {
 }
 
 /** Keeps records in the spool, and writes them as soon as the database is back, whether anything else is to be written or not. */
-function createBacklog({ lane, spool, onError }: WriterOptions, post: Post) {
+function createBacklog({ lane, spool, onError, counts }: WriterOptions, post: Post) {
   let records: JournalRecord[] = [];
   let again: NodeJS.Timeout | undefined;
 
@@ -104,6 +110,7 @@ function createBacklog({ lane, spool, onError }: WriterOptions, post: Post) {
       const some = records.slice(0, maxRecords);
       await post(session, some);
       records = records.slice(some.length);
+      counts.keep(-some.length);
     }
     if (spool.hasAny()) spool.clear();
   }
@@ -129,6 +136,7 @@ function createBacklog({ lane, spool, onError }: WriterOptions, post: Post) {
         return;
       }
       records.push(record);
+      counts.keep(1);
       done();
       tryLater();
     },
