@@ -203,7 +203,10 @@ describe.skipIf(!has("caddy"))("Caddy", () => {
     await closeFirst();
     const refused = await ask();
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect((await refused.json()).error).toMatchObject({ code: "service_unavailable", type: "server_error" });
+    expect(((await refused.json()) as { error: unknown }).error).toMatchObject({
+      code: "service_unavailable",
+      type: "server_error",
+    });
   });
 
   test("refuses no call while a gateway stops, and none after it", async () => {
