@@ -4,7 +4,7 @@
  */
 import type { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Slotted } from "../runtime/slot-set.ts";
-import type { CallUsage } from "./usage.ts";
+import type { CallUsage, Usage } from "./usage.ts";
 
 /** Members are set as far as the call came. Durations are in milliseconds, moments in milliseconds since 1970. */
 export interface CallRecord extends Slotted {
@@ -68,6 +68,8 @@ export interface AttemptRecord {
   isHedge?: boolean;
   /** Whether it was aborted because another attempt was faster. */
   isOvertaken?: boolean;
+  /** What its upstream reported of an attempt that is charged to nobody, as far as it did. */
+  told?: Usage;
 }
 
 /** CallTrace is a call's place in a distributed trace (W3C Trace Context). */

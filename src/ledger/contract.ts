@@ -32,7 +32,7 @@ export interface Hold extends Slotted {
 export type Short = Extract<Held, { kind: "short" }>;
 
 /** The most that can be held for one call, in millionths of the unit. */
-export const maxHold = 4e15;
+export const maxHold = 3e15;
 /** How often the deadlines of holds are moved on. */
 export const sweepMs = 20_000;
 /** How long closing waits for calls to be captured, all of which were aborted before. */

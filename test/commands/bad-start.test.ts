@@ -90,8 +90,7 @@ describe("data of an older version, while an older gateway works on them", () =>
     database = join(env.DATA_DIR, "gateway.db");
     older = await openStorage(database);
     const sqlite = new Sqlite(database);
-    sqlite.exec(`DELETE FROM kysely_migration WHERE name = '0015-proof'; DROP TABLE closed_periods;
-      ALTER TABLE ledger_entries DROP COLUMN calls; ALTER TABLE accounts DROP COLUMN was_postpaid`);
+    sqlite.exec("DELETE FROM kysely_migration WHERE name = '0017-accounts-now'; DROP VIEW accounts_now");
     sqlite.close();
     return () => older.close();
   });

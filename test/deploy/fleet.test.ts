@@ -117,7 +117,12 @@ describe.skipIf(!has("caddy"))("Caddy", () => {
   /** Starts two gateways that know one secret, with Caddy before them. */
   async function startFleet() {
     const [first, second] = [await startTestGateway(), await startTestGateway({ stopDelayMs: configured.stopDelayMs })];
-    closing.push(() => first.close());
+    let isClosed = false;
+    const closeFirst = async () => {
+      if (!isClosed) await first.close();
+      isClosed = true;
+    };
+    closing.push(closeFirst);
     const issued = await issueKey(second.storage.keys, {
       accountId: second.accountId,
       name: "same",
@@ -147,7 +152,7 @@ describe.skipIf(!has("caddy"))("Caddy", () => {
         headers: { authorization: `Bearer ${first.apiKey}`, "content-type": "application/json" },
         body: JSON.stringify({ model: "embedded-chat", messages: [{ role: "user", content: "Hi" }], ...body }),
       });
-    return { first, second, url, ask };
+    return { first, second, url, ask, closeFirst };
   }
 
   test("finds nothing wrong with the Caddyfile", () => {
@@ -190,6 +195,18 @@ describe.skipIf(!has("caddy"))("Caddy", () => {
     }
     const [, grace = ""] = /grace_period (\d+)s/.exec(caddyfile) ?? [];
     expect(Number(grace) * 1000).toBeGreaterThan(stopDelayMs + drainMs);
+  });
+
+  test("says when to come back, in the API's form, where no gateway takes calls", async () => {
+    const { second, ask, closeFirst } = await startFleet();
+    await second.close();
+    await closeFirst();
+    const refused = await ask();
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(((await refused.json()) as { error: unknown }).error).toMatchObject({
+      code: "service_unavailable",
+      type: "server_error",
+    });
   });
 
   test("refuses no call while a gateway stops, and none after it", async () => {

@@ -229,6 +229,8 @@ describe.skipIf(!has("helm"))("helm", () => {
     const alone = rendered(everything).get("StatefulSet").spec.template.spec;
     const { env, ...container } = pod.containers[0];
     expect(container).toEqual((({ env: _, ...rest }) => rest)(alone.containers[0]));
+    const inConfig = { database: { url: `postgres://a:${reference}@b/c` } };
+    expect(rendered({ config: inConfig, replicaCount: 2 }).has("Deployment")).toBe(true);
     expect(
       rendered({ extraEnv: [{ name: "DATABASE_URL_FILE", value: "/a" }], replicaCount: 2 }).has("Deployment"),
     ).toBe(true);
@@ -371,6 +373,11 @@ describe.skipIf(!has("helm"))("helm", () => {
       "Redis's password in plain text",
       { config: { redis: { url: "redis://:password@valkey:6379" } } },
       /config\.redis\.url: a secret/,
+    ],
+    [
+      "Postgres's password in plain text",
+      { config: { database: { url: "postgres://a:b@c/d" } } },
+      /config\.database\.url: a secret/,
     ],
     [
       "Postgres's address beside the chart's own",

@@ -89,6 +89,22 @@ describe("the pages and the text of a PDF", () => {
     expect(documentTokensOf(size, [imageRuleFor("gpt-4o")], "usual")).toBeLessThan(5_000);
   });
 
+  test.each<[string, string]>([
+    ["comments", "%\n"],
+    ["contents that never end", "/Contents ["],
+    ["page trees", "/Type /Pages "],
+    ["streams", "stream\nendstream "],
+    ["strings that never end", "(<"],
+    ["dictionaries", "<< /Type "],
+  ])("are read in no time where a file is full of %s", (_, piece) => {
+    const full = piece.repeat(4_000_000 / piece.length);
+    const at = performance.now();
+    pdfSize(Buffer.from(`%PDF-1.7 /Type /Page ${full}`));
+    pdfSize(writePdf([`(a) Tj ${full}`]));
+    // They would take minutes if it grew with the square.
+    expect(performance.now() - at).toBeLessThan(5_000);
+  });
+
   test("are not there in anything else", () => {
     for (const file of ["", "%PDF-1.7", "%PDF-1.7 stream\n", "PK\u0003\u0004", "/Type /Page"]) {
       expect(pdfSize(Buffer.from(file))).toBeUndefined();

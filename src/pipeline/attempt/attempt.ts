@@ -10,6 +10,7 @@ import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
 import type { AttemptRecord } from "../../call/call-record.ts";
 import type { Form, Operation, Output } from "../../call/operations.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
+import type { Usage } from "../../call/usage.ts";
 import type { Translated } from "../../families/translation.ts";
 import type { Ledger } from "../../ledger/contract.ts";
 import { outputBound } from "../../ledger/worst-case.ts";
@@ -197,10 +198,15 @@ function fail(attempt: CallAttempt, error: unknown, clock: () => number): never 
     attempt.stream?.abort();
     noteWaited(attempt);
     // What the caller's own request led to, and its upstream bills, is charged (`charge/capture.ts`).
-    if (attempt.signal.aborted || !billRefused(attempt.meter, error)) attempt.meter.drop();
+    if (attempt.signal.aborted || !billRefused(attempt.meter, error)) noteTold(record, attempt.meter.drop());
     record.endedAt ??= clock();
   }
   throw error;
+}
+
+/** Records what the upstream of an attempt has reported that is charged to nobody: it may bill the operator for that. */
+function noteTold(record: AttemptRecord, told: Usage | undefined): void {
+  if (told) record.told = told;
 }
 
 /** Records how long the upstream took, where its provider has not: one without sockets does not measure it. */
@@ -232,7 +238,7 @@ function followOvertaking(signal: Signal, caller: Signal, meter: AttemptMeter, r
   const overtaken = () => {
     if (caller.aborted) return;
     record.isOvertaken = true;
-    meter.drop();
+    noteTold(record, meter.drop());
   };
   signal.addEventListener("abort", overtaken, { once: true });
   return () => signal.removeEventListener("abort", overtaken);

@@ -13,7 +13,12 @@ export interface FailedAttempt {
   readonly failure: string;
   /** What its upstream may charge, in millionths of the unit. Set only where it was overtaken. */
   readonly lost?: number;
+  /** What its upstream reported, by parts that are not 0; `cache_write` has all writes. */
+  readonly told?: TokensTold;
 }
+
+type Part = "input" | "cache_read" | "cache_write" | "cache_write_hour" | "output" | "reasoning";
+type TokensTold = { readonly [part in Part]?: number };
 
 /** The model that answered, and the cost of that: an attempt that was overtaken may have cost as much. */
 interface CallCost {
@@ -22,6 +27,20 @@ interface CallCost {
 }
 
 const overtaken = "another attempt was quicker";
+
+function toldOf({ told }: AttemptRecord): Pick<FailedAttempt, "told"> {
+  if (!told) return {};
+  const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = told;
+  const parts = {
+    input,
+    cache_read: cacheRead,
+    cache_write: cacheWrite + cacheWriteHour,
+    cache_write_hour: cacheWriteHour,
+    output,
+    reasoning,
+  };
+  return { told: Object.fromEntries(Object.entries(parts).filter(([, count]) => count > 0)) };
+}
 
 /** Returns the failed attempts as a JSON list; null for none. `last` is the attempt that the row itself describes. */
 export function failedAttemptsOf(
@@ -32,9 +51,9 @@ export function failedAttemptsOf(
   const failed = attempts.flatMap((attempt): readonly FailedAttempt[] => {
     const { upstream, begunAt, endedAt = begunAt, failure, isOvertaken, modelId } = attempt;
     const other = modelId === call.model ? {} : { model: modelId };
-    const told = { upstream, at: begunAt, ms: endedAt - begunAt, ...other };
-    if (isOvertaken) return [{ ...told, failure: overtaken, lost: call.cost }];
-    return failure === undefined || attempt === last ? [] : [{ ...told, failure }];
+    const common = { upstream, at: begunAt, ms: endedAt - begunAt, ...other, ...toldOf(attempt) };
+    if (isOvertaken) return [{ ...common, failure: overtaken, lost: call.cost }];
+    return failure === undefined || attempt === last ? [] : [{ ...common, failure }];
   });
   return failed.length === 0 ? null : JSON.stringify(failed);
 }

@@ -26,8 +26,8 @@ export interface AttemptMeter extends Meter {
   hasUsage(): boolean;
   /** Notes that the upstream bills the attempt, so that it is charged even where the call fails later. */
   bill(): void;
-  /** Drops the attempt: it failed, and another may replace it. */
-  drop(): void;
+  /** Drops the attempt: it failed, and another may replace it. Returns what its upstream reported; undefined where that is nothing. */
+  drop(): Usage | undefined;
 }
 
 /** The last reported count of each part. */
@@ -153,8 +153,11 @@ export class MeteredAttempt implements AttemptMeter {
     this.isBilled = true;
   }
 
-  drop(): void {
+  drop(): Usage | undefined {
     this.isDropped = true;
+    if (!this.hasUsage()) return undefined;
+    const { input = 0, output = 0, ...others } = this.usage;
+    return { ...others, input, output };
   }
 }
 

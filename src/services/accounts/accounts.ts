@@ -22,6 +22,7 @@ import { catalogMessage } from "../inference/catalog-message.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
 import { accountMessage, entryMessage, tierMessage } from "./account-message.ts";
+import { creditedInFull } from "./record-entry.ts";
 import { hashRedeemCode } from "./redeem-codes.ts";
 
 export interface AccountParts {
@@ -63,7 +64,7 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
       if (claimed.kind === "none") throw redeemCodeNotFound();
       if (claimed.kind === "claimed")
         throw conflict("This redeem code was claimed before. Each is worth its amount once.");
-      if (claimed.kind === "full") throw conflict("The account has as much as can be counted. Spend some of it first.");
+      if (claimed.kind === "full") throw conflict(creditedInFull);
       throw internal(new Error(`a redeem code could not be recorded: ${claimed.kind}`));
     },
     async listCatalog({ caller }) {

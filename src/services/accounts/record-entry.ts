@@ -3,6 +3,7 @@ import { EntryKind } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import { conflict, invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { newId } from "../../runtime/ids.ts";
+import { maxCredited } from "../../storage/money/bounds.ts";
 import type { EntryStore, LedgerEntry } from "../../storage/money/entries.ts";
 
 export interface RecordEntryInit {
@@ -17,6 +18,9 @@ export interface RecordEntryInit {
 
 const recordable = [EntryKind.RECHARGE, EntryKind.REFUND, EntryKind.GRANT] as const;
 
+/** What an account is told whose keys could spend more in all than can be counted exactly. */
+export const creditedInFull = `An account is credited at most ${formatDecimal(maxCredited)} in its life, so that its sums stay exact. Record less, or go on with a new account.`;
+
 /** recordEntry records an entry. Throws a Refusal if it cannot be recorded; then nothing is written. */
 export async function recordEntry(entries: EntryStore, init: RecordEntryInit): Promise<LedgerEntry> {
   const { accountId, amount, now } = init;
@@ -25,7 +29,7 @@ export async function recordEntry(entries: EntryStore, init: RecordEntryInit): P
   const recorded = await entries.record({ ...init, kind, id: newId("led", now) });
   if (recorded.kind === "recorded") return recorded.entry;
   if (recorded.kind === "absent") throw resourceNotFound("account", accountId, "account");
-  if (recorded.kind === "full") throw conflict("The account would have more than can be counted. Record less.");
+  if (recorded.kind === "full") throw conflict(creditedInFull);
   const most = formatDecimal(recorded.available);
   throw conflict(
     `Cannot refund ${formatDecimal(amount)}: ${most} may be refunded, of what was recharged and is left. Refund less.`,

@@ -10,6 +10,7 @@ import {
   ReconcileResponseSchema,
   RecordEntryResponseSchema,
   RevokeRedeemCodesResponseSchema,
+  SumLossesResponseSchema,
 } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
 import { internal, invalidValue, resourceNotFound } from "../../call/refusals.ts";
@@ -27,7 +28,10 @@ type Rpcs<M extends keyof ServiceImplementation<typeof OperatorService>> = Pick<
   ServiceImplementation<typeof OperatorService>,
   M
 >;
-type EntryRpcs = Rpcs<"recordEntry" | "listEntries" | "reconcile">;
+type EntryRpcs = Rpcs<"recordEntry" | "listEntries" | "reconcile" | "sumLosses">;
+
+/** The most accounts that a loss is told of. */
+const maxLosses = 100;
 type CodeRpcs = Rpcs<"createRedeemCodes" | "listRedeemCodes" | "revokeRedeemCodes">;
 
 export function operatorMoney(parts: OperatorParts): EntryRpcs & CodeRpcs {
@@ -59,6 +63,17 @@ function entryRpcs({ storage, config, clock }: OperatorParts): EntryRpcs {
         entries.page(id, { kinds, before, limit }, signal),
       );
       return whole(ListEntriesResponseSchema, { entries: items.map(entryMessage), ...next });
+    },
+    async sumLosses({ request }) {
+      const { from, to } = request.message();
+      const span = { from: from ? timestampMs(from) : 0, to: to ? timestampMs(to) : Number.MAX_SAFE_INTEGER };
+      if (span.from >= span.to) throw invalidValue("from", "expected a moment before `to`");
+      const { waived, cost, accounts } = await storage.requests.losses(span, maxLosses);
+      return whole(SumLossesResponseSchema, {
+        waived: BigInt(waived),
+        cost: BigInt(cost),
+        accounts: accounts.map((one) => ({ accountId: one.account_id, name: one.name, waived: BigInt(one.waived) })),
+      });
     },
     async reconcile({ request }) {
       const { full: isFull = false } = request.message();

@@ -7,6 +7,7 @@ import {
   type PricePartSchema,
   RequestSchema,
   type RunningSchema,
+  type UsageSchema,
   UsageSumSchema,
 } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { FailedAttempt } from "../../pipeline/attempt/failed-attempts.ts";
@@ -79,15 +80,7 @@ function partsOf(parts: string): MessageInitShape<typeof PricePartSchema>[] {
   return list.map((part) => ({
     priceId: part.price ?? "",
     requests: part.requests ?? (part.of === undefined ? 1 : 0),
-    usage: {
-      inputTokens: BigInt(part.input ?? 0),
-      cacheReadTokens: BigInt(part.cache_read ?? 0),
-      cacheWriteTokens: BigInt(part.cache_write ?? 0),
-      cacheWriteHourTokens: BigInt(part.cache_write_hour ?? 0),
-      outputTokens: BigInt(part.output ?? 0),
-      reasoningTokens: BigInt(part.reasoning ?? 0),
-      characters: BigInt(part.characters ?? 0),
-    },
+    usage: { ...tokensOf(part), characters: BigInt(part.characters ?? 0) },
     inputAudioTokens: BigInt(part.input_audio ?? 0),
     inputImageTokens: BigInt(part.input_image ?? 0),
     outputAudioTokens: BigInt(part.output_audio ?? 0),
@@ -95,10 +88,21 @@ function partsOf(parts: string): MessageInitShape<typeof PricePartSchema>[] {
   }));
 }
 
+function tokensOf(part: NonNullable<FailedAttempt["told"]>): MessageInitShape<typeof UsageSchema> {
+  return {
+    inputTokens: BigInt(part.input ?? 0),
+    cacheReadTokens: BigInt(part.cache_read ?? 0),
+    cacheWriteTokens: BigInt(part.cache_write ?? 0),
+    cacheWriteHourTokens: BigInt(part.cache_write_hour ?? 0),
+    outputTokens: BigInt(part.output ?? 0),
+    reasoningTokens: BigInt(part.reasoning ?? 0),
+  };
+}
+
 /** attemptsOf reads the column `tried`, which `pipeline/attempt/failed-attempts.ts` writes. */
 function attemptsOf(tried: string): MessageInitShape<typeof FailedAttemptSchema>[] {
   const list = JSON.parse(tried) as readonly FailedAttempt[];
-  return list.map(({ upstream, model = "", at, ms, failure, lost }) => ({
+  return list.map(({ upstream, model = "", at, ms, failure, lost, told }) => ({
     upstream,
     model,
     durationMs: Math.max(0, Math.round(ms)),
@@ -106,6 +110,7 @@ function attemptsOf(tried: string): MessageInitShape<typeof FailedAttemptSchema>
     at: timestampFromMs(at),
     lostCost: BigInt(lost ?? 0),
     overtaken: lost !== undefined,
+    ...(told && { told: tokensOf(told) }),
   }));
 }
 

@@ -33,6 +33,14 @@ export type UsageSum = {
   readonly requests: number;
 } & { readonly [column in SummedColumn]: number };
 
+/** Losses is what calls cost that was not charged, and what was, in millionths of the unit. */
+export interface Losses {
+  readonly waived: number;
+  readonly cost: number;
+  /** The greatest loss first. */
+  readonly accounts: readonly { readonly account_id: string; readonly name: string; readonly waived: number }[];
+}
+
 export interface RequestStore {
   find(accountId: string, id: string): Promise<CallRow | undefined>;
   /** Finds a call of any account. */
@@ -45,6 +53,8 @@ export interface RequestStore {
   pages(filter: RequestFilter, asker?: Asker): AsyncIterable<readonly CallRow[]>;
   /** Sums what was used, oldest first. */
   sums(filter: UsageFilter): Promise<UsageSum[]>;
+  /** Sums the operator's loss in hours that begin at or after `from` and before `to`, with up to `limit` accounts that it is of. */
+  losses(span: { readonly from: number; readonly to: number }, limit: number): Promise<Losses>;
 }
 
 /** How many rows a page of `pages` has. */
@@ -72,7 +82,25 @@ export function requestStore({ db }: Scope): RequestStore {
       }
     },
     sums: (filter) => sumsQuery(db, filter).execute(),
+    losses: (span, limit) => readLosses(db, span, limit),
   };
+}
+
+async function readLosses(db: Database, span: { readonly from: number; readonly to: number }, limit: number) {
+  const hours = db.selectFrom("usage_hours_now").where("hour", ">=", span.from).where("hour", "<", span.to);
+  const sums = await hours
+    .select((all) => [all.fn.sum<number>("waived").as("waived"), all.fn.sum<number>("cost").as("cost")])
+    .executeTakeFirst();
+  const accounts = await hours
+    .innerJoin("accounts", "accounts.id", "usage_hours_now.account_id")
+    .select((all) => ["account_id", "name", all.fn.sum<number>("waived").as("waived")])
+    .groupBy(["account_id", "name"])
+    .having((all) => all.fn.sum("waived"), ">", 0)
+    .orderBy("waived", "desc")
+    .orderBy("account_id")
+    .limit(limit)
+    .execute();
+  return { waived: sums?.waived ?? 0, cost: sums?.cost ?? 0, accounts };
 }
 
 function sumsQuery(db: Database, filter: UsageFilter) {

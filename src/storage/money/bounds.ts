@@ -1,13 +1,19 @@
 /** Bounds of money that every engine keeps to. */
 
 /** What may be held of an account before a call, and by one, at most: the sum of both is still exact. */
-export const maxHeld = 4e15;
+export const maxHeld = 3e15;
 
 /** A number of the proto's Outcome, which storage does not import: of a call that was lost with its process. */
 export const lost = 5;
 
-/**
- * The most that any sum of money may come to, or be owed: a double still holds it exactly. Beyond it holds are refused: those of an account
- * that is billed afterwards and owes so much, and of a key that has spent so much.
- */
+/** The most that any sum of money may come to: a double still holds it exactly. Holds of a key that has spent so much are refused. */
 export const maxSum = 9e15;
+
+/** The most that an account which is billed afterwards may owe: beyond it holds are refused. */
+export const maxOwed = 3e15;
+
+/**
+ * The most that an account is credited in its life, refunds taken off: beyond it recharges and grants are refused. So all its keys
+ * together, however many it has, never spend more than `maxSum`: what they have spent is what was credited and what is owed.
+ */
+export const maxCredited = maxSum - maxOwed;

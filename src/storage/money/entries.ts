@@ -13,7 +13,7 @@ import type { Asker } from "../calls/search.ts";
 import type { CallRow } from "../columns.ts";
 import type { Database, Scope } from "../engines/scope.ts";
 import type { LedgerEntryTable } from "../schema.ts";
-import { maxSum } from "./bounds.ts";
+import { maxCredited } from "./bounds.ts";
 
 export type LedgerEntry = Selectable<LedgerEntryTable>;
 
@@ -37,7 +37,7 @@ export type Recorded =
   | { readonly kind: "recorded"; readonly entry: LedgerEntry; readonly account: Account }
   /** A refund of more than `available`, which may be returned. */
   | { readonly kind: "short"; readonly available: number }
-  /** The account would have more than can be counted exactly. */
+  /** The account was credited as much in its life as can be counted exactly. */
   | { readonly kind: "full" }
   | { readonly kind: "absent" };
 
@@ -117,9 +117,15 @@ function move(db: Database, { accountId, kind, amount }: EntryInit) {
       .set((of) => ({ balance: of("balance", "-", sum), recharged: of("recharged", "-", sum) }))
       .where("recharged", ">=", amount)
       .where((of) => of(of("balance", "-", of.ref("held")), ">=", amount));
-  const granted = own.set((of) => ({ balance: of("balance", "+", sum) })).where("balance", "<=", maxSum - amount);
-  if (kind === kinds.grant) return granted;
-  return granted.set((of) => ({ recharged: of("recharged", "+", sum) })).where("recharged", "<=", maxSum - amount);
+  // What keys have spent and what is left, or owed, is all that was ever credited.
+  const spent = db.selectFrom("api_keys").select((of) => of.fn.sum<number>("spent").as("spent"));
+  const granted = own
+    .set((of) => ({ balance: of("balance", "+", sum) }))
+    .where((of) => {
+      const ofKeys = of.fn.coalesce(spent.where("account_id", "=", accountId), of.lit(0));
+      return of(of("balance", "+", ofKeys), "<=", maxCredited - amount);
+    });
+  return kind === kinds.grant ? granted : granted.set((of) => ({ recharged: of("recharged", "+", sum) }));
 }
 
 function chargeOf({ id, account_id, key_id, cost, created_at, duration_ms }: CallRow): LedgerEntry {

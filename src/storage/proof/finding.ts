@@ -86,6 +86,11 @@ export const kinds = {
     means: "The calls or tokens of an hour of usage are not the sum of its calls. No charge depends on them.",
     repair: `Reports of that hour are wrong: ${restoreBackup}.`,
   },
+  operators_loss: {
+    means:
+      "The operator's loss of an hour is not the sum of what its calls cost beyond their holds. No charge depends on it.",
+    repair: `The operator's total is wrong by that: ${restoreBackup}.`,
+  },
   charged_twice: {
     means: "A call has its charge in its own row, and a second time in an entry of the ledger.",
     repair: "Grant the account what it was charged too much, with the id of the call in the note.",

@@ -80,7 +80,12 @@ export async function compareHours(db: Database, { open }: Spans, keptFrom: numb
     const subject = { id: key_id, accountId: account_id, hour: { ...row, by: negated(differences) } };
     const [written, derived] = [stored.cost, stored.cost - differences.cost];
     if (written !== derived) findings.push(found("hour_cost", { what: name, written, derived, subject }));
-    else {
+    else if (differences.waived !== 0) {
+      const [waived, ofCalls] = [stored.waived, stored.waived - differences.waived];
+      findings.push(
+        found("operators_loss", { what: `operator's loss by ${name}`, written: waived, derived: ofCalls, subject }),
+      );
+    } else {
       const others = counted.filter((column) => differences[column] !== 0);
       const told = others.map(
         (column) => `${column} ${stored[column]}, by the calls ${stored[column] - differences[column]}`,

@@ -17,15 +17,19 @@ export interface PdfSize {
 /** The most data of a file that is unpacked, in bytes: it takes some ten milliseconds. */
 const maxUnpacked = 4_194_304;
 
+/** More streams and page trees than an honest file has: they would take long to look at. Half the length of a tree, in characters. */
+const [maxStreams, maxTrees, maxTree] = [50_000, 2_000, 4_096] as const;
+
 /** Returns undefined where a file is no PDF, or its pages cannot be counted. */
 export function pdfSize(file: Buffer): PdfSize | undefined {
   if (file.subarray(0, 1024).indexOf("%PDF-") === -1) return undefined;
   const { streams, between } = pdfParts(file);
-  const room: Room = { left: maxUnpacked, isUnseen: /\/Encrypt\b/.test(between) };
+  const isUnseen = streams.length > maxStreams || /\/Encrypt\b/.test(between);
+  const room: Room = { left: maxUnpacked, isUnseen };
   const isPacked = ({ dictionary }: PdfStream) => /\/Type\s*\/ObjStm\b/.test(dictionary);
   const packed = streams.filter(isPacked).map((stream) => unpacked(stream, room).toString("latin1"));
   const dictionaries = [between, ...packed].join("\n");
-  const [pages, repeats] = countPages(dictionaries);
+  const [pages, repeats] = countPages(dictionaries, room);
   if (pages === 0) return undefined;
   const others = streams.filter((stream) => !isPacked(stream));
   const textBytes = textIn(others, contentsIn(dictionaries), room);
@@ -51,15 +55,19 @@ function unpacked(stream: PdfStream, room: Room): Buffer {
 }
 
 /** Counts the page objects, and what page trees say that they have: a tree may name a page repeatedly. */
-function countPages(dictionaries: string): readonly [pages: number, repeats: number] {
+function countPages(dictionaries: string, room: Room): readonly [pages: number, repeats: number] {
   const objects = dictionaries.match(/\/Type\s*\/Page(?![A-Za-z])/g)?.length ?? 0;
   let counted = 0;
+  let trees = 0;
   for (const { index } of dictionaries.matchAll(/\/Type\s*\/Pages\b/g)) {
-    const begin = dictionaries.lastIndexOf("<<", index);
-    const end = dictionaries.indexOf(">>", index);
-    const tree = dictionaries.slice(Math.max(0, begin), end === -1 ? undefined : end);
+    if (++trees > maxTrees) break;
+    const near = dictionaries.slice(Math.max(0, index - maxTree), index + maxTree);
+    const middle = Math.min(index, maxTree);
+    const end = near.indexOf(">>", middle);
+    const tree = near.slice(Math.max(0, near.lastIndexOf("<<", middle)), end === -1 ? undefined : end);
     counted = Math.max(counted, Number(/\/Count\s+(\d{1,9})\b/.exec(tree)?.[1] ?? 0));
   }
+  if (trees > maxTrees) room.isUnseen = true;
   const pages = Math.max(objects, counted);
   return [pages, Math.ceil(pages / Math.max(1, objects))];
 }
@@ -67,7 +75,7 @@ function countPages(dictionaries: string): readonly [pages: number, repeats: num
 /** Returns how often each stream is a page's content, by the number of its object. */
 function contentsIn(dictionaries: string): ReadonlyMap<number, number> {
   const times = new Map<number, number>();
-  for (const [, named = ""] of dictionaries.matchAll(/\/Contents\s*(\[[^\]]*\]|\d+\s+\d+\s+R)/g)) {
+  for (const [, named = ""] of dictionaries.matchAll(/\/Contents\s*(\[[^\]/]*\]|\d+\s+\d+\s+R)/g)) {
     for (const [, id] of named.matchAll(/(\d+)\s+\d+\s+R/g)) {
       times.set(Number(id), (times.get(Number(id)) ?? 0) + 1);
     }

@@ -16,6 +16,9 @@ export interface PdfParts {
   readonly between: string;
 }
 
+/** Streams beyond so many are not looked for. */
+const maxStreams = 50_001;
+
 /** How far before its stream a dictionary begins at most. */
 const maxDictionary = 8_192;
 
@@ -24,7 +27,11 @@ export function pdfParts(file: Buffer): PdfParts {
   const streams: PdfStream[] = [];
   const between: string[] = [];
   let from = 0;
-  for (let at = file.indexOf("stream"); at !== -1; at = file.indexOf("stream", from + 1)) {
+  for (
+    let at = file.indexOf("stream");
+    at !== -1 && streams.length < maxStreams;
+    at = file.indexOf("stream", from + 1)
+  ) {
     const begin = dataAt(file, at);
     if (begin === undefined) {
       between.push(file.toString("latin1", from, at + 6));

@@ -29,7 +29,7 @@ function endOfString(content: Buffer, at: number): number | undefined {
       // Two of them begin a dictionary, whose strings may be shown in place of a glyph's own text.
       return content[at + 1] === less ? undefined : endOf(content, more, at);
     case percent:
-      return Math.min(endOf(content, newLine, at), endOf(content, carriageReturn, at));
+      return endOfLine(content, at);
     default:
       return undefined;
   }
@@ -38,6 +38,12 @@ function endOfString(content: Buffer, at: number): number | undefined {
 function endOf(content: Buffer, mark: number, at: number): number {
   const end = content.indexOf(mark, at);
   return end === -1 ? content.length : end;
+}
+
+function endOfLine(content: Buffer, from: number): number {
+  let at = from;
+  while (at < content.length && content[at] !== newLine && content[at] !== carriageReturn) at++;
+  return at;
 }
 
 /** Parentheses within a string are balanced, or escaped. */

@@ -304,7 +304,7 @@ describe("prices", () => {
     const answer = await say(payer, { model: "gpt-gold", messages, max_tokens: 4e9 });
     expect([answer.status, answer.text]).toEqual([
       402,
-      expect.stringContaining("no call can be held more than 4000000000.00 for"),
+      expect.stringContaining("no call can be held more than 3000000000.00 for"),
     ]);
     expect(asked).toHaveLength(0);
     expect(await books.of(payer)).toMatchObject({ balance: 0, held: 0, requests: [] });

@@ -86,14 +86,83 @@ describe("an account", () => {
   });
 
   test("never holds more than can be counted exactly", async () => {
-    for (let i = 0; i < 9; i++) await record("grant", "1000000000");
-    expect(await bank.refused("recordEntry", { account, kind: "grant", amount: "0.000001" })).toMatchObject({
-      status: 409,
-    });
+    for (let i = 0; i < 6; i++) await record("grant", "1000000000");
+    const refusal = await bank.refused("recordEntry", { account, kind: "grant", amount: "0.000001" });
+    expect(refusal).toMatchObject({ reason: Reason.CONFLICT, status: 409 });
+    expect(refusal.message).toContain("credited at most 6000000000.00 in its life");
     expect(await bank.refused("recordEntry", { account, kind: "recharge", amount: "1" })).toMatchObject({
       status: 409,
     });
-    expect(await standing()).toMatchObject({ balance: "9000000000.00", recharged: "0.00" });
+    expect(await standing()).toMatchObject({ balance: "6000000000.00", recharged: "0.00" });
+  });
+
+  test("spends no more by many keys and many grants than can be counted exactly", async () => {
+    const most = 6_000_000_000;
+    for (let i = 0; i < 6; i++) {
+      await record("grant", "1000000000");
+      await bank.charge(account, { id: newId("req", bank.now()), key_id: `key_${i}`, cost: 1e15 });
+    }
+    expect(await standing()).toMatchObject({ balance: "0.00" });
+    for (const kind of ["grant", "recharge"]) {
+      const { reason, message } = await bank.refused("recordEntry", { account, kind, amount: "1" });
+      expect(reason).toBe(Reason.CONFLICT);
+      expect(message).toContain(`at most ${most}.00`);
+    }
+    const { codes } = (await bank.ask("createRedeemCodes", { amount: "1" })) as { codes: string[] };
+    const claim = await bank.refused("redeemCode", { code: codes[0] as string }, { account });
+    expect(claim.message).toContain(`at most ${most}.00`);
+    // A claim that is refused leaves the code as it was.
+    const other = await createAccount("other");
+    await bank.ask("redeemCode", { code: codes[0] as string }, { account: other });
+    // Billed afterwards it may owe half as much again: what all its keys have spent then is the greatest sum that is exact.
+    await bank.ask("updateAccount", { account, postpaid: true });
+    const hold = { accountId: account, keyId: "key_0", operation: "chat", model: "m", now: bank.now() };
+    for (const [i, amount] of [1e15, 2e15].entries()) {
+      const requestId = newId("req", bank.now() + i);
+      expect(await directMoney(bank.storage).hold({ ...hold, requestId, max: amount, min: amount })).toMatchObject({
+        kind: "held",
+      });
+      await bank.charge(account, { id: requestId, key_id: "key_0", cost: amount });
+    }
+    const refused = { ...hold, requestId: newId("req", bank.now() + 9), max: 1, min: 1 };
+    expect((await directMoney(bank.storage).hold(refused)).kind).toBe("short");
+    expect(await standing()).toMatchObject({ balance: "-3000000000.00" });
+    expect((await bank.storage.reconcile()).findings).toEqual([]);
+    expect((await bank.refused("recordEntry", { account, kind: "recharge", amount: "1" })).status).toBe(409);
+  });
+
+  test("that is not charged what its calls cost beyond their holds makes the operator's loss, which is summed and proved", async () => {
+    expect(await bank.ask("sumLosses")).toEqual({ waived: "0.00", cost: "0.00" });
+    const other = await createAccount("other");
+    await record("grant", "4");
+    const call = (cost: number) => ({ id: newId("req", bank.now()), key_id: `key_${cost}`, cost: cost * 1e6 });
+    await bank.charge(account, call(3));
+    await bank.charge(account, call(7));
+    await bank.charge(other, call(2));
+    bank.pass(3_600_000 * 2);
+    await record("grant", "1");
+    await bank.charge(account, { ...call(5), created_at: bank.now() });
+    expect(await bank.ask("sumLosses")).toEqual({
+      waived: "12.00",
+      cost: "5.00",
+      accounts: [
+        { account_id: account, name: "acme", waived: "10.00" },
+        { account_id: other, name: "other", waived: "2.00" },
+      ],
+    });
+    const from = new Date(bank.now() - 3_600_000).toISOString();
+    expect(await bank.ask("sumLosses", { from })).toMatchObject({ waived: "4.00", cost: "1.00" });
+    expect(await bank.ask("sumLosses", { to: from })).toMatchObject({ waived: "8.00", cost: "4.00" });
+    expect((await bank.refused("sumLosses", { from, to: from })).status).toBe(400);
+    expect((await bank.storage.reconcile()).findings).toEqual([]);
+    bank.tamper("UPDATE usage_hours SET waived = waived + 1 WHERE key_id = 'key_7'");
+    const { findings } = await bank.storage.reconcile({ isFull: true });
+    expect(findings).toMatchObject([
+      { kind: "operators_loss", written: 6_000_001, derived: 6_000_000, isRepairable: true },
+    ]);
+    await bank.storage.reconcile({ isFull: true, isRepairing: true });
+    expect((await bank.storage.reconcile({ isFull: true })).findings).toEqual([]);
+    expect(await bank.ask("sumLosses")).toMatchObject({ waived: "12.00" });
   });
 
   test("is found by its name, in any case, and page by page", async () => {

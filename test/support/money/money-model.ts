@@ -33,8 +33,8 @@ export function newMoneyModel(now: number): MoneyModel {
   return { now, ...sums, postpaid: false, limit: null, calls: [], codes: [] };
 }
 
-/** What any sum of money may come to. */
-export const mostMoney = 9e15;
+/** What an account may be credited in its life. */
+export const mostMoney = 6e15;
 
 export function heldOf({ calls }: MoneyModel): number {
   return calls.reduce((sum, { state, amount }) => sum + (state === "held" ? amount : 0), 0);
@@ -93,8 +93,7 @@ export function modelEntry(model: MoneyModel, kind: 1 | 2 | 3, amount: number): 
   const change = kind === 2 ? -amount : amount;
   // Of what an account that is billed afterwards owes, nothing can be given back.
   if (kind === 2 && (model.recharged < amount || model.balance - heldOf(model) < amount)) return false;
-  if (model.balance + change > mostMoney) return false;
-  if (kind === 1 && model.recharged + change > mostMoney) return false;
+  if (kind !== 2 && model.balance + model.spent + change > mostMoney) return false;
   model.balance += change;
   if (kind !== 3) model.recharged += change;
   model.entries++;

@@ -8,6 +8,7 @@ import { Page } from "../../parts/page.tsx";
 import { PagedList } from "../../parts/paged-list.tsx";
 import { AccountTable } from "./account-table.tsx";
 import { CreateAccount } from "./create-account.tsx";
+import { OperatorsLoss } from "./operators-loss.tsx";
 import { SearchField, useSearch } from "./search-field.tsx";
 import { useAccounts } from "./use-lists.ts";
 
@@ -52,6 +53,7 @@ export function AccountsPage() {
       }
     >
       <Stack>
+        <OperatorsLoss />
         <SearchField of={field} label={t.search} hint={t.hint} />
         <PagedList
           of={accounts}

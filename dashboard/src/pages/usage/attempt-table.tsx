@@ -18,6 +18,8 @@ const said = texts(
     duration: "Duration",
     overtaken: "Overtaken",
     quicker: "Another attempt was quicker.",
+    told: (input: string, output: string) =>
+      `Its upstream reported ${input} input and ${output} output tokens. Not charged to the account.`,
     lost: (amount: string) => `Its upstream may charge the gateway about ${amount} for it. Not charged to the account.`,
   },
   {
@@ -28,6 +30,8 @@ const said = texts(
     duration: "耗时",
     overtaken: "已放弃",
     quicker: "另一次尝试更快返回。",
+    told: (input: string, output: string) =>
+      `上游报告了 ${input} 个输入 token 和 ${output} 个输出 token，不计入账户费用。`,
     lost: (amount: string) => `上游可能就此向网关收取约 ${amount}，不计入账户费用。`,
   },
 );
@@ -88,6 +92,7 @@ function Failed({ of }: { readonly of: FailedAttempt }) {
     <>
       <OutcomeMark of={{ outcome: Outcome.FAILED, cached: false }} />
       <Aside>{of.failure}</Aside>
+      <Told of={of} />
     </>
   );
 }
@@ -102,9 +107,20 @@ function Overtaken({ of }: { readonly of: FailedAttempt }) {
         <span>{t.overtaken}</span>
       </Group>
       <Aside>{t.quicker}</Aside>
+      <Told of={of} />
       {of.lostCost > 0n && <Aside>{t.lost(format.money(of.lostCost))}</Aside>}
     </>
   );
+}
+
+/** Told names the usage that the attempt's upstream reported. */
+function Told({ of: { told } }: { readonly of: FailedAttempt }) {
+  const t = useTexts(said);
+  const format = useFormat();
+  if (!told) return null;
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = told;
+  const input = inputTokens + cacheReadTokens + cacheWriteTokens;
+  return <Aside>{t.told(format.count(input), format.count(outputTokens))}</Aside>;
 }
 
 function Aside({ children }: { readonly children: ReactNode }) {

@@ -78,7 +78,8 @@ export async function openDatabase(
     // Meanwhile nobody gives another file the path, as a restore does: SQLite's files beside it would be those of both.
     const endTurn = await awaitTurn(path, lock);
     made.push(makeFile(path));
-    const books = connect(path);
+    // No connection waits for a lock by itself: that would stop the event loop.
+    const books = connect(path, { timeout: 0 });
     open.push(books);
     // From now on the connection itself shows that somebody works on the file.
     await useWal(books);
@@ -90,8 +91,6 @@ export async function openDatabase(
       isOutdated: () => isOutdated(books),
       update: () => migrate(books, plainOf(books)),
     });
-    // The books never wait for a lock: that would stop the event loop.
-    books.pragma("busy_timeout = 0");
     const stores = connect(path, { timeout: 0 });
     open.push(stores);
     set(stores, durability);

@@ -1,8 +1,10 @@
 /** Brings the tables of a database up to date, and refuses one that a newer version has written. */
+import { setTimeout } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import { Migrator } from "kysely/migration";
-import { StorageError } from "../../../runtime/write-trouble.ts";
+import { codeOf, StorageError } from "../../../runtime/write-trouble.ts";
 import type { Tables } from "../../schema.ts";
+import { maxWaitMs, pauseAfter } from "../lock-retry.ts";
 import { migrations } from "./migrations.ts";
 
 /** Migrating is what migrations need of the connection. */
@@ -19,7 +21,7 @@ interface Migrating {
  */
 export async function migrate(sqlite: Migrating, db: Kysely<Tables>): Promise<void> {
   const migrator = new Migrator({ db, provider: migrations, disableTransactions: true });
-  sqlite.exec("BEGIN IMMEDIATE");
+  await begin(sqlite);
   try {
     await refuseNewer(sqlite);
     const { error } = await migrator.migrateToLatest();
@@ -28,6 +30,20 @@ export async function migrate(sqlite: Migrating, db: Kysely<Tables>): Promise<vo
   } catch (error) {
     if (sqlite.inTransaction) sqlite.exec("ROLLBACK");
     throw error;
+  }
+}
+
+/** Begins as soon as nobody else writes. The event loop goes on meanwhile: who writes may be of this process. */
+async function begin(sqlite: Migrating): Promise<void> {
+  for (let [ms, waited] = [0, 0]; ; waited += ms) {
+    try {
+      sqlite.exec("BEGIN IMMEDIATE");
+      return;
+    } catch (error) {
+      if (!codeOf(error).startsWith("SQLITE_BUSY") || waited >= maxWaitMs) throw error;
+    }
+    ms = pauseAfter(ms);
+    await setTimeout(ms);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The statements that write holds and charges. Each changes one sum; the caller keeps all of them true to each other. */
 import { type CallRow, columnNames, defaultOf, summedColumns } from "../../../columns.ts";
 import { compileValues } from "../../../compile-row.ts";
-import { lost, maxHeld, maxSum } from "../../../money/bounds.ts";
+import { lost, maxHeld, maxOwed, maxSum } from "../../../money/bounds.ts";
 import { hourColumns } from "../../../money/totals.ts";
 import type { Connection } from "../../engine.ts";
 
@@ -42,7 +42,7 @@ function holdStatements(books: Connection) {
        AND coalesce(credit_limit, ${maxSum}) - spent - held >= ? AND held < ${maxHeld}`,
     ),
     holdAccount: books.prepare<[held: number, accountId: string, held: number]>(
-      `UPDATE accounts SET held = held + ? WHERE id = ? AND balance - held + postpaid * ${maxSum} >= ? AND held < ${maxHeld}`,
+      `UPDATE accounts SET held = held + ? WHERE id = ? AND balance - held + postpaid * ${maxOwed} >= ? AND held < ${maxHeld}`,
     ),
     insertHold: books.prepare<HoldValues>(insertHold),
     renewHolds: books.prepare<[expiresAt: number, node: string]>("UPDATE holds SET expires_at = ? WHERE node = ?"),

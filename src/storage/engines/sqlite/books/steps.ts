@@ -10,7 +10,7 @@
 
 import { noSums } from "../../../columns.ts";
 import { type DecidedHold, type Granted, type HoldEntry, holdMs } from "../../../money/books.ts";
-import { lost, maxHeld, maxSum } from "../../../money/bounds.ts";
+import { lost, maxHeld, maxOwed, maxSum } from "../../../money/bounds.ts";
 import type { Available, Capture, Captured, Held, HoldInit } from "../../../money/contract.ts";
 import { leaseFor } from "../../../money/lease-size.ts";
 import { hourTotalOf, hourValues } from "../../../money/totals.ts";
@@ -97,16 +97,16 @@ interface AvailableRow {
   readonly isPrepaid: number;
 }
 
-/** What nobody bounded is infinite, until a hold of the greatest size would come near what can be counted. */
+/** What nobody bounded is infinite, until it comes near what can be counted. */
 function boundedBy(amount: number, isBounded: number): number {
-  return isBounded === 0 && amount >= maxHeld ? Number.POSITIVE_INFINITY : amount;
+  return isBounded === 0 && amount >= maxOwed / 2 ? Number.POSITIVE_INFINITY : amount;
 }
 
 function createHolds(books: Connection, statements: LedgerStatements) {
   // `(SELECT ?)` hides the value from the planner, which would otherwise replan the join on every call.
   const selectAvailable = books.prepare<[keyId: string], AvailableRow>(
     `SELECT coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held AS ofLimit, k.credit_limit IS NOT NULL AS isLimited,
-       a.balance - a.held + a.postpaid * ${maxSum} AS ofBalance, a.postpaid = 0 AS isPrepaid
+       a.balance - a.held + a.postpaid * ${maxOwed} AS ofBalance, a.postpaid = 0 AS isPrepaid
      FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = (SELECT ?)`,
   );
 
@@ -117,16 +117,16 @@ function createHolds(books: Connection, statements: LedgerStatements) {
     return true;
   }
 
-  function availableTo(keyId: string): Available {
+  function availableTo(keyId: string, bound = boundedBy): Available {
     const row = selectAvailable.get(keyId);
-    const ofLimit = row ? boundedBy(row.ofLimit, row.isLimited) : Number.POSITIVE_INFINITY;
-    const ofBalance = row ? boundedBy(row.ofBalance, row.isPrepaid) : Number.POSITIVE_INFINITY;
+    const ofLimit = row ? bound(row.ofLimit, row.isLimited) : Number.POSITIVE_INFINITY;
+    const ofBalance = row ? bound(row.ofBalance, row.isPrepaid) : Number.POSITIVE_INFINITY;
     return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
   }
 
   function hold(init: HoldInit): Held {
     if (init.max <= maxHeld && tryHold(init, init.max)) return { kind: "held", amount: init.max };
-    const { of, available } = availableTo(init.keyId);
+    const { of, available } = availableTo(init.keyId, (amount) => amount);
     const amount = Math.min(available, maxHeld);
     if (amount < init.max && amount >= init.min && tryHold(init, amount)) return { kind: "held", amount };
     return { kind: "short", of, available: amount };
@@ -137,7 +137,7 @@ function createHolds(books: Connection, statements: LedgerStatements) {
     tryHold({ ...entry, node, now: entry.createdAt, expiresAt }, entry.amount);
   }
 
-  return { hold, holdAgain, available: availableTo };
+  return { hold, holdAgain, available: (keyId: string) => availableTo(keyId) };
 }
 
 function createCapture(

@@ -1,5 +1,5 @@
 /** What an account and a key may still spend, with what is due of them. The caller has the account's lock. */
-import { maxSum } from "../../../../money/bounds.ts";
+import { maxOwed, maxSum } from "../../../../money/bounds.ts";
 import { booksFunction } from "./function.ts";
 
 /** Returns what the key's limit leaves, and what its account's balance leaves; without either, what can be counted leaves. */
@@ -9,7 +9,7 @@ export const available = booksFunction(
   `BEGIN
   SELECT coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held + (SELECT coalesce(sum(d.freed - d.spent), 0)
       FROM due_sums d WHERE d.account_id = k.account_id AND d.key_id = k.id),
-    a.balance - a.held + a.postpaid * ${maxSum} + (SELECT coalesce(sum(d.released - d.paid), 0)
+    a.balance - a.held + a.postpaid * ${maxOwed} + (SELECT coalesce(sum(d.released - d.paid), 0)
       FROM due_sums d WHERE d.account_id = a.id), k.credit_limit IS NOT NULL, a.postpaid = 0
   INTO of_limit, of_balance, is_limited, is_prepaid FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = p_key;
 END`,

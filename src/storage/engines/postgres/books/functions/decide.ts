@@ -6,7 +6,7 @@
  * again under the same number and gets the same, so that no lease grows twice.
  */
 
-import { maxHeld, maxSum } from "../../../../money/bounds.ts";
+import { maxHeld, maxOwed, maxSum } from "../../../../money/bounds.ts";
 import { leaseShare, maxLeaseCalls, maxLeaseLeft, minLeaseCalls } from "../../../../money/lease-size.ts";
 import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./function.ts";
@@ -58,7 +58,7 @@ const given = `
   END IF;`;
 
 const [accountLeft, keyLeft] = [
-  `a.balance - a.held + a.postpaid * ${maxSum}`,
+  `a.balance - a.held + a.postpaid * ${maxOwed}`,
   `coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held`,
 ];
 
