@@ -311,7 +311,12 @@ describe("what is only read", () => {
       const folder = await mkdtemp(join(tmpdir(), "docs-test-"));
       const file = join(folder, "gateway.yaml");
       await writeFile(file, block.code);
-      const secrets = { UPSTREAM_KEY: "sk-upstream", OTLP_TOKEN: "token", REDIS_PASSWORD: "word" };
+      const secrets = {
+        UPSTREAM_KEY: "sk-upstream",
+        OTLP_TOKEN: "token",
+        REDIS_PASSWORD: "word",
+        DATABASE_PASSWORD: "word",
+      };
       const config = loadConfig(file, { ...secrets, OPERATOR_KEY: operatorKey });
       if (block.page !== "docs/configuration.md") expect(config.upstreams.length).toBeGreaterThan(0);
       await rm(folder, { recursive: true });
