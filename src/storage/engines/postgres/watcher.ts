@@ -3,11 +3,12 @@
  * every quarter of a second, and at once when the server sends a notification, which a pooler keeps back.
  *
  * Whoever has not heard of the server for a second knows nothing: `version` returns another number each time then, so that nobody
- * relies on what was read before, and `trouble` says so.
+ * relies on what was read before. That the server is away is said only where it was silent for a second in which it could have been
+ * heard (`silence.ts`).
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { AwayError } from "./errors.ts";
 import type { Session } from "./session.ts";
+import { createSilence, type Silence, startLooking, within } from "./silence.ts";
 
 export interface WatcherOptions {
   readonly connect: () => Promise<Session>;
@@ -45,7 +46,8 @@ const question = `SELECT (SELECT max(number) FROM changes) AS number,
   coalesce((SELECT json_agg(json_build_array(id, account_id)) FROM recalls WHERE at > now_ms() - 3000), '[]') AS recalls`;
 
 export async function startWatcher({ connect, onError }: WatcherOptions): Promise<Watcher> {
-  const seen = createSeen();
+  const silence = createSilence();
+  const seen = createSeen(silence);
   let isClosed = false;
   let wake: () => void = () => {};
 
@@ -79,10 +81,12 @@ export async function startWatcher({ connect, onError }: WatcherOptions): Promis
   }
 
   void run(await begin());
+  const stopLooking = startLooking(silence);
   return {
     ...seen.watcher,
     close() {
       isClosed = true;
+      stopLooking();
       wake();
     },
   };
@@ -90,28 +94,23 @@ export async function startWatcher({ connect, onError }: WatcherOptions): Promis
 
 /** Asks once. Rejects where the answer takes too long. */
 async function answerOf(session: Session): Promise<Seen> {
-  const timer = Promise.withResolvers<never>();
-  const timeout = setTimeout(() => timer.reject(new AwayError()), answerMs);
-  try {
-    const [row] = await Promise.race([session.query(question), timer.promise]);
-    return row as unknown as Seen;
-  } finally {
-    clearTimeout(timeout);
-  }
+  const [row] = await within(session.query(question), answerMs);
+  return row as unknown as Seen;
 }
 
 /** What was seen last. */
-function createSeen() {
+function createSeen(silence: Silence) {
   const listeners = new Set<(accountId: string) => void>();
   let heard = new Set<number>();
   let number: number | undefined;
   let nodes = 0;
   let [changes, own, stale] = [0, 0, 0];
   let answeredAt = performance.now();
-  const silentMs = () => performance.now() - answeredAt;
+  // By time itself: whoever stalled does not know what changed meanwhile.
+  const isStale = () => performance.now() - answeredAt > freshMs;
   const watcher: Omit<Watcher, "close"> = {
     // All only grow. Where nothing is known, each number is another.
-    version: () => changes + own + (silentMs() > freshMs ? ++stale : stale),
+    version: () => changes + own + (isStale() ? ++stale : stale),
     changed() {
       own++;
     },
@@ -120,12 +119,13 @@ function createSeen() {
       return () => void listeners.delete(listener);
     },
     nodes: () => nodes,
-    awayMs: () => (silentMs() > freshMs ? silentMs() : undefined),
+    awayMs: () => (silence.ms() > freshMs ? silence.ms() : undefined),
   };
   return {
     watcher,
     see(now: Seen): void {
       answeredAt = performance.now();
+      silence.heard();
       // Counted and not taken: a server that took over may have fewer.
       if (number !== now.number) changes++;
       number = now.number;

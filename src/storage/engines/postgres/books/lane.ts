@@ -7,6 +7,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AwayError, isConflict, isConnectionError } from "../errors.ts";
 import type { Session } from "../session.ts";
+import { within } from "../silence.ts";
 
 export interface LaneOptions {
   readonly connect: () => Promise<Session>;
@@ -139,16 +140,5 @@ async function untilConnected(connect: () => Promise<Session>, isOver: () => boo
       if (isOver()) throw error;
     }
     await delay(pauseMs, undefined, { ref: false });
-  }
-}
-
-/** Rejects with an AwayError where a promise takes longer. */
-async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
-  const timer = Promise.withResolvers<never>();
-  const timeout = setTimeout(() => timer.reject(new AwayError()), Math.max(0, ms));
-  try {
-    return await Promise.race([promise, timer.promise]);
-  } finally {
-    clearTimeout(timeout);
   }
 }
