@@ -16,7 +16,7 @@ import { call } from "./books/call.ts";
 import { available } from "./books/functions/available.ts";
 import { isLeased, recall } from "./books/functions/leases.ts";
 import { merge } from "./books/functions/upkeep.ts";
-import { databaseId, openSpool, writeLeftBehind } from "./books/spool.ts";
+import { databaseId, type LeftBehindOptions, openSpool, writeLeftBehind } from "./books/spool.ts";
 import { connectServer } from "./connection.ts";
 import { type Counts, createCounts } from "./counts.ts";
 import { openingError } from "./errors.ts";
@@ -39,6 +39,8 @@ export interface PostgresOptions {
   readonly version: string;
   /** Says that what is kept on this machine is to survive a loss of power, too. */
   readonly isSynced: boolean;
+  /** How often the spools of nodes that died on this machine are looked for, in milliseconds. */
+  readonly leftBehindMs?: number;
   /** Receives errors that no caller waits for. */
   readonly onError: (error: unknown) => void;
 }
@@ -90,7 +92,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Opened> {
   }
 }
 
-async function openOver(server: Server, watcher: Watcher, { dataDir, version, isSynced, onError }: PostgresOptions) {
+async function openOver(server: Server, watcher: Watcher, options: PostgresOptions) {
+  const { dataDir, version, isSynced, leftBehindMs: everyMs = leftBehindMs, onError } = options;
   const pool = guardedPool(server.pool, () => watcher.awayMs() !== undefined);
   const guarded: Server = { ...server, pool };
   const { db, scope } = openManagement(guarded, watcher.changed);
@@ -98,7 +101,8 @@ async function openOver(server: Server, watcher: Watcher, { dataDir, version, is
   const session = await server.connect();
   const database = await databaseId(session);
   session.close();
-  await writeLeftBehind({ server, segments, node: "", onError });
+  const own = new Set<string>();
+  const leftBehind = await watchLeftBehind({ server, segments, own, onError }, watcher, everyMs);
   const writable = createReachable(watcher);
   const rejects = createRejects(segments);
   const counts = createCounts();
@@ -106,6 +110,7 @@ async function openOver(server: Server, watcher: Watcher, { dataDir, version, is
     db,
     scope,
     openBooks(of) {
+      own.add(of.node);
       const spool = openSpool(segments, of.node, database);
       return openPostgresBooks({ ...of, server: guarded, watcher, spool, version, counts });
     },
@@ -117,11 +122,37 @@ async function openOver(server: Server, watcher: Watcher, { dataDir, version, is
     state: { ...counts, nodes: watcher.nodes, isUp: () => watcher.awayMs() === undefined },
     async close() {
       writable.close();
+      await leftBehind.close();
       watcher.close();
       await db.destroy();
     },
   };
   return opened;
+}
+
+const leftBehindMs = 15_000;
+
+/**
+ * Writes what nodes that died have left on this machine, now and again and again: a node that is started anew at once finds the one before
+ * it still counted as living.
+ */
+async function watchLeftBehind(options: LeftBehindOptions, watcher: Pick<Watcher, "awayMs">, everyMs: number) {
+  await writeLeftBehind(options);
+  let writing: Promise<unknown> | undefined;
+  const timer = setInterval(() => {
+    if (writing || watcher.awayMs() !== undefined) return;
+    writing = writeLeftBehind(options)
+      .catch(options.onError)
+      .finally(() => {
+        writing = undefined;
+      });
+  }, everyMs).unref();
+  return {
+    async close() {
+      clearInterval(timer);
+      await writing;
+    },
+  };
 }
 
 async function availableTo(server: Pick<Server, "pool">, keyId: string): Promise<Available> {

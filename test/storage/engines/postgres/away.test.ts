@@ -101,7 +101,7 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
       writeLeftBehind({
         server: t.server,
         segments: segments(),
-        node: "nod_b",
+        own: new Set(["nod_b"]),
         onError: (error) => t.errors.push(error),
       });
     // As long as it may live, nobody touches it.

@@ -1,8 +1,12 @@
 /** A database of Postgres as storage has it: stores, books and the watch over one server, also while that is away. */
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { sql } from "kysely";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { StorageError, troubleOf } from "../../../../src/runtime/write-trouble.ts";
+import { openSpool } from "../../../../src/storage/engines/postgres/books/spool.ts";
 import { type Opened, openPostgres } from "../../../../src/storage/engines/postgres/database.ts";
+import { createSegments } from "../../../../src/storage/journal/segments.ts";
 import { type Stores, storesOver } from "../../../../src/storage/storage.ts";
 import { temporaryFolder } from "../../../support/command.ts";
 import { begun, callOf, ended, hold, holdOf, now } from "../../../support/storage/books-stage.ts";
@@ -16,15 +20,11 @@ describe.skipIf(!postgresPrograms)("a database of Postgres", () => {
   let stores: Stores;
   const errors: unknown[] = [];
 
-  const open = () =>
-    openPostgres({
-      url,
-      dataDir: folder.path,
-      poolSize: 4,
-      version: "1",
-      isSynced: false,
-      onError: (error) => errors.push(error),
-    });
+  const options = () => ({
+    ...{ url, dataDir: folder.path, poolSize: 4, version: "1", isSynced: false },
+    onError: (error: unknown) => void errors.push(error),
+  });
+  const open = () => openPostgres(options());
 
   beforeEach(async () => {
     postgres = await startPostgres();
@@ -89,6 +89,30 @@ describe.skipIf(!postgresPrograms)("a database of Postgres", () => {
     await opened.recall("acc_1");
     expect(await refund("led_3")).toMatchObject({ kind: "recorded", account: { balance: 0, held: 0 } });
     await books.close();
+  });
+
+  test("what a node has kept that is killed and started anew at once is charged as soon as it counts as dead", async () => {
+    const killed = booksOf("nod_killed");
+    const taken = { leaseId: "lea_1", isOfKey: false };
+    await hold(killed, holdOf("req_0", 100, { lease: { id: taken.leaseId, isOfKey: false } }));
+    const { id } = await opened.db.selectFrom("database_identity").select("id").executeTakeFirstOrThrow();
+    const segments = createSegments(join(folder.path, "postgres.notes"), false);
+    openSpool(segments, "nod_killed", id).append({
+      ...{ seq: 1, at: now },
+      entries: [begun("req_1", 100, taken), ended(callOf("req_1", 40), taken)],
+    });
+    const next = await openPostgres({ ...options(), leftBehindMs: 20 });
+    try {
+      expect(segments.nodes()).toEqual(["nod_killed"]);
+      const later = sql`UPDATE nodes SET alive_until = now_ms() - 1 WHERE node = 'nod_killed'`;
+      await later.execute(next.db);
+      await expect.poll(() => segments.nodes(), { timeout: 10_000 }).toEqual([]);
+      const charged = await storesOver(next.scope).accounts.find("acc_1");
+      expect(charged).toMatchObject({ balance: 1_000_000 - 40 });
+      expect(errors).toEqual([]);
+    } finally {
+      await next.close();
+    }
   });
 
   test("is refused to an older program that starts", async () => {

@@ -1,6 +1,6 @@
 /**
  * Where a node keeps records while the database is away: a journal (`journal/segments.ts`) in a folder of its machine. What a node that
- * died has left there is written by the next one that starts on that machine.
+ * died has left there is written by the next one on that machine, as soon as it counts as dead.
  */
 import { checkJournal } from "../../../journal/check.ts";
 import { lineOf } from "../../../journal/records.ts";
@@ -45,8 +45,8 @@ export async function databaseId(session: Pick<Session, "query">): Promise<strin
 export interface LeftBehindOptions {
   readonly server: Pick<Server, "connect">;
   readonly segments: Segments;
-  /** This node, whose own spool is left alone. */
-  readonly node: string;
+  /** The nodes of this process, whose spools are left alone: they write them themselves. */
+  readonly own: ReadonlySet<string>;
   /** Receives what cannot be written, and is kept for an operator. */
   readonly onError: (error: unknown) => void;
 }
@@ -55,8 +55,8 @@ export interface LeftBehindOptions {
  * Writes what nodes that died have left on this machine, and returns of how many nodes that was. What is no record is kept beside it,
  * and a journal of another database is left alone.
  */
-export async function writeLeftBehind({ server, segments, node, onError }: LeftBehindOptions): Promise<number> {
-  const others = segments.nodes().filter((other) => other !== node);
+export async function writeLeftBehind({ server, segments, own, onError }: LeftBehindOptions): Promise<number> {
+  const others = segments.nodes().filter((node) => !own.has(node));
   if (others.length === 0) return 0;
   const session = await server.connect();
   try {
