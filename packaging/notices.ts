@@ -42,7 +42,7 @@ export function noticesOf(packages: readonly PackedPackage[]): string {
   const speech = readFileSync(join(root, "THIRD-PARTY-NOTICES.md"), "utf8");
   const each = packages.map(({ name, version, license, folder, modules }) => {
     const files = licenceTexts(name, folder);
-    const texts = files.length > 0 ? files : headersOf(modules);
+    const texts = [files, readmeLicences(folder), headersOf(modules)].find(({ length }) => length > 0) ?? [];
     if (texts.length === 0) throw new Error(`${name} brings no text of its licence`);
     return [`${name} ${version} (${license})`, ...texts];
   });
@@ -55,6 +55,15 @@ function licenceTexts(name: string, folder: string): string[] {
   if (kept !== undefined) return [readFileSync(join(root, "licenses", kept), "utf8").trim()];
   const names = readdirSync(folder).filter((name) => /^(licen[cs]e|notice|copying)/i.test(name));
   return names.sort().map((file) => readFileSync(join(folder, file), "utf8").trim());
+}
+
+/** Returns the licence that stands at the end of a package's readme, of a package that has no file of it. */
+function readmeLicences(folder: string): string[] {
+  const readmes = readdirSync(folder).filter((name) => /^readme/i.test(name));
+  return readmes.flatMap((name) => {
+    const licence = /^#+ *licen[cs]e\b[\s\S]*/im.exec(readFileSync(join(folder, name), "utf8"))?.[0] ?? "";
+    return licence.includes("Copyright") ? [licence.trim()] : [];
+  });
 }
 
 /**
