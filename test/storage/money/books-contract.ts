@@ -1,4 +1,4 @@
-/** The contract of the books, as tests that every engine passes. */
+/** The contract of the books, as tests. Postgres runs them, on a server and in the process; SQLite has tests of its own in `test/ledger`. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Books, holdMs } from "../../../src/storage/money/books.ts";
 import { leaseFor } from "../../../src/storage/money/lease-size.ts";

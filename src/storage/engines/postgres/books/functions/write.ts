@@ -1,6 +1,6 @@
 /**
  * Writes what came of calls that leases and holds of a node cover: for all calls of a batch one statement, which appends. No row
- * is written that another node writes too: what calls add to sums is left due (`merge.ts`).
+ * is written that another node writes too: what calls add to sums is left due (`upkeep.ts`).
  *
  * It is for what is as the node believes: each lease has what was drawn, each hold is there, no call is known. Where anything is
  * otherwise it fails as a whole with `notCovered`, and `write-alone.ts` decides call by call.
