@@ -4,13 +4,13 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { EntryKind } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import {
   CreateRedeemCodesResponseSchema,
+  GetLossesResponseSchema,
   ListEntriesResponseSchema,
   ListRedeemCodesResponseSchema,
   type OperatorService,
   ReconcileResponseSchema,
   RecordEntryResponseSchema,
   RevokeRedeemCodesResponseSchema,
-  SumLossesResponseSchema,
 } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
 import { internal, invalidValue, resourceNotFound } from "../../call/refusals.ts";
@@ -28,7 +28,7 @@ type Rpcs<M extends keyof ServiceImplementation<typeof OperatorService>> = Pick<
   ServiceImplementation<typeof OperatorService>,
   M
 >;
-type EntryRpcs = Rpcs<"recordEntry" | "listEntries" | "reconcile" | "sumLosses">;
+type EntryRpcs = Rpcs<"recordEntry" | "listEntries" | "reconcile" | "getLosses">;
 
 /** The most accounts that a loss is told of. */
 const maxLosses = 100;
@@ -64,12 +64,12 @@ function entryRpcs({ storage, config, clock }: OperatorParts): EntryRpcs {
       );
       return whole(ListEntriesResponseSchema, { entries: items.map(entryMessage), ...next });
     },
-    async sumLosses({ request }) {
+    async getLosses({ request }) {
       const { from, to } = request.message();
       const span = { from: from ? timestampMs(from) : 0, to: to ? timestampMs(to) : Number.MAX_SAFE_INTEGER };
       if (span.from >= span.to) throw invalidValue("from", "expected a moment before `to`");
       const { waived, cost, accounts } = await storage.requests.losses(span, maxLosses);
-      return whole(SumLossesResponseSchema, {
+      return whole(GetLossesResponseSchema, {
         waived: BigInt(waived),
         cost: BigInt(cost),
         accounts: accounts.map((one) => ({ accountId: one.account_id, name: one.name, waived: BigInt(one.waived) })),

@@ -2,7 +2,7 @@
  * The chain of a journal: each line ends in the sum of the line before it (`after`) and in a sum over itself (`sum`), so that one that was
  * altered, lost, or put elsewhere is found.
  *
- * The sums are CRC-32, which finds every change of up to 32 bits in a row and all but one in four thousand million others, for a third
+ * The sums are CRC-32, which finds every change of up to 32 bits in a row and all but one in four thousand million others, for less than half
  * of what SHA-256 costs. They are against faults of disks and of hands; whoever can write the file and has this source can forge them.
  */
 import { crc32 } from "node:zlib";

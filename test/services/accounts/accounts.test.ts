@@ -132,7 +132,7 @@ describe("an account", () => {
   });
 
   test("that is not charged what its calls cost beyond their holds makes the operator's loss, which is summed and proved", async () => {
-    expect(await bank.ask("sumLosses")).toEqual({ waived: "0.00", cost: "0.00" });
+    expect(await bank.ask("getLosses")).toEqual({ waived: "0.00", cost: "0.00" });
     const other = await createAccount("other");
     await record("grant", "4");
     const call = (cost: number) => ({ id: newId("req", bank.now()), key_id: `key_${cost}`, cost: cost * 1e6 });
@@ -142,7 +142,7 @@ describe("an account", () => {
     bank.pass(3_600_000 * 2);
     await record("grant", "1");
     await bank.charge(account, { ...call(5), created_at: bank.now() });
-    expect(await bank.ask("sumLosses")).toEqual({
+    expect(await bank.ask("getLosses")).toEqual({
       waived: "12.00",
       cost: "5.00",
       accounts: [
@@ -151,9 +151,9 @@ describe("an account", () => {
       ],
     });
     const from = new Date(bank.now() - 3_600_000).toISOString();
-    expect(await bank.ask("sumLosses", { from })).toMatchObject({ waived: "4.00", cost: "1.00" });
-    expect(await bank.ask("sumLosses", { to: from })).toMatchObject({ waived: "8.00", cost: "4.00" });
-    expect((await bank.refused("sumLosses", { from, to: from })).status).toBe(400);
+    expect(await bank.ask("getLosses", { from })).toMatchObject({ waived: "4.00", cost: "1.00" });
+    expect(await bank.ask("getLosses", { to: from })).toMatchObject({ waived: "8.00", cost: "4.00" });
+    expect((await bank.refused("getLosses", { from, to: from })).status).toBe(400);
     expect((await bank.storage.reconcile()).findings).toEqual([]);
     bank.tamper("UPDATE usage_hours SET waived = waived + 1 WHERE key_id = 'key_7'");
     const { findings } = await bank.storage.reconcile({ isFull: true });
@@ -162,7 +162,7 @@ describe("an account", () => {
     ]);
     await bank.storage.reconcile({ isFull: true, isRepairing: true });
     expect((await bank.storage.reconcile({ isFull: true })).findings).toEqual([]);
-    expect(await bank.ask("sumLosses")).toMatchObject({ waived: "12.00" });
+    expect(await bank.ask("getLosses")).toMatchObject({ waived: "12.00" });
   });
 
   test("is found by its name, in any case, and page by page", async () => {

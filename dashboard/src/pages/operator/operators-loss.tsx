@@ -29,7 +29,7 @@ const shown = 5;
 export function OperatorsLoss() {
   const t = useTexts(said);
   const format = useFormat();
-  const { data } = useQuery(OperatorService.method.sumLosses, {});
+  const { data } = useQuery(OperatorService.method.getLosses, {});
   if (!data || data.waived === 0n) return null;
   return (
     <Alert color="yellow" title={t.title}>
