@@ -87,7 +87,7 @@ export interface Storage extends Stores {
 /** Opens the database file, making it if need be, and brings it up to date. */
 export async function openStorage(path: string, durability?: Durability): Promise<Storage> {
   const { db, engine } = await openDatabase(path, durability);
-  const { scope, version, lockRetry, writable } = engine;
+  const { scope, version, writable } = engine;
   const findings = (options: ReconcileOptions = {}) => {
     engine.read(() => {}); // Flushes: the thread sees only what is posted.
     return reconcileApart(path, options);
@@ -104,7 +104,6 @@ export async function openStorage(path: string, durability?: Durability): Promis
     findings,
     reconcile: (options) => reconciled(findings(options)),
     async close() {
-      await lockRetry.settled();
       writable.close();
       await db.destroy();
     },

@@ -11,7 +11,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
-import { createLockRetry, maxWaitMs } from "../../src/storage/engines/lock-retry.ts";
+import { maxWaitMs, whenUnlocked } from "../../src/storage/engines/lock-retry.ts";
 import { createLeasingLedger, withLeases } from "../support/accelerators.ts";
 import { hear } from "../support/clients/hear.ts";
 import { root } from "../support/command.ts";
@@ -298,20 +298,17 @@ describe("what else keeps writes from arriving is reported at once, and when it 
 test("a write is repeated after pauses that grow, and given up when they come to the time-out", async () => {
   const pauses: number[] = [];
   let busyFor = 5;
-  const tryToWrite = (work: () => void) => {
-    if (busyFor-- > 0) return false;
-    work();
-    return true;
+  const write = () => {
+    if (busyFor-- > 0) throw Object.assign(new Error("busy"), { code: "SQLITE_BUSY" });
+    return "written";
   };
   const pause = async (ms: number) => void pauses.push(ms);
-  const { whenFree, settled } = createLockRetry(tryToWrite, pause);
-  expect(await whenFree(() => "written")).toBe("written");
+  expect(await whenUnlocked(write, pause)).toBe("written");
   expect(pauses).toEqual([1, 2, 4, 8, 16]);
   busyFor = Number.POSITIVE_INFINITY;
   pauses.length = 0;
-  await expect(whenFree(() => "written")).rejects.toMatchObject({ code: "SQLITE_BUSY" });
+  await expect(whenUnlocked(write, pause)).rejects.toMatchObject({ code: "SQLITE_BUSY" });
   const sum = pauses.reduce((all, ms) => all + ms, 0);
   expect(sum).toBeGreaterThanOrEqual(maxWaitMs);
   expect(sum).toBeLessThan(maxWaitMs + 50);
-  await settled();
 });

@@ -6,7 +6,6 @@
  * one is seen by the other once it is committed.
  */
 import type { Segments } from "../journal/segments.ts";
-import type { LockRetry } from "./lock-retry.ts";
 import type { Scope } from "./scope.ts";
 import type { WritableWatch } from "./writable.ts";
 
@@ -21,15 +20,8 @@ export interface Engine extends Connection {
   read<T>(work: () => T): T;
   /** The connection of the books without the flush, for the ledger itself. */
   readonly books: Connection;
-  /**
-   * Reports whether an error was caused by the values that were to be written, so that a repetition would fail again. A
-   * locked database or a full disk is no such error.
-   */
-  isFault(error: unknown): boolean;
   /** The journal's files beside the database. */
   readonly segments: Segments;
-  /** Repeats writes while another process writes, without blocking the event loop. */
-  readonly lockRetry: LockRetry;
   /** Runs a write of the books. Returns false, with nothing written, where another process or the management is writing. */
   withoutWaiting(work: () => void): boolean;
   readonly writable: WritableWatch;

@@ -1,8 +1,8 @@
 /**
  * Opens the connections of management to Postgres, which they share with upkeep, and makes the scope in which stores work on them.
  *
- * A transaction that met another one (serialization, a ring of locks) is begun anew, after a pause that differs from the other's. What this node changes of keys, accounts and
- * users it knows at once: its own next request is decided by that.
+ * A transaction that met another one (serialization, a ring of locks) is begun anew, after a pause that differs from the other's. What this
+ * node changes of keys, accounts and users it knows at once: its own next request is decided by that.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Driver, Kysely, type KyselyPlugin, type OperationNode, PostgresDialect, sql } from "kysely";

@@ -1,5 +1,5 @@
 /** Tells whether any process works on a database. */
-import { codeOf } from "../../../runtime/write-trouble.ts";
+import { isBusy } from "../lock-retry.ts";
 
 /** Exclusive is what is needed of a connection that waits for nobody. */
 interface Exclusive {
@@ -20,7 +20,7 @@ export function isAlone(connection: Exclusive): boolean {
     connection.prepare("SELECT count(*) FROM sqlite_master").get();
     return true;
   } catch (error) {
-    if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error;
+    if (!isBusy(error)) throw error;
     return false;
   } finally {
     connection.close();

@@ -9,11 +9,11 @@ import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
-import { codeOf, isFault, LockedError } from "../../../runtime/write-trouble.ts";
+import { LockedError } from "../../../runtime/write-trouble.ts";
 import { createSegments, journalFolder, type Segments } from "../../journal/segments.ts";
 import type { Tables } from "../../schema.ts";
 import type { Engine, Statement, WriteBehind } from "../engine.ts";
-import { createLockRetry, maxWaitMs } from "../lock-retry.ts";
+import { isBusy, maxWaitMs, withoutWaiting } from "../lock-retry.ts";
 import type { Database } from "../scope.ts";
 import { createWritable, type WritableWatch } from "../writable.ts";
 import { addonOptions } from "./addon.ts";
@@ -206,14 +206,12 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
     books: { ...books, transact: write, whenCommitted },
     whenCommitted,
     withoutWaiting,
-    isFault,
     writable,
     segments: {
       ...segments,
       open: (...begun) => writable.watch("notes", () => segments.open(...begun)),
       append: (...line) => writable.watch("notes", () => segments.append(...line)),
     },
-    lockRetry: createLockRetry(withoutWaiting),
     beforeAccess(one) {
       behind.add(one);
       return () => void behind.delete(one);
@@ -221,17 +219,6 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
     version: version.current,
   };
   return { db, engine };
-}
-
-/** Runs work that waits for no lock. Returns false where another connection has it. */
-function withoutWaiting(work: () => void): boolean {
-  try {
-    work();
-    return true;
-  } catch (error) {
-    if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error;
-    return false;
-  }
 }
 
 function accessing({ sqlite, transactions, writable, behind }: Access) {
@@ -312,7 +299,7 @@ async function useWal(sqlite: Sqlite.Database): Promise<void> {
       sqlite.pragma("journal_mode = WAL");
       return;
     } catch (error) {
-      if (codeOf(error) !== "SQLITE_BUSY" || Date.now() > deadline) throw error;
+      if (!isBusy(error) || Date.now() > deadline) throw error;
     }
   }
 }

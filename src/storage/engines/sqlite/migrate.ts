@@ -1,10 +1,9 @@
 /** Brings the tables of a database up to date, and refuses one that a newer version has written. */
-import { setTimeout } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import { Migrator } from "kysely/migration";
-import { codeOf, StorageError } from "../../../runtime/write-trouble.ts";
+import { StorageError } from "../../../runtime/write-trouble.ts";
 import type { Tables } from "../../schema.ts";
-import { maxWaitMs, pauseAfter } from "../lock-retry.ts";
+import { whenUnlocked } from "../lock-retry.ts";
 import { migrations } from "./migrations.ts";
 
 /** Migrating is what migrations need of the connection. */
@@ -21,7 +20,8 @@ interface Migrating {
  */
 export async function migrate(sqlite: Migrating, db: Kysely<Tables>): Promise<void> {
   const migrator = new Migrator({ db, provider: migrations, disableTransactions: true });
-  await begin(sqlite);
+  // Who writes may be of this process, so the event loop goes on.
+  await whenUnlocked(() => sqlite.exec("BEGIN IMMEDIATE"));
   try {
     await refuseNewer(sqlite);
     const { error } = await migrator.migrateToLatest();
@@ -30,20 +30,6 @@ export async function migrate(sqlite: Migrating, db: Kysely<Tables>): Promise<vo
   } catch (error) {
     if (sqlite.inTransaction) sqlite.exec("ROLLBACK");
     throw error;
-  }
-}
-
-/** Begins as soon as nobody else writes. The event loop goes on meanwhile: who writes may be of this process. */
-async function begin(sqlite: Migrating): Promise<void> {
-  for (let [ms, waited] = [0, 0]; ; waited += ms) {
-    try {
-      sqlite.exec("BEGIN IMMEDIATE");
-      return;
-    } catch (error) {
-      if (!codeOf(error).startsWith("SQLITE_BUSY") || waited >= maxWaitMs) throw error;
-    }
-    ms = pauseAfter(ms);
-    await setTimeout(ms);
   }
 }
 

@@ -4,8 +4,8 @@
  * would not know them. Programs that only read the database's files, as those that replicate it, take no such lock and hinder nobody.
  */
 import { setTimeout } from "node:timers/promises";
-import { codeOf, StorageError } from "../../../runtime/write-trouble.ts";
-import { maxWaitMs } from "../lock-retry.ts";
+import { StorageError } from "../../../runtime/write-trouble.ts";
+import { isBusy, maxWaitMs } from "../lock-retry.ts";
 
 /** LockConnection is a connection to the file of the lock, as to a database with nothing in it, that waits for nobody. */
 interface LockConnection {
@@ -69,7 +69,7 @@ export function takes(lock: LockConnection, sql: string): boolean {
     lock.exec(sql);
     return true;
   } catch (error) {
-    if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error;
+    if (!isBusy(error)) throw error;
     if (lock.inTransaction) lock.exec("ROLLBACK");
     return false;
   }

@@ -1,6 +1,7 @@
 /** Writes a back-up of a database into a file that is made anew. */
 import { closeSync, openSync } from "node:fs";
-import { codeOf, StorageError } from "../../../../runtime/write-trouble.ts";
+import { StorageError } from "../../../../runtime/write-trouble.ts";
+import { isBusy } from "../../lock-retry.ts";
 import { connect, type RawConnection } from "../database.ts";
 import { refuseNewer } from "../migrate.ts";
 import { openingError } from "../opening-error.ts";
@@ -68,7 +69,7 @@ function snapshotOf(reader: RawConnection, writer: RawConnection): JournalLine[]
   try {
     return beginSnapshot(reader, writer);
   } catch (error) {
-    if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error;
+    if (!isBusy(error)) throw error;
     const message = `another process holds the lock of the database ${reader.name}. Repeat the command when it has ended`;
     throw new StorageError(message, { cause: error });
   }

@@ -4,14 +4,12 @@
  *
  * SQLite runs a statement at once, within the event loop, so it may never wait there: a lock of another connection is waited for by
  * timers, up to `maxWaitMs`, and nobody holds the connection meanwhile. Transactions begin as writers, so none fails half way for want
- * of the lock, unless they say that they only read. Before whatever begins outside of a transaction, the ledger posts what it has not posted yet; a read does without that
- * where another process is writing.
+ * of the lock, unless they say that they only read. Before whatever begins outside of a transaction, the ledger posts what it has not
+ * posted yet; a read does without that where another process is writing.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import { type CompiledQuery, type DatabaseConnection, type Driver, type QueryResult, SqliteDialect } from "kysely";
 import { LRUCache } from "lru-cache";
-import { codeOf, LockedError } from "../../../../runtime/write-trouble.ts";
-import { maxWaitMs, pauseAfter } from "../../lock-retry.ts";
+import { whenUnlocked } from "../../lock-retry.ts";
 import type { WritableWatch } from "../../writable.ts";
 
 /** SqliteConnection is what is needed of the connection. */
@@ -58,7 +56,7 @@ interface Transacting {
 interface Management extends ManagementParts {
   readonly statements: LRUCache<string, SqliteStatement>;
   owner: Transacting | undefined;
-  /** What waits for the connection or the lock. */
+  /** Statements and transactions that run, or wait for the connection or the lock. */
   readonly waiting: Set<Promise<unknown>>;
 }
 
@@ -94,7 +92,7 @@ function driverOf(management: Management, settles: boolean): Driver {
     async releaseConnection() {},
     async destroy() {
       while (management.owner || management.waiting.size > 0)
-        await Promise.all([management.owner?.over.promise, ...management.waiting]);
+        await Promise.allSettled([management.owner?.over.promise, ...management.waiting]);
       management.close();
     },
   };
@@ -191,37 +189,14 @@ function watchFailure<T>({ writable }: Management, write: () => T): T {
 
 /** Runs work as soon as no transaction has the connection, and again while another process holds the lock that it needs. */
 async function whenFree<T>(management: Management, work: () => T): Promise<T> {
-  while (management.owner) await management.owner.over.promise;
-  try {
-    return work();
-  } catch (error) {
-    if (!isLocked(error)) throw error;
-  }
-  const waiting = Promise.withResolvers<void>();
-  management.waiting.add(waiting.promise);
-  try {
-    return await whenUnlocked(management, work);
-  } finally {
-    management.waiting.delete(waiting.promise);
-    waiting.resolve();
-  }
-}
-
-/** Rejects with a LockedError where the lock stays taken. */
-async function whenUnlocked<T>(management: Management, work: () => T): Promise<T> {
-  for (let [ms, waited] = [0, 0]; waited < maxWaitMs; waited += ms) {
-    ms = pauseAfter(ms);
-    await delay(ms);
+  const running = whenUnlocked(async () => {
     while (management.owner) await management.owner.over.promise;
-    try {
-      return work();
-    } catch (error) {
-      if (!isLocked(error)) throw error;
-    }
+    return work();
+  });
+  management.waiting.add(running);
+  try {
+    return await running;
+  } finally {
+    management.waiting.delete(running);
   }
-  throw new LockedError();
-}
-
-function isLocked(error: unknown): boolean {
-  return codeOf(error).startsWith("SQLITE_BUSY");
 }
