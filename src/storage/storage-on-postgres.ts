@@ -1,9 +1,8 @@
 /** All stores over one database of Postgres, which any number of gateways share. */
-import { retentionStore } from "./calls/retention.ts";
 import type { PostgresOptions } from "./engines/postgres/database.ts";
 import { type ReconcileOptions, reconciled } from "./proof/proof.ts";
 import { proveAndRepair } from "./proof/repair.ts";
-import { type Storage, storesOver } from "./storage.ts";
+import { overScope, type Storage } from "./storage.ts";
 
 export type { PostgresOptions } from "./engines/postgres/database.ts";
 
@@ -17,14 +16,12 @@ export async function openStorageOnPostgres(options: PostgresOptions): Promise<S
     await openPostgres(options);
   const findings = (asked: ReconcileOptions = {}) => proveAndRepair(scope.db, { now: Date.now(), ...asked });
   return {
-    ...storesOver(scope),
+    ...overScope(scope),
     // What it writes in place of a journal is a part of the books.
     openBooks: () => openBooks,
     available,
     recall,
     journalRejects,
-    retention: retentionStore(scope),
-    transact: (work) => scope.transact((within) => work(storesOver(within))),
     version,
     writable,
     database: state,

@@ -93,12 +93,10 @@ export async function openStorage(path: string, durability?: Durability): Promis
     return reconcileApart(path, options);
   };
   return {
-    ...storesOver(scope),
+    ...overScope(scope),
     ...moneyOver(engine),
-    retention: retentionStore(scope),
     // Nothing is held of it by this process beyond what a write sees: the books settle first.
     recall: async () => {},
-    transact: (work) => scope.transact((within) => work(storesOver(within))),
     version,
     writable,
     findings,
@@ -116,7 +114,16 @@ function moneyOver(engine: Engine): Pick<Storage, "openBooks" | "available" | "j
   return {
     openBooks: (hasJournal) => (options) => (hasJournal ? createJournalBooks : createBooks)(parts, options),
     available: parts.steps.available,
-    journalRejects: () => rejects.all().reduce((count, of) => count + of.rejects.length, 0),
+    journalRejects: rejects.count,
+  };
+}
+
+/** Returns what of storage works over a scope, of whichever engine. */
+export function overScope(scope: Scope): Stores & Pick<Storage, "retention" | "transact"> {
+  return {
+    ...storesOver(scope),
+    retention: retentionStore(scope),
+    transact: (work) => scope.transact((within) => work(storesOver(within))),
   };
 }
 

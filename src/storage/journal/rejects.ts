@@ -15,6 +15,8 @@ export interface Rejects {
   add(node: string, lines: readonly RejectedLine[], faults: readonly JournalFault[]): number;
   /** Returns what is in the files of all processes, also of those that have no journal any more. */
   all(): readonly { readonly node: string; readonly rejects: readonly Reject[] }[];
+  /** Counts them. */
+  count(): number;
 }
 
 export function createRejects(segments: Pick<Segments, "reject" | "rejected" | "nodesRejected">): Rejects {
@@ -24,6 +26,7 @@ export function createRejects(segments: Pick<Segments, "reject" | "rejected" | "
       const ofFaults = faults.map(({ kind, reason }) => JSON.stringify({ line: 0, kind, reason, text: "" }));
       return segments.reject(node, [...ofLines, ...ofFaults]);
     },
+    count: () => segments.nodesRejected().reduce((count, node) => count + segments.rejected(node).length, 0),
     all: () => segments.nodesRejected().map((node) => ({ node, rejects: segments.rejected(node).map(asReject) })),
   };
 }

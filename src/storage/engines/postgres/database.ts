@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createRejects } from "../../journal/rejects.ts";
 import { createSegments } from "../../journal/segments.ts";
+import { availableOf } from "../../money/available.ts";
 import type { OpenBooks } from "../../money/books.ts";
-import { maxHeld } from "../../money/bounds.ts";
 import type { Available } from "../../money/contract.ts";
 import type { Scope } from "../scope.ts";
 import type { Writable } from "../writable.ts";
@@ -116,7 +116,7 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
     },
     available: (keyId) => availableTo(guarded, keyId),
     recall: (accountId) => recallAll(guarded, accountId, counts),
-    journalRejects: () => rejects.all().reduce((count, one) => count + one.rejects.length, 0),
+    journalRejects: rejects.count,
     version: watcher.version,
     writable,
     state: { ...counts, nodes: watcher.nodes, isUp: () => watcher.awayMs() === undefined },
@@ -157,30 +157,17 @@ async function watchLeftBehind(options: LeftBehindOptions, watcher: Pick<Watcher
 
 async function availableTo(server: Pick<Server, "pool">, keyId: string): Promise<Available> {
   const [row] = await onPool(server, (session) => session.query(`SELECT * FROM ${available.name}($1)`, [keyId]));
-  const {
-    of_limit: ofLimit,
-    of_balance: ofBalance,
-    is_limited: isLimited,
-    is_prepaid: isPrepaid,
-  } = row as unknown as Left;
-  return leastOf(bounded(ofLimit, isLimited), bounded(ofBalance, isPrepaid));
+  const { of_limit, of_balance, is_limited, is_prepaid } = row as unknown as RoomRow;
+  if (of_limit === null) return availableOf(undefined);
+  return availableOf({ ofLimit: of_limit, isLimited: is_limited, ofBalance: of_balance, isPrepaid: is_prepaid });
 }
 
-interface Left {
-  /** Null for a key that there is not. */
+/** A row of `available`: all of it is null for a key that there is not. */
+interface RoomRow {
   readonly of_limit: number | null;
-  readonly of_balance: number | null;
-  readonly is_limited: boolean | null;
-  readonly is_prepaid: boolean | null;
-}
-
-/** What nobody bounded is infinite, until a hold of the greatest size would come near what can be counted. */
-function bounded(left: number | null, isBounded: boolean | null): number {
-  return left === null || (!isBounded && left >= maxHeld) ? Number.POSITIVE_INFINITY : left;
-}
-
-function leastOf(ofLimit: number, ofBalance: number): Available {
-  return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
+  readonly of_balance: number;
+  readonly is_limited: boolean;
+  readonly is_prepaid: boolean;
 }
 
 /** How long other nodes may take to give leases back, and the pause between looks; in milliseconds. */

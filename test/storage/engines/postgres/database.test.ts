@@ -72,6 +72,16 @@ describe.skipIf(!postgresPrograms)("a database of Postgres", () => {
     expect(opened.version()).toBe(then);
   });
 
+  test("tells that nothing bounds an account that is billed afterwards, also once it owes something", async () => {
+    const unbounded = { of: "balance", available: Number.POSITIVE_INFINITY };
+    await stores.accounts.update("acc_1", { postpaid: 1 });
+    for (const balance of [0, -1, -1_000_000]) {
+      await sql`UPDATE accounts SET balance = ${balance} WHERE id = 'acc_1'`.execute(opened.db);
+      expect(await opened.available("key_1")).toEqual(unbounded);
+    }
+    expect(await opened.available("key_none")).toEqual(unbounded);
+  });
+
   test("has idle leases of all nodes come back before a refund, and what calls spent in the account's sums", async () => {
     const taken = { leaseId: "lea_1", isOfKey: false };
     const leases = [taken.leaseId];

@@ -9,6 +9,7 @@
  */
 
 import { noSums } from "../../../columns.ts";
+import { availableOf, countableOf, type Room } from "../../../money/available.ts";
 import { type DecidedHold, type Granted, type HoldEntry, holdMs } from "../../../money/books.ts";
 import { lost, maxHeld, maxOwed, maxSum } from "../../../money/bounds.ts";
 import type { Available, Capture, Captured, Held, HoldInit } from "../../../money/contract.ts";
@@ -97,11 +98,6 @@ interface AvailableRow {
   readonly isPrepaid: number;
 }
 
-/** What nobody bounded is infinite, until it comes near what can be counted. */
-function boundedBy(amount: number, isBounded: number): number {
-  return isBounded === 0 && amount >= maxOwed / 2 ? Number.POSITIVE_INFINITY : amount;
-}
-
 function createHolds(books: Connection, statements: LedgerStatements) {
   // `(SELECT ?)` hides the value from the planner, which would otherwise replan the join on every call.
   const selectAvailable = books.prepare<[keyId: string], AvailableRow>(
@@ -117,16 +113,14 @@ function createHolds(books: Connection, statements: LedgerStatements) {
     return true;
   }
 
-  function availableTo(keyId: string, bound = boundedBy): Available {
+  function roomOf(keyId: string): Room | undefined {
     const row = selectAvailable.get(keyId);
-    const ofLimit = row ? bound(row.ofLimit, row.isLimited) : Number.POSITIVE_INFINITY;
-    const ofBalance = row ? bound(row.ofBalance, row.isPrepaid) : Number.POSITIVE_INFINITY;
-    return { of: ofLimit < ofBalance ? "limit" : "balance", available: Math.max(0, Math.min(ofLimit, ofBalance)) };
+    return row && { ...row, isLimited: row.isLimited === 1, isPrepaid: row.isPrepaid === 1 };
   }
 
   function hold(init: HoldInit): Held {
     if (init.max <= maxHeld && tryHold(init, init.max)) return { kind: "held", amount: init.max };
-    const { of, available } = availableTo(init.keyId, (amount) => amount);
+    const { of, available } = countableOf(roomOf(init.keyId));
     const amount = Math.min(available, maxHeld);
     if (amount < init.max && amount >= init.min && tryHold(init, amount)) return { kind: "held", amount };
     return { kind: "short", of, available: amount };
@@ -137,7 +131,7 @@ function createHolds(books: Connection, statements: LedgerStatements) {
     tryHold({ ...entry, node, now: entry.createdAt, expiresAt }, entry.amount);
   }
 
-  return { hold, holdAgain, available: (keyId: string) => availableTo(keyId) };
+  return { hold, holdAgain, available: (keyId: string) => availableOf(roomOf(keyId)) };
 }
 
 function createCapture(
