@@ -22,6 +22,7 @@ import {
   settleShare,
 } from "./held-bucket.ts";
 import type { Decision, Limiter, Rate } from "./limiter.ts";
+import { createRotating } from "./rotating.ts";
 
 export interface LeasedLimiterOptions {
   readonly slices: Slices;
@@ -241,24 +242,10 @@ function giveUp(held: HeldBucket, now: number): HeldBucket {
  * is at hand of a bucket whose rate has changed.
  */
 function createHeldBuckets(nameOf: (id: string) => string, onUnused: (id: string, rate: Rate, units: number) => void) {
-  let recent = new Map<string, HeldBucket>();
-  let old = new Map<string, HeldBucket>();
-  let rotatedAt = Number.NEGATIVE_INFINITY;
-  let longestMs = 0;
+  const buckets = createRotating<HeldBucket>();
   return {
     find(id: string, rate: Rate, now: number): HeldBucket {
-      if (rate.windowMs > longestMs) longestMs = rate.windowMs;
-      if (now - rotatedAt >= 2 * longestMs) {
-        old = recent;
-        recent = new Map();
-        rotatedAt = now;
-      }
-      let held = recent.get(id);
-      if (!held) {
-        held = old.get(id) ?? newHeldBucket(nameOf(id), rate, now);
-        old.delete(id);
-        recent.set(id, held);
-      }
+      const held = buckets.find(id, 2 * rate.windowMs, now) ?? buckets.add(id, newHeldBucket(nameOf(id), rate, now));
       if (!isSameRate(held.rate, rate)) {
         if (held.left > 0) onUnused(held.id, held.rate, held.left);
         const { waiting, isAsking, drawn } = held;

@@ -5,6 +5,7 @@
 import { type Bucket, decide, drawFrom, newBucket, refill } from "./bucket.ts";
 import { type Ask, type Slice, type Slices, spareParts } from "./contract.ts";
 import type { Decision, Limiter, Rate } from "./limiter.ts";
+import { createRotating } from "./rotating.ts";
 
 interface MemoryLimiter extends Limiter {
   take(id: string, rate: Rate, cost: number): Decision;
@@ -58,27 +59,12 @@ function grant(bucket: Bucket, { least, need, spare, drawn }: Ask): Slice {
 /** Returns a function that finds an id's bucket, refilled up to now. */
 function createBuckets(clock: () => number, maxIds: number): (id: string, rate: Rate) => Bucket {
   const time = forwardTime(clock);
-  // Buckets used since the last rotation, and those used in the period before it.
-  let recent = new Map<string, Bucket>();
-  let old = new Map<string, Bucket>();
-  let rotatedAt = 0;
-  let longestMs = 0;
+  const buckets = createRotating<Bucket>(maxIds);
   return (id, rate) => {
     const now = time();
-    if (rate.windowMs > longestMs) longestMs = rate.windowMs;
     // One window pays the deepest debt and another fills the bucket. A bucket that was not used for so long is full, and a full
     // bucket is the same as none.
-    if (now - rotatedAt >= 2 * longestMs || recent.size >= maxIds) {
-      old = recent;
-      recent = new Map();
-      rotatedAt = now;
-    }
-    let bucket = recent.get(id);
-    if (!bucket) {
-      bucket = old.get(id) ?? newBucket(rate, now);
-      old.delete(id);
-      recent.set(id, bucket);
-    }
+    const bucket = buckets.find(id, 2 * rate.windowMs, now) ?? buckets.add(id, newBucket(rate, now));
     refill(bucket, rate, now);
     return bucket;
   };

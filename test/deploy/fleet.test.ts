@@ -8,6 +8,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { createClient as createRedisClient } from "@redis/client";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { freePort } from "../../bench/free-port.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { newId } from "../../src/runtime/ids.ts";
@@ -18,7 +19,7 @@ import { storesOver } from "../../src/storage/storage.ts";
 import { root, temporaryFolder } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { now, startTestGateway } from "../support/gateway.ts";
-import { freePort, hasRedis, type RedisKind, startRedis } from "../support/redis/server.ts";
+import { hasRedis, type RedisKind, startRedis } from "../support/redis/server.ts";
 import { scrape } from "../support/telemetry/scrape.ts";
 import { has, run, toolPath } from "./tools.ts";
 

@@ -15,6 +15,7 @@ import { idOf } from "../../runtime/ids.ts";
 import { changed, type Database, type Scope } from "../engines/scope.ts";
 import { maxSum } from "../money/bounds.ts";
 import { charge } from "../money/entries.ts";
+import { hourMs } from "../money/totals.ts";
 
 export interface RetentionStore {
   /** Forgets some calls that came before this hour and have ids before this one. Returns how many. */
@@ -27,7 +28,6 @@ export interface RetentionStore {
 
 /** How many rows a transaction deletes: writers wait for it. */
 const batch = 500;
-const hourMs = 3_600_000;
 
 export function retentionStore({ db, transact }: Scope): RetentionStore {
   return {

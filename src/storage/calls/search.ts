@@ -9,9 +9,9 @@ import { setImmediate } from "node:timers/promises";
 import { timeOfId } from "../../runtime/ids.ts";
 import type { CallRow } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
+import { hourMs } from "../money/totals.ts";
 import { answered, type IdSpan, isRare, maxBodyMs, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
 
-const hourMs = 3_600_000;
 /** How many calls a step reads. */
 const stride = 2000;
 /** How many hours are looked at in one step for one in which something was charged. */

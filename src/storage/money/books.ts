@@ -158,6 +158,11 @@ export interface ReleaseEntry {
   readonly taken?: Taken | undefined;
 }
 
+/** Returns the id of the call that an entry is of. */
+export function callIdOf(entry: Entry): string {
+  return entry.kind === "settle" ? entry.call.id : entry.requestId;
+}
+
 /** CaptureEntry says that a call has ended, and what it is charged. */
 export interface CaptureEntry {
   readonly kind: "settle";

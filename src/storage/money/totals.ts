@@ -3,7 +3,7 @@ import { type Capture, defaultOf, noSums, type SummedColumn, summedColumns } fro
 import { compileAdd, compileValues } from "../compile-row.ts";
 import type { HoldEntry } from "./books.ts";
 
-const hourMs = 3_600_000;
+export const hourMs = 3_600_000;
 
 /** HourTotal is what calls of an account, hour, key and model add to `usage_hours`. */
 export type HourTotal = TotalKey & { requests: number } & Record<SummedColumn, number>;

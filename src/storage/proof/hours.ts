@@ -4,8 +4,9 @@ import { sql } from "kysely";
 import { summedColumns } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
 import { lost } from "../money/bounds.ts";
+import { hourMs } from "../money/totals.ts";
 import { type Counts, counted, type Found, found, type HourKey } from "./finding.ts";
-import { callsIn, hourIn, hourMs, type Spans } from "./spans.ts";
+import { callsIn, hourIn, type Spans } from "./spans.ts";
 import { maxOfKind } from "./sums.ts";
 
 /** An hour is proved for good once it has been over for so long: calls that end later have it proved again. */

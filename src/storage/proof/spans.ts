@@ -5,8 +5,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { firstIdAt } from "../../runtime/ids.ts";
 import { maxBodyMs } from "../calls/requests-query.ts";
-
-export const hourMs = 3_600_000;
+import { hourMs } from "../money/totals.ts";
 
 /** Span is a span of time, in milliseconds since 1970: it has `from`, and has not `to`. It has no end where one is undefined. */
 export interface Span {

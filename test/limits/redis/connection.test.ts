@@ -2,18 +2,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { freePort } from "../../../bench/free-port.ts";
 import { createConnection } from "../../../src/limits/redis/connection.ts";
 import { nodesScript } from "../../../src/limits/redis/scripts.ts";
 import { createRedisSlices } from "../../../src/limits/redis/slices.ts";
 import { temporaryFolder } from "../../support/command.ts";
-import {
-  clusterNode,
-  freePort,
-  hasRedis,
-  type RedisServer,
-  startCluster,
-  startRedis,
-} from "../../support/redis/server.ts";
+import { clusterNode, hasRedis, type RedisServer, startCluster, startRedis } from "../../support/redis/server.ts";
 
 const servers: RedisServer[] = [];
 afterEach(async () => {

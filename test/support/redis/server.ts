@@ -1,11 +1,11 @@
 /** Real servers of Redis and Valkey, on a free port, without a file: each test that needs one starts its own. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { createClient } from "@redis/client";
+import { freePort } from "../../../bench/free-port.ts";
 import { eventually } from "../eventually.ts";
 
 export const redisKinds = ["redis", "valkey"] as const;
@@ -93,13 +93,4 @@ async function end(server: ChildProcess): Promise<void> {
   const ended = once(server, "exit");
   server.kill("SIGKILL");
   await ended;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }

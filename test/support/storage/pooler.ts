@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../../../bench/free-port.ts";
 import { unprivileged } from "./postgres.ts";
 
 const program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].find((path) => existsSync(path));

@@ -8,10 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from "kysely";
+import { freePort } from "../../../bench/free-port.ts";
 import { connectServer, getTypeParser } from "../../../src/storage/engines/postgres/connection.ts";
 import type { Row, Server } from "../../../src/storage/engines/postgres/session.ts";
 import { readUrl } from "../../../src/storage/engines/postgres/url.ts";
-import { freePort } from "./free-port.ts";
 
 /** The folder of the newest server that is installed; undefined where there is none. */
 export const postgresPrograms = findPrograms();

@@ -4,11 +4,11 @@ import { chownSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../../../bench/free-port.ts";
 import { openingError } from "../../../../src/storage/engines/postgres/errors.ts";
 import { migrate } from "../../../../src/storage/engines/postgres/migrate.ts";
 import { startWatcher, type Watcher } from "../../../../src/storage/engines/postgres/watcher.ts";
 import { begun, callOf, ended, hold, holdOf, leaseOfAccount, recordsOf } from "../../../support/storage/books-stage.ts";
-import { freePort } from "../../../support/storage/free-port.ts";
 import { hasPooler, startPooler } from "../../../support/storage/pooler.ts";
 import {
   kyselyOf,

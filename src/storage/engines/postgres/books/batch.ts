@@ -1,7 +1,15 @@
 /** Puts records into the form in which the functions of the database take them: what calls have in common is told once. */
 import { type Capture, defaultOf, ownColumns, sharedColumns } from "../../../columns.ts";
 import { compileEquals } from "../../../compile-row.ts";
-import type { CaptureEntry, Entry, HoldEntry, JournalRecord, ReleaseEntry, Taken } from "../../../money/books.ts";
+import {
+  type CaptureEntry,
+  callIdOf,
+  type Entry,
+  type HoldEntry,
+  type JournalRecord,
+  type ReleaseEntry,
+  type Taken,
+} from "../../../money/books.ts";
 import { ownNames, sharedNames } from "./functions/write.ts";
 
 /** Batch is what `write` takes besides its node and number. */
@@ -105,7 +113,7 @@ function members(call: Capture, names: readonly string[], columns: readonly (key
 /** Returns the same entries call by call. */
 export function aloneOf(records: readonly JournalRecord[]): Alone {
   const entries = records.flatMap((record) => record.entries);
-  const calls = Map.groupBy(entries, (entry) => (entry.kind === "settle" ? entry.call.id : entry.requestId));
+  const calls = Map.groupBy(entries, callIdOf);
   const accounts = new Set<string>();
   for (const entry of entries) {
     if (entry.kind === "hold") accounts.add(entry.accountId);

@@ -1,6 +1,6 @@
 /** Applies records call by call, so that a call that cannot be written keeps no other from being written. */
 import { isFault } from "../../../../runtime/write-trouble.ts";
-import type { BooksOptions, Entry, JournalRecord } from "../../../money/books.ts";
+import { type BooksOptions, callIdOf, type Entry, type JournalRecord } from "../../../money/books.ts";
 import type { BooksParts } from "./parts.ts";
 
 interface EachOptions extends Pick<BooksOptions, "node" | "onError"> {
@@ -12,7 +12,7 @@ interface EachOptions extends Pick<BooksOptions, "node" | "onError"> {
 export function applyEach({ records, node, expiresAt, onError }: EachOptions, parts: BooksParts): void {
   const { engine, apply, rows } = parts;
   const entries = records.flatMap((record) => record.entries.map((entry) => ({ record, entry })));
-  const calls = Map.groupBy(entries, ({ entry }) => (entry.kind === "settle" ? entry.call.id : entry.requestId));
+  const calls = Map.groupBy(entries, ({ entry }) => callIdOf(entry));
   const rejected = new Map<JournalRecord, Entry[]>();
   for (const own of calls.values()) {
     try {

@@ -1,6 +1,7 @@
 /** The columns of a call's row, as the functions of the books take them from JSON and write them. */
 import { type CallColumn, callColumns, columnNames, summedColumns } from "../../../../columns.ts";
 import { lost } from "../../../../money/bounds.ts";
+import { hourMs } from "../../../../money/totals.ts";
 
 const columns: readonly CallColumn[] = callColumns;
 
@@ -57,5 +58,5 @@ const summedNames: readonly string[] = summedColumns;
 
 /** Returns when the hour of a moment began. */
 export function hourOf(ms: string): string {
-  return `${ms} - ${ms} % 3600000`;
+  return `${ms} - ${ms} % ${hourMs}`;
 }
