@@ -6,22 +6,28 @@ import type { Scenario } from "./scenario.ts";
 
 export interface Use {
   readonly name: string;
-  /** What is used, from 0 to 1; above 1 where it is not enough. Of a wait: the part of the longest that is borne. */
+  /**
+   * used is the share of the resource that is in use, from 0 to 1; above 1 the resource does not suffice. For a wait it is the wait,
+   * divided by `longestWait`.
+   */
   readonly used: number;
-  /** What holds at most. */
+  /** most is the highest share with which the fleet holds. */
   readonly most: number;
 }
 
-/** Beyond this part of a resource a peak, or a slow second, has no room. */
+/** most is the highest share of a resource: above it a peak has no room. */
 const most = 0.7;
-/** So long may one call in a hundred wait for money, in microseconds. */
+/** longestWait is the longest that 99 of 100 calls may wait for money, in microseconds. */
 export const longestWait = 50_000;
-/** Batches grow as a server fills up, so full cores are no fault yet: waits tell. From here on they are why calls wait. */
+/**
+ * nearlyFull is the share of cores above which they are the cause of waits. Full cores alone are no fault: batches grow as a server
+ * fills up.
+ */
 const nearlyFull = 0.9;
 
 const replicaCore = "a replica's core";
 
-/** Of fewer calls one in a hundred says nothing. */
+/** fewest is how many calls a percentile needs. */
 const fewest = 100;
 
 /** Returns what is used of each resource that bounds by itself, and of the time that calls may wait. */
@@ -30,7 +36,7 @@ export function usesOf(scenario: Scenario, simulated: Simulated): Use[] {
   const wait = Math.max(begin.percentile(0.99), end.percentile(0.99));
   const isFull = used.cores >= nearlyFull;
   const waiting = isFull ? `Postgres: cores, most by ${mostWork(simulated)}` : "waiting for money";
-  // A server that does not keep up answers none of those who wait longest: they would not be counted.
+  // A server that falls behind never answers the calls that wait longest, and the percentile would leave them out.
   const others = (scenario.callsPerSecond * simulated.shard.part - flows.hot) * scenario.seconds;
   const isLost = others > fewest && begin.count() + end.count() < 1.8 * others;
   const uses = [
@@ -55,7 +61,7 @@ function replicaUse({ replicas, callsPerSecond, callCpu, shards }: Scenario, { b
   return (callsPerSecond * callCpu + transactions + entries * replicaCosts.entry + redis) / replicas / 1e6;
 }
 
-/** Returns what is nearest to what it bears, or furthest beyond. */
+/** worstOf returns the resource that is nearest to its bound, or furthest beyond it. */
 export function worstOf(uses: readonly Use[]): Use {
   return uses.reduce((worst, use) => (use.used / use.most > worst.used / worst.most ? use : worst));
 }
@@ -69,9 +75,9 @@ export function mostWork({ cores }: Simulated): Work {
 }
 
 export interface Break {
-  /** The most calls a second that hold. */
+  /** callsPerSecond is the highest load that the fleet bears. */
   readonly callsPerSecond: number;
-  /** What does not bear more. */
+  /** what names the resource that breaks above that. */
   readonly what: string;
 }
 
@@ -94,7 +100,7 @@ export function breakOf(scenario: Scenario): Break {
   return { callsPerSecond: low, what };
 }
 
-/** Returns what does not bear the load; undefined where all does. */
+/** brokenBy returns the name of the resource that breaks under the load; undefined if none does. */
 function brokenBy(scenario: Scenario): string | undefined {
   const simulated = simulateFleet(scenario);
   const uses = usesOf(scenario, simulated);
@@ -102,7 +108,7 @@ function brokenBy(scenario: Scenario): string | undefined {
   return worstOf(uses).name;
 }
 
-/** How many of each hold; of Postgres undefined where no number does. */
+/** Needed is how many servers of each kind bear a load. `postgres` is undefined if no number does. */
 export interface Needed {
   readonly replicas: number;
   readonly redis: number;
@@ -112,10 +118,10 @@ export interface Needed {
 /** The most Postgres servers that are tried. */
 const maxShards = 512;
 
-/** So often replicas and servers are fitted to each other: more of the ones make smaller batches for the others. */
+/** fittings is how often the numbers of replicas and of servers are fitted to each other: more replicas make smaller batches. */
 const fittings = 3;
 
-/** Returns what the scenario's load takes, all of it together. */
+/** neededBy returns how many servers the scenario's load takes. */
 export function neededBy(scenario: Scenario): Needed {
   const redis = Math.max(1, Math.ceil((flowsOf(scenario).redisAsks * redisAskUs) / 1e6 / most));
   const simulate = (tried: Scenario) => usesOf(tried, simulateFleet(tried));

@@ -1,10 +1,9 @@
 /**
- * What things cost, as measured. Times are microseconds of CPU of one core, sizes are bytes of write-ahead log.
+ * The measured costs of work. Times are microseconds of CPU of one core, sizes are bytes of write-ahead log.
  *
- * `functions` is what the functions of the books take on Postgres 15: 200,000 accounts with a key each, batches of 10, 100 and 400,
- * CPU of the server's process, bytes by the position of the log. A charge is that of a call whose hold was written in a batch before.
- * `spike` is what the first trial took, which had charges and no holds in its batches: the simulation is held to what was measured of that
- * trial as a whole.
+ * `functions` has the costs of the functions of the books on Postgres 15: 200,000 accounts with a key each, batches of 10, 100 and 400,
+ * CPU of the server's process, bytes by the position of the log. A charge is one of a call whose hold an earlier batch wrote. `spike` has
+ * the costs of the first trial, whose batches had charges and no holds: tests compare the simulation with that trial as a whole.
  */
 
 export interface Costs {
@@ -71,8 +70,8 @@ const spike: Costs = {
 export const costSets = { functions, spike } as const;
 export type CostSet = keyof typeof costSets;
 
-/** What a replica spends for the database and for Redis, in microseconds of its one core. */
+/** replicaCosts are the costs of a replica's work for the database and for Redis, in microseconds of its one core. */
 export const replicaCosts = { batch: 100, entry: 2.5, redisAsk: 9 } as const;
 
-/** What Redis takes for the script that grants a slice: measured as 6 µs of its one core, which 168,000 a second fill. */
+/** redisAskUs is the measured time of the script that grants a slice, in microseconds of Redis's one core: 168,000 scripts a second fill it. */
 export const redisAskUs = 6;

@@ -7,10 +7,10 @@
 import type { Calendar } from "./events.ts";
 
 export interface Transaction {
-  /** What it takes of a core, in microseconds, and bytes of log. */
+  /** cpu is the time of a core, in microseconds; bytes is the length in the log. */
   readonly cpu: number;
   readonly bytes: number;
-  /** Says that it changes the row that all want. */
+  /** isHot is whether it changes the row of the account that most scarce calls are of. */
   readonly isHot: boolean;
   readonly done: () => void;
 }
@@ -18,7 +18,7 @@ export interface Transaction {
 export interface DatabaseOptions {
   readonly calendar: Calendar;
   readonly cores: number;
-  /** The part of all cores that is taken by what is not simulated one by one. */
+  /** taken is the share of all cores that statements take which are not simulated one by one. */
   readonly taken: number;
   readonly flushUs: number;
   readonly logBytes: number;
@@ -35,7 +35,7 @@ export interface Used {
   readonly bytes: number;
   readonly commits: number;
   readonly flushes: number;
-  /** For how long somebody had the row that all want, and how many waited for it at most. */
+  /** hotUs is for how long a transaction had the row of that account, in microseconds. */
   readonly hotUs: number;
 }
 

@@ -30,7 +30,7 @@ export interface Simulated {
   readonly hot: Waits;
   /** Cores of the server that each kind takes on average. */
   readonly cores: Readonly<Record<Work, number>>;
-  /** What is used of the server, from 0 to 1. */
+  /** used is the share of each of the server's resources that is in use, from 0 to 1. */
   readonly used: { readonly cores: number; readonly log: number; readonly hotRow: number };
   /** Transactions a second of each lane's kind, entries of one, and the longest that gives back leases, in milliseconds. */
   readonly batches: { readonly write: number; readonly decide: number; readonly entries: number };
@@ -40,7 +40,7 @@ export interface Simulated {
   readonly logBytes: number;
 }
 
-/** Everything begins at once, which is nothing to look at. In seconds. */
+/** warmUp is how long the start is left out, in seconds: all replicas begin at once. */
 const warmUp = 0.5;
 
 export function simulateFleet(scenario: Scenario): Simulated {
@@ -201,7 +201,7 @@ function startDeciding(run: Run, hotPart: number): void {
   });
 }
 
-/** What leases cover: that a call has begun, for which it does not wait, and that it has ended, for which it does. */
+/** startWriting starts the lane that writes calls which leases cover: their begin, for which no call waits, and their end, for which it waits. */
 function startWriting(run: Run): void {
   const { calendar, random, flows, shard, costs, scenario, counts } = run;
   const rate = (flows.leased * shard.part) / scenario.replicas;

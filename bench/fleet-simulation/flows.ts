@@ -1,18 +1,18 @@
 /**
- * What calls bring with them a second, by calculation. For calls that come independently of each other (Poisson) it is exact of a
- * steady state: how often a lease is opened and given back, a key read again, a rate asked for. Approximations are named where they are.
+ * Calculates how much work a second of calls causes: leases opened and given back, keys read again, rates asked for. For calls that come
+ * independently of each other (Poisson) it is exact in a steady state. Comments name the approximations.
  */
 import { leaseFor } from "../../src/storage/money/lease-size.ts";
 import { type Group, groupsOf, sumOver } from "./accounts.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** A replica polls the version so often, merges so often, renews its holds so often. */
+/** pollMs, mergeMs and renewMs are how often a replica polls the version, merges sums, and renews its holds. */
 export const pollMs = 250;
 export const mergeMs = 1_000;
 export const renewMs = 20_000;
-/** A replica knows at most so many keys. */
+/** maxKnown is how many keys a replica remembers at most. */
 const maxKnown = 50_000;
-/** A key's last use is recorded at most so often; a slice of a rate suffices for so long. In seconds. */
+/** touchSeconds is how often a key's last use is recorded at most; sliceSeconds is for how long a slice of a rate suffices. */
 const [touchSeconds, sliceSeconds] = [60, 0.05];
 
 /** Flows are of the whole fleet, each a second where nothing else is said. */
@@ -28,9 +28,9 @@ export interface Flows {
   readonly grown: number;
   /** Leases that are given back because no call came. */
   readonly released: number;
-  /** Leases that there are. */
+  /** leases is how many leases are open. */
   readonly leases: number;
-  /** Calls that run. */
+  /** running is how many calls run at a time. */
   readonly running: number;
   readonly keyReads: number;
   readonly touches: number;
@@ -42,7 +42,7 @@ export interface Flows {
   readonly most: number;
 }
 
-/** Returns how often something happens for each call that comes at this rate, if it happens once in each span of seconds in which one comes. */
+/** oncePer returns how many events a call causes, if one event happens in each span of `seconds` in which calls come. `rate` is calls a second. */
 export function oncePer(rate: number, seconds: number): number {
   const expected = rate * seconds;
   return expected < 1e-9 ? 1 : -Math.expm1(-expected) / expected;

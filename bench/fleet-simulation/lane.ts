@@ -1,8 +1,8 @@
 /**
  * A lane of a replica's group commit: one transaction under way, and all that comes meanwhile in the next.
  *
- * What comes is not simulated call by call. As it comes independently of what the lane does, so many come within a time as Poisson's
- * distribution says, at moments that are spread evenly over it: that is exact, and costs as much for a million calls as for one.
+ * Items are not simulated one by one. They come independently of the lane, so their number within a time follows Poisson's distribution,
+ * and their moments are spread evenly over it. That is exact, and costs as much for a million items as for one.
  */
 import type { Calendar } from "./events.ts";
 import type { Random } from "./random.ts";
@@ -11,17 +11,17 @@ import type { Waits } from "./waits.ts";
 export interface LaneOptions {
   readonly calendar: Calendar;
   readonly random: Random;
-  /** What comes in a second, of each kind. */
+  /** rates is how many items of each kind come in a second. */
   readonly rates: readonly number[];
   /** The least time between the beginnings of two transactions, in microseconds. */
   readonly gatherUs: number;
-  /** Receives how long each waits, of each kind; undefined of a kind for which nobody waits. */
+  /** waits receives the waiting times of each kind; undefined for a kind that no call waits for. */
   readonly waits: readonly (Waits | undefined)[];
-  /** Runs a transaction of so many of each kind. */
+  /** run runs a transaction. `counts` is how many items of each kind it has. */
   readonly run: (counts: readonly number[], done: () => void) => void;
 }
 
-/** Of one kind and transaction so many waits are looked at: they stand for all. */
+/** samples is how many waits of a kind are recorded of each transaction. */
 const samples = 4;
 
 export function startLane({ calendar, random, rates, gatherUs, waits, run }: LaneOptions): void {

@@ -70,7 +70,7 @@ function scenarioOf(name: string, given: Readonly<Record<string, string | undefi
   return withSettings(cases[name] as Scenario, given);
 }
 
-/** What JSON can say of it. */
+/** dataOf returns a case as plain data for JSON: waits as percentiles, without the groups of accounts. */
 function dataOf({ simulated, ...told }: ReturnType<typeof tellOf>) {
   const { flows, shard, begin, end, hot, ...others } = simulated;
   const { groups: _, ...counted } = flows;

@@ -18,11 +18,11 @@ export const steps: readonly Step[] = [
 
 export interface Planned extends Needed {
   readonly what: string;
-  /** What the fleet bears over one Postgres, if Redis and the replicas' cores bear more. */
+  /** overOne is the highest load over one Postgres, and what breaks then, with endless Redis and replicas. */
   readonly overOne: Break;
 }
 
-/** So many Redis servers, and so little work of a replica, that neither is what breaks. */
+/** endless has so many Redis servers, and so little work of a replica, that neither breaks first. */
 const endless = { redisShards: 1_000, callCpu: 0 };
 
 export function planOf(scenario: Scenario): Planned[] {

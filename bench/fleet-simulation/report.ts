@@ -10,7 +10,7 @@ export interface Told {
   readonly scenario: Scenario;
   readonly simulated: Simulated;
   readonly uses: readonly Use[];
-  /** What the fleet bears as it is; what one account bears all of whose calls are scarce. */
+  /** breaks is the highest load of the fleet; hotBreaks that of one account all of whose calls are scarce. */
   readonly breaks: Break;
   readonly hotBreaks: Break;
   readonly needed: Needed;

@@ -1,6 +1,6 @@
 /**
- * The client of one server, or of a cluster. Neither connects again by itself, so that an outage has one clock: whoever opened it does. Importing
- * this file loads the client library.
+ * The client of one server, or of a cluster. It does not connect again by itself: its owner does, who measures the outage. Importing this
+ * file loads the client library.
  */
 import { createClient, createCluster } from "@redis/client";
 
