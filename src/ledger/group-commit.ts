@@ -6,13 +6,14 @@
  * another process's lock, it joins the one that waits. Whoever has waited for `maxWaitMs` fails with a LockedError.
  */
 import { catchError, Deferred, isPromise, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
-import type { Books, Entry, JournalRecord, Recalled } from "../storage/money/books.ts";
+import { recordAtTurnEnd } from "../runtime/turn-end.ts";
+import type { Books, Entry, HoldEntry, JournalRecord, Recalled } from "../storage/money/books.ts";
 import { retry } from "./retry.ts";
 import { type Enlisted, noSteps, type Steps, type TurnOptions, takeSteps } from "./steps.ts";
 import { createUnwritten, type Unwritten } from "./unwritten.ts";
 
 export interface GroupCommitOptions extends TurnOptions {
-  readonly books: Pick<Books, "decide" | "write">;
+  readonly books: Pick<Books, "decide" | "write" | "note">;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Receives errors of what is tried again. */
@@ -39,19 +40,23 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const unwritten = createUnwritten(clock);
   const decisions = createDecisions(options, unwritten);
   const writes = createWrites(options, unwritten);
+  const noteBegun = createNotes(options, unwritten);
   let turn: Deferred<void> | undefined;
 
   function written(): Deferred<void> {
     if (!turn) {
-      turn = new Deferred<void>();
-      setImmediate(endTurn, turn);
+      const begun = new Deferred<void>();
+      turn = begun;
+      recordAtTurnEnd(() => endTurn(begun));
     }
     return turn;
   }
 
+  /** Before what calls ask their upstreams is sent, in the same turn (`turn-end.ts`). */
   function endTurn(ending: Deferred<void>): void {
     decisions.run();
     turn = undefined;
+    noteBegun.now();
     thenOrCatch(
       writes.run,
       () => ending.resolve(),
@@ -77,6 +82,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     },
     add(entry) {
       unwritten.add(entry);
+      if (entry.kind === "hold") noteBegun.add(entry);
       void written();
     },
     withdraw: unwritten.withdraw,
@@ -85,6 +91,20 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     async settled() {
       const underWay = () => turn ?? writes.running() ?? decisions.running();
       while (underWay()) await catchError(underWay, () => {});
+    },
+  };
+}
+
+/** Notes calls that begin, where what is written of them takes a while (`Books.note`). */
+function createNotes({ books }: Pick<GroupCommitOptions, "books">, { lastSeq }: Unwritten) {
+  let begun: HoldEntry[] = [];
+  return {
+    add(entry: HoldEntry): void {
+      if (books.note) begun.push(entry);
+    },
+    now(): void {
+      if (begun.length > 0) books.note?.(begun, lastSeq());
+      begun = [];
     },
   };
 }

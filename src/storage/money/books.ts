@@ -57,6 +57,11 @@ export interface Books {
    * moments. The numbers of records rise; one that was written before, by whatever function, changes nothing.
    */
   write(record: JournalRecord): MaybePromise<void>;
+  /**
+   * Notes, at once and on this machine, that calls run whose holds are in a record that is to be written, with a number up to `seq`: so
+   * that they are known as lost if this process dies before. It never throws. Undefined where `write` itself writes at once.
+   */
+  readonly note?: ((holds: readonly HoldEntry[], seq: number) => void) | undefined;
   /** Applies what is written and not applied where any of it is of a call of this account that has ended. Returns whether it did. */
   apply(accountId: string): MaybePromise<boolean>;
   /** Records when a key was used last, within moments. */
@@ -137,11 +142,14 @@ export interface Taken {
   readonly isOfKey: boolean;
 }
 
-/** HoldEntry says that a call has taken its hold from a lease. Where nothing more comes of the call, it is lost with its process. */
+/**
+ * HoldEntry says that a call runs, and has taken its hold from a lease; one that costs nothing holds nothing, of no lease. Where nothing
+ * more comes of the call, it is lost with its process.
+ */
 export interface HoldEntry {
   readonly kind: "hold";
   readonly requestId: string;
-  readonly taken: Taken;
+  readonly taken: Taken | undefined;
   readonly accountId: string;
   readonly keyId: string;
   readonly operation: string;
