@@ -6,8 +6,8 @@
  * process that died expire.
  */
 import { newId } from "../runtime/ids.ts";
-import { SlotSet } from "../runtime/slot-set.ts";
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
+import { SlotSet } from "../runtime/slot-set.ts";
 import type { Books, Granted, HoldEntry, Taken } from "../storage/money/books.ts";
 import {
   type Capture,

@@ -82,7 +82,11 @@ const free = { max: 0, min: 0 };
 
 const unbounded: BoundOutput = (_, request) => request;
 
-function holdRequestOf({ call, operation, arrivedAt }: ModelCall, { model }: HeldCandidate, { max, min }: Pick<Estimate, "max" | "min">) {
+function holdRequestOf(
+  { call, operation, arrivedAt }: ModelCall,
+  { model }: HeldCandidate,
+  { max, min }: Pick<Estimate, "max" | "min">,
+) {
   const { accountId, keyId, isLimited, asOf } = call.caller;
   return {
     requestId: call.id,

@@ -16,6 +16,7 @@ import { call } from "./books/call.ts";
 import { available } from "./books/functions/available.ts";
 import { isLeased, recall } from "./books/functions/leases.ts";
 import { merge } from "./books/functions/upkeep.ts";
+import { openSentLog } from "./books/sent-log.ts";
 import { databaseId, type LeftBehindOptions, openSpool, writeLeftBehind } from "./books/spool.ts";
 import { connectServer } from "./connection.ts";
 import { type Counts, createCounts } from "./counts.ts";
@@ -97,12 +98,13 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
   const pool = guardedPool(server.pool, () => watcher.awayMs() !== undefined);
   const guarded: Server = { ...server, pool };
   const { db, scope } = openManagement(guarded, watcher.changed);
-  const segments = createSegments(join(dataDir, spoolFolder), isSynced);
+  const folder = join(dataDir, spoolFolder);
+  const segments = createSegments(folder, isSynced);
   const session = await server.connect();
   const database = await databaseId(session);
   session.close();
   const own = new Set<string>();
-  const leftBehind = await watchLeftBehind({ server, segments, own, onError }, watcher, everyMs);
+  const leftBehind = await watchLeftBehind({ server, segments, folder, own, onError }, watcher, everyMs);
   const writable = createReachable(watcher);
   const rejects = createRejects(segments);
   const counts = createCounts();
@@ -112,7 +114,8 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
     openBooks(of) {
       own.add(of.node);
       const spool = openSpool(segments, of.node, database);
-      return openPostgresBooks({ ...of, server: guarded, watcher, spool, version, counts });
+      const sentLog = openSentLog({ folder, node: of.node, database, onError });
+      return openPostgresBooks({ ...of, server: guarded, watcher, spool, sentLog, version, counts });
     },
     available: (keyId) => availableTo(guarded, keyId),
     recall: (accountId) => recallAll(guarded, accountId, counts),

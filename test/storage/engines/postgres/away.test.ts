@@ -101,6 +101,7 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
       writeLeftBehind({
         server: t.server,
         segments: segments(),
+        folder,
         own: new Set(["nod_b"]),
         onError: (error) => t.errors.push(error),
       });
