@@ -3,7 +3,7 @@ import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Granted } from "../../storage/money/books.ts";
 import type { Hold, HoldRequest, Short } from "../contract.ts";
 import { holdEntryOf } from "../exact-ledger.ts";
-import type { Lease } from "./leases.ts";
+import { isUnchanged, type Lease } from "./leases.ts";
 import { isAwake, type LedgerState } from "./ledger-state.ts";
 import { releaseIdleLater } from "./release.ts";
 
@@ -12,8 +12,8 @@ export function hold(state: LedgerState, request: HoldRequest): MaybePromise<Hol
   if (request.max === 0) return holdOf(state, undefined, request);
   const lease = isAwake(state) ? leases.find(request, request.max) : undefined;
   if (!lease) return holdByBooks(state, request);
-  if (request.asOf === books.version()) return holdFrom(state, lease, request);
-  // Something has changed since the key was read: perhaps the key.
+  if (isUnchanged(request, books)) return holdFrom(state, lease, request);
+  // Something has changed since the key was read: perhaps of the key.
   return andThen(books.mayLease(request.keyId, request.isLimited), (isAllowed) => {
     const found = isAllowed ? leases.find(request, request.max) : undefined;
     return found ? holdFrom(state, found, request) : holdByBooks(state, request);

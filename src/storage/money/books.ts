@@ -42,9 +42,15 @@ export interface Recalled {
   readonly leases: readonly string[];
 }
 
-export interface Books {
-  /** Returns another number within a second of any change to keys, limits and accounts, by whatever node. */
+/** Changes tells of changes to keys, limits and accounts. */
+export interface Changes {
+  /** Returns another number within a second of any change to keys, limits and accounts, by whatever process. It never falls. */
   version(): number;
+  /** Reports whether a key, or its account, may have changed since the version `asOf`. */
+  changedSince(asOf: number, accountId: string, keyId: string): boolean;
+}
+
+export interface Books extends Changes {
   /** Reports whether calls of a key may draw on a lease: the key is not revoked, and has no limit unless `isOfKey`. */
   mayLease(keyId: string, isOfKey: boolean): MaybePromise<boolean>;
   /**

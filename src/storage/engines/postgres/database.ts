@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createRejects } from "../../journal/rejects.ts";
 import { createSegments } from "../../journal/segments.ts";
 import { availableOf } from "../../money/available.ts";
-import type { OpenBooks } from "../../money/books.ts";
+import type { Changes, OpenBooks } from "../../money/books.ts";
 import type { Available } from "../../money/contract.ts";
 import type { Scope } from "../scope.ts";
 import type { Writable } from "../writable.ts";
@@ -55,7 +55,7 @@ export interface DatabaseState
 }
 
 /** Opened is what storage needs of the database. */
-export interface Opened extends Pick<Management, "db"> {
+export interface Opened extends Pick<Management, "db">, Changes {
   readonly scope: Scope;
   readonly openBooks: OpenBooks;
   available(keyId: string): Promise<Available>;
@@ -66,7 +66,6 @@ export interface Opened extends Pick<Management, "db"> {
   recall(accountId: string): Promise<void>;
   /** Counts what was set aside on this machine for an operator. */
   journalRejects(): number;
-  version(): number;
   readonly writable: Writable;
   readonly state: DatabaseState;
   close(): Promise<void>;
@@ -121,6 +120,7 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
     recall: (accountId) => recallAll(guarded, accountId, counts),
     journalRejects: rejects.count,
     version: watcher.version,
+    changedSince: watcher.changedSince,
     writable,
     state: { ...counts, nodes: watcher.nodes, isUp: () => watcher.awayMs() === undefined },
     async close() {

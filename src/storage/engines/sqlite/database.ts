@@ -22,6 +22,7 @@ import { openManagement } from "./management/management.ts";
 import { isOutdated, migrate } from "./migrate.ts";
 import { type MadeFiles, makeFile, makeLockFile } from "./new-file.ts";
 import { openingError } from "./opening-error.ts";
+import { createChanges } from "./changes.ts";
 import { awaitTurn, lockFile, showPresence, takes } from "./presence.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
 import { createVersion } from "./version.ts";
@@ -217,6 +218,7 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
       return () => void behind.delete(one);
     },
     version: version.current,
+    changes: createChanges(books, version.current),
   };
   return { db, engine };
 }

@@ -1,4 +1,4 @@
-/** Describes what nodes tell each other through Postgres. SQLite has one node. */
+/** Describes what nodes tell each other through the database. */
 import { bigint, integer, orNull, orZero, serial, type TableShape, text } from "./shape.ts";
 
 /** The nodes that work on the database, and what was decided of the last turn of each. */
@@ -36,6 +36,13 @@ export const changes: TableShape = {
   name: "changes",
   columns: { id: integer, number: bigint },
   key: ["id"],
-  only: "postgres",
   use: "hot",
+};
+
+/** The keys and accounts that the last changes were of; an empty name stands for all. */
+export const changedNames: TableShape = {
+  name: "changed_names",
+  columns: { number: bigint, name: text },
+  key: ["number", "name"],
+  use: "passing",
 };

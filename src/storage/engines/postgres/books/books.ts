@@ -67,6 +67,7 @@ export function openPostgresBooks(options: PostgresBooksOptions): Books {
   upkeep.mergeLater();
   return {
     version: watcher.version,
+    changedSince: watcher.changedSince,
     mayLease: upkeep.mayLease,
     async decide(next) {
       if (lane.isAway()) throw new AwayError();
