@@ -63,10 +63,7 @@ export const changeStatements: readonly string[] = [
   "INSERT INTO changes (id, number) VALUES (1, 0)",
   noteChange,
   ...Object.entries(watched).map(([table, columns]) =>
-    trigger(
-      `INSERT OR DELETE OR UPDATE OF ${columns.join(", ")} ON ${table}`,
-      "EXECUTE FUNCTION note_change()",
-    ),
+    trigger(`INSERT OR DELETE OR UPDATE OF ${columns.join(", ")} ON ${table}`, "EXECUTE FUNCTION note_change()"),
   ),
   // What is recorded of an account besides charges (4), which calls alone make.
   trigger("INSERT ON ledger_entries", "WHEN (NEW.kind <> 4) EXECUTE FUNCTION note_change('account_id')"),
