@@ -72,6 +72,15 @@ export function holdEntryOf(request: HoldRequest, taken: Taken | undefined): Hol
   return { kind: "hold", requestId, taken, accountId, keyId, operation, model, amount, createdAt };
 }
 
+/** A call that costs nothing needs no decision: what is written of it makes it known as lost if this process dies. */
+function holdNothing(request: HoldRequest, holds: SlotSet<Hold>, groupCommit: Pick<GroupCommit, "add">): Hold {
+  const entry = holdEntryOf(request, undefined);
+  const own: Hold = { kind: "held", amount: 0, request, lease: undefined, entry, isExact: true };
+  holds.add(own);
+  groupCommit.add(entry);
+  return own;
+}
+
 interface ExactCallsParts extends Pick<LedgerOptions, "onError"> {
   readonly groupCommit: GroupCommit;
   readonly credit: Credit;
@@ -84,18 +93,9 @@ function createExactCalls({ groupCommit, credit, onError }: ExactCallsParts) {
   const releaseOf = (item: string, accountId: string) =>
     groupCommit.enlist("releases", { item, accountId, after: () => {} });
 
-  /** A call that costs nothing needs no decision: what is written of it makes it known as lost if this process dies. */
-  function holdNothing(request: HoldRequest): Hold {
-    const entry = holdEntryOf(request, undefined);
-    const own: Hold = { kind: "held", amount: 0, request, lease: undefined, entry, isExact: true };
-    holds.add(own);
-    groupCommit.add(entry);
-    return own;
-  }
-
   return {
     hold(request: HoldRequest): MaybePromise<Hold | Short> {
-      if (request.max === 0) return holdNothing(request);
+      if (request.max === 0) return holdNothing(request, holds, groupCommit);
       const { accountId, keyId } = request;
       const after = (granted: Granted): Hold | Short => {
         if (granted.kind === "leased") throw new Error("the books grew a lease that nobody asked for");

@@ -16,6 +16,7 @@ import { call } from "./books/call.ts";
 import { available } from "./books/functions/available.ts";
 import { isLeased, recall } from "./books/functions/leases.ts";
 import { merge } from "./books/functions/upkeep.ts";
+import { createNodeLocks } from "./books/node-lock.ts";
 import { openSentLog } from "./books/sent-log.ts";
 import { databaseId, type LeftBehindOptions, openSpool, writeLeftBehind } from "./books/spool.ts";
 import { connectServer } from "./connection.ts";
@@ -103,6 +104,7 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
   const database = await databaseId(session);
   session.close();
   const own = new Set<string>();
+  const locks = createNodeLocks(folder, onError);
   const leftBehind = await watchLeftBehind({ server, segments, folder, own, onError }, watcher, everyMs);
   const writable = createReachable(watcher);
   const rejects = createRejects(segments);
@@ -112,9 +114,11 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
     scope,
     openBooks(of) {
       own.add(of.node);
+      const unlock = locks.keep(of.node);
       const spool = openSpool(segments, of.node, database);
       const sentLog = openSentLog({ folder, node: of.node, database, onError });
-      return openPostgresBooks({ ...of, server: guarded, watcher, spool, sentLog, version, counts });
+      const books = openPostgresBooks({ ...of, server: guarded, watcher, spool, sentLog, version, counts });
+      return { ...books, close: () => books.close().finally(unlock) };
     },
     available: (keyId) => availableTo(guarded, keyId),
     recall: (accountId) => recallAll(guarded, accountId, counts),

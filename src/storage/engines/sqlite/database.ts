@@ -208,11 +208,7 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
     whenCommitted,
     withoutWaiting,
     writable,
-    segments: {
-      ...segments,
-      open: (...begun) => writable.watch("notes", () => segments.open(...begun)),
-      append: (...line) => writable.watch("notes", () => segments.append(...line)),
-    },
+    segments: watchedSegments(segments, writable),
     beforeAccess(one) {
       behind.add(one);
       return () => void behind.delete(one);
@@ -221,6 +217,15 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
     changes: createChanges(books, version.current),
   };
   return { db, engine };
+}
+
+/** Remembers whether the journal can be written. */
+function watchedSegments(segments: Segments, { watch }: Pick<WritableWatch, "watch">): Segments {
+  return {
+    ...segments,
+    open: (...begun) => watch("notes", () => segments.open(...begun)),
+    append: (...line) => watch("notes", () => segments.append(...line)),
+  };
 }
 
 function accessing({ sqlite, transactions, writable, behind }: Access) {

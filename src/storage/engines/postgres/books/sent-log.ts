@@ -75,7 +75,8 @@ export function openSentLog({ folder, node, database, onError, maxBytes = 65_536
     },
     remove() {
       for (const { fd, path } of [file, other]) {
-        if (fd !== undefined) closeSync(fd);
+        if (fd === undefined) continue;
+        closeSync(fd);
         rmSync(path, { force: true });
       }
     },

@@ -8,6 +8,7 @@ import { createRejects } from "../../../journal/rejects.ts";
 import type { Segments } from "../../../journal/segments.ts";
 import type { JournalRecord } from "../../../money/books.ts";
 import type { Server, Session } from "../session.ts";
+import { createNodeLocks } from "./node-lock.ts";
 import { createPosting } from "./posting.ts";
 import { recordSent, sentLogs } from "./sent-log.ts";
 
@@ -72,12 +73,14 @@ export async function writeLeftBehind({ server, segments, folder, own, onError }
     );
     const living = new Set(alive.map((row) => row.node));
     let count = 0;
-    for (const other of others.filter((node) => !living.has(node))) {
-      const isWritten = !spooled.has(other) || (await writeOne(session, { segments, onError }, database, other));
-      if (!isWritten) continue;
-      if (sent.has(other)) await recordSent(session, { folder, node: other, database });
-      if (spooled.has(other) || sent.has(other)) count++;
-    }
+    const take = async (node: string) => {
+      if (spooled.has(node) && !(await writeOne(session, { segments, onError }, database, node))) return 0;
+      if (sent.has(node)) await recordSent(session, { folder, node, database });
+      return spooled.has(node) || sent.has(node) ? 1 : 0;
+    };
+    const locks = createNodeLocks(folder, onError);
+    for (const other of others.filter((node) => !living.has(node)))
+      count += (await locks.ifEnded(other, () => take(other))) ?? 0;
     return count;
   } finally {
     session.close();
