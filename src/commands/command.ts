@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Refusal } from "../call/refusals.ts";
 import { type Config, loadDataConfig } from "../config/config.ts";
+import { nameOfShared } from "../config/shared-by-nodes.ts";
 import { version } from "../package/version.ts";
 import { parseDecimal } from "../runtime/decimal.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
@@ -73,7 +74,8 @@ export async function withStorage(
 export function openConfigured(config: Config, onError: (error: unknown) => void): Promise<Storage> {
   const { database, dataDir, durability } = config;
   if (!database) return openStorage(databasePath(config), durability);
-  return openStorageOnPostgres({ ...database, dataDir, version: version(), isSynced: durability === "power", onError });
+  const of = { dataDir, version: version(), configuration: nameOfShared(config) };
+  return openStorageOnPostgres({ ...database, ...of, isSynced: durability === "power", onError });
 }
 
 /** refuseOnPostgres throws a UsageError for a command that works on SQLite's file, where the data are in Postgres. */

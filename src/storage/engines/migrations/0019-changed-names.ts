@@ -1,9 +1,11 @@
 /**
  * Changes of keys and accounts name what they are of. Postgres counted them before; SQLite does from here on, in place of all writes of
- * whatever kind. Where a later migration makes one of these tables of SQLite anew, it makes its triggers anew.
+ * whatever kind. Nodes of Postgres tell which configuration they have.
+ *
+ * Where a later migration makes one of these tables of SQLite anew, it makes its triggers anew.
  */
 import type { Kysely } from "kysely";
-import { createTable, run } from "../tables/create.ts";
+import { addColumn, createTable, run } from "../tables/create.ts";
 import { bigint, type Dialect, integer, text } from "../tables/shape.ts";
 
 export async function up(db: Kysely<unknown>, dialect: Dialect): Promise<void> {
@@ -13,7 +15,10 @@ export async function up(db: Kysely<unknown>, dialect: Dialect): Promise<void> {
     await createTable(db, dialect, { name: "changes", columns: { id: integer, number: bigint }, key: ["id"] });
     await run(db, "INSERT INTO changes (id, number) VALUES (1, 0)");
     for (const trigger of triggers) await run(db, trigger);
-  } else for (const statement of onPostgres) await run(db, statement);
+    return;
+  }
+  for (const statement of onPostgres) await run(db, statement);
+  await addColumn(db, dialect, "nodes", "configuration", { kind: "text", default: "" });
 }
 
 const ofAccounts = ["name", "recharged", "postpaid", "suspended_at"];

@@ -39,6 +39,8 @@ export interface PostgresOptions {
   readonly poolSize: number;
   /** The version of the program. */
   readonly version: string;
+  /** Names what of the configuration all nodes should have alike; undefined where that is not compared. */
+  readonly configuration?: string | undefined;
   /** Says that what is kept on this machine is to survive a loss of power, too. */
   readonly isSynced: boolean;
   /** How often the spools of nodes that died on this machine are looked for, in milliseconds. */
@@ -94,7 +96,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Opened> {
 }
 
 async function openOver(server: Server, watcher: Watcher, options: PostgresOptions) {
-  const { dataDir, version, isSynced, leftBehindMs: everyMs = leftBehindMs, onError } = options;
+  const { dataDir, version, configuration, isSynced, leftBehindMs: everyMs = leftBehindMs, onError } = options;
   const pool = guardedPool(server.pool, () => watcher.awayMs() !== undefined);
   const guarded: Server = { ...server, pool };
   const { db, scope } = openManagement(guarded, watcher.changed);
@@ -117,7 +119,9 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
       const unlock = locks.keep(of.node);
       const spool = openSpool(segments, of.node, database);
       const sentLog = openSentLog({ folder, node: of.node, database, onError });
-      const books = openPostgresBooks({ ...of, server: guarded, watcher, spool, sentLog, version, counts });
+      const books = openPostgresBooks({
+        ...{ ...of, server: guarded, watcher, spool, sentLog, version, configuration, counts },
+      });
       return { ...books, close: () => books.close().finally(unlock) };
     },
     available: (keyId) => availableTo(guarded, keyId),
