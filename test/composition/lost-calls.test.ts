@@ -7,6 +7,7 @@ import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createLeasedLedger } from "../../src/ledger/leases/leased-ledger.ts";
@@ -180,24 +181,116 @@ beforeEach(async () => {
 
 afterEach(() => folder.remove());
 
-describe("each call that was sent has its row, on SQLite,", () => {
-  test.each(cases)("killed at request %i, with accelerators %s", async (count, accelerators) => {
-    await proveEachHasItsRow(count, accelerators, folder.path, {
-      env: {},
-      open: () => openStorage(join(folder.path, "gateway.db")),
-      async expire(storage) {
-        const errors: unknown[] = [];
-        const onError = (error: unknown) => void errors.push(error);
-        const ledger = createLeasedLedger({ openBooks: storage.openBooks(true), clock: () => later, onError });
-        await ledger.sweep();
-        await ledger.close();
-        expect(errors).toEqual([]);
-      },
+function sqlitePlace(folder: string): Place {
+  return {
+    env: {},
+    open: () => openStorage(join(folder, "gateway.db")),
+    async expire(storage) {
+      const errors: unknown[] = [];
+      const onError = (error: unknown) => void errors.push(error);
+      const ledger = createLeasedLedger({ openBooks: storage.openBooks(true), clock: () => later, onError });
+      await ledger.sweep();
+      await ledger.close();
+      expect(errors).toEqual([]);
+    },
+  };
+}
+
+function postgresPlace(folder: string, url: string): Place {
+  const pass = (ms: number) =>
+    query(
+      url,
+      `CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
+       $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${ms} $$`,
+    );
+  const throwIt = (error: unknown) => {
+    throw error;
+  };
+  return {
+    env: { DATABASE_URL: url },
+    async open() {
+      const [row] = await query(url, "SELECT count(*) AS count FROM pg_tables WHERE tablename = 'nodes'");
+      // What a node that died has left is taken once it counts as dead.
+      if (row?.count === 1) await pass(holdMs + 1000);
+      const of = { url, dataDir: folder, poolSize: 3, version: "test", isSynced: false };
+      return openStorageOnPostgres({ ...of, onError: throwIt });
+    },
+    async expire(storage) {
+      const ledger = createLeasedLedger({ openBooks: storage.openBooks(true), clock: Date.now, onError: throwIt });
+      await ledger.sweep();
+      await pass(holdMs + 40_000);
+      await ledger.sweep();
+      await ledger.close();
+    },
+  };
+}
+
+/** Kills a gateway that reads a stream on for its usage, because the caller has left. Returns what the database says then. */
+async function killedDraining(folder: string, place: Place) {
+  const open = Promise.withResolvers<void>();
+  const upstream = createServer((_, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const delta = { content: "Hello" };
+    response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`);
+    response.once("close", open.resolve);
+  });
+  await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+  const before = await place.open();
+  const payer = await openAccount({ storage: before }, { recharge: 1_000_000_000_000 });
+  await before.close();
+  const config = join(folder, "gateway.yaml");
+  await writeFile(config, configuration((upstream.address() as AddressInfo).port));
+  const env = { PORT: "0", DATA_DIR: folder, LOG_LEVEL: "error", ...place.env };
+  const gateway = new Running(process.execPath, [bin, "serve", "--config", config], env);
+  try {
+    const [, rootUrl = ""] = await gateway.shows(/serves at (\S+)/);
+    const caller = new AbortController();
+    const asked = await fetch(`${rootUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${payer.apiKey}` },
+      body: JSON.stringify({ model: "paid", stream: true, messages: [{ role: "user", content: "Hi" }] }),
+      signal: caller.signal,
     });
+    await asked.body?.getReader().read();
+    caller.abort();
+    // It is read on: the upstream's connection stands until the gateway is gone.
+    const isOver = await Promise.race([open.promise.then(() => true), delay(700).then(() => false)]);
+    expect(isOver).toBe(false);
+    await gateway.stop("SIGKILL");
+    await open.promise;
+    const storage = await place.open();
+    await place.expire(storage);
+    const rows = await storage.requests.page({ accountId: payer.accountId }, undefined, 10);
+    const { findings } = await storage.reconcile({ isFull: true });
+    const { balance, held } = (await storage.accounts.find(payer.accountId)) ?? {};
+    await storage.close();
+    return { rows: rows.map(({ outcome, cost }) => ({ outcome, cost })), findings, balance, held };
+  } finally {
+    await gateway.stop("SIGKILL");
+    upstream.closeAllConnections();
+    upstream.close();
+  }
+}
+
+const lostWhileDraining = {
+  rows: [{ outcome: lostOutcome, cost: 0 }],
+  findings: [],
+  balance: 1_000_000_000_000,
+  held: 0,
+};
+
+describe("on SQLite", () => {
+  test.each(cases)(
+    "each call that was sent has its row, killed at request %i, with accelerators %s",
+    (count, accelerators) => proveEachHasItsRow(count, accelerators, folder.path, sqlitePlace(folder.path)),
+  );
+
+  test("a call whose caller has left is lost, and costs nothing, where the gateway dies while it reads on", async () => {
+    expect(await killedDraining(folder.path, sqlitePlace(folder.path))).toEqual(lostWhileDraining);
   });
 });
 
-describe.skipIf(!postgresPrograms)("each call that was sent has its row, on Postgres,", () => {
+describe.skipIf(!postgresPrograms)("on Postgres", () => {
   let postgres: PostgresServer;
 
   beforeAll(async () => {
@@ -206,37 +299,14 @@ describe.skipIf(!postgresPrograms)("each call that was sent has its row, on Post
 
   afterAll(() => postgres.stop());
 
-  test.each(cases)("killed at request %i, with accelerators %s", async (count, accelerators) => {
-    const url = await postgres.createDatabase();
-    const pass = (ms: number) =>
-      query(
-        url,
-        `CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
-         $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${ms} $$`,
-      );
-    const open = () =>
-      openStorageOnPostgres({
-        ...{ url, dataDir: folder.path, poolSize: 3, version: "test", isSynced: false },
-        onError: (error) => {
-          throw error;
-        },
-      });
-    await proveEachHasItsRow(count, accelerators, folder.path, {
-      env: { DATABASE_URL: url },
-      open: async () => {
-        const [row] = await query(url, "SELECT count(*) AS count FROM pg_tables WHERE tablename = 'nodes'");
-        // What a node that died has left is taken once it counts as dead.
-        if (row?.count === 1) await pass(holdMs + 1000);
-        return open();
-      },
-      async expire(storage) {
-        const onError = (error: unknown) => expect(error).toBeUndefined();
-        const ledger = createLeasedLedger({ openBooks: storage.openBooks(true), clock: Date.now, onError });
-        await ledger.sweep();
-        await pass(holdMs + 40_000);
-        await ledger.sweep();
-        await ledger.close();
-      },
-    });
+  const placeOf = async () => postgresPlace(folder.path, await postgres.createDatabase());
+
+  test.each(cases)(
+    "each call that was sent has its row, killed at request %i, with accelerators %s",
+    async (count, accelerators) => proveEachHasItsRow(count, accelerators, folder.path, await placeOf()),
+  );
+
+  test("a call whose caller has left is lost, and costs nothing, where the gateway dies while it reads on", async () => {
+    expect(await killedDraining(folder.path, await placeOf())).toEqual(lostWhileDraining);
   });
 });
