@@ -1,5 +1,6 @@
 /** The database goes away under calls, and comes back: what was told is charged once, and new calls are refused meanwhile. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -22,6 +23,16 @@ import {
 } from "../../../support/storage/books-stage.ts";
 import { type PostgresServer, postgresPrograms, serverAt, startPostgres } from "../../../support/storage/postgres.ts";
 import { openPostgresStage, type PostgresStage } from "../../../support/storage/postgres-stage.ts";
+
+/** Whether a disk of memory can be had here. */
+function mayMount(): boolean {
+  try {
+    execFileSync("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], { stdio: "ignore" });
+    return process.getuid?.() === 0;
+  } catch {
+    return false;
+  }
+}
 
 describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
   let postgres: PostgresServer;
@@ -179,6 +190,57 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
     expect(t.errors.map(String)).toEqual(["Error: calls cannot be noted on this machine before they are sent"]);
     log.remove();
   });
+
+  test.skipIf(!mayMount())(
+    "a full disk (of memory, mounted) stops a node while the database is away, and only then",
+    async () => {
+      const disk = join(folder, "disk");
+      mkdirSync(disk);
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]);
+      try {
+        const fill = () => {
+          const { bavail, bsize } = statfsSync(disk);
+          writeFileSync(join(disk, "fill"), Buffer.alloc(bavail * bsize));
+        };
+        fill();
+        const told: unknown[] = [];
+        const log = openSentLog({
+          folder: disk,
+          node: "nod_f",
+          database: "dba_1",
+          onError: (error) => told.push(error),
+        });
+        const server = serverAt(url);
+        const stage = await openPostgresStage(server, (node, database) =>
+          openSpool(createSegments(disk, false), node, database),
+        );
+        const books = await stage.open("nod_f");
+        const own = leaseOfAccount("nod_f");
+        await hold(books, holdOf("req_0", 100, { lease: { id: own.leaseId, isOfKey: false } }));
+        const write = recordsOf(books);
+        for (const seq of [1, 2, 3]) log.note([begun(`req_f${seq}`, 100, own)], seq, 0);
+        expect(told.map(String)).toEqual(["Error: calls cannot be noted on this machine before they are sent"]);
+        // The database itself is there.
+        await write(begun("req_1", 100, own), ended(callOf("req_1", 30), own));
+        await postgres.crash();
+        await expect(write(begun("req_2", 100, own), ended(callOf("req_2", 40), own))).rejects.toThrow(/no space left/);
+        await expect(write(begun("req_3", 100, own), ended(callOf("req_3", 50), own))).rejects.toThrow(/no space left/);
+        rmSync(join(disk, "fill"));
+        await write(begun("req_4", 100, own), ended(callOf("req_4", 7), own));
+        await postgres.start();
+        await expect.poll(() => hold(books, holdOf("req_5", 5)).catch(String), { timeout: 10_000 }).toEqual([5]);
+        const { account, faults, rows } = await look();
+        expect(rows.map(({ id, cost }) => [id, cost]).sort()).toEqual([
+          ["req_1", 30],
+          ["req_4", 7],
+        ]);
+        expect([account.balance, faults]).toEqual([1e9 - 37, []]);
+        await stage.close();
+      } finally {
+        execFileSync("umount", ["--lazy", disk]);
+      }
+    },
+  );
 
   test("a turn that was given up and decided all the same is undone before the next", async () => {
     const books = await t.open("nod_a");
