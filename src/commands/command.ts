@@ -1,10 +1,10 @@
 /** Functions that commands on the database share: they read values and the configuration, open the storage, and print tables. */
+import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Refusal } from "../call/refusals.ts";
 import { type Config, loadDataConfig } from "../config/config.ts";
-import { nameOfShared } from "../config/shared-by-nodes.ts";
 import { version } from "../package/version.ts";
 import { parseDecimal } from "../runtime/decimal.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
@@ -74,8 +74,22 @@ export async function withStorage(
 export function openConfigured(config: Config, onError: (error: unknown) => void): Promise<Storage> {
   const { database, dataDir, durability } = config;
   if (!database) return openStorage(databasePath(config), durability);
-  const of = { dataDir, version: version(), configuration: nameOfShared(config) };
+  const of = { dataDir, version: version(), configuration: configurationName(config) };
   return openStorageOnPostgres({ ...database, ...of, isSynced: durability === "power", onError });
+}
+
+/**
+ * configurationName names what all nodes of a database should have alike: models, prices, upstreams, tiers. Two configurations with other
+ * secrets, ports or folders have the same name.
+ */
+export function configurationName(config: Config): string {
+  const { unit, unpriced, tiers, models, embeddedModels, defaultModels, disconnectDrainMs, retries, hedging } = config;
+  const upstreams = config.upstreams.map(({ api_key: _, api_keys: __, ...upstream }) => upstream);
+  const alike = { unit, unpriced, tiers, models, embeddedModels, defaultModels, disconnectDrainMs, retries, hedging };
+  return createHash("sha256")
+    .update(JSON.stringify({ ...alike, upstreams }))
+    .digest("hex")
+    .slice(0, 16);
 }
 
 /** refuseOnPostgres throws a UsageError for a command that works on SQLite's file, where the data are in Postgres. */

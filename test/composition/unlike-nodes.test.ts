@@ -5,9 +5,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { configurationName } from "../../src/commands/command.ts";
 import { startGateway } from "../../src/composition/gateway.ts";
 import { type Config, loadConfig } from "../../src/config/config.ts";
-import { nameOfShared } from "../../src/config/shared-by-nodes.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { Books } from "../../src/storage/money/books.ts";
 import type { Storage } from "../../src/storage/storage.ts";
@@ -56,7 +56,7 @@ async function startNode(url: string, { price = 1, skewMs = 0 }: NodeInit): Prom
   const told: string[] = [];
   const storage = await openStorageOnPostgres({
     ...{ url, dataDir: folder.path, poolSize: 3, version: "test", isSynced: false },
-    configuration: nameOfShared(config),
+    configuration: configurationName(config),
     onError: (error) => told.push((error as Error).message),
   });
   closing.push(() => storage.close());
@@ -146,8 +146,8 @@ describe.skipIf(!postgresPrograms)("nodes that are not alike", () => {
       models: [served([{ upstream: "far", model: "far", priority: 0, weight: 1 }])],
     } as Config;
     const elsewhere = { ...config, port: 1, dataDir: "/elsewhere", operatorKey: "another" };
-    expect(nameOfShared(elsewhere)).toBe(nameOfShared(config));
-    const nodes = await Promise.all([config, elsewhere, other].map((one) => startBooks(url, nameOfShared(one))));
+    expect(configurationName(elsewhere)).toBe(configurationName(config));
+    const nodes = await Promise.all([config, elsewhere, other].map((one) => startBooks(url, configurationName(one))));
     const renew = async (some: readonly (typeof nodes)[number][]) => {
       for (const { books } of some) await books.renew();
     };
