@@ -11,8 +11,8 @@ import { otherCore, start } from "../processes.ts";
 
 export const postgresMissing = "Postgres is not installed: `apt-get install postgresql`";
 
-/** startPostgresServer starts a server in the run's folder, with an empty database, and returns the database's URL. */
-export async function startPostgresServer(folder: string): Promise<string> {
+/** startPostgresServer starts a server in the run's folder, with an empty database and more settings, and returns the database's URL. */
+export async function startPostgresServer(folder: string, more: readonly string[] = []): Promise<string> {
   if (!postgresPrograms) throw new Error(postgresMissing);
   const own = join(folder, "postgres");
   mkdirSync(own);
@@ -23,7 +23,7 @@ export async function startPostgresServer(folder: string): Promise<string> {
   const set = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale", "--no-sync"];
   execFileSync(join(postgresPrograms, "initdb"), ["-D", data, ...set], { ...user, stdio: "ignore" });
   const port = await freePort();
-  const settings = [`port=${port}`, "listen_addresses=127.0.0.1", `unix_socket_directories=${own}`];
+  const settings = [`port=${port}`, "listen_addresses=127.0.0.1", `unix_socket_directories=${own}`, ...more];
   const command = [join(postgresPrograms, "postgres"), "-D", data, ...settings.flatMap((one) => ["-c", one])];
   writeFileSync(join(folder, "postgres.log"), "");
   await start({
