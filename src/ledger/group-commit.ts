@@ -4,6 +4,9 @@
  *
  * At most one transaction that decides, and one write, is under way. What is asked meanwhile joins the next; where the books wait for
  * another process's lock, it joins the one that waits. Whoever has waited for `maxWaitMs` fails with a LockedError.
+ *
+ * Nobody waits for the entry of a hold. Books for which a write is dear have it wait for others, for some milliseconds
+ * (`Books.holdDelayMs`): a call that ends within that time is written once.
  */
 import { catchError, Deferred, isPromise, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
 import type { Books, Entry, JournalRecord, Recalled } from "../storage/money/books.ts";
@@ -12,7 +15,7 @@ import { type Enlisted, noSteps, type Steps, type TurnOptions, takeSteps } from 
 import { createUnwritten, type Unwritten } from "./unwritten.ts";
 
 export interface GroupCommitOptions extends TurnOptions {
-  readonly books: Pick<Books, "decide" | "write">;
+  readonly books: Pick<Books, "decide" | "write" | "holdDelayMs">;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Receives errors of what is tried again. */
@@ -22,7 +25,7 @@ export interface GroupCommitOptions extends TurnOptions {
 export interface GroupCommit {
   /** Has a step decided with this turn. It resolves when that is committed. */
   enlist<K extends keyof Steps, T>(kind: K, step: Enlisted<K, T>): Promise<T>;
-  /** Adds what came of a call, which is written at the end of this turn. */
+  /** Adds what came of a call, which is written at the end of this turn; a hold within `holdDelayMs`. */
   add(entry: Entry): void;
   /** Takes back an entry that could not be written. Returns false where it is written, or may be. */
   withdraw(entry: Entry): boolean;
@@ -35,11 +38,14 @@ export interface GroupCommit {
 }
 
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
-  const { clock, onError } = options;
+  const { books, clock, onError } = options;
+  const { holdDelayMs = 0 } = books;
   const unwritten = createUnwritten(clock);
   const decisions = createDecisions(options, unwritten);
   const writes = createWrites(options, unwritten);
   let turn: Deferred<void> | undefined;
+  /** Fires when holds have waited for long enough. */
+  let delayed: NodeJS.Timeout | undefined;
 
   function written(): Deferred<void> {
     if (!turn) {
@@ -70,6 +76,11 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     );
   }
 
+  function endDelay(): void {
+    delayed = undefined;
+    if (unwritten.isAny()) void written();
+  }
+
   return {
     enlist(kind, step) {
       void written();
@@ -77,12 +88,15 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     },
     add(entry) {
       unwritten.add(entry);
-      void written();
+      if (entry.kind === "hold" && holdDelayMs > 0) delayed ??= setTimeout(endDelay, holdDelayMs);
+      else void written();
     },
     withdraw: unwritten.withdraw,
     written,
     unwritten: unwritten.seal,
     async settled() {
+      clearTimeout(delayed);
+      endDelay();
       const underWay = () => turn ?? writes.running() ?? decisions.running();
       while (underWay()) await catchError(underWay, () => {});
     },
