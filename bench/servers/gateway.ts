@@ -51,7 +51,7 @@ export async function startGateway(init: GatewayInit): Promise<Program> {
   mkdirSync(folder, { recursive: true });
   const config = join(folder, "gateway.yaml");
   writeFileSync(config, configuration(init));
-  const command = [process.execPath, ...nodeOptions, (init as any).main ?? main, "serve", "--config", config, ...args] as const;
+  const command = [process.execPath, ...nodeOptions, main, "serve", "--config", config, ...args] as const;
   // Two gateways cannot share the port for metrics.
   const env = { METRICS_PORT: String(init.metricsPort ?? (await freePort())), ...init.env };
   return start({ command, core: targetCore, port, log: join(folder, "gateway.log"), env });

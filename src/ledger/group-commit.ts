@@ -38,16 +38,24 @@ export interface GroupCommit {
 }
 
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
-  const { books, clock, onError } = options;
+  const { books, clock } = options;
   const { holdDelayMs = 0 } = books;
   const unwritten = createUnwritten(clock);
   const decisions = createDecisions(options, unwritten);
   const writes = createWrites(options, unwritten);
+  const delay = createDelay(holdDelayMs, () => {
+    if (unwritten.isAny()) void written();
+  });
   let turn: Deferred<void> | undefined;
-  /** Fires when holds have waited for long enough. */
-  let delayed: NodeJS.Timeout | undefined;
+  /** Says that what is not written is written at the end of this turn. */
+  let isDue = false;
 
   function written(): Deferred<void> {
+    isDue = true;
+    return turnEnd();
+  }
+
+  function turnEnd(): Deferred<void> {
     if (!turn) {
       turn = new Deferred<void>();
       setImmediate(endTurn, turn);
@@ -58,58 +66,59 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   function endTurn(ending: Deferred<void>): void {
     decisions.run();
     turn = undefined;
-    thenOrCatch(
-      writes.run,
-      () => ending.resolve(),
-      (error) => writeAgain(ending, error),
-    );
-  }
-
-  function writeAgain(ending: Deferred<void>, error: unknown): void {
-    onError(error);
-    retry(async () => writes.run(), onError).then(
-      () => ending.resolve(),
-      (lasting: unknown) => {
-        unwritten.unseal();
-        ending.reject(lasting);
-      },
-    );
-  }
-
-  function endDelay(): void {
-    delayed = undefined;
-    if (unwritten.isAny()) void written();
+    if (isDue) {
+      isDue = false;
+      writes.end(ending);
+    } else {
+      if (unwritten.isAny()) delay.begin();
+      ending.resolve();
+    }
   }
 
   return {
     enlist(kind, step) {
-      void written();
+      void turnEnd();
       return decisions.enlist(kind, step);
     },
     add(entry) {
       unwritten.add(entry);
-      if (entry.kind === "hold" && holdDelayMs > 0) delayed ??= setTimeout(endDelay, holdDelayMs);
-      else void written();
+      if (entry.kind !== "hold" || holdDelayMs === 0) isDue = true;
+      void turnEnd();
     },
     withdraw: unwritten.withdraw,
     written,
     unwritten: unwritten.seal,
     async settled() {
-      clearTimeout(delayed);
-      endDelay();
+      delay.end();
       const underWay = () => turn ?? writes.running() ?? decisions.running();
       while (underWay()) await catchError(underWay, () => {});
     },
   };
 }
 
+/** Does work a while after `begin`, or at `end`. */
+function createDelay(ms: number, work: () => void) {
+  let timer: NodeJS.Timeout | undefined;
+  function end(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    work();
+  }
+  return {
+    begin(): void {
+      timer ??= setTimeout(end, ms);
+    },
+    end,
+  };
+}
+
 interface WriteLane {
-  /** Writes all that is not written, at once or after the write that is under way. */
-  run(): MaybePromise<void>;
+  /** Writes all that is not written, at once or after the write that is under way, and resolves what waits for it. */
+  end(ending: Deferred<void>): void;
   running(): PromiseLike<void> | undefined;
 }
 
-function createWrites({ books }: Pick<GroupCommitOptions, "books">, unwritten: Unwritten): WriteLane {
+function createWrites({ books, onError }: GroupCommitOptions, unwritten: Unwritten): WriteLane {
   let running: PromiseLike<void> | undefined;
 
   function run(): MaybePromise<void> {
@@ -133,7 +142,27 @@ function createWrites({ books }: Pick<GroupCommitOptions, "books">, unwritten: U
     return running;
   }
 
-  return { run, running: () => running };
+  function runAgain(ending: Deferred<void>, error: unknown): void {
+    onError(error);
+    retry(async () => run(), onError).then(
+      () => ending.resolve(),
+      (lasting: unknown) => {
+        unwritten.unseal();
+        ending.reject(lasting);
+      },
+    );
+  }
+
+  return {
+    end(ending) {
+      thenOrCatch(
+        run,
+        () => ending.resolve(),
+        (error) => runAgain(ending, error),
+      );
+    },
+    running: () => running,
+  };
 }
 
 /** Writes records in their order: mostly there is one. */
