@@ -29,13 +29,13 @@ const littleStolen = 0.02;
 /** idleMs: after five seconds without a call the gateway collects what is garbage. */
 const idleMs = 8_000;
 
-await runProgram(main);
-
 /** method is how the usual rounds are compared. */
 const method = [
   "Where targets take turns three times in a round, each turn counts as one; what is compared with itself has ten, of two casts of",
   "new processes. Ratios are taken within each.",
 ].join(" ");
+
+await runProgram(main);
 
 async function main(): Promise<void> {
   const named = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name);
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
   pinSelf();
   const [busy = 0] = loadavg();
   const stolen = watchStolen();
-  const { file, notes, ...measured } = await (options.engines ? compareEngines(options) : measureAll(options));
+  const { file, title, notes, ...measured } = await (options.engines ? compareEngines(options) : measureAll(options));
   tell("done");
   const allNotes = [
     ...notes,
@@ -65,7 +65,8 @@ async function main(): Promise<void> {
   const json = JSON.stringify({ date, command, notes: allNotes, rows: values, pieces: measured.pieces }, undefined, 2);
   if (options.json) writeFileSync(options.json, `${json}\n`);
   if (!options.save) return;
-  writeFileSync(join(import.meta.dirname, `${file}.md`), `${text}\n`);
+  const heading = title === undefined ? "" : `# ${title}\n\n`;
+  writeFileSync(join(import.meta.dirname, `${file}.md`), `${heading}${text}\n`);
   writeFileSync(join(import.meta.dirname, `${file}.json`), `${json}\n`);
 }
 

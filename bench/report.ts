@@ -77,7 +77,7 @@ function figuresTable(results: Results, loads: ReportInit["loads"]): string {
     "memory MB",
   ];
   const own = [
-    ...["kB/stream", "streams", "records a statement", "ms a statement"],
+    ...["kB/stream", "streams", "calls a statement", "ms a statement"],
     ...["busiest process µs/request", "decisions a round trip"],
   ];
   const lines = loads.flatMap(({ name, about, targets }) =>

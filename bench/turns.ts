@@ -88,6 +88,8 @@ export interface Measured extends Pick<ReportInit, "rows" | "loads" | "method"> 
   readonly pieces: readonly Piece[];
   /** file is where it is saved, beside the bench and without its ending. */
   readonly file: string;
+  /** title is the heading of what is saved, where it has one. */
+  readonly title?: string;
   readonly notes: readonly string[];
 }
 

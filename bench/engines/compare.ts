@@ -9,6 +9,7 @@ import { type Measured, measureRounds, targetsOf, verify, warmUp } from "../turn
 import { engineLoads } from "./loads.ts";
 import { engineRows } from "./rows.ts";
 
+const title = "What several processes and nodes cost";
 const method = [
   "Ratios are taken within each. CPU is that of the gateway's own processes; Postgres and Redis run on this machine, on the load's core,",
   "and Postgres as it is set up by itself: each commit is on the disk before it is answered.",
@@ -22,5 +23,6 @@ export async function compareEngines(options: Options): Promise<Measured> {
   await warmUp(chosen, stage, options.seconds);
   const broken = new Set<string>();
   const pieces = await measureRounds(chosen, stage, options, broken);
-  return { file: "engines", rows: engineRows, loads: chosen, method, pieces, notes: [...stage.notes, ...broken] };
+  const notes = [...stage.notes, ...broken];
+  return { file: "engines", title, rows: engineRows, loads: chosen, method, pieces, notes };
 }

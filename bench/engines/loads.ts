@@ -32,7 +32,7 @@ function full(name: string, about: string, sent: Sent, connections: number): Loa
       const cpu = cpuOf(target);
       const result = await wrk({ ...run, seconds });
       const spent = cpu(result.requests);
-      return { "requests/s": result.requests / result.seconds, ...spent, ...(await counts()) };
+      return { "requests/s": result.requests / result.seconds, ...spent, ...(await counts(result.requests)) };
     },
   };
 }
@@ -46,7 +46,7 @@ function rated(name: string, about: string, rate: number): Load {
       await atRate(askedOf(target, sent), rate, warmSeconds);
       const counts = await countsOf(target);
       const times = await atRate(askedOf(target, sent), rate, seconds);
-      return { ...percentiles(times), ...(await counts()) };
+      return { ...percentiles(times), ...(await counts(times.length)) };
     },
   };
 }

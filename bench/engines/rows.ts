@@ -18,10 +18,10 @@ export const engineRows: readonly Row[] = [
     values: itself(["256", postgres, "decisions a round trip"]),
   },
   wait("Postgres and Redis, 500 requests/s: added p50", "500-a-second"),
-  records("same, records a statement", "500-a-second"),
+  calls("same, calls a statement", "500-a-second"),
   wait("Postgres and Redis, 2,000 requests/s: added p50", "2000-a-second"),
-  records("same, records a statement", "2000-a-second"),
-  records("Postgres and Redis, 256 connections: records a statement", "256"),
+  calls("same, calls a statement", "2000-a-second"),
+  calls("Postgres and Redis, 256 connections: calls a statement", "256"),
   cost("two workers, 256 connections: CPU per request", "256", workers, [1.12, 1.05]),
   cost("same, 32 connections", "32", workers, [1.12, 1.05]),
   {
@@ -68,10 +68,10 @@ function wait(work: string, load: string): Row {
   };
 }
 
-function records(work: string, load: string): Row {
+function calls(work: string, load: string): Row {
   return {
     ...({ work, against: "–", must: undefined, aim: undefined, unit: "", better: "more" } as const),
-    values: itself([load, postgres, "records a statement"]),
+    values: itself([load, postgres, "calls a statement"]),
   };
 }
 
