@@ -126,15 +126,18 @@ async function proveIn(staging: string, settle: (storage: Storage) => Promise<vo
   }
 }
 
-/** Moves what is there of a database aside, all of it, and returns the new path of the database; undefined where nothing is there. */
-function moveAside(place: string): string | undefined {
+/**
+ * Moves what is there of a database aside, all of it, under a name with this word and the time. Returns the new path of the database;
+ * undefined where nothing is there.
+ */
+export function moveAside(place: string, word = "replaced"): string | undefined {
   const parts = partsAt(place);
   if (parts.length === 0) return undefined;
   const stamp = new Date()
     .toISOString()
     .replaceAll(":", "-")
     .replace(/\.\d+Z$/, "Z");
-  const to = `${place}.replaced-${stamp}`;
+  const to = `${place}.${word}-${stamp}`;
   if (existsSync(to)) throw new StorageError(`there is ${to} already. Try again`);
   for (const part of parts) renameSync(part, to + part.slice(place.length));
   return to;

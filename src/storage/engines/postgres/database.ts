@@ -9,6 +9,7 @@ import { createSegments } from "../../journal/segments.ts";
 import { availableOf } from "../../money/available.ts";
 import type { OpenBooks } from "../../money/books.ts";
 import type { Available } from "../../money/contract.ts";
+import { refuseMoved } from "../moves.ts";
 import type { Scope } from "../scope.ts";
 import type { Writable } from "../writable.ts";
 import { openPostgresBooks } from "./books/books.ts";
@@ -72,7 +73,7 @@ export interface Opened extends Pick<Management, "db"> {
 }
 
 /** The folder for what is kept while the database is away. */
-const spoolFolder = "postgres.notes";
+export const spoolFolder = "postgres.notes";
 /** How long a statement of management may take, in milliseconds. */
 const statementTimeoutMs = 30_000;
 
@@ -83,6 +84,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Opened> {
   const server = connectServer({ address, poolSize, statementTimeoutMs, onError });
   try {
     const { db } = openManagement(server, () => {});
+    await refuseMoved(db, server.name);
     await migrate(db as never, server.name);
     const watcher = await startWatcher({ connect: () => server.connect(), onError });
     return await openOver(server, watcher, options);
