@@ -75,7 +75,9 @@ async function readTarget(word: string, from: Place): Promise<Place> {
 
 function print({ from, to, tables, proof, movedTo }: Moved, place: Place): void {
   if (movedTo !== undefined) console.error(`The file that was there is ${movedTo} now.`);
-  console.log(table(["TABLE", "ROWS", "SUM", "SECONDS"], tables.map(cells)));
+  const filled = tables.filter(({ rows }) => rows > 0);
+  console.log(table(["TABLE", "ROWS", "SUM", "SECONDS"], filled.map(cells)));
+  if (filled.length < tables.length) console.error(`${tables.length - filled.length} more tables have no rows.`);
   console.error(`Moved all data of ${from} to ${to}; what was left stays shut.`);
   console.error(
     place.engine === "postgres"
