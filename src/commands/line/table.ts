@@ -243,11 +243,12 @@ DATA_DIR where that is not set: accounts, keys, sessions, calls, money, answers.
 No gateway may work on either. The data are shut where they are, copied, counted
 and summed at both ends, and proved: only then is the target open, and what was
 left stays shut. Ended amid it, by whatever, the same command goes on where it
-stopped. Exit code 1 where anything differs: then nobody can use the target.`,
+stopped. Exit code 1 where anything differs: then nobody can use the target.
+--undo --force does not look at TARGET: what was written there since is left.`,
     arguments: [{ name: "TARGET", isOptional: true, completes: "file" }],
     options: {
       ...config,
-      undo: { type: "boolean", summary: "go on where the data were, while nothing is written to TARGET" },
+      undo: { type: "boolean", summary: "open the source again, if TARGET is as it was" },
       force: { type: "boolean", summary: "move a file at TARGET aside, or empty what was not ended" },
       "accept-findings": { type: "boolean", summary: "move also what `reconcile` finds" },
     },

@@ -229,6 +229,26 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
     await expectOpen();
   });
 
+  test("is ended between shutting the one for good and opening the other: the same command opens it", async () => {
+    expect((await migrate(url)).code).toBe(0);
+    await query(url, "UPDATE moves SET state = 'arriving'");
+    expectLine(await commands.run(["accounts", "list"], { DATABASE_URL: url }), /has only a part/);
+    expectLine(await commands.run(["accounts", "list"], env), /were moved to/);
+    expect((await migrate(url)).code).toBe(0);
+    await expectOpen({ DATABASE_URL: url });
+    expect(await rowsAt(url)).toEqual(rowsInFile(file()));
+  });
+
+  test("is not ended by a back-up of what was left: it is restored as it was, and says so", async () => {
+    expect((await migrate(url)).code).toBe(0);
+    const backup = join(folder.path, `backup-${folders}`);
+    expect((await commands.run(["backup", backup], env)).code).toBe(0);
+    const restored = { DATA_DIR: join(folder.path, `restored-${folders}`) };
+    const { code, stderr } = await commands.run(["restore", backup], restored);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/They had moved to 127\.0\.0\.1:\d+\/test_\d+ by then/)]);
+    await expectOpen(restored);
+  });
+
   test("what a node has kept on this machine while Postgres was away", async () => {
     expect((await migrate(url)).code).toBe(0);
     const node = { DATABASE_URL: url, DATA_DIR: join(folder.path, `kept-${folders}`) };

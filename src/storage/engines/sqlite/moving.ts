@@ -64,6 +64,16 @@ export async function isMoving(path: string): Promise<boolean> {
   }
 }
 
+/** Opens the data of a file again that have moved, as those of a back-up. Returns where they went; undefined where they did not. */
+export async function stay(path: string): Promise<string | undefined> {
+  if (!(await isMoving(path))) return undefined;
+  const end = await openSqliteEnd(path);
+  const { place } = (await moveOf(end.db)) ?? {};
+  await end.open(undefined);
+  await end.close();
+  return place;
+}
+
 function endOver(path: string, sqlite: RawConnection, db: Database, release: () => void): MoveEnd {
   const segments = createSegments(journalFolder(path), true);
   const insert = createInsert(sqlite);
