@@ -69,12 +69,6 @@ export function loadConfig(
   if (written.database && !written.database.url && !settings.databaseUrl) {
     faults.push({ file: file ?? "environment", message: "database.url: is missing, and DATABASE_URL is not set" });
   }
-  if (written.database?.replica && !written.database.replica.url && !settings.databaseReplicaUrl) {
-    faults.push({
-      file: file ?? "environment",
-      message: "database.replica.url: is missing, and DATABASE_REPLICA_URL is not set",
-    });
-  }
   if (settings.databaseReplicaUrl && !settings.databaseUrl && !written.database?.url) {
     faults.push({
       file: "environment",
@@ -220,9 +214,9 @@ function cacheOf({ max_bytes, seconds, price_share }: NonNullable<FileConfig["ca
 function databaseOf(written: FileConfig["database"], settings: EnvironmentSettings): Config["database"] {
   const url = settings.databaseUrl ?? written?.url;
   if (url === undefined) return undefined;
-  const { url: replicaInFile, max_lag_seconds = 30 } = written?.replica ?? {};
-  const replicaUrl = settings.databaseReplicaUrl ?? replicaInFile;
-  const replica = replicaUrl === undefined ? undefined : { url: replicaUrl, maxLagMs: max_lag_seconds * 1000 };
+  const replicaUrl = settings.databaseReplicaUrl ?? written?.replica_url;
+  const maxLagMs = (written?.replica_max_lag_seconds ?? 30) * 1000;
+  const replica = replicaUrl === undefined ? undefined : { url: replicaUrl, maxLagMs };
   return { url, poolSize: written?.pool_size ?? 5, replica };
 }
 

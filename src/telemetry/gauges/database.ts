@@ -82,9 +82,9 @@ function registerReplica(registry: Registry, { trouble, lagSeconds, reads }: Rep
     registry,
     {
       name: "model_gateway_database_replica_lag_seconds",
-      help: "How far the replica is behind, as of the last look, in seconds; absent where nobody knows.",
+      help: "How far the replica is behind, as of the last look, in seconds; NaN where nobody knows.",
     },
-    (set) => set(lagSeconds()),
+    (set) => set(lagSeconds() ?? Number.NaN),
   );
   const help = "Reads of usage that may go to the replica, by where they went: replica, primary.";
   registerCounters(registry, { name: "model_gateway_database_usage_reads_total", help, label: "from" }, () => ({
