@@ -2,8 +2,11 @@
 import { schema } from "../engines/tables/all.ts";
 import type { TableShape } from "../engines/tables/shape.ts";
 
-/** What a database knows of itself alone, and of journals beside it. */
-const ofDatabase: ReadonlySet<string> = new Set(["database_identity", "journals", "moves", "moved_tables"]);
+/** What a database knows of itself alone, of those that work on it, and of journals beside it. */
+const ofDatabase: ReadonlySet<string> = new Set([
+  ...["database_identity", "journals", "moves", "moved_tables"],
+  ...["nodes", "recalls", "changes", "change_names"],
+]);
 
 /**
  * In an order in which rows find what they refer to. A table that one engine alone has is empty once all is settled, or is about its own

@@ -14,7 +14,7 @@ import { type PostgresServer, postgresPrograms, query, startPostgres } from "../
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
 
-const calls = 60_000;
+const calls = 70_000;
 
 describe.skipIf(!postgresPrograms)("between SQLite and a server of Postgres", () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -70,13 +70,32 @@ describe.skipIf(!postgresPrograms)("between SQLite and a server of Postgres", ()
     expect((await areOpen()).filter(Boolean).length).toBeLessThan(2);
   }
 
-  test("it is killed ten times, and each row is there once", async () => {
-    for (let n = 0; n < 10; n++) await kill(n);
+  /** Ends the server amid a move, as a crash would, and starts it again. */
+  async function crashServer(): Promise<void> {
+    const before = await arrived();
+    const moving = new Running(process.execPath, [bin, "migrate-to", "--accept-findings", url], {
+      DATA_DIR: folder.path,
+    });
+    while (moving.isAlive() && (await arrived()) === before) await delay(2);
+    await postgres.crash();
+    const { code, stderr } = await moving.ended;
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^model-gateway: the database 127\.0\.0\.1:\d+\/test_1: .*\n$/),
+    ]);
+    await postgres.start();
+  }
+
+  test("it is killed ten times, and its server once, and each row is there once", async () => {
+    for (let n = 0; n < 10; n++) {
+      if (n === 6) await crashServer();
+      await kill(n);
+    }
     expect(await arrived()).toBeGreaterThan(0);
     expect(await arrived()).toBeLessThan(calls);
     const { code, stdout, stderr } = await migrate(url, { DATA_DIR: folder.path });
     expect([code, stderr]).toEqual([0, expect.stringContaining("Moved all data of")]);
-    expect(stdout).toMatch(/^requests +600\d\d /m);
+    expect(stdout).toMatch(/^requests +700\d\d /m);
     expect(await areOpen()).toEqual([false, true]);
     const [there, here] = [await rowsAt(url), rowsInFile(join(folder.path, "gateway.db"))];
     expect(Object.fromEntries(Object.entries(there).map(([name, { length }]) => [name, length > 0]))).toEqual({

@@ -6,8 +6,10 @@ import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createSegments } from "../../../src/storage/journal/segments.ts";
 import { bin, type Ended, Running, startServer } from "../../support/command.ts";
+import { mayMount, mountDisk } from "../../support/disk.ts";
 import { shareCommands } from "../../support/shared-commands.ts";
 import { rowsAt, rowsInFile } from "../../support/storage/moved-rows.ts";
+import { hasPooler, startPooler } from "../../support/storage/pooler.ts";
 import { type PostgresServer, postgresPrograms, query, startPostgres } from "../../support/storage/postgres.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -247,6 +249,37 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
     const { code, stderr } = await commands.run(["restore", backup], restored);
     expect([code, stderr]).toEqual([0, expect.stringMatching(/They had moved to 127\.0\.0\.1:\d+\/test_\d+ by then/)]);
     await expectOpen(restored);
+  });
+
+  test.skipIf(!mayMount())("a disk that is full: it goes on once there is room", async () => {
+    expect((await migrate(url)).code).toBe(0);
+    await query(
+      url,
+      `INSERT INTO responses (id, account_id, created_at, expires_at, response)
+       SELECT 'resp_' || n, a.id, 1, 1, repeat('x', 100000) FROM accounts a, generate_series(1, 60) n`,
+    );
+    const disk = join(folder.path, `disk-${folders}`);
+    const unmount = mountDisk(disk, "3m");
+    try {
+      const target = join(disk, "gateway.db");
+      expectLine(await migrate(target, { DATABASE_URL: url }), /gateway\.db: the disk is full\. Make room on it/);
+      expectLine(await commands.run(["accounts", "list"], { DATA_DIR: disk }), /has only a part of the data of/);
+      execFileSync("mount", ["-o", "remount,size=60m", disk]);
+      expect((await migrate(target, { DATABASE_URL: url })).code).toBe(0);
+      expect(rowsInFile(target)).toEqual(await rowsAt(url));
+    } finally {
+      unmount();
+    }
+  });
+
+  test.skipIf(!hasPooler)("goes through a pooler in transaction mode, too", async () => {
+    const pooler = await startPooler(postgres.port);
+    const through = url.replace(`:${postgres.port}/`, `:${pooler.port}/`);
+    expect((await migrate(through)).code).toBe(0);
+    expect(await rowsAt(url)).toEqual(rowsInFile(file()));
+    expect((await migrate(join(env.DATA_DIR, "back.db"), { DATABASE_URL: through })).code).toBe(0);
+    expect(rowsInFile(join(env.DATA_DIR, "back.db"))).toEqual(rowsInFile(file()));
+    await pooler.stop();
   });
 
   test("what a node has kept on this machine while Postgres was away", async () => {

@@ -78,7 +78,18 @@ function endOver(path: string, sqlite: RawConnection, db: Database, release: () 
   const segments = createSegments(journalFolder(path), true);
   const insert = createInsert(sqlite);
   const connection = connectionOver(sqlite);
-  const write: MoveEnd["write"] = (work) => db.transaction().execute(work);
+  const write: MoveEnd["write"] = async (work) => {
+    sqlite.exec("BEGIN IMMEDIATE");
+    try {
+      const result = await work(db);
+      sqlite.exec("COMMIT");
+      return result;
+    } catch (error) {
+      // SQLite has undone it already where the disk is full.
+      if (sqlite.inTransaction) sqlite.exec("ROLLBACK");
+      throw error;
+    }
+  };
   return {
     dialect: "sqlite",
     name: path,
