@@ -24,6 +24,7 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
+    globalSetup: ["test/support/servers.ts"],
     // Real sockets and processes on a machine that does other things too: this bounds what hangs, and times nothing.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -7,7 +7,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { formatDecimal } from "../../../src/runtime/decimal.ts";
 import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
 import { type AccountInit, now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
+import { type Books, openAccount, openBooks, type Payer, type Standing } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
 import { cost, paidModel, paidModels, price } from "../../support/upstreams/paid-models.ts";
 import {
@@ -40,12 +40,11 @@ beforeAll(async () => {
   const upstreams = [...(config.upstreams ?? []), meta];
   const gold = paidModel("gpt-gold", "openai", { price: { ...price, output: 1e13 } });
   gateway = await startTestGateway({ ...config, upstreams, models: [...(config.models ?? []), ...more, gold] });
-  books = openBooks(gateway.databasePath, gateway.storage);
+  books = openBooks(gateway.database, gateway.storage);
 });
 
 afterAll(async () => {
   expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  books.close();
   await gateway.close();
   await upstream.close();
 });
@@ -379,12 +378,13 @@ describe("a gateway that stops", () => {
     const content = Array.from({ length: 30_000 }, (_, i) => i).join(" ");
     await exchange.write(openaiFrames(chatChunk({ content })));
     await hearing.begun;
-    const after = openBooks(stopping.databasePath);
-    await stopping.close("running");
-    const standing = await after.of(payer);
-    after.close();
+    let standing: Standing | undefined;
+    const after = openBooks(stopping.database, stopping.storage);
+    await stopping.close("running", async () => {
+      standing = await after.of(payer);
+    });
     expect(standing).toMatchObject({ holds: 0, held: 0, requests: [{ outcome: Outcome.LEFT, estimated: 1 }] });
-    expect(standing.spent).toBeGreaterThan(0);
+    expect(standing?.spent).toBeGreaterThan(0);
     await vi.waitFor(() => expect(upstream.openRequests).toBe(0), { timeout: 10_000 });
   });
 });

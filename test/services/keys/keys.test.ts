@@ -2,7 +2,7 @@
  * Keys: what an account's administrators may do with them. By the service itself, over a real database; the doors are
  * tested elsewhere.
  */
-import { join } from "node:path";
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ReasonSchema } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
@@ -16,12 +16,12 @@ import { newId } from "../../../src/runtime/ids.ts";
 import { hashKeySecret } from "../../../src/runtime/secrets.ts";
 import { type IssueKeyInit, issueKey } from "../../../src/services/keys/issue-key.ts";
 import { keyService } from "../../../src/services/keys/keys.ts";
-import { openStorage, type Storage } from "../../../src/storage/storage.ts";
+import type { Storage } from "../../../src/storage/storage.ts";
 import { createCatalog } from "../../../src/targets/catalog.ts";
 import type { JsonObject, JsonValue } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { temporaryFolder } from "../../support/command.ts";
 import { directMoney } from "../../support/money/direct.ts";
+import { newTestDatabase, type TestDatabase } from "../../support/storage/test-database.ts";
 import { accepted, type Body, caseModels, caseTime, type KeyCase, type Rpc, refused } from "./key-cases.ts";
 
 const maxKeys = 5000;
@@ -29,14 +29,14 @@ const dayMs = 86_400_000;
 const [free] = defaultTiers;
 const validate = createValidate();
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let database: TestDatabase;
 let storage: Storage;
 let service: ReturnType<typeof keyService>;
 let time = caseTime;
 
 beforeAll(async () => {
-  folder = await temporaryFolder();
-  storage = await openStorage(join(folder.path, "gateway.db"));
+  database = await newTestDatabase();
+  storage = await database.open();
   service = keyService({
     keys: storage.keys,
     transact: storage.transact,
@@ -51,7 +51,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await storage.close();
-  await folder.remove();
+  await database.remove();
 });
 
 beforeEach(() => {

@@ -124,7 +124,8 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
       writable.close();
       await leftBehind.close();
       watcher.close();
-      await db.destroy();
+      // Itself: Kysely's `destroy` leaves it open where no store was ever asked.
+      await server.pool.end();
     },
   };
   return opened;
