@@ -22,6 +22,9 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** What looks into SQLite's file, its lock and its journal: a run on Postgres leaves it out (`test/support/servers.ts`). */
+const ofSqlite = (process.env.TEST_DATABASE ?? "sqlite") === "sqlite" ? [] : ["test/storage/engines/sqlite/**"];
+
 export default defineConfig({
   test: {
     globalSetup: ["test/support/servers.ts"],
@@ -34,7 +37,10 @@ export default defineConfig({
     setupFiles: ["test/support/setup.ts"],
     projects: [
       // The gateway's modules are loaded once a process: to load them for each file took a tenth of the time.
-      { extends: true, test: { name: "together", include: ["test/**/*.test.ts"], exclude: alone, isolate: false } },
+      {
+        extends: true,
+        test: { name: "together", include: ["test/**/*.test.ts"], exclude: [...alone, ...ofSqlite], isolate: false },
+      },
       { extends: true, test: { name: "alone", include: alone } },
     ],
   },

@@ -125,7 +125,7 @@ const redeem = fc.nat().map((which) =>
 const pass = fc.integer({ min: 1, max: 2 * holdMs }).map((ms) =>
   command(`pass ${ms}`, async (model, real) => {
     model.now += ms;
-    real.setNow(model.now);
+    await real.setNow(model.now);
   }),
 );
 

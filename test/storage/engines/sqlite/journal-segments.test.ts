@@ -8,14 +8,14 @@ import { lineOf, readLine } from "../../../../src/storage/journal/records.ts";
 import { createSegments } from "../../../../src/storage/journal/segments.ts";
 import type { Entry, JournalRecord } from "../../../../src/storage/money/books.ts";
 import { createLeasingLedger } from "../../../support/accelerators.ts";
+import { reconcile } from "../../../support/money/proof.ts";
 import {
   endedCall,
   ledgersOfTests,
   sweptByAnother,
   type TestLedger,
   unlimitedRequest,
-} from "../../../support/money/ledger.ts";
-import { reconcile } from "../../../support/money/proof.ts";
+} from "../../../support/money/sqlite-ledger.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;

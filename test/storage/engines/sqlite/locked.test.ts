@@ -24,7 +24,7 @@ import {
   ledgersOfTests,
   type TestLedger,
   unlimitedRequest,
-} from "../../../support/money/ledger.ts";
+} from "../../../support/money/sqlite-ledger.ts";
 import { openAccount, openBooks, type Payer } from "../../../support/payer.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../../../support/scripted-upstream.ts";
 import { scrape } from "../../../support/telemetry/scrape.ts";

@@ -18,7 +18,7 @@ import {
   sweptByAnother,
   type TestLedger,
   unlimitedRequest,
-} from "../../../support/money/ledger.ts";
+} from "../../../support/money/sqlite-ledger.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;
