@@ -11,6 +11,7 @@ import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import type { CallRow } from "../../src/storage/columns.ts";
 import type { UsageHourTable } from "../../src/storage/schema.ts";
+import { eventually } from "./eventually.ts";
 import { type AccountInit, now, type TestGateway } from "./gateway.ts";
 import type { TestDatabase } from "./storage/test-database.ts";
 
@@ -88,4 +89,17 @@ export function openBooks(database: Pick<TestDatabase, "read">, storage?: TestGa
       });
     },
   };
+}
+
+/**
+ * Returns how much each call of an account holds, as soon as that is written of any: on Postgres a call that draws on a lease is sent
+ * meanwhile. `now` is in milliseconds since 1970.
+ */
+export async function amountsHeld({ storage, accountId }: TestGateway, now: number): Promise<readonly number[]> {
+  let found: readonly { readonly amount: number }[] = [];
+  await eventually(async () => {
+    found = await storage.holds.list(accountId, now, 10);
+    if (found.length === 0) throw new Error("no call holds anything");
+  });
+  return found.map(({ amount }) => amount);
 }

@@ -318,26 +318,22 @@ describe("prices", () => {
 });
 
 describe("a key, or an account, that was stopped", () => {
-  const stops: readonly [string, number, (payer: Payer) => void][] = [
+  const stops: readonly [string, number, (payer: Payer) => Promise<unknown>][] = [
     [
       "its account is suspended",
       403,
-      ({ accountId }) => void gateway.storage.accounts.update(accountId, { suspended_at: now }),
+      ({ accountId }) => gateway.storage.accounts.update(accountId, { suspended_at: now }),
     ],
-    ["is disabled", 401, ({ accountId, keyId }) => void gateway.storage.keys.update(accountId, keyId, { disabled: 1 })],
-    [
-      "has expired",
-      401,
-      ({ accountId, keyId }) => void gateway.storage.keys.update(accountId, keyId, { expires_at: now }),
-    ],
-    ["is revoked", 401, ({ keyId }) => void gateway.storage.keys.revoke(keyId, now)],
+    ["is disabled", 401, ({ accountId, keyId }) => gateway.storage.keys.update(accountId, keyId, { disabled: 1 })],
+    ["has expired", 401, ({ accountId, keyId }) => gateway.storage.keys.update(accountId, keyId, { expires_at: now })],
+    ["is revoked", 401, ({ keyId }) => gateway.storage.keys.revoke(keyId, now)],
   ];
   for (const [what, status, stop] of stops) {
     test(`is refused from the next request on when it ${what}, through both families`, async () => {
       const asked = answerAll();
       const payer = await openAccount(gateway);
       expect((await say(payer, { model: "gpt", messages })).status).toBe(200);
-      stop(payer);
+      await stop(payer);
       expect((await say(payer, { model: "gpt", messages })).status).toBe(status);
       expect((await say(payer, { model: "claude", messages, max_tokens: 1 }, paths.messages)).status).toBe(status);
       expect(asked).toHaveLength(1);
@@ -354,7 +350,7 @@ describe("a key, or an account, that was stopped", () => {
       exchange.head(200, eventStream);
       await exchange.write(openaiFrames(chatChunk({ content: "Hi" })));
       await hearing.begun;
-      stop(payer);
+      await stop(payer);
       const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
       exchange.end(openaiFrames(chatChunk({}, "stop"), { ...chatChunk({}), choices: [], usage }) + done);
       expect((await hearing.answer).text).toContain("[DONE]");

@@ -2,10 +2,12 @@
  * Calls with fallback models: these are tried in turn where the one before fails by its upstream's fault, each only if the key may use
  * it and can pay for it. The call is charged at the price of the model that answered.
  */
+
 import { afterEach, expect, test } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Config } from "../../../src/config/config.ts";
 import type { AccountInit } from "../../support/gateway.ts";
+import { amountsHeld } from "../../support/payer.ts";
 import { answerWell, at, openStage, type Stage, served } from "../../support/upstreams/two-upstreams.ts";
 
 let stage: Stage;
@@ -49,7 +51,7 @@ test("the next model answers at once where the first fails, charged and held at 
   stage.first.script = fail;
   const held: number[] = [];
   stage.second.script = async (exchange) => {
-    held.push(...(await holds()).map(({ amount }) => amount));
+    held.push(...(await amountsHeld(stage.gateway, Date.UTC(2026, 0, 2))));
     answerWell(exchange);
   };
   const response = await stage.ask({ models: ["n-latest"], max_tokens: 100 });

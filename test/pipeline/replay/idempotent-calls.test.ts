@@ -232,7 +232,7 @@ describe("a request that is repeated", () => {
     };
     const headers = { "idempotency-key": "k-1" };
     await hear(gateway, { ...streamedChat, headers, apiKey: payer.apiKey, onPiece }).answer;
-    expect(atEnd).toMatchObject([{ state: 1 }]);
+    expect(await atEnd).toMatchObject([{ state: 1 }]);
   });
 
   test("of a response goes on from the response that is kept", async () => {
