@@ -25,6 +25,6 @@ test("whatever comes, in whatever order, an account is never overdrawn, nothing 
       }
     }),
     // Each step of them waits for the leases of both on Postgres.
-    { numRuns: dialect === "postgres" ? 15 : 60 },
+    { numRuns: dialect === "postgres" ? 12 : 60, endOnFailure: true, verbose: 1 },
   );
 });
