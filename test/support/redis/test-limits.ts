@@ -3,9 +3,6 @@ import type { RedisConfig } from "../../../src/config/shape.ts";
 
 const url = process.env.TEST_REDIS_URL;
 
-/** Says whether rates are counted by a server, and so by its clock. */
-export const areLimitsShared = url !== undefined;
-
 let gateways = 0;
 
 /** Returns the configuration of a gateway that shares with nobody else; undefined where rates are in memory. */
@@ -14,9 +11,4 @@ export function limitsOfTest(): RedisConfig | undefined {
   const prefix = `test-${process.pid}-${++gateways}:`;
   const times = { timeoutMs: 2_000, connectMs: 5_000 };
   return { url, isCluster: false, prefix, whenAway: "divide", assumedNodes: 1, ...times };
-}
-
-/** Declares tests of rates whose clock the test moves on: it is that of this process, and no server's. */
-export function onOwnClock(declare: () => void): void {
-  if (!areLimitsShared) declare();
 }

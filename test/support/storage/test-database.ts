@@ -28,7 +28,7 @@ export const dialect: Dialect = serverUrl === undefined ? "sqlite" : "postgres";
 
 /**
  * Declares tests of what SQLite alone has: its file, its lock, its journal, its statements. On Postgres they are not declared. Whole
- * files of such are in `test/storage/engines/sqlite`, which the run on Postgres leaves out.
+ * files of such are in `test/storage/engines/sqlite`, which a run on Postgres leaves out.
  */
 export function onSqlite(declare: () => void): void {
   if (dialect === "sqlite") declare();
