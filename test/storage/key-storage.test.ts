@@ -194,6 +194,7 @@ describe("a change", () => {
       const isHeld = async (id) => (await books.decide(() => turn(id))).holds[0].value.kind === "held";
       let held = 0;
       while (await isHeld("req_" + held)) held++;
+      await books.close();
       print(String(held));`;
     const lowers = `
       let limit = 1000;

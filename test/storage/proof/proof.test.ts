@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { holdMs } from "../../../src/ledger/contract.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
+import { ignoreReferences } from "../../support/storage/test-database.ts";
 
 let bank: Bank;
 
@@ -134,7 +135,7 @@ describe("names", () => {
       [[`usage of key_1 with m from ${hour}`, 0, 30]],
     ],
     "entries of an account that is gone": [
-      "PRAGMA foreign_keys = OFF; UPDATE accounts SET id = 'acc_9'",
+      `${ignoreReferences}; UPDATE accounts SET id = 'acc_9'`,
       [
         ["balance of acc_1", 0, 4130],
         ["balance of acc_9", 4130, 0],

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { proveAndRepair } from "../../../src/storage/proof/repair.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
 import { openToProve } from "../../support/money/proof.ts";
+import { ignoreReferences } from "../../support/storage/test-database.ts";
 
 let bank: Bank;
 
@@ -58,7 +59,7 @@ describe("leaves to a person", () => {
     "a call that was moved": "UPDATE requests SET key_id = 'key_2' WHERE id = 'req_1'",
     "a call whose cost was changed": "UPDATE requests SET cost = 31 WHERE id = 'req_1'",
     "an entry that was changed": "UPDATE ledger_entries SET amount = 5001",
-    "an account that is gone": "PRAGMA foreign_keys = OFF; UPDATE accounts SET id = 'acc_9'",
+    "an account that is gone": `${ignoreReferences}; UPDATE accounts SET id = 'acc_9'`,
     "a call that was charged twice": `INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
       VALUES ('led_2', 'acc_1', 4, -40, 'req_2', 'key_2', 1)`,
     "calls that were set aside": "INSERT INTO set_aside VALUES ('n', 1, 1, '[]')",
