@@ -6,8 +6,8 @@
 import { afterEach, expect, test } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Config } from "../../../src/config/config.ts";
-import type { AccountInit } from "../../support/gateway.ts";
 import { eventually } from "../../support/eventually.ts";
+import type { AccountInit } from "../../support/gateway.ts";
 import { amountsHeld } from "../../support/payer.ts";
 import { answerWell, at, openStage, type Stage, served } from "../../support/upstreams/two-upstreams.ts";
 
