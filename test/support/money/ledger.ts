@@ -2,6 +2,7 @@
 import { afterEach } from "vitest";
 import { type Capture, holdMs } from "../../../src/ledger/contract.ts";
 import { callColumns } from "../../../src/storage/columns.ts";
+import type { OpenBooks } from "../../../src/storage/money/books.ts";
 import type { Storage } from "../../../src/storage/storage.ts";
 import { accelerators, type createLeasingLedger } from "../accelerators.ts";
 import { newTestDatabase, type TestDatabase } from "../storage/test-database.ts";
@@ -12,6 +13,8 @@ export interface TestLedger {
   readonly storage: Storage;
   readonly ledger: LedgerByIds;
   readonly errors: unknown[];
+  /** Opens books as the ledger's are. */
+  readonly openBooks: OpenBooks;
   /** Opens another ledger of the same gateway. */
   openLedger(create?: typeof createLeasingLedger): LedgerByIds;
   /** Moves the clock on, by milliseconds: on Postgres that of all gateways. */
@@ -65,7 +68,7 @@ export async function openLedger(
     return row as T;
   };
   return {
-    ...{ database, storage, ledger, errors },
+    ...{ database, storage, ledger, errors, openBooks },
     openLedger: ledgerOf,
     async pass(ms) {
       time += ms;
