@@ -74,6 +74,7 @@ export interface AccountInit {
   readonly creditLimit?: number;
   readonly models?: readonly string[];
   readonly admin?: boolean;
+  /** Without one time stands still. Given one, also `() => now`, rates are in memory, and exact, whatever `TEST_LIMITS` says. */
   readonly clock?: () => number;
 }
 
@@ -86,7 +87,7 @@ export async function startTestGateway(
 ): Promise<TestGateway> {
   const database = await newTestDatabase();
   const { dataDir } = database;
-  // The clock of a server cannot be moved: whoever moves this one has rates in memory.
+  // The clock of a server can be neither moved nor stopped.
   const redis = init.clock ? undefined : limitsOfTest();
   const config: Config = { ...defaults, port: 0, dataDir, redis, drainMs: 2000, ...once, ...overrides };
   const storage = await database.open();

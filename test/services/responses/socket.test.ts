@@ -16,7 +16,7 @@ import {
   type SocketEvent,
 } from "../../support/clients/response-sockets.ts";
 import { eventually } from "../../support/eventually.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
 import {
   eventStream,
@@ -34,7 +34,7 @@ let books: Books;
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
+  gateway = await startTestGateway(paidModels(upstream.baseUrl), { clock: () => now });
   books = openBooks(gateway.database, gateway.storage);
 });
 
