@@ -155,7 +155,8 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
       await replica?.close();
       await leftBehind.close();
       watcher.close();
-      await db.destroy();
+      // Itself: Kysely's `destroy` leaves it open where no store was ever asked.
+      await server.pool.end();
     },
   };
   return opened;

@@ -1,8 +1,8 @@
 /** Calls that are written many in one transaction: each is written as it says, once, whatever is known of the others. */
 import { expect, test } from "vitest";
-import { createLeasingLedger } from "../support/accelerators.ts";
-import { endedCall, ledgersOfTests, type TestLedger } from "../support/money/ledger.ts";
-import { reconcile } from "../support/money/proof.ts";
+import { createLeasingLedger } from "../../../support/accelerators.ts";
+import { reconcile } from "../../../support/money/proof.ts";
+import { endedCall, ledgersOfTests, type TestLedger } from "../../../support/money/sqlite-ledger.ts";
 
 const open = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;

@@ -1,12 +1,14 @@
 /** Sums of keys and hours that are merged later: read whole at any time, merged once, and never where a limit decides. */
 import { expect, test, vi } from "vitest";
-import { newId } from "../../src/runtime/ids.ts";
-import { requestStore } from "../../src/storage/calls/requests.ts";
-import { type BooksParts, createBooksParts } from "../../src/storage/engines/sqlite/books/parts.ts";
-import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
-import { createJournalBooks } from "../../src/storage/engines/sqlite/journal/journal-books.ts";
-import { keyStore } from "../../src/storage/keys.ts";
-import { createLeasingLedger } from "../support/accelerators.ts";
+import { newId } from "../../../../src/runtime/ids.ts";
+import { requestStore } from "../../../../src/storage/calls/requests.ts";
+import { type BooksParts, createBooksParts } from "../../../../src/storage/engines/sqlite/books/parts.ts";
+import { openDatabase } from "../../../../src/storage/engines/sqlite/database.ts";
+import { createJournalBooks } from "../../../../src/storage/engines/sqlite/journal/journal-books.ts";
+import { keyStore } from "../../../../src/storage/keys.ts";
+import { createLeasingLedger } from "../../../support/accelerators.ts";
+import { createLedger } from "../../../support/money/ledger-by-ids.ts";
+import { reconcile } from "../../../support/money/proof.ts";
 import {
   addKeys,
   endedCall,
@@ -15,9 +17,7 @@ import {
   mergeAll,
   type TestLedger,
   unlimitedRequest,
-} from "../support/money/ledger.ts";
-import { createLedger } from "../support/money/ledger-by-ids.ts";
-import { reconcile } from "../support/money/proof.ts";
+} from "../../../support/money/sqlite-ledger.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 

@@ -1,6 +1,6 @@
 /** What the executable says where it cannot load SQLite. */
 import { expect, test } from "vitest";
-import { loadError } from "../../src/storage/engines/sqlite/addon.ts";
+import { loadError } from "../../../../src/storage/engines/sqlite/addon.ts";
 
 const failed = (code: string, message: string) => Object.assign(new Error(message), { code });
 const full = failed("ENOSPC", "ENOSPC: no space left on device, write");

@@ -4,21 +4,21 @@
  */
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { holdMs } from "../../src/ledger/contract.ts";
-import { checkJournal } from "../../src/storage/journal/check.ts";
-import { headBytes } from "../../src/storage/journal/head.ts";
-import { createRejects } from "../../src/storage/journal/rejects.ts";
-import { createSegments } from "../../src/storage/journal/segments.ts";
-import { reconcileJournal } from "../../src/storage/money/reconcile-journal.ts";
-import { createLeasingLedger } from "../support/accelerators.ts";
+import { holdMs } from "../../../../src/ledger/contract.ts";
+import { checkJournal } from "../../../../src/storage/journal/check.ts";
+import { headBytes } from "../../../../src/storage/journal/head.ts";
+import { createRejects } from "../../../../src/storage/journal/rejects.ts";
+import { createSegments } from "../../../../src/storage/journal/segments.ts";
+import { reconcileJournal } from "../../../../src/storage/money/reconcile-journal.ts";
+import { createLeasingLedger } from "../../../support/accelerators.ts";
+import { reconcile } from "../../../support/money/proof.ts";
 import {
   endedCall,
   ledgersOfTests,
   sweptByAnother,
   type TestLedger,
   unlimitedRequest,
-} from "../support/money/ledger.ts";
-import { reconcile } from "../support/money/proof.ts";
+} from "../../../support/money/sqlite-ledger.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;

@@ -5,20 +5,20 @@
 import { appendFileSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test, vi } from "vitest";
-import { lineOf, readLine } from "../../src/storage/journal/records.ts";
-import { createRejects } from "../../src/storage/journal/rejects.ts";
-import { createSegments } from "../../src/storage/journal/segments.ts";
-import type { Entry, JournalRecord } from "../../src/storage/money/books.ts";
-import { reconcileJournal } from "../../src/storage/money/reconcile-journal.ts";
-import { createLeasingLedger } from "../support/accelerators.ts";
-import { modelGateway } from "../support/command.ts";
+import { lineOf, readLine } from "../../../../src/storage/journal/records.ts";
+import { createRejects } from "../../../../src/storage/journal/rejects.ts";
+import { createSegments } from "../../../../src/storage/journal/segments.ts";
+import type { Entry, JournalRecord } from "../../../../src/storage/money/books.ts";
+import { reconcileJournal } from "../../../../src/storage/money/reconcile-journal.ts";
+import { createLeasingLedger } from "../../../support/accelerators.ts";
+import { modelGateway } from "../../../support/command.ts";
 import {
   endedCall,
   ledgersOfTests,
   sweptByAnother,
   type TestLedger,
   unlimitedRequest,
-} from "../support/money/ledger.ts";
+} from "../../../support/money/sqlite-ledger.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;

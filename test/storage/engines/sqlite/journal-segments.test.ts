@@ -3,19 +3,19 @@ import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "n
 import { setTimeout as delay } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { afterEach, expect, test, vi } from "vitest";
-import { holdMs } from "../../src/ledger/contract.ts";
-import { lineOf, readLine } from "../../src/storage/journal/records.ts";
-import { createSegments } from "../../src/storage/journal/segments.ts";
-import type { Entry, JournalRecord } from "../../src/storage/money/books.ts";
-import { createLeasingLedger } from "../support/accelerators.ts";
+import { holdMs } from "../../../../src/ledger/contract.ts";
+import { lineOf, readLine } from "../../../../src/storage/journal/records.ts";
+import { createSegments } from "../../../../src/storage/journal/segments.ts";
+import type { Entry, JournalRecord } from "../../../../src/storage/money/books.ts";
+import { createLeasingLedger } from "../../../support/accelerators.ts";
+import { reconcile } from "../../../support/money/proof.ts";
 import {
   endedCall,
   ledgersOfTests,
   sweptByAnother,
   type TestLedger,
   unlimitedRequest,
-} from "../support/money/ledger.ts";
-import { reconcile } from "../support/money/proof.ts";
+} from "../../../support/money/sqlite-ledger.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;

@@ -10,20 +10,26 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
-import { maxWaitMs, whenUnlocked } from "../../src/storage/engines/lock-retry.ts";
-import { createLeasingLedger, withLeases } from "../support/accelerators.ts";
-import { hear } from "../support/clients/hear.ts";
-import { root } from "../support/command.ts";
-import { makeUser, minutes, signedIn, stoppedClock } from "../support/dashboard/sign-in.ts";
-import { eventually } from "../support/eventually.ts";
-import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { endedCall, holdRequest, ledgersOfTests, type TestLedger, unlimitedRequest } from "../support/money/ledger.ts";
-import { openAccount, openBooks, type Payer } from "../support/payer.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { scrape } from "../support/telemetry/scrape.ts";
-import { paidModels } from "../support/upstreams/paid-models.ts";
-import { answerAsOpenAi } from "../support/vendors.ts";
+import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../../gen/grpc/health/v1/health_pb.ts";
+import { maxWaitMs, whenUnlocked } from "../../../../src/storage/engines/lock-retry.ts";
+import { createLeasingLedger, withLeases } from "../../../support/accelerators.ts";
+import { hear } from "../../../support/clients/hear.ts";
+import { root } from "../../../support/command.ts";
+import { makeUser, minutes, signedIn, stoppedClock } from "../../../support/dashboard/sign-in.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { now, startTestGateway, type TestGateway } from "../../../support/gateway.ts";
+import {
+  endedCall,
+  holdRequest,
+  ledgersOfTests,
+  type TestLedger,
+  unlimitedRequest,
+} from "../../../support/money/sqlite-ledger.ts";
+import { openAccount, openBooks, type Payer } from "../../../support/payer.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../../../support/scripted-upstream.ts";
+import { scrape } from "../../../support/telemetry/scrape.ts";
+import { paidModels } from "../../../support/upstreams/paid-models.ts";
+import { answerAsOpenAi } from "../../../support/vendors.ts";
 
 const lockers: ChildProcess[] = [];
 
@@ -81,7 +87,7 @@ describe("a gateway that serves by leases", () => {
   };
 
   test("answers accounts with ample credit, and reads, while one with scarce credit waits", async () => {
-    const free = await lock(gateway.databasePath);
+    const free = await lock(gateway.database.path);
     let isOver = false;
     const waiting = call(scarce).finally(() => (isOver = true));
     const statuses: number[] = [];
@@ -94,14 +100,13 @@ describe("a gateway that serves by leases", () => {
     expect(isOver).toBe(false);
     await free();
     expect((await waiting).status).toBe(200);
-    const books = openBooks(gateway.databasePath, gateway.storage);
+    const books = openBooks(gateway.database, gateway.storage);
     expect((await books.of(ample)).requests).toHaveLength(201);
     expect(await books.of(scarce)).toMatchObject({ requests: [{ outcome: 1 }], held: 0 });
-    books.close();
   });
 
   test("takes what is to be changed when the lock is free, and writes what was done into the audit log", async () => {
-    const free = await lock(gateway.databasePath);
+    const free = await lock(gateway.database.path);
     const isDone: string[] = [];
     const created = ask("KeyService/CreateKey", ample.apiKey, { name: "new" }).finally(() => isDone.push("created"));
     // Who guesses is refused at once; that it was is written behind the answer.
@@ -125,7 +130,7 @@ describe("a gateway that serves by leases", () => {
     await makeUser(gateway);
     const browser = await signedIn(gateway);
     clock.pass(5 * minutes);
-    const free = await lock(gateway.databasePath);
+    const free = await lock(gateway.database.path);
     expect((await browser.session.listSessions({})).sessions).toMatchObject([{ current: true }]);
     await free();
     await eventually(async () => {
@@ -142,7 +147,7 @@ describe("a gateway that serves by leases", () => {
     const watch = (async () => {
       for await (const { status } of health.watch({}, { signal: watching.signal })) watched.push(status);
     })().catch(() => {});
-    const free = await lock(gateway.databasePath);
+    const free = await lock(gateway.database.path);
     const refused = Promise.all([
       call(scarce),
       ask("KeyService/CreateKey", ample.apiKey, { name: "new" }),

@@ -1,8 +1,8 @@
 /** What of a batch of calls may stay pending and what may not, row by row; and that a merge which fails has merged nothing. */
 import { expect, test } from "vitest";
-import { createLeasingLedger } from "../support/accelerators.ts";
-import { addKeys, endedCall, ledgersOfTests, mergeAll, type TestLedger } from "../support/money/ledger.ts";
-import { reconcile } from "../support/money/proof.ts";
+import { createLeasingLedger } from "../../../support/accelerators.ts";
+import { reconcile } from "../../../support/money/proof.ts";
+import { addKeys, endedCall, ledgersOfTests, mergeAll, type TestLedger } from "../../../support/money/sqlite-ledger.ts";
 
 const open = ledgersOfTests(createLeasingLedger);
 const hourMs = 3_600_000;

@@ -1,6 +1,6 @@
 /** The format of journal lines, held by a line as the first version of the lists wrote it: files may be older than the process. */
 import { expect, test } from "vitest";
-import { lineOf, readLine } from "../../src/storage/journal/records.ts";
+import { lineOf, readLine } from "../../../../src/storage/journal/records.ts";
 
 const shared = ["acc_1", "chat", "m", "u", '[{"upstream":"x"}]', 1, 0, 1, true, false, "nod_1 acc_1", false];
 const own = ["req_1", "key_1", 20, 21, 22, 23, 24, 25, 26, 1_767_323_045_000, 27, null];
