@@ -97,6 +97,6 @@ function registerCrew(registry: Registry, { serving, replaced }: CrewMetricsOpti
 
 function after(ms: number): Promise<undefined> {
   return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
+    setTimeout(resolve, ms, undefined).unref();
   });
 }
