@@ -4,7 +4,7 @@
  */
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
-import type { Channel } from "../runtime/channel.ts";
+import type { Channel } from "../runtime/ipc/channel.ts";
 import { registerCounter, registerGauge } from "../telemetry/gauges/register.ts";
 import { growing, type MetricJson, mergeMetrics, metricsText } from "../telemetry/merge-metrics.ts";
 import { processMetrics } from "../telemetry/process.ts";

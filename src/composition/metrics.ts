@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import type { ConnectionCounts } from "../doors/listener/connections.ts";
 import { version } from "../package/version.ts";
 import type { Observer } from "../pipeline/observe.ts";
-import type { Channel } from "../runtime/channel.ts";
+import type { Channel } from "../runtime/ipc/channel.ts";
 import type { Catalog } from "../targets/catalog.ts";
 import { type GaugeParts, registerGauges, type TargetGauges } from "../telemetry/gauges.ts";
 import type { MetricJson } from "../telemetry/merge-metrics.ts";

@@ -2,7 +2,7 @@
  * All stores over SQLite's file, in the process that owns it for the workers of a machine; and in a worker, which reads and writes the
  * file itself, and asks its owner for all that is money.
  */
-import type { Channel } from "../runtime/channel.ts";
+import type { Channel } from "../runtime/ipc/channel.ts";
 import { openOwnedBooks } from "./engines/owner/books.ts";
 import { type BooksKeeper, keepBooks, type OwnerOptions } from "./engines/owner/keep-books.ts";
 import { watchOwner } from "./engines/owner/watch-owner.ts";

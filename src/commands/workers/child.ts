@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { deserialize, serialize } from "node:v8";
 import type { Config } from "../../config/config.ts";
 import { processEnvironment } from "../../config/process-environment.ts";
-import { type Channel, createChannel } from "../../runtime/channel.ts";
+import { type Channel, createChannel } from "../../runtime/ipc/channel.ts";
 import { sameArguments } from "../engine/restart.ts";
 
 /** The channel to the parent is behind the three of every process, and the bound sockets behind it. */

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Channel } from "../../runtime/channel.ts";
+import type { Channel } from "../../runtime/ipc/channel.ts";
 import { type Child, type Ending, socketFd, startChild } from "./child.ts";
 import { type CrewQuestions, hello, type WorkerQuestions, type WorkerTask } from "./contract.ts";
 import { createPauses } from "./pauses.ts";

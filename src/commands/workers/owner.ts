@@ -8,7 +8,7 @@ import { createRetention } from "../../composition/retention.ts";
 import type { Config } from "../../config/config.ts";
 import { keepLimits } from "../../limits/owner/keep-limits.ts";
 import { newId } from "../../runtime/ids.ts";
-import type { Channel } from "../../runtime/channel.ts";
+import type { Channel } from "../../runtime/ipc/channel.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { openStorageOfOwner } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";

@@ -6,7 +6,7 @@
 import type { Logger } from "pino";
 import type { Gateway } from "../../composition/gateway.ts";
 import type { Config } from "../../config/config.ts";
-import type { Channel } from "../../runtime/channel.ts";
+import type { Channel } from "../../runtime/ipc/channel.ts";
 import { openStorageOfWorker } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
 import { setEngine } from "../engine/engine.ts";

@@ -2,7 +2,7 @@
  * Slices of buckets, and places at upstreams, that the owner of a worker keeps: so the workers of a machine share rates and places as one
  * process would. They are away once the owner has died, which is the end of the worker, too.
  */
-import type { Channel } from "../../runtime/channel.ts";
+import type { Channel } from "../../runtime/ipc/channel.ts";
 import type { Slices } from "../contract.ts";
 import type { PlaceKeeper } from "../places.ts";
 import type { LimitQuestions } from "./contract.ts";

@@ -1,5 +1,5 @@
 /** Keeps the buckets and places of all workers, in the memory of their owner. */
-import type { Channel } from "../../runtime/channel.ts";
+import type { Channel } from "../../runtime/ipc/channel.ts";
 import { createMemorySlices } from "../memory.ts";
 import { createMemoryPlaces } from "../place-shares.ts";
 import type { LimitQuestions } from "./contract.ts";

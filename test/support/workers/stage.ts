@@ -85,7 +85,7 @@ export function configuration(baseUrl: string, settings: object = {}): string {
 }
 
 /** Returns the processes of a gateway by its primary's id. */
-async function processesOf(primary: number): Promise<Processes> {
+export async function processesOf(primary: number): Promise<Processes> {
   const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid="]);
   const rows = stdout.split("\n").map((line) => line.trim().split(/\s+/).map(Number));
   const childrenOf = (parent: number) => rows.flatMap(([pid = 0, of]) => (of === parent ? [pid] : []));

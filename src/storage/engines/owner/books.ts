@@ -2,7 +2,7 @@
  * The books of a worker: its owner decides and writes, and is asked over the channel between them. Once the owner has died, everything is
  * refused, as while a database is away: what was answered before is durable there.
  */
-import { type Channel, errorOf } from "../../../runtime/channel.ts";
+import { type Channel, errorOf } from "../../../runtime/ipc/channel.ts";
 import type { Books, BooksOptions, Decision, Decisions, Granted, Turn } from "../../money/books.ts";
 import type { Captured } from "../../money/contract.ts";
 import type { BooksQuestions, LedgerQuestions, ToldDecision, ToldDecisions } from "./contract.ts";

@@ -5,7 +5,7 @@
  * account come back, for which a turn waits up to 0.4 s. A worker that does not answer keeps its own until it answers or dies.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { type Answers, type Channel, toldError } from "../../../runtime/channel.ts";
+import { type Answers, type Channel, toldError } from "../../../runtime/ipc/channel.ts";
 import { andThen, type MaybePromise } from "../../../runtime/maybe-promise.ts";
 import type { Books, Decision, Decisions, OpenBooks, Recalled, Turn } from "../../money/books.ts";
 import type { Available } from "../../money/contract.ts";

@@ -3,7 +3,7 @@
  * answered only once all others go by it, so that a key that was revoked over one is refused by all.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Channel } from "../../../runtime/channel.ts";
+import type { Channel } from "../../../runtime/ipc/channel.ts";
 import type { BooksQuestions, DatabaseState, LedgerQuestions } from "./contract.ts";
 
 export interface StateSource {

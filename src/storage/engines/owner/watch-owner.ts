@@ -1,5 +1,5 @@
 /** What a worker knows of its database by its owner: whether anything has changed there, and whether writes arrive. */
-import type { Channel } from "../../../runtime/channel.ts";
+import type { Channel } from "../../../runtime/ipc/channel.ts";
 import type { DatabaseOwner } from "../sqlite/database.ts";
 import type { Writable } from "../writable.ts";
 import type { BooksQuestions, LedgerQuestions } from "./contract.ts";

@@ -7,7 +7,7 @@
  * in another. `undefined` in a list, and numbers that are not finite, do not pass.
  */
 import type { Duplex } from "node:stream";
-import { Deferred, type MaybePromise, thenOrCatch } from "./maybe-promise.ts";
+import { Deferred, type MaybePromise, thenOrCatch } from "../maybe-promise.ts";
 
 /** Questions are what may be asked over a channel, by their names: what each brings, and what answers it. */
 export type Questions = Readonly<Record<string, readonly [asked: unknown, answer: unknown]>>;
