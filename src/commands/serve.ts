@@ -32,6 +32,7 @@ export async function serve(args: readonly string[]): Promise<void> {
 function workersAsked(text: string | undefined): Config["workers"] {
   if (text === undefined) return undefined;
   const workers = readWorkers(text);
-  if (workers === undefined) throw new UsageError(`--workers: expected auto, or a number from 1 to 256. ${helpHint("serve")}`);
+  if (workers === undefined)
+    throw new UsageError(`--workers: expected auto, or a number from 1 to 256. ${helpHint("serve")}`);
   return workers;
 }

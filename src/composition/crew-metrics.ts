@@ -4,7 +4,7 @@
  */
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
-import type { Channel } from "../runtime/ipc/channel.ts";
+import type { Channel, Done } from "../runtime/ipc/channel.ts";
 import { registerCounter, registerGauge } from "../telemetry/gauges/register.ts";
 import { growing, type MetricJson, mergeMetrics, metricsText } from "../telemetry/merge-metrics.ts";
 import { processMetrics } from "../telemetry/process.ts";
@@ -18,7 +18,7 @@ export type MetricsQuestions = {
 /** What a worker tells its owner about metrics. */
 export type LastMetrics = {
   /** Tells at the end what the worker has counted. */
-  readonly "metrics.last": readonly [metrics: readonly MetricJson[], answer: void];
+  readonly "metrics.last": readonly [metrics: readonly MetricJson[], answer: Done];
 };
 
 export interface CrewMetricsOptions {

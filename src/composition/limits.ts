@@ -8,8 +8,8 @@ import type { DecisionCounts } from "../limits/leased-limiter.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
 import type { PlaceKeeper, Places } from "../limits/places.ts";
-import type { Channel } from "../runtime/ipc/channel.ts";
 import { newId } from "../runtime/ids.ts";
+import type { Channel } from "../runtime/ipc/channel.ts";
 import type { RedisGauges } from "../telemetry/gauges/redis.ts";
 
 export interface Limits {

@@ -3,10 +3,10 @@
  * file itself, and asks its owner for all that is money.
  */
 import type { Channel } from "../runtime/ipc/channel.ts";
+import { whenUnlocked } from "./engines/lock-retry.ts";
 import { openOwnedBooks } from "./engines/owner/books.ts";
 import { type BooksKeeper, keepBooks, type OwnerOptions } from "./engines/owner/keep-books.ts";
 import { watchOwner } from "./engines/owner/watch-owner.ts";
-import { whenUnlocked } from "./engines/lock-retry.ts";
 import { createBooksParts } from "./engines/sqlite/books/parts.ts";
 import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
 import { type Storage, storageOver } from "./storage.ts";

@@ -59,7 +59,9 @@ function labelsKey(labels: MetricValue["labels"]): string {
 
 /** Returns those of metrics that only grow: what a process that has ended has counted stays counted. */
 export function growing(metrics: readonly MetricJson[]): MetricJson[] {
-  return metrics.filter(({ type, aggregator }) => (type === "counter" || type === "histogram") && aggregator !== "omit");
+  return metrics.filter(
+    ({ type, aggregator }) => (type === "counter" || type === "histogram") && aggregator !== "omit",
+  );
 }
 
 /** Writes metrics as Prometheus reads them. */

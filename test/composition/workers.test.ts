@@ -39,12 +39,18 @@ interface Made {
   readonly secret?: string;
 }
 
-const many = <T>(count: number, one: (i: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, i) => one(i)));
+const many = <T>(count: number, one: (i: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, i) => one(i)));
 
 /** What an account has once nothing is under way and no worker has a lease of it. */
 async function settled({ accountId }: Payer) {
   const headers = bearer(operatorKey);
-  await askRpc(stage, "OperatorService.RecordEntry", { account: accountId, kind: "ENTRY_KIND_REFUND", amount: "999999999" }, headers);
+  await askRpc(
+    stage,
+    "OperatorService.RecordEntry",
+    { account: accountId, kind: "ENTRY_KIND_REFUND", amount: "999999999" },
+    headers,
+  );
   const { balance = 0, held = 0 } = (await stage.storage.accounts.find(accountId)) ?? {};
   return { balance, held };
 }

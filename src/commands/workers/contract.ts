@@ -3,7 +3,9 @@
  * starts them; a worker serves. Each is a child of the one before, and asks it first what it is to do. A process that finds the one before
  * it gone ends, too.
  */
+
 import { version } from "../../package/version.ts";
+import type { Done } from "../../runtime/ipc/channel.ts";
 
 /** Changes with what processes of different versions could not say to each other. */
 export const protocol = 1;
@@ -41,19 +43,19 @@ export interface OwnerTask {
 export type PrimaryQuestions = {
   readonly "owner.begin": readonly [hello: Hello, task: OwnerTask];
   /** Says that a worker serves: its predecessor may leave. */
-  readonly "owner.serves": readonly [worker: number, answer: void];
+  readonly "owner.serves": readonly [worker: number, answer: Done];
   /** Says that all workers serve. */
-  readonly "owner.ready": readonly [asked: null, answer: void];
+  readonly "owner.ready": readonly [asked: null, answer: Done];
   /** Says that the program was replaced by another version, which its workers cannot be. */
-  readonly "owner.outdated": readonly [asked: null, answer: void];
+  readonly "owner.outdated": readonly [asked: null, answer: Done];
 };
 
 /** What the primary asks an owner. */
 export type OwnerQuestions = {
   /** Has a worker leave, or all for 0: others have taken their places. The owner ends once all have left. */
-  readonly "owner.retire": readonly [worker: number, answer: void];
+  readonly "owner.retire": readonly [worker: number, answer: Done];
   /** Has all workers end, once their calls are over. The owner ends then. */
-  readonly "owner.stop": readonly [asked: null, answer: void];
+  readonly "owner.stop": readonly [asked: null, answer: Done];
 };
 
 /** WorkerTask is what a worker is to do. */
@@ -70,15 +72,15 @@ export interface WorkerTask {
 /** What a worker asks its owner. */
 export type CrewQuestions = {
   readonly "worker.begin": readonly [hello: Hello, task: WorkerTask | null];
-  readonly "worker.ready": readonly [asked: null, answer: void];
+  readonly "worker.ready": readonly [asked: null, answer: Done];
 };
 
 /** What an owner asks a worker. */
 export type WorkerQuestions = {
   /** Accepts the connections of another socket, too: nobody else does. */
-  readonly "worker.adopt": readonly [fd: number, answer: void];
+  readonly "worker.adopt": readonly [fd: number, answer: Done];
   /** Ends, once its calls are over: for good, or because another has taken its place. */
-  readonly "worker.end": readonly [how: "close" | "leave", answer: void];
+  readonly "worker.end": readonly [how: "close" | "leave", answer: Done];
   /** Asks whether its event loop runs. */
-  readonly "worker.ping": readonly [asked: null, answer: void];
+  readonly "worker.ping": readonly [asked: null, answer: Done];
 };

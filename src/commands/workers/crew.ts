@@ -117,7 +117,9 @@ function start(state: State, slot: Slot): void {
 
 function taskOf({ number }: Slot, { config, count, fds }: CrewOptions): WorkerTask {
   const all = fds.map((_, index) => socketFd(index));
-  const own = all.filter((_, index) => (fds.length < count ? index === (number - 1) % fds.length : index % count === number - 1));
+  const own = all.filter((_, index) =>
+    fds.length < count ? index === (number - 1) % fds.length : index % count === number - 1,
+  );
   return { config, number, count, fds: own };
 }
 
@@ -133,11 +135,11 @@ function onServes(state: State, slot: Slot): void {
 function onEnd(state: State, slot: Slot, { code, signal }: Ending, outdated: number | undefined): void {
   const { options, slots } = state;
   Object.assign(slot, { child: undefined, serves: false });
-  if (slot.isOver) return endIfOver(state, 0);
+  if (slot.isOver) return void endIfOver(state, 0);
   if (!slots.some(({ hasServed }) => hasServed) && outdated === undefined) {
     // It has said why it could not start. So nothing serves.
     for (const one of slots) end(state, one, "close");
-    return state.onEnded(code || 1);
+    return void state.onEnded(code || 1);
   }
   state.replaced++;
   const isClean = code === 0 ? cleanEndMs : 0;
@@ -159,9 +161,9 @@ function end(state: State, slot: Slot, how: "close" | "leave"): void {
   if (slot.isOver) return;
   slot.isOver = true;
   const { child } = slot;
-  if (!child) return endIfOver(state, 0);
+  if (!child) return void endIfOver(state, 0);
   const kill = () => void child.process.kill("SIGKILL");
-  if (!slot.serves) return kill();
+  if (!slot.serves) return void kill();
   child.channel.by<WorkerQuestions>().tell("worker.end", how);
   const late = setTimeout(kill, state.options.endMs);
   void child.ended.then(() => clearTimeout(late));
@@ -180,7 +182,12 @@ function pingAll({ slots, options: { log } }: State): void {
       log.error({ worker: number }, "a worker does not answer, and is killed");
       child.process.kill("SIGKILL");
     }
-    const answered = () => void (slot.missed = 0);
-    child.channel.by<WorkerQuestions>().ask("worker.ping", null).then(answered, () => {});
+    const answered = () => {
+      slot.missed = 0;
+    };
+    child.channel
+      .by<WorkerQuestions>()
+      .ask("worker.ping", null)
+      .then(answered, () => {});
   }
 }

@@ -40,7 +40,10 @@ async function own(parent: Channel, task: OwnerTask): Promise<number> {
   setEngine();
   const log = openLog(config.logLevel);
   const shared = await openShared(config, log);
-  const limits = keepLimits(() => performance.now(), () => task.workers);
+  const limits = keepLimits(
+    () => performance.now(),
+    () => task.workers,
+  );
   const { tell } = parent.by<PrimaryQuestions>();
   const metrics = createCrewMetrics({
     fd: task.metrics?.fd ?? null,

@@ -134,7 +134,7 @@ function ended(state: State, generation: Generation, { code, signal, livedMs }: 
   state.current = undefined;
   if (state.isStopping) return;
   // Whoever started it is told why by the process that failed.
-  if (!state.hasServed) return finish(code);
+  if (!state.hasServed) return void finish(code);
   const pauseMs = state.pause(livedMs);
   log.error({ code, signal, pause_ms: pauseMs }, "the process that owns the database has ended, and is started again");
   void delay(pauseMs).then(() => {
@@ -147,7 +147,8 @@ function ended(state: State, generation: Generation, { code, signal, livedMs }: 
 function reload(state: State, why: string): void {
   const { log, load, current, previous, next, isStopping, sockets } = state;
   if (isStopping || !current) return;
-  if (next || previous) return void log.warn("the processes are being replaced already: repeat the signal when that is over");
+  if (next || previous)
+    return void log.warn("the processes are being replaced already: repeat the signal when that is over");
   try {
     const config = load();
     if (config.host !== current.config.host || (config.port !== 0 && config.port !== sockets.port))

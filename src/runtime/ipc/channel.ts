@@ -12,6 +12,9 @@ import { Deferred, type MaybePromise, thenOrCatch } from "../maybe-promise.ts";
 /** Questions are what may be asked over a channel, by their names: what each brings, and what answers it. */
 export type Questions = Readonly<Record<string, readonly [asked: unknown, answer: unknown]>>;
 
+/** Done is the answer to what is only done. */
+export type Done = ReturnType<() => void>;
+
 /** Answers are the functions that answer questions. An error of theirs goes to the asker, with its message and code. */
 export type Answers<Q extends Questions> = {
   readonly [N in keyof Q]: (asked: Q[N][0]) => MaybePromise<Q[N][1]>;
@@ -82,7 +85,10 @@ export function createChannel(stream: Duplex): Channel {
   const destroy = () => void stream.destroy();
   // The other process's death may be a reset.
   stream.on("error", destroy).on("end", destroy);
-  stream.on("data", createReader((message) => receive(state, message)));
+  stream.on(
+    "data",
+    createReader((message) => receive(state, message)),
+  );
   const asking: Asking<Questions> = {
     ask(name, body) {
       const answer = new Deferred<unknown>();

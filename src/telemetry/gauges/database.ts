@@ -27,12 +27,20 @@ export function registerDatabase(registry: Registry, gauges: DatabaseGauges): vo
   const { isUp, nodes, kept, batches, repeats, recalls } = gauges;
   registerGauge(
     registry,
-    { name: "model_gateway_database_up", help: "Whether Postgres answers; absent without Postgres.", aggregator: "min" },
+    {
+      name: "model_gateway_database_up",
+      help: "Whether Postgres answers; absent without Postgres.",
+      aggregator: "min",
+    },
     (set) => set(Number(isUp())),
   );
   registerGauge(
     registry,
-    { name: "model_gateway_database_nodes", help: "Nodes that live over the same Postgres, as last known.", aggregator: "max" },
+    {
+      name: "model_gateway_database_nodes",
+      help: "Nodes that live over the same Postgres, as last known.",
+      aggregator: "max",
+    },
     (set) => set(nodes()),
   );
   registerGauge(

@@ -71,6 +71,7 @@ export function configuration(baseUrl: string, settings: object = {}): string {
   return JSON.stringify({
     operator_key: operatorKey,
     retries: { attempts: 1 },
+    failed_credentials: { per_minute: 100_000 },
     tiers: [{ name: "All", recharge: "0", requests_per_minute: 1_000_000 }],
     upstreams: [
       { name: "far", kind: "openai", base_url: baseUrl, api_key: "k" },

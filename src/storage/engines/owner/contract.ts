@@ -6,27 +6,28 @@
  * was answered is durable in the owner's database or journal. A worker that dies is as one that gave everything back: its leases are
  * released, and its running calls are recorded as lost, at once.
  */
+import type { Done } from "../../../runtime/ipc/channel.ts";
 import type { Decisions, JournalRecord, Recalled, Turn } from "../../money/books.ts";
 
 /** What a worker asks its owner. */
 export type BooksQuestions = {
   /** Opens the books of a node. `hasJournal` has them write into a journal first. */
-  readonly "books.open": readonly [asked: { readonly node: string; readonly hasJournal: boolean }, answer: void];
+  readonly "books.open": readonly [asked: { readonly node: string; readonly hasJournal: boolean }, answer: Done];
   readonly "books.decide": readonly [turn: Turn, decisions: ToldDecisions];
-  readonly "books.write": readonly [record: JournalRecord, answer: void];
-  readonly "books.touch": readonly [used: readonly [keyId: string, at: number], answer: void];
-  readonly "books.release": readonly [leases: readonly string[], answer: void];
-  readonly "books.renew": readonly [asked: null, answer: void];
+  readonly "books.write": readonly [record: JournalRecord, answer: Done];
+  readonly "books.touch": readonly [used: readonly [keyId: string, at: number], answer: Done];
+  readonly "books.release": readonly [leases: readonly string[], answer: Done];
+  readonly "books.renew": readonly [asked: null, answer: Done];
   /** Gives back what is left. Nothing more is asked of the books. */
-  readonly "books.close": readonly [left: Recalled, answer: void];
+  readonly "books.close": readonly [left: Recalled, answer: Done];
   /** Asks how the database is, and to be told whenever that changes. */
   readonly "database.watch": readonly [asked: null, state: DatabaseState];
   /** Has all that is written applied, so that the worker's reads see it. */
-  readonly "database.settle": readonly [asked: null, answer: void];
+  readonly "database.settle": readonly [asked: null, answer: Done];
   /** Says that the worker has changed something. Answered once all workers know. */
-  readonly "database.changed": readonly [asked: null, answer: void];
+  readonly "database.changed": readonly [asked: null, answer: Done];
   /** Has what workers hold of an account without need given back, or of all accounts for an empty id. */
-  readonly "database.recall": readonly [accountId: string, answer: void];
+  readonly "database.recall": readonly [accountId: string, answer: Done];
 };
 
 /** What an owner asks a worker. */
@@ -34,7 +35,7 @@ export type LedgerQuestions = {
   /** Gives back what the worker's ledger keeps of these accounts, or of all for an empty id. */
   readonly "ledger.recall": readonly [accountIds: readonly string[], recalled: Recalled];
   /** Tells how the database is. Answered once the worker goes by it. */
-  readonly "database.state": readonly [state: DatabaseState, answer: void];
+  readonly "database.state": readonly [state: DatabaseState, answer: Done];
 };
 
 /** DatabaseState is what an owner tells its workers of the database. */

@@ -9,9 +9,9 @@ import { type Answers, type Channel, toldError } from "../../../runtime/ipc/chan
 import { andThen, type MaybePromise } from "../../../runtime/maybe-promise.ts";
 import type { Books, Decision, Decisions, OpenBooks, Recalled, Turn } from "../../money/books.ts";
 import type { Available } from "../../money/contract.ts";
-import { createTellState, type StateSource } from "./tell-state.ts";
 import type { BooksQuestions, LedgerQuestions, ToldDecision, ToldDecisions } from "./contract.ts";
 import { createHeldLeases, type HeldLeases } from "./held-leases.ts";
+import { createTellState, type StateSource } from "./tell-state.ts";
 
 export interface OwnerOptions extends StateSource {
   /** Names the owner's own books, which expire what others left. */
@@ -105,11 +105,7 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
 
 type BooksAnswers = Omit<BooksQuestions, "books.open" | `database.${string}`>;
 
-function answersOf(
-  worker: Served,
-  workers: ReadonlySet<Served>,
-  options: OwnerOptions,
-): Answers<BooksAnswers> {
+function answersOf(worker: Served, workers: ReadonlySet<Served>, options: OwnerOptions): Answers<BooksAnswers> {
   const { books } = worker;
   return {
     "books.decide": (turn) => decide(worker, turn, workers, options),

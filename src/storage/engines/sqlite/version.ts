@@ -39,10 +39,7 @@ export function createVersion(version: () => unknown, written: () => number): Ve
 }
 
 /** Adds the writes of this process to the changes that its owner tells of: the file changes with every call of other workers, too. */
-export function ownedVersion(
-  owner: { version(): number; changed(): Promise<void> },
-  written: () => number,
-): Version {
+export function ownedVersion(owner: { version(): number; changed(): Promise<void> }, written: () => number): Version {
   let changes = 0;
   return {
     current: () => owner.version() + written() + changes,

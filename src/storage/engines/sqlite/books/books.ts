@@ -173,11 +173,8 @@ interface Posting {
   leased(id: string): void;
 }
 
-function createPosting(
-  parts: BooksParts,
-  { node, clock, onError, isElsewhere = false }: BooksOptions,
-  hooks: Hooks,
-): Posting {
+function createPosting(parts: BooksParts, options: BooksOptions, hooks: Hooks): Posting {
+  const { node, clock, onError } = options;
   const { engine, steps, statements } = parts;
   const { books: connection } = engine;
   const touched = new Map<string, number>();
@@ -227,7 +224,7 @@ function createPosting(
     }
   }
 
-  const hasLeases = () => leased.size > 0 && !isElsewhere;
+  const hasLeases = () => leased.size > 0 && !options.isElsewhere;
   const hasUnposted = () => hasLeases() || touched.size > 0 || unreleased.size > 0 || hooks.pending().length > 0;
   function onLeased(id: string): void {
     leased.add(id);

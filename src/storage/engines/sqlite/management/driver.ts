@@ -118,7 +118,7 @@ function connectionTo(management: Management, settles: boolean): DatabaseConnect
 async function runAlone<R>(management: Management, settles: boolean, query: CompiledQuery): Promise<QueryResult<R>> {
   const { settle, settleToRead, settled, onWritten, writable } = management;
   const statement = prepared(management, query);
-  let isTold: MaybePromise<void> = undefined;
+  let isTold: MaybePromise<void> | undefined;
   if (settles && settled) await settled();
   const result = await whenFree(management, () => {
     if (settles) statement.readonly ? settleToRead() : settle();
