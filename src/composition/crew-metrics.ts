@@ -5,7 +5,7 @@
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import type { Channel, Done } from "../runtime/ipc/channel.ts";
-import { registerCounter, registerGauge } from "../telemetry/gauges/register.ts";
+import { registerWorkers, type WorkerGauges } from "../telemetry/gauges/workers.ts";
 import { growing, type MetricJson, mergeMetrics, metricsText } from "../telemetry/merge-metrics.ts";
 import { processMetrics } from "../telemetry/process.ts";
 import { type Scrape, serveMetrics } from "../telemetry/scrape.ts";
@@ -21,12 +21,9 @@ export type LastMetrics = {
   readonly "metrics.last": readonly [metrics: readonly MetricJson[], answer: Done];
 };
 
-export interface CrewMetricsOptions {
+export interface CrewMetricsOptions extends WorkerGauges {
   /** The bound socket on which they are read; null where nobody reads them. */
   readonly fd: number | null;
-  /** Returns how many workers serve, and how many were replaced because they had died. */
-  readonly serving: () => number;
-  readonly replaced: () => number;
   readonly log: Pick<Logger, "error">;
 }
 
@@ -46,7 +43,7 @@ export function createCrewMetrics(options: CrewMetricsOptions): CrewMetrics {
   const last = new Map<Channel, readonly MetricJson[]>();
   let ended: MetricJson[] = [];
   let scrape: Scrape | undefined;
-  registerCrew(own, options);
+  registerWorkers(own, options);
 
   async function readOne(channel: Channel): Promise<void> {
     const asked = channel.by<MetricsQuestions>().ask("metrics.read", null);
@@ -79,20 +76,6 @@ export function createCrewMetrics(options: CrewMetricsOptions): CrewMetrics {
       await scrape?.close();
     },
   };
-}
-
-function registerCrew(registry: Registry, { serving, replaced }: CrewMetricsOptions): void {
-  registerGauge(
-    registry,
-    { name: "model_gateway_workers", help: "Workers that serve; absent without workers." },
-    (set) => set(serving()),
-  );
-  registerCounter(
-    registry,
-    "model_gateway_workers_replaced_total",
-    "Workers that died and were replaced; absent without workers.",
-    replaced,
-  );
 }
 
 function after(ms: number): Promise<undefined> {
