@@ -10,6 +10,8 @@ export interface Options {
   /** only are names of loads; undefined: all. */
   readonly only: ReadonlySet<string> | undefined;
   readonly targets: ReadonlySet<string>;
+  /** engines is whether the engines are compared, and nothing else. */
+  readonly engines: boolean;
   /** json is the file for the figures as JSON. */
   readonly json: string | undefined;
   /** save is whether results.md and results.json beside the bench are replaced. */
@@ -18,18 +20,28 @@ export interface Options {
   readonly cache: string;
 }
 
+/** LoadNames are the names of loads that may be asked for, with and without `--engines`. */
+export interface LoadNames {
+  readonly loads: readonly string[];
+  readonly engineLoads: readonly string[];
+}
+
 /** defaults are the values of omitted options. */
 const defaults = { rounds: "5", seconds: "0.52" };
+/** defaultsOfEngines are those of `--engines`: what is compared differs by less. */
+const defaultsOfEngines = { rounds: "7", seconds: "1.6" };
 
 /** usageOf is the output of `--help`. */
-export const usageOf = (loadNames: readonly string[]) => `npm run bench -- [OPTION…]
+export const usageOf = ({ loads, engineLoads }: LoadNames) => `npm run bench -- [OPTION…]
 
-  --only LOAD,…       some of the loads: ${loadNames.join(", ")}
+  --engines           compares SQLite in one process with Postgres and Redis, and with several workers, and measures nothing else
+  --only LOAD,…       some of the loads: ${loads.join(", ")};
+                      with --engines: ${engineLoads.join(", ")}
   --targets TARGET,…  some of what is measured: ${targetNames.join(", ")}
-  --rounds N          how often all of it is measured; ${defaults.rounds} where nothing is said
-  --seconds S         how long each piece takes; ${defaults.seconds}
+  --rounds N          how often all of it is measured; ${defaults.rounds} where nothing is said, ${defaultsOfEngines.rounds} of engines
+  --seconds S         how long each piece takes; ${defaults.seconds}, ${defaultsOfEngines.seconds} of engines
   --json FILE         writes all figures there
-  --save              renews bench/results.md and bench/results.json
+  --save              renews bench/results.md and bench/results.json, or bench/engines.md and bench/engines.json
   --cache FOLDER      where Portkey, which the first run gets by npm, and data sets are kept; node_modules/.cache/bench
 
 One load on two targets takes some seconds: --only chat-1k --targets bare,gateway --rounds 3`;
@@ -37,12 +49,13 @@ One load on two targets takes some seconds: --only chat-1k --targets bare,gatewa
 export const cacheFolder = join(import.meta.dirname, "../node_modules/.cache/bench");
 
 /** readOptions throws an Error that explains the mistake. */
-export function readOptions(args: readonly string[], loadNames: readonly string[]): Options {
+export function readOptions(args: readonly string[], known: LoadNames): Options {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      rounds: { type: "string", default: defaults.rounds },
-      seconds: { type: "string", default: defaults.seconds },
+      engines: { type: "boolean", default: false },
+      rounds: { type: "string" },
+      seconds: { type: "string" },
       only: { type: "string" },
       targets: { type: "string", default: targetNames.join() },
       json: { type: "string" },
@@ -50,9 +63,13 @@ export function readOptions(args: readonly string[], loadNames: readonly string[
       cache: { type: "string", default: cacheFolder },
     },
   });
+  const { engines } = values;
+  const usual = engines ? defaultsOfEngines : defaults;
+  const loadNames = engines ? known.engineLoads : known.loads;
   return {
-    rounds: positive("--rounds", values.rounds),
-    seconds: positive("--seconds", values.seconds),
+    engines,
+    rounds: positive("--rounds", values.rounds ?? usual.rounds),
+    seconds: positive("--seconds", values.seconds ?? usual.seconds),
     only: values.only === undefined ? undefined : names("--only", values.only, loadNames),
     targets: names("--targets", values.targets, targetNames),
     ...{ json: values.json, save: values.save, cache: values.cache },

@@ -16,6 +16,8 @@ export const otherCore = 1;
 export interface Program {
   /** cpu returns the nanoseconds of CPU used by all its threads and children. */
   cpu(): number;
+  /** cpus returns the same of each process, by its id. */
+  cpus(): ReadonlyMap<number, number>;
   /** memory returns the memory in bytes; shared pages count in part (PSS). */
   memory(): number;
   /** pause stops all its threads until `resume`. */
@@ -34,15 +36,20 @@ export interface ProgramInit {
   readonly log: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** user is who runs it, where that is not who runs the bench. */
+  readonly user?: { readonly uid?: number; readonly gid?: number };
+  /** stopSignal ends it; SIGTERM where it is omitted. */
+  readonly stopSignal?: NodeJS.Signals;
 }
 
-const alive = new Set<ChildProcess>();
+/** alive are the programs that run, with the signals that stop them. */
+const alive = new Map<ChildProcess, NodeJS.Signals>();
 let isOver = false;
 
 /** stopAll stops all running programs, however the bench ends. */
 export async function stopAll(): Promise<void> {
   isOver = true;
-  await Promise.all([...alive].map(stopChild));
+  await Promise.all([...alive.keys()].map(stopChild));
 }
 
 /** unpinned is why programs are not bound to cores; undefined if they are. */
@@ -96,15 +103,17 @@ export function launch(command: readonly string[], core: number, env = {}, optio
     env: { PATH: `${process.env.PATH}:/usr/sbin:/sbin`, HOME: process.env.HOME, ...env },
     ...options,
   });
-  alive.add(child);
+  alive.set(child, "SIGTERM");
   child.once("exit", () => alive.delete(child));
   return child;
 }
 
 /** start starts a server, and resolves when it listens. */
-export async function start({ command, core, port, log, env, cwd }: ProgramInit): Promise<Program> {
+export async function start(init: ProgramInit): Promise<Program> {
+  const { command, core, port, log, env, cwd, user, stopSignal = "SIGTERM" } = init;
   const output = openSync(log, "a");
-  const child = launch(command, core, env, { stdio: ["ignore", output, output], ...(cwd ? { cwd } : {}) });
+  const child = launch(command, core, env, { stdio: ["ignore", output, output], ...(cwd ? { cwd } : {}), ...user });
+  alive.set(child, stopSignal);
   closeSync(output);
   while (!(await listens(port))) {
     if (child.exitCode !== null) {
@@ -112,12 +121,14 @@ export async function start({ command, core, port, log, env, cwd }: ProgramInit)
     }
     await sleep(20);
   }
-  const pids = [child.pid as number, ...childrenOf(child.pid as number)];
+  // Children may come later, and be replaced.
+  const pids = () => [child.pid as number, ...childrenOf(child.pid as number)];
   return {
-    cpu: () => sum(pids, cpuOf),
-    memory: () => sum(pids, memoryOf),
-    pause: () => signalAll(pids, "SIGSTOP"),
-    resume: () => signalAll(pids, "SIGCONT"),
+    cpu: () => sum(pids(), cpuOf),
+    cpus: () => new Map(pids().map((pid) => [pid, cpuOf(pid)])),
+    memory: () => sum(pids(), memoryOf),
+    pause: () => signalAll(pids(), "SIGSTOP"),
+    resume: () => signalAll(pids(), "SIGCONT"),
     stop: () => stopChild(child),
   };
 }
@@ -125,7 +136,7 @@ export async function start({ command, core, port, log, env, cwd }: ProgramInit)
 async function stopChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
-  child.kill("SIGTERM");
+  child.kill(alive.get(child) ?? "SIGTERM");
   // A stopped process takes no signal.
   signalAll([child.pid as number, ...childrenOf(child.pid as number)], "SIGCONT");
   const hard = setTimeout(() => child.kill("SIGKILL"), 10_000);

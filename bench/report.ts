@@ -1,37 +1,39 @@
 /** Writes the results as Markdown: the rows with their verdicts, and all figures. */
 import { cpus } from "node:os";
 import type { Results } from "./results.ts";
-import { type Row, rows, verdictOf } from "./rows.ts";
+import { type Row, verdictOf } from "./rows.ts";
 import { median, percentile } from "./statistics.ts";
 
 export interface ReportInit {
   readonly results: Results;
+  readonly rows: readonly Row[];
   readonly loads: readonly { readonly name: string; readonly about: string; readonly targets: readonly string[] }[];
   /** notes are what a reader must know about this run. */
   readonly notes: readonly string[];
   readonly command: string;
   readonly rounds: number;
+  /** method is what counts as a round, and how rounds are compared. */
+  readonly method: string;
   readonly date: Date;
 }
 
 export function report(init: ReportInit): string {
-  const { results, loads, notes, command, rounds, date } = init;
+  const { results, rows, loads, notes, command, rounds, method, date } = init;
   const machine = `${cpus().length} × ${cpus()[0]?.model ?? "an unknown processor"}`;
   const parts = [
     `Measured on ${date.toISOString().slice(0, 10)}, ${machine}, Node ${process.versions.node}, by \`${command}\`:`,
-    `medians of ${rounds} ${rounds === 1 ? "round" : "rounds"}. Where targets take turns three times in a round, each turn`,
-    "counts as one; what is compared with itself has ten, of two casts of new processes. Ratios are taken within each.",
+    `medians of ${rounds} ${rounds === 1 ? "round" : "rounds"}. ${method}`,
   ];
   return [
     parts.join(" "),
     ...(notes.length === 0 ? [] : [notes.map((note) => `- ${note}`).join("\n")]),
-    verdicts(results),
+    verdicts(results, rows),
     figuresTable(results, loads),
   ].join("\n\n");
 }
 
 /** valuesOf returns the value of each row, for the JSON. */
-export function valuesOf(results: Results) {
+export function valuesOf(results: Results, rows: readonly Row[]) {
   return rows.map((row) => {
     const values = row.values(results);
     const value = median(values);
@@ -40,11 +42,11 @@ export function valuesOf(results: Results) {
   });
 }
 
-function verdicts(results: Results): string {
+function verdicts(results: Results, rows: readonly Row[]): string {
   const lines = rows.map((row) => {
     const values = row.values(results);
     const value = median(values);
-    const told = values.length === 0 ? "–" : `${written(row, value)} ${row.unit}`;
+    const told = values.length === 0 ? "–" : `${written(row, value)} ${row.unit}`.trimEnd();
     const half = [0.25, 0.75].map((part) => written(row, percentile(values, part)));
     const spread = values.length < 2 ? "–" : `${half.join(" … ")} of ${values.length}`;
     const bounds = [bound(row, row.must), bound(row, row.aim)];
@@ -56,11 +58,11 @@ function verdicts(results: Results): string {
 
 function bound(row: Row, value: number | undefined): string {
   if (value === undefined) return "–";
-  return `${row.better === "more" ? "≥" : "≤"} ${row.unit === "ms" ? "+ " : ""}${value} ${row.unit}`;
+  return `${row.better === "more" ? "≥" : "≤"} ${row.unit === "ms" ? "+ " : ""}${value} ${row.unit}`.trimEnd();
 }
 
 function written({ unit }: Row, value: number): string {
-  return value.toFixed(unit === "MB" ? 0 : unit === "%" || unit === "kB" ? 1 : 2);
+  return value.toFixed(unit === "MB" ? 0 : unit === "%" || unit === "kB" || unit === "" ? 1 : 2);
 }
 
 function figuresTable(results: Results, loads: ReportInit["loads"]): string {
@@ -74,7 +76,10 @@ function figuresTable(results: Results, loads: ReportInit["loads"]): string {
     "p99.9 ms",
     "memory MB",
   ];
-  const own = ["kB/stream", "streams"];
+  const own = [
+    ...["kB/stream", "streams", "calls a statement", "ms a statement"],
+    ...["busiest process µs/request", "decisions a round trip"],
+  ];
   const lines = loads.flatMap(({ name, about, targets }) =>
     targets.flatMap((target) => {
       const values = [...names, ...own].map((figure) => results.of([name, target, figure]));

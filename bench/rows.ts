@@ -11,7 +11,7 @@ export interface Row {
   readonly must: number | undefined;
   readonly aim: number | undefined;
   /** unit is how a value is written. */
-  readonly unit: "×" | "%" | "ms" | "kB" | "MB";
+  readonly unit: "×" | "%" | "ms" | "kB" | "MB" | "";
   readonly better: "more" | "less";
   /** values returns a value for each round. */
   readonly values: (results: Results) => readonly number[];

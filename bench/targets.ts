@@ -5,11 +5,15 @@
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
 import { has, otherCore, type Program, start, targetCore } from "./processes.ts";
-import { makeKey, startGateway, type UpstreamPorts } from "./servers/gateway.ts";
+import { knowsWorkers, makeKey, startGateway, type UpstreamPorts } from "./servers/gateway.ts";
 import { startNginxProxy, startNginxUpstream } from "./servers/nginx.ts";
 import { portkeyHeaders, startPortkey } from "./servers/portkey.ts";
+import { postgresMissing, startPostgresServer } from "./servers/postgres.ts";
+import { redisMissing, startRedisServer } from "./servers/redis.ts";
 
-export const targetNames = ["direct", "nginx", "bare", "portkey", "gateway", "connect-echo"] as const;
+/** engineNames are gateways that keep their money elsewhere than in one process with one file: `bench/engines`. */
+export const engineNames = ["gateway-postgres", "gateway-workers"] as const;
+export const targetNames = ["direct", "nginx", "bare", "portkey", "gateway", "connect-echo", ...engineNames] as const;
 export type TargetName = (typeof targetNames)[number];
 
 export interface Target {
@@ -19,6 +23,8 @@ export interface Target {
   readonly headers: (upstream: keyof UpstreamPorts) => Readonly<Record<string, string>>;
   /** program is undefined for the upstream itself, whose cost is not measured. */
   readonly program: Program | undefined;
+  /** metricsPort is where a gateway's metrics are read; undefined for other targets. */
+  readonly metricsPort?: number;
 }
 
 export interface Stage {
@@ -36,7 +42,10 @@ export interface StageInit {
   readonly wanted: ReadonlySet<string>;
 }
 
+const workersMissing = "this version has no `serve --workers`";
 const nginxMissing = "nginx is not installed: `apt-get install nginx-light`";
+
+const missing: ReadonlySet<string> = new Set([nginxMissing, workersMissing, postgresMissing, redisMissing]);
 
 /** startUpstreams starts the upstreams. */
 export async function startUpstreams(folder: string): Promise<UpstreamPorts> {
@@ -81,6 +90,14 @@ export async function setStage({ folder, cache, wanted }: StageInit): Promise<St
       };
     },
     gateway: () => gatewayTarget(join(folder, "gateway"), upstreams),
+    async "gateway-postgres"() {
+      const env = { DATABASE_URL: await startPostgresServer(folder), REDIS_URL: await startRedisServer(folder) };
+      return gatewayTarget(join(folder, "gateway-postgres"), upstreams, env);
+    },
+    async "gateway-workers"() {
+      if (!knowsWorkers()) throw new Error(workersMissing);
+      return gatewayTarget(join(folder, "gateway-workers"), upstreams, {}, ["--workers", "2"]);
+    },
     async "connect-echo"() {
       const port = await freePort();
       const file = join(import.meta.dirname, "servers/connect-echo.ts");
@@ -95,23 +112,25 @@ export async function setStage({ folder, cache, wanted }: StageInit): Promise<St
       targets.set(name, { name, ...(await starters[name]()) });
     } catch (error) {
       // Portkey comes from a registry, which may be out of reach.
-      if (name !== "portkey" && (error as Error).message !== nginxMissing) throw error;
+      if (name !== "portkey" && !missing.has((error as Error).message)) throw error;
       notes.push(`${name} is left out: ${(error as Error).message.trim().split("\n").at(-1)}`);
     }
   }
   return { targets, upstreams, notes };
 }
 
-/** gatewayTarget starts a gateway with an account and a key of its own, and these environment variables. */
+/** gatewayTarget starts a gateway with an account and a key of its own, these environment variables and arguments. */
 export async function gatewayTarget(
   folder: string,
   upstreams: UpstreamPorts,
   env: Readonly<Record<string, string>> = {},
+  args: readonly string[] = [],
 ) {
-  const port = await freePort();
-  const key = await makeKey(folder);
-  const program = await startGateway({ folder, port, upstreams, env });
-  return { ports: { whole: port, stub: port }, headers: () => ({ authorization: `Bearer ${key}` }), program };
+  const [port, metricsPort] = [await freePort(), await freePort()];
+  const key = await makeKey(folder, env.DATABASE_URL);
+  const program = await startGateway({ folder, port, upstreams, env, args, metricsPort });
+  const headers = () => ({ authorization: `Bearer ${key}` });
+  return { ports: { whole: port, stub: port }, headers, program, metricsPort };
 }
 
 async function freePorts(): Promise<UpstreamPorts> {

@@ -1,7 +1,9 @@
 /** A target's turn: all others are paused, it is warmed up, and then measured slice by slice. */
 import { open } from "./clients/http.ts";
 import type { Load, MeasureContext } from "./loads.ts";
+import type { Options } from "./options.ts";
 import { folder, tell } from "./program.ts";
+import type { ReportInit } from "./report.ts";
 import type { Piece } from "./results.ts";
 import { askedOf } from "./sent.ts";
 import type { Stage, Target } from "./targets.ts";
@@ -76,6 +78,33 @@ export async function measure(
       if (target.name !== "portkey") throw new Error(what, { cause: error });
       // Failures of other targets are reported, and not counted as the gateway's.
       broken.add(what);
+    }
+  }
+  return pieces;
+}
+
+/** Measured is what was measured, and how it is reported. */
+export interface Measured extends Pick<ReportInit, "rows" | "loads" | "method"> {
+  readonly pieces: readonly Piece[];
+  /** file is where it is saved, beside the bench and without its ending. */
+  readonly file: string;
+  /** title is the heading of what is saved, where it has one. */
+  readonly title?: string;
+  readonly notes: readonly string[];
+}
+
+/** measureRounds measures all loads in each round. */
+export async function measureRounds(
+  chosen: readonly Load[],
+  stage: Stage,
+  { rounds, seconds }: Pick<Options, "rounds" | "seconds">,
+  broken: Set<string>,
+): Promise<Piece[]> {
+  const pieces: Piece[] = [];
+  for (let round = 0; round < rounds; round++) {
+    for (const load of chosen) {
+      tell(`round ${round + 1} of ${rounds}, ${load.name}`);
+      pieces.push(...(await measure(load, stage, round, seconds, broken)));
     }
   }
   return pieces;

@@ -1,7 +1,7 @@
 /**
- * Writes the speed tables into README.md and docs/speed.md from the saved results of the bench: bench/results.md and,
- * if it exists, bench/accelerators.md. Run it after `npm run bench -- --save` and `npm run bench:accelerators --
- * --save`.
+ * Writes the speed tables into README.md, docs/speed.md and docs/scaling.md from the saved results of the bench: bench/results.md and,
+ * where they exist, bench/accelerators.md and bench/engines.md. Run it after `npm run bench -- --save`, `npm run bench:accelerators --
+ * --save` and `npm run bench -- --engines --save`.
  *
  * Each table stands between two comments, `<!-- NAME: … -->` and `<!-- end of NAME -->`; everything else is left
  * unchanged. test/project/pages.test.ts fails if a table differs from what this writes.
@@ -42,7 +42,7 @@ function saidIn(markdown: string): string {
 /** speedTable is the cost of each row and its bounds. */
 export function speedTable(results: string): string {
   const [table] = tablesIn(results).filter(([head]) => head?.[0] === "work");
-  if (!table) throw new Error("bench/results.md has no table of work");
+  if (!table) throw new Error("the results have no table of work");
   const columns = ["work", "against", "measured", "must", "aim"].map((name) => table[0]?.indexOf(name) ?? -1);
   const rows = table.map((row) => columns.map((at) => row[at] ?? ""));
   return `${written(rows)}\n\n${saidIn(results)}`;
@@ -81,12 +81,18 @@ export function withPart(page: string, name: string, part: string): string {
 export function withTables(page: string): string {
   const read = (file: string) => readFileSync(join(root, file), "utf8");
   const speed = withPart(page, "speed", speedTable(read("bench/results.md")));
-  const file = "bench/accelerators.md";
-  return existsSync(join(root, file)) ? withPart(speed, "accelerators", acceleratorsTable(read(file))) : speed;
+  const others = [
+    ["accelerators", acceleratorsTable],
+    ["engines", speedTable],
+  ] as const;
+  return others.reduce((done, [name, tableOf]) => {
+    const file = `bench/${name}.md`;
+    return existsSync(join(root, file)) ? withPart(done, name, tableOf(read(file))) : done;
+  }, speed);
 }
 
 if (import.meta.main) {
-  for (const name of ["README.md", "docs/speed.md"]) {
+  for (const name of ["README.md", "docs/speed.md", "docs/scaling.md"]) {
     const path = join(root, name);
     writeFileSync(path, withTables(readFileSync(path, "utf8")));
   }

@@ -2,11 +2,13 @@
  * The gateway as operators run it: its own command, durable, with its log, in front of priced models that a prepaid
  * account pays for. Only its tier's rate limit is too high for a bench to reach.
  */
+import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { openStorage } from "../../src/storage/storage.ts";
+import { openStorage, type Storage } from "../../src/storage/storage.ts";
+import { openStorageOnPostgres } from "../../src/storage/storage-on-postgres.ts";
 import { freePort } from "../free-port.ts";
 import { models, pacings } from "../payloads.ts";
 import { type Program, start, targetCore } from "../processes.ts";
@@ -34,6 +36,10 @@ export interface GatewayInit {
   readonly nodeOptions?: readonly string[];
   /** env are further environment variables. */
   readonly env?: Readonly<Record<string, string>>;
+  /** args are further arguments of `serve`. */
+  readonly args?: readonly string[];
+  /** metricsPort is where its metrics are read; any port where it is omitted. */
+  readonly metricsPort?: number;
 }
 
 /** credit is in millionths of the unit: more than all calls of a run cost, and still counted exactly. */
@@ -41,20 +47,21 @@ const credit = 1_000_000_000_000_000;
 
 /** startGateway starts a gateway on the data in its folder. */
 export async function startGateway(init: GatewayInit): Promise<Program> {
-  const { folder, port, nodeOptions = [] } = init;
+  const { folder, port, nodeOptions = [], args = [] } = init;
   mkdirSync(folder, { recursive: true });
   const config = join(folder, "gateway.yaml");
   writeFileSync(config, configuration(init));
-  const command = [process.execPath, ...nodeOptions, main, "serve", "--config", config] as const;
+  const command = [process.execPath, ...nodeOptions, main, "serve", "--config", config, ...args] as const;
   // Two gateways cannot share the port for metrics.
-  const env = { METRICS_PORT: String(await freePort()), ...init.env };
+  const env = { METRICS_PORT: String(init.metricsPort ?? (await freePort())), ...init.env };
   return start({ command, core: targetCore, port, log: join(folder, "gateway.log"), env });
 }
 
-/** makeKey creates an account with credit and a key, and returns the key. */
-export async function makeKey(folder: string): Promise<string> {
-  mkdirSync(join(folder, "data"), { recursive: true });
-  const storage = await openStorage(join(folder, "data/gateway.db"));
+/** makeKey creates an account with credit and a key, in the folder's database or in that of Postgres, and returns the key. */
+export async function makeKey(folder: string, databaseUrl?: string): Promise<string> {
+  const dataDir = join(folder, "data");
+  mkdirSync(dataDir, { recursive: true });
+  const storage = databaseUrl ? await openAt(databaseUrl, dataDir) : await openStorage(join(dataDir, "gateway.db"));
   const now = Date.now();
   const accountId = newId("acc", now);
   await storage.accounts.insert({ id: accountId, name: "bench", created_at: now });
@@ -62,6 +69,17 @@ export async function makeKey(folder: string): Promise<string> {
   const { secret } = await issueKey(storage.keys, { accountId, name: "bench", admin: false, now });
   await storage.close();
   return secret;
+}
+
+function openAt(url: string, dataDir: string): Promise<Storage> {
+  const onError = (error: unknown) => console.error(error);
+  return openStorageOnPostgres({ url, dataDir, poolSize: 2, version: "bench", isSynced: false, onError });
+}
+
+/** knowsWorkers returns whether this version of the gateway can serve by several processes. */
+export function knowsWorkers(): boolean {
+  const help = execFileSync(process.execPath, [main, "serve", "--help"], { encoding: "utf8" });
+  return help.includes("--workers");
 }
 
 function configuration({ folder, port, upstreams, free = false, memory, moreModels = 0 }: GatewayInit): string {

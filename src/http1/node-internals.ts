@@ -75,3 +75,13 @@ export function takeConnectionListener(server: Server): (socket: Socket) => void
 export function flattenHead(response: object & { readonly _header?: unknown }): void {
   if (typeof response._header === "string") response._header.charCodeAt(0);
 }
+
+/**
+ * Reports that a response has told its client that the connection ends with it.
+ *
+ * Relies on `_last` of a response whose head is written. Where it is missing it returns false, and Node serves requests behind such
+ * an answer, whose own answers it then drops.
+ */
+export function isLastAnswer(response: object & { readonly headersSent: boolean; readonly _last?: unknown }): boolean {
+  return response.headersSent && response._last === true;
+}

@@ -4,6 +4,9 @@
  *
  * At most one transaction that decides, and one write, is under way. What is asked meanwhile joins the next; where the books wait for
  * another process's lock, it joins the one that waits. Whoever has waited for `maxWaitMs` fails with a LockedError.
+ *
+ * Nobody waits for the entry of a hold. Books for which a write is dear have it wait for others, for some milliseconds
+ * (`Books.holdDelayMs`): a call that ends within that time is written once.
  */
 import { catchError, Deferred, isPromise, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
 import type { Books, Entry, JournalRecord, Recalled } from "../storage/money/books.ts";
@@ -12,7 +15,7 @@ import { type Enlisted, noSteps, type Steps, type TurnOptions, takeSteps } from 
 import { createUnwritten, type Unwritten } from "./unwritten.ts";
 
 export interface GroupCommitOptions extends TurnOptions {
-  readonly books: Pick<Books, "decide" | "write">;
+  readonly books: Pick<Books, "decide" | "write" | "holdDelayMs">;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Receives errors of what is tried again. */
@@ -22,7 +25,7 @@ export interface GroupCommitOptions extends TurnOptions {
 export interface GroupCommit {
   /** Has a step decided with this turn. It resolves when that is committed. */
   enlist<K extends keyof Steps, T>(kind: K, step: Enlisted<K, T>): Promise<T>;
-  /** Adds what came of a call, which is written at the end of this turn. */
+  /** Adds what came of a call, which is written at the end of this turn; a hold within `holdDelayMs`. */
   add(entry: Entry): void;
   /** Takes back an entry that could not be written. Returns false where it is written, or may be. */
   withdraw(entry: Entry): boolean;
@@ -35,13 +38,24 @@ export interface GroupCommit {
 }
 
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
-  const { clock, onError } = options;
+  const { books, clock } = options;
+  const { holdDelayMs = 0 } = books;
   const unwritten = createUnwritten(clock);
   const decisions = createDecisions(options, unwritten);
   const writes = createWrites(options, unwritten);
+  const delay = createDelay(holdDelayMs, () => {
+    if (unwritten.isAny()) void written();
+  });
   let turn: Deferred<void> | undefined;
+  /** Says that what is not written is written at the end of this turn. */
+  let isDue = false;
 
   function written(): Deferred<void> {
+    isDue = true;
+    return turnEnd();
+  }
+
+  function turnEnd(): Deferred<void> {
     if (!turn) {
       turn = new Deferred<void>();
       setImmediate(endTurn, turn);
@@ -52,50 +66,59 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   function endTurn(ending: Deferred<void>): void {
     decisions.run();
     turn = undefined;
-    thenOrCatch(
-      writes.run,
-      () => ending.resolve(),
-      (error) => writeAgain(ending, error),
-    );
-  }
-
-  function writeAgain(ending: Deferred<void>, error: unknown): void {
-    onError(error);
-    retry(async () => writes.run(), onError).then(
-      () => ending.resolve(),
-      (lasting: unknown) => {
-        unwritten.unseal();
-        ending.reject(lasting);
-      },
-    );
+    if (isDue) {
+      isDue = false;
+      writes.end(ending);
+    } else {
+      if (unwritten.isAny()) delay.begin();
+      ending.resolve();
+    }
   }
 
   return {
     enlist(kind, step) {
-      void written();
+      void turnEnd();
       return decisions.enlist(kind, step);
     },
     add(entry) {
       unwritten.add(entry);
-      void written();
+      if (entry.kind !== "hold" || holdDelayMs === 0) isDue = true;
+      void turnEnd();
     },
     withdraw: unwritten.withdraw,
     written,
     unwritten: unwritten.seal,
     async settled() {
+      delay.end();
       const underWay = () => turn ?? writes.running() ?? decisions.running();
       while (underWay()) await catchError(underWay, () => {});
     },
   };
 }
 
+/** Does work a while after `begin`, or at `end`. */
+function createDelay(ms: number, work: () => void) {
+  let timer: NodeJS.Timeout | undefined;
+  function end(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    work();
+  }
+  return {
+    begin(): void {
+      timer ??= setTimeout(end, ms);
+    },
+    end,
+  };
+}
+
 interface WriteLane {
-  /** Writes all that is not written, at once or after the write that is under way. */
-  run(): MaybePromise<void>;
+  /** Writes all that is not written, at once or after the write that is under way, and resolves what waits for it. */
+  end(ending: Deferred<void>): void;
   running(): PromiseLike<void> | undefined;
 }
 
-function createWrites({ books }: Pick<GroupCommitOptions, "books">, unwritten: Unwritten): WriteLane {
+function createWrites({ books, onError }: GroupCommitOptions, unwritten: Unwritten): WriteLane {
   let running: PromiseLike<void> | undefined;
 
   function run(): MaybePromise<void> {
@@ -119,7 +142,27 @@ function createWrites({ books }: Pick<GroupCommitOptions, "books">, unwritten: U
     return running;
   }
 
-  return { run, running: () => running };
+  function runAgain(ending: Deferred<void>, error: unknown): void {
+    onError(error);
+    retry(async () => run(), onError).then(
+      () => ending.resolve(),
+      (lasting: unknown) => {
+        unwritten.unseal();
+        ending.reject(lasting);
+      },
+    );
+  }
+
+  return {
+    end(ending) {
+      thenOrCatch(
+        run,
+        () => ending.resolve(),
+        (error) => runAgain(ending, error),
+      );
+    },
+    running: () => running,
+  };
 }
 
 /** Writes records in their order: mostly there is one. */

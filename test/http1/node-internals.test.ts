@@ -4,7 +4,13 @@ import { createServer, ServerResponse } from "node:http";
 import { type AddressInfo, connect, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
-import { flattenHead, readIntoMemory, takeConnectionListener, writesAtOnce } from "../../src/http1/node-internals.ts";
+import {
+  flattenHead,
+  isLastAnswer,
+  readIntoMemory,
+  takeConnectionListener,
+  writesAtOnce,
+} from "../../src/http1/node-internals.ts";
 
 const undo: (() => unknown)[] = [];
 
@@ -57,6 +63,24 @@ describe("the head of a response", () => {
   test("is left alone where a Node keeps it in another way", () => {
     for (const response of [{}, { _header: null }, { _header: Buffer.from("x") }])
       expect(() => flattenHead(response)).not.toThrow();
+  });
+});
+
+describe("the last answer of a connection", () => {
+  test("is one whose head says so", () => {
+    const answer = (headers: Record<string, string>) => {
+      const response = new ServerResponse({ method: "GET", httpVersionMajor: 1, httpVersionMinor: 1 } as never);
+      response.writeHead(200, headers);
+      return isLastAnswer(response);
+    };
+    expect(answer({ connection: "close" })).toBe(true);
+    expect(answer({ connection: "keep-alive", "keep-alive": "timeout=5" })).toBe(false);
+  });
+
+  test("is none before its head is written, nor where a Node tells it in another way", () => {
+    const response = new ServerResponse({ method: "GET", httpVersionMajor: 1, httpVersionMinor: 1 } as never);
+    expect(isLastAnswer(response)).toBe(false);
+    expect(isLastAnswer({ headersSent: true })).toBe(false);
   });
 });
 

@@ -92,7 +92,7 @@ describe("a lease", () => {
     await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
     await t.ledger.capture(endedCall("r1", 10, t.now()));
     vi.advanceTimersByTime(100);
-    expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 10230, noted: 0 });
+    expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 31240, noted: 0 });
     vi.advanceTimersByTime(10_000);
     expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 0 });
   });

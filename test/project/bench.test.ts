@@ -57,7 +57,18 @@ test("a row is the median of its rounds, and says between what half of them lie"
     { load: "chat-1k", target: "gateway", round, figures: figures(rate) },
     { load: "chat-1k", target: "bare", round, figures: figures(100) },
   ]);
-  const told = report({ results: resultsOf(pieces), loads: [], notes: [], command: "c", rounds: 5, date: new Date(0) });
+  const told = report({
+    ...{
+      results: resultsOf(pieces),
+      rows,
+      loads: [],
+      notes: [],
+      command: "c",
+      rounds: 5,
+      method: "",
+      date: new Date(0),
+    },
+  });
   expect(told).toContain(
     "| chat 1 kB, priced, durable, all on: requests/s | bare | 0.60 × | 0.40 … 0.80 of 5 | ≥ 0.75 × |",
   );

@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import { createServer as createHttp2Server, type Http2Server, type Http2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import { isLastAnswer } from "../../http1/server/index.ts";
 import { maxConcurrentStreams, streamResets } from "./http2-sessions.ts";
 import { type RejectionBody, rejectHostless } from "./raw-answers.ts";
 import { createRequestTurns, type RequestTurns } from "./request-turns.ts";
@@ -46,6 +47,9 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
   const turns = createRequestTurns();
   const handle = inTurns(options.handle, turns);
   const handleHttp1: RequestListener = (req, res) => {
+    const before = answers.get(req.socket);
+    // Its answer would not be sent: what it asks for must not be done either.
+    if (before && isLastAnswer(before)) return void req.resume();
     answers.set(req.socket, res);
     res.on("close", closeIfIdle);
     if (req.httpVersion === "1.1" && req.headers.host === undefined) rejectHostless(res, rejectionBody);

@@ -26,7 +26,11 @@ export function openClient(options: ClientOptions, onError: (error: unknown) => 
 }
 
 /** Nothing is sent that a restricted user would need a right for. */
-const plain = { disableOfflineQueue: true, maintNotifications: "disabled", disableClientInfo: true } as const;
+const plain = {
+  ...({ disableOfflineQueue: true, maintNotifications: "disabled", disableClientInfo: true } as const),
+  // Who asks bounds the time by itself, of all that it asks at once.
+  commandOptions: { timeout: 0 },
+};
 
 function openServer({ url, connectMs }: ClientOptions, onError: (error: unknown) => void): Client {
   const socket = { connectTimeout: connectMs, reconnectStrategy: false } as const;

@@ -59,6 +59,11 @@ export interface Books {
    * moments. The numbers of records rise; one that was written before, by whatever function, changes nothing.
    */
   write(record: JournalRecord): MaybePromise<void>;
+  /**
+   * For how long the entry of a hold may wait before it is written, in milliseconds, so that it goes with others: nobody waits for it.
+   * A call that ends meanwhile is written once. One whose process dies meanwhile leaves no trace. Unset where a write costs little.
+   */
+  readonly holdDelayMs?: number;
   /** Applies what is written and not applied where any of it is of a call of this account that has ended. Returns whether it did. */
   apply(accountId: string): MaybePromise<boolean>;
   /** Records when a key was used last, within moments. */

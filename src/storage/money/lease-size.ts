@@ -3,7 +3,7 @@
 /** One part in so many of what is left may be leased at once. */
 export const leaseShare = 32;
 /** For how many calls like the one that asks: no fewer, and no more. */
-export const [minLeaseCalls, maxLeaseCalls] = [16, 1024];
+export const [minLeaseCalls, maxLeaseCalls] = [16, 8192];
 /** So much of what is left counts at most: no sum comes near what cannot be counted exactly. */
 export const maxLeaseLeft = 1e13;
 

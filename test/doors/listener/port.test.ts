@@ -239,6 +239,33 @@ describe("HTTP/1.1 besides requests for paths", () => {
   });
 });
 
+describe("requests behind an answer with which the connection ends", () => {
+  const get = "GET /behind HTTP/1.1\r\nhost: x\r\n\r\n";
+  const post = "POST /behind HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}";
+  const expecting = "POST /behind HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n{}";
+  const hostless = "POST / HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}";
+  const last = "POST /last HTTP/1.1\r\nhost: x\r\nte: trailers\r\ncontent-length: 2\r\n\r\n{}";
+
+  test.each([get, post, expecting])("are not begun: %j", async (behind) => {
+    for (const [first, status] of [
+      [hostless, 400],
+      [last, 413],
+    ] as const) {
+      const begun: string[] = [];
+      const { port } = await startPort({
+        handle: (req, res) => {
+          begun.push(req.url ?? "");
+          if (req.url === "/last") res.writeHead(413, { connection: "close", "content-length": "0" }).end();
+          else res.end("done");
+        },
+      });
+      const { answer } = await raw(port, `${get}${first}${behind}${behind}`);
+      expect(answer.match(/HTTP\/1\.1 (\d+)/g)).toEqual(["HTTP/1.1 200", `HTTP/1.1 ${status}`]);
+      expect(begun).toEqual(status === 413 ? ["/behind", "/last"] : ["/behind"]);
+    }
+  });
+});
+
 describe("bytes that are no HTTP", () => {
   test("never change an answer that has begun", async () => {
     const { port } = await startPort({

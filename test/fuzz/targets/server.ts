@@ -46,11 +46,15 @@ const shown = 4_000;
  *
  * - which answers arrive before a refusal, what that says, and whether it does before the connection ends: a matter of turns,
  *   and the gateway words its own (405 to CONNECT, which Node ends without a word);
+ * - requests behind a refusal that ends the connection: Node serves those that came with it, and drops their answers;
  * - where the 100 of a request comes that waits behind another: Node writes it into the midst of an answer, whoever asks it.
  */
 function isSame(own: Served, node: Served): boolean {
-  if (!isDeepStrictEqual([own.told, own.isClosed], [node.told, node.isClosed])) return false;
   const isRefused = [...own.statuses, ...node.statuses].some((status) => status.startsWith("4"));
+  const answered = node.statuses.filter((status) => status === "200").length;
+  const isUnanswered = isRefused && own.isClosed && own.told.length >= answered;
+  const toldByNode = isUnanswered ? node.told.slice(0, own.told.length) : node.told;
+  if (!isDeepStrictEqual([own.told, own.isClosed], [toldByNode, node.isClosed])) return false;
   return (isRefused && own.isClosed) || isDeepStrictEqual(own.statuses.toSorted(), node.statuses.toSorted());
 }
 

@@ -32,6 +32,8 @@ export interface PostgresBooksOptions extends BooksOptions {
 
 /** How long work waits for a database that is away, in milliseconds. */
 export const awayMs = 1000;
+/** For how long a hold waits to be written with others, in milliseconds. */
+const holdDelayMs = 5;
 /** How long a statement of money may take, in milliseconds, waiting for locks included. */
 const statementMs = 4000;
 
@@ -72,6 +74,7 @@ export function openPostgresBooks(options: PostgresBooksOptions): Books {
       return decisions;
     },
     write: writer.write,
+    holdDelayMs,
     async apply(accountId) {
       await lane.idle();
       return (await upkeep.merge(accountId)) > 0;
