@@ -56,6 +56,8 @@ export type OwnerQuestions = {
   readonly "owner.retire": readonly [worker: number, answer: Done];
   /** Has all workers end, once their calls are over. The owner ends then. */
   readonly "owner.stop": readonly [asked: null, answer: Done];
+  /** Asks whether its event loop runs. */
+  readonly "owner.ping": readonly [asked: null, answer: Done];
 };
 
 /** WorkerTask is what a worker is to do. */

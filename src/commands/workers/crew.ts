@@ -8,6 +8,7 @@ import type { Channel } from "../../runtime/ipc/channel.ts";
 import { type Child, type Ending, socketFd, startChild } from "./child.ts";
 import { type CrewQuestions, hello, type WorkerQuestions, type WorkerTask } from "./contract.ts";
 import { createPauses } from "./pauses.ts";
+import { createPings, pingMs } from "./pings.ts";
 
 export interface CrewOptions {
   /** The configuration of each worker, serialised. */
@@ -49,8 +50,8 @@ interface Slot {
   serves: boolean;
   hasServed: boolean;
   isOver: boolean;
-  /** How often in a row it has not answered. */
-  missed: number;
+  /** Asks whether it answers. */
+  answers: () => boolean;
 }
 
 interface State {
@@ -62,8 +63,6 @@ interface State {
   replaced: number;
 }
 
-/** How often workers are asked whether they run, and how often in a row one may not answer. */
-const [pingMs, maxMissed] = [5_000, 6];
 /** From such a pause on another worker accepts the connections of one that keeps dying, in milliseconds. */
 const adoptMs = 1_000;
 /** How long a worker that ended by itself is waited for before it is replaced: all processes may have been asked to end. */
@@ -93,14 +92,15 @@ export function startCrew(options: CrewOptions): Crew {
 }
 
 function newSlot(number: number): Slot {
-  const before = { child: undefined, startedAt: 0, serves: false, hasServed: false, isOver: false, missed: 0 };
-  return { number, pause: createPauses(), ...before };
+  const before = { child: undefined, startedAt: 0, serves: false, hasServed: false, isOver: false };
+  return { number, pause: createPauses(), answers: () => true, ...before };
 }
 
 function start(state: State, slot: Slot): void {
   const { options, own } = state;
   const child = startChild("worker", options.fds);
-  Object.assign(slot, { child, startedAt: performance.now(), missed: 0 });
+  const answers = createPings(() => child.channel.by<WorkerQuestions>().ask("worker.ping", null));
+  Object.assign(slot, { child, answers, startedAt: performance.now() });
   let pauseMs: number | undefined;
   child.channel.answer<CrewQuestions>({
     "worker.begin"(its) {
@@ -173,21 +173,10 @@ function endIfOver({ slots, onEnded }: State, code: number): void {
   if (slots.every(({ isOver, child }) => isOver && !child)) onEnded(code);
 }
 
-/** A machine that slept has its workers answer late, all at once: so misses are counted, and not time. */
 function pingAll({ slots, options: { log } }: State): void {
-  for (const slot of slots) {
-    const { child, serves, number } = slot;
-    if (!child || !serves) continue;
-    if (++slot.missed > maxMissed) {
-      log.error({ worker: number }, "a worker does not answer, and is killed");
-      child.process.kill("SIGKILL");
-    }
-    const answered = () => {
-      slot.missed = 0;
-    };
-    child.channel
-      .by<WorkerQuestions>()
-      .ask("worker.ping", null)
-      .then(answered, () => {});
+  for (const { child, serves, number, answers } of slots) {
+    if (!child || !serves || answers()) continue;
+    log.error({ worker: number }, "a worker does not answer, and is killed");
+    child.process.kill("SIGKILL");
   }
 }

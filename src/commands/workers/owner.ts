@@ -26,16 +26,29 @@ const endMs = 30_000;
 export async function owner(): Promise<void> {
   ignoreSignals();
   const parent = channelToParent();
+  // Until there are workers nothing is under way.
+  const control: Control = { stop: () => process.exit(0), retire: () => {} };
+  parent.answer<OwnerQuestions>({
+    "owner.retire": (number) => control.retire(number),
+    "owner.stop": () => control.stop(),
+    "owner.ping": () => {},
+  });
   try {
     const task = await parent.by<PrimaryQuestions>().ask("owner.begin", hello());
-    process.exitCode = await own(parent, task);
+    process.exitCode = await own(parent, task, control);
   } finally {
     parent.close();
   }
   process.exit();
 }
 
-async function own(parent: Channel, task: OwnerTask): Promise<number> {
+/** Control is what the primary may ask. */
+interface Control {
+  stop: () => void;
+  retire: (worker: number) => void;
+}
+
+async function own(parent: Channel, task: OwnerTask, control: Control): Promise<number> {
   const config = unpackConfig(task.config);
   setEngine();
   const log = openLog(config.logLevel);
@@ -66,15 +79,13 @@ async function own(parent: Channel, task: OwnerTask): Promise<number> {
     },
     onOutdated: () => tell("owner.outdated", null),
   });
-  parent.answer<OwnerQuestions>({
-    "owner.retire"(number) {
-      // Those of the successor are read from now on.
-      void metrics.close();
-      crew.end(number, "leave");
-    },
-    "owner.stop": () => crew.end(0, "close"),
-  });
-  void parent.closed.then(() => crew.end(0, "close"));
+  control.stop = () => crew.end(0, "close");
+  control.retire = (number) => {
+    // Those of the successor are read from now on.
+    void metrics.close();
+    crew.end(number, "leave");
+  };
+  void parent.closed.then(control.stop);
   void whenReady(crew, config, task, { shared, log, tell });
   const code = await crew.ended;
   await metrics.close();

@@ -18,6 +18,7 @@ import { echoMs } from "../serving/stop-signal.ts";
 import { type Child, packConfig, socketFd, startChild } from "./child.ts";
 import type { OwnerQuestions, OwnerTask, PrimaryQuestions } from "./contract.ts";
 import { createPauses } from "./pauses.ts";
+import { createPings, pingMs } from "./pings.ts";
 import { bindSockets, type Sockets } from "./sockets.ts";
 
 export interface PrimaryOptions {
@@ -31,6 +32,10 @@ export interface PrimaryOptions {
 interface Generation {
   readonly child: Child;
   readonly config: Config;
+  /** Says that a worker of it has served: it is no longer at work on the tables of the database. */
+  hasServed: boolean;
+  /** Asks whether it answers. */
+  readonly answers: () => boolean;
 }
 
 interface State extends PrimaryOptions {
@@ -62,6 +67,7 @@ export async function runPrimary(config: Config, options: PrimaryOptions): Promi
     ...{ current: undefined, previous: undefined, next: undefined, hasServed: false, isStopping: false },
   };
   listenForSignals(state);
+  setInterval(() => ping(state), pingMs).unref();
   state.current = startGeneration(state, config, { isSuccessor: false, isReplacing: false });
   process.exit(await promise);
 }
@@ -79,7 +85,8 @@ function startGeneration(state: State, config: Config, place: Place): Generation
   const { port, metricsFd, metricsPort } = sockets;
   const given = sockets.fds();
   const child = startChild("owner", metricsPort === undefined ? given : [...given, metricsFd]);
-  const generation: Generation = { child, config };
+  const answers = createPings(() => child.channel.by<OwnerQuestions>().ask("owner.ping", null));
+  const generation: Generation = { child, config, hasServed: false, answers };
   const task: OwnerTask = {
     config: packConfig(config),
     file: state.file ?? null,
@@ -109,6 +116,7 @@ function serves(state: State, generation: Generation, worker: number): void {
     state.current = generation;
     state.next = undefined;
   }
+  generation.hasServed = true;
   state.hasServed = true;
   retire(state, generation, worker);
 }
@@ -141,6 +149,13 @@ function ended(state: State, generation: Generation, { code, signal, livedMs }: 
     if (state.isStopping || state.current) return;
     state.current = startGeneration(state, generation.config, { isSuccessor: true, isReplacing: false });
   });
+}
+
+/** Kills an owner that does not answer: another is started then. */
+function ping({ current, log }: State): void {
+  if (!current?.hasServed || current.answers()) return;
+  log.error("the process that owns the database does not answer, and is killed");
+  current.child.process.kill("SIGKILL");
 }
 
 /** Starts what is to follow, from the configuration and the program as they are now. */
