@@ -68,7 +68,11 @@ describe("a channel", () => {
       const parent = createChannel(duplexOf(there.pipe(cut), back));
       const child = createChannel(duplexOf(back, there));
       const noted: string[] = [];
-      parent.answer<Pick<Numbers, "note">>({ note: (text) => (noted.push(text), null) });
+      const note = (text: string) => {
+        noted.push(text);
+        return null;
+      };
+      parent.answer<Pick<Numbers, "note">>({ note });
       const texts = ["", "ä€😀", "x".repeat(10_000)];
       await Promise.all(texts.map((text) => child.by<Numbers>().ask("note", text)));
       expect(noted).toEqual(texts);
