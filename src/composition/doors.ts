@@ -155,7 +155,7 @@ function createAuthentication({ config, storage, clock }: Parts, { ledger }: Sha
   const { accounts, sessions, keys, version } = storage;
   const authenticateSession = createAuthenticateSession({ sessions, clock, onError });
   const isFreeUnpriced = createFreeUnpriced({ accounts, version, isFreeForFirst: config.unpriced.isFreeForFirst });
-  const knownKeys = createKnownKeys({ keys, tiers, ledger, isFreeUnpriced, version });
+  const knownKeys = createKnownKeys({ keys, tiers, ledger, isFreeUnpriced, changes: storage });
   return createAuthenticate({
     keys,
     knownKeys,

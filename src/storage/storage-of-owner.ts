@@ -35,7 +35,11 @@ export async function openStorageOfOwner(
     available: steps.available,
     settle: () => engine.read(() => {}),
     lapse: (of) => whenUnlocked(() => engine.books.transact(() => void statements.renewHolds.run(clock(), of))),
-    version: () => engine.version(true),
+    version() {
+      // None may go unnoticed.
+      engine.version(true);
+      return engine.changes.version();
+    },
     trouble: engine.writable.trouble,
   });
   return { storage, books };
@@ -55,7 +59,7 @@ export async function openStorageOfWorker(path: string, durability: Durability, 
       ({ node, onError, recall }) =>
         openOwnedBooks({
           ...{ channel, node, hasJournal, onError, recall },
-          version: engine.version,
+          ...engine.changes,
           mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
         }),
     async available(keyId) {

@@ -12,7 +12,7 @@ export type { PostgresOptions } from "./engines/postgres/database.ts";
  */
 export async function openStorageOnPostgres(options: PostgresOptions): Promise<Storage> {
   const { openPostgres } = await import("./engines/postgres/database.ts");
-  const { scope, openBooks, available, recall, journalRejects, version, writable, state, close } =
+  const { scope, openBooks, available, recall, journalRejects, version, changedSince, writable, state, close } =
     await openPostgres(options);
   const findings = (asked: ReconcileOptions = {}) => proveAndRepair(scope.db, { now: Date.now(), ...asked });
   return {
@@ -23,6 +23,7 @@ export async function openStorageOnPostgres(options: PostgresOptions): Promise<S
     recall,
     journalRejects,
     version,
+    changedSince,
     writable,
     database: state,
     findings,

@@ -1,5 +1,9 @@
 /** The migrations of all engines, in their order. Those before are SQLite's alone (`sqlite/migrations`). */
 import * as accountsNow from "./0017-accounts-now.ts";
+import * as changedNames from "./0019-changed-names.ts";
 import type { SharedMigration } from "./migration.ts";
 
-export const sharedMigrations: readonly SharedMigration[] = [{ name: "0017-accounts-now", ...accountsNow }];
+export const sharedMigrations: readonly SharedMigration[] = [
+  { name: "0017-accounts-now", ...accountsNow },
+  { name: "0019-changed-names", ...changedNames },
+];

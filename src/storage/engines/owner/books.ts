@@ -3,20 +3,22 @@
  * refused, as while a database is away: what was answered before is durable there.
  */
 import { type Channel, errorOf } from "../../../runtime/ipc/channel.ts";
-import type { Books, BooksOptions, Decision, Decisions, Granted, Turn } from "../../money/books.ts";
+import type { Books, BooksOptions, Decision, Decisions, Granted, HoldEntry, Turn } from "../../money/books.ts";
 import type { Captured } from "../../money/contract.ts";
-import type { BooksQuestions, LedgerQuestions, ToldDecision, ToldDecisions } from "./contract.ts";
+import type { BooksQuestions, LedgerQuestions, NotedHold, ToldDecision, ToldDecisions } from "./contract.ts";
 
-export interface OwnedBooksOptions extends Omit<BooksOptions, "clock"> {
+export interface OwnedBooksOptions
+  extends Omit<BooksOptions, "clock">,
+    Pick<Books, "version" | "changedSince" | "mayLease"> {
   readonly channel: Channel;
   readonly hasJournal: boolean;
-  readonly version: () => number;
-  /** Looks in the worker's own connection. */
-  readonly mayLease: Books["mayLease"];
 }
 
+/** A call that ends within this time is told to the owner once, but for a note. */
+const holdDelayMs = 5;
+
 export function openOwnedBooks(options: OwnedBooksOptions): Books {
-  const { channel, node, hasJournal, recall, version, mayLease, onError } = options;
+  const { channel, node, hasJournal, recall, version, changedSince, mayLease, onError } = options;
   const { ask, tell } = channel.by<BooksQuestions>();
   channel.answer<Pick<LedgerQuestions, "ledger.recall">>({
     "ledger.recall"(accountIds) {
@@ -28,7 +30,11 @@ export function openOwnedBooks(options: OwnedBooksOptions): Books {
   ask("books.open", { node, hasJournal }).then(undefined, onError);
   return {
     version,
+    changedSince,
     mayLease,
+    holdDelayMs,
+    // It is with the owner before the calls are sent: the channel writes behind each step of the event loop.
+    note: (holds, seq) => tell("books.note", { holds: holds.map(notedOf), seq }),
     decide: (next) => ask("books.decide", plainTurn(next())).then(decisionsOf),
     write: (record) => ask("books.write", record),
     // Its owner knows sooner than a read could tell.
@@ -42,6 +48,10 @@ export function openOwnedBooks(options: OwnedBooksOptions): Books {
       await ask("books.close", recall("")).then(undefined, onError);
     },
   };
+}
+
+function notedOf({ requestId, accountId, keyId, operation, model, createdAt }: HoldEntry): NotedHold {
+  return { requestId, accountId, keyId, operation, model, createdAt };
 }
 
 /** Returns a turn with what its owner needs of it: leases and requests know more. */

@@ -7,7 +7,7 @@
  * released, and its running calls are recorded as lost, at once.
  */
 import type { Done } from "../../../runtime/ipc/channel.ts";
-import type { Decisions, JournalRecord, Recalled, Turn } from "../../money/books.ts";
+import type { Decisions, HoldEntry, JournalRecord, Recalled, Turn } from "../../money/books.ts";
 
 /** What a worker asks its owner. */
 export type BooksQuestions = {
@@ -15,6 +15,8 @@ export type BooksQuestions = {
   readonly "books.open": readonly [asked: { readonly node: string; readonly hasJournal: boolean }, answer: Done];
   readonly "books.decide": readonly [turn: Turn, decisions: ToldDecisions];
   readonly "books.write": readonly [record: JournalRecord, answer: Done];
+  /** Notes calls that run, whose holds are in a record that is still to come, with a number up to `seq`. */
+  readonly "books.note": readonly [noted: Noted, answer: Done];
   readonly "books.touch": readonly [used: readonly [keyId: string, at: number], answer: Done];
   readonly "books.release": readonly [leases: readonly string[], answer: Done];
   readonly "books.renew": readonly [asked: null, answer: Done];
@@ -29,6 +31,14 @@ export type BooksQuestions = {
   /** Has what workers hold of an account without need given back, or of all accounts for an empty id. */
   readonly "database.recall": readonly [accountId: string, answer: Done];
 };
+
+/** Noted is calls that run: should their worker die before their record is written, they are recorded as lost. */
+export interface Noted {
+  readonly holds: readonly NotedHold[];
+  readonly seq: number;
+}
+
+export type NotedHold = Pick<HoldEntry, "requestId" | "accountId" | "keyId" | "operation" | "model" | "createdAt">;
 
 /** What an owner asks a worker. */
 export type LedgerQuestions = {

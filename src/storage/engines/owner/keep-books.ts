@@ -9,7 +9,7 @@ import { type Answers, type Channel, toldError } from "../../../runtime/ipc/chan
 import { andThen, type MaybePromise } from "../../../runtime/maybe-promise.ts";
 import type { Books, Decision, Decisions, OpenBooks, Recalled, Turn } from "../../money/books.ts";
 import type { Available } from "../../money/contract.ts";
-import type { BooksQuestions, LedgerQuestions, ToldDecision, ToldDecisions } from "./contract.ts";
+import type { BooksQuestions, LedgerQuestions, Noted, ToldDecision, ToldDecisions } from "./contract.ts";
 import { createHeldLeases, type HeldLeases } from "./held-leases.ts";
 import { createTellState, type StateSource } from "./tell-state.ts";
 
@@ -42,6 +42,8 @@ interface Served {
   readonly leases: HeldLeases;
   /** The last record that is written or applied. */
   written: number;
+  /** Calls whose records are still to come. */
+  noted: Noted[];
 }
 
 /** How long a turn waits for the idle leases of other workers, in milliseconds. */
@@ -65,6 +67,7 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
 
   async function end(worker: Served): Promise<void> {
     workers.delete(worker);
+    await recordNoted(worker, clock());
     await worker.books.releaseLeases(worker.leases.all());
     await worker.books.close();
     await options.lapse(worker.node);
@@ -75,7 +78,7 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
     serve(channel) {
       const open = ({ node, hasJournal }: { readonly node: string; readonly hasJournal: boolean }) => {
         const books = openBooks(hasJournal)({ node, clock, onError, recall: () => nothing, isElsewhere: true });
-        const worker: Served = { channel, node, books, leases: createHeldLeases(), written: 0 };
+        const worker: Served = { channel, node, books, leases: createHeldLeases(), written: 0, noted: [] };
         workers.add(worker);
         void channel.closed.then(() => {
           const over = end(worker).catch(onError);
@@ -110,6 +113,7 @@ function answersOf(worker: Served, workers: ReadonlySet<Served>, options: OwnerO
   return {
     "books.decide": (turn) => decide(worker, turn, workers, options),
     "books.write": (record) => write(worker, record),
+    "books.note": (noted) => void worker.noted.push(noted),
     "books.touch": ([keyId, at]) => books.touch(keyId, at),
     "books.release": (leases) => giveBack(worker, { records: [], leases }),
     "books.renew": () => books.renew(),
@@ -125,6 +129,15 @@ function write(worker: Served, record: Recalled["records"][number]): MaybePromis
 
 function wrote(worker: Served, records: Recalled["records"]): void {
   worker.written = Math.max(worker.written, records.at(-1)?.seq ?? 0);
+  while (worker.noted[0] && worker.noted[0].seq <= worker.written) worker.noted.shift();
+}
+
+/** Has calls of a worker that died held for nothing, where its record of them never came: they are lost with all that it held. */
+async function recordNoted({ books, noted, written }: Served, at: number): Promise<void> {
+  const entries = noted.flatMap(({ holds }) =>
+    holds.map((hold) => ({ kind: "hold" as const, ...hold, amount: 0, taken: undefined })),
+  );
+  if (entries.length > 0) await books.write({ seq: written + 1, at, entries });
 }
 
 /** Writes records, and releases leases behind them. */

@@ -21,13 +21,19 @@ export function createTellState({ version, trouble }: StateSource) {
   const channels = new Set<Channel>();
   const current = (): DatabaseState => ({ version: version(), trouble: trouble() ?? null });
   let told = current();
+  let telling: Promise<void> | undefined;
 
   /** Tells all, and resolves when those that answer in time know. */
-  async function tell(state: DatabaseState): Promise<void> {
+  function tell(state: DatabaseState): Promise<void> {
     told = state;
-    const telling = [...channels].map((one) => one.by<LedgerQuestions>().ask("database.state", state));
+    telling = tellAll(state);
+    return telling;
+  }
+
+  async function tellAll(state: DatabaseState): Promise<void> {
+    const asked = [...channels].map((one) => one.by<LedgerQuestions>().ask("database.state", state));
     const waiting = new AbortController();
-    await Promise.race([Promise.allSettled(telling), delay(tellMs, undefined, waiting).catch(() => {})]);
+    await Promise.race([Promise.allSettled(asked), delay(tellMs, undefined, waiting).catch(() => {})]);
     waiting.abort();
   }
 
@@ -43,7 +49,10 @@ export function createTellState({ version, trouble }: StateSource) {
           void channel.closed.then(() => channels.delete(channel));
           return current();
         },
-        "database.changed": () => tell(current()),
+        "database.changed"() {
+          const now = current();
+          return now.version === told.version ? telling : tell(now);
+        },
       });
     },
     close: () => clearInterval(timer),

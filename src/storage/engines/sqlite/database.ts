@@ -18,6 +18,7 @@ import type { Database } from "../scope.ts";
 import { createWritable, type WritableWatch } from "../writable.ts";
 import { addonOptions } from "./addon.ts";
 import { isAlone } from "./alone.ts";
+import { createChanges } from "./changes.ts";
 import { openManagement } from "./management/management.ts";
 import { isOutdated, migrate } from "./migrate.ts";
 import { type MadeFiles, makeFile, makeLockFile } from "./new-file.ts";
@@ -218,18 +219,24 @@ async function engineOf({ books: sqlite, stores, segments, close, owner }: Conne
     whenCommitted,
     withoutWaiting,
     writable,
-    segments: {
-      ...segments,
-      open: (...begun) => writable.watch("notes", () => segments.open(...begun)),
-      append: (...line) => writable.watch("notes", () => segments.append(...line)),
-    },
+    segments: watchedSegments(segments, writable),
     beforeAccess(one) {
       behind.add(one);
       return () => void behind.delete(one);
     },
     version: version.current,
+    changes: createChanges(books, version.current),
   };
   return { db, engine };
+}
+
+/** Remembers whether the journal can be written. */
+function watchedSegments(segments: Segments, { watch }: Pick<WritableWatch, "watch">): Segments {
+  return {
+    ...segments,
+    open: (...begun) => watch("notes", () => segments.open(...begun)),
+    append: (...line) => watch("notes", () => segments.append(...line)),
+  };
 }
 
 function accessing({ sqlite, transactions, writable, behind }: Access) {

@@ -53,7 +53,7 @@ const nothing: Recalled = { records: [], leases: [] };
 export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hooks = withoutJournal()): SqliteBooks {
   const { engine, statements, steps, pendingTotals } = parts;
   const { node, clock, onError } = options;
-  const { books: connection, withoutWaiting, version } = engine;
+  const { books: connection, withoutWaiting, changes } = engine;
   const queue = createWriteQueue(withoutWaiting);
   const tryToWrite = (work: () => void) => withoutWaiting(() => connection.transact(work));
   const merger = createTotalsMerger({ pendingTotals, tryToWrite, onError });
@@ -71,7 +71,7 @@ export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hoo
   return {
     ...posts,
     whenFree: queue.run,
-    version: () => version(),
+    ...changes,
     mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
     decide(next) {
       let turn: Turn | undefined;
