@@ -216,3 +216,27 @@ test("a worker whose owner is gone refuses what it is asked, and says that it is
   await expect(worker.hold("req_2", ample)).rejects.toMatchObject({ code: "DATABASE_AWAY" });
   expect(held.kind).toBe("held");
 });
+
+test("calls that were only noted when their worker died are lost, and what was written of others is not", async () => {
+  const ends = await connectEnds();
+  owner.books.serve(ends.parent);
+  const { ask, tell } = ends.child.by<BooksQuestions>();
+  await ask("books.open", { node: newId("nod"), hasJournal: true });
+  const noted = (id: string) => unlimitedRequest(id, 100, Date.now());
+  const holds = (...ids: string[]) => ids.map((id) => ({ ...noted(id), createdAt: Date.now() }));
+  tell("books.note", { holds: holds("req_1", "req_2"), seq: 1 });
+  const call = endedCall("req_1", 10, Date.now());
+  const free = { kind: "free", requestId: "req_2" } as const;
+  const entries = [{ kind: "settle", call, isHeld: false, isLimited: false } as const, free];
+  await ask("books.write", { seq: 1, at: Date.now(), entries });
+  tell("books.note", { holds: holds("req_3"), seq: 2 });
+  // A question that is answered: so the note has arrived.
+  await ask("books.renew", null);
+  ends.kill();
+  await settled(ample - 10);
+  await eventually(() => expect(outcomes()).toHaveLength(2));
+  expect(outcomes()).toMatchObject([
+    { id: "req_1", outcome: Outcome.ANSWERED, cost: 10 },
+    { id: "req_3", outcome: Outcome.LOST, cost: 0 },
+  ]);
+});
