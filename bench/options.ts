@@ -29,7 +29,7 @@ export interface LoadNames {
 /** defaults are the values of omitted options. */
 const defaults = { rounds: "5", seconds: "0.52" };
 /** defaultsOfEngines are those of `--engines`: what is compared differs by less. */
-const defaultsOfEngines = { rounds: "7", seconds: "1.6" };
+const defaultsOfEngines = { rounds: "6", seconds: "1.6" };
 
 /** usageOf is the output of `--help`. */
 export const usageOf = ({ loads, engineLoads }: LoadNames) => `npm run bench -- [OPTION…]

@@ -122,7 +122,7 @@ export async function start(init: ProgramInit): Promise<Program> {
     await sleep(20);
   }
   // Children may come later, and be replaced.
-  const pids = () => [child.pid as number, ...childrenOf(child.pid as number)];
+  const pids = () => familyOf(child.pid as number);
   return {
     cpu: () => sum(pids(), cpuOf),
     cpus: () => new Map(pids().map((pid) => [pid, cpuOf(pid)])),
@@ -138,7 +138,7 @@ async function stopChild(child: ChildProcess): Promise<void> {
   const ended = once(child, "exit");
   child.kill(alive.get(child) ?? "SIGTERM");
   // A stopped process takes no signal.
-  signalAll([child.pid as number, ...childrenOf(child.pid as number)], "SIGCONT");
+  signalAll(familyOf(child.pid as number), "SIGCONT");
   const hard = setTimeout(() => child.kill("SIGKILL"), 10_000);
   await ended;
   clearTimeout(hard);
@@ -165,12 +165,12 @@ function listens(port: number): Promise<boolean> {
   });
 }
 
-function childrenOf(parent: number): number[] {
-  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  return pids.map(Number).filter((pid) => {
-    const [, ppid] = statOf(pid) ?? [];
-    return Number(ppid) === parent;
-  });
+/** familyOf returns a process with its children, and theirs. */
+function familyOf(pid: number): number[] {
+  const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const children = Map.groupBy(all.map(Number), (one) => Number(statOf(one)?.[1]));
+  const below = (parent: number): number[] => [parent, ...(children.get(parent) ?? []).flatMap(below)];
+  return below(pid);
 }
 
 /** statOf returns the fields of /proc/PID/stat from the state on: names of programs may contain anything. */

@@ -24,6 +24,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     reconcile: async () => (await import("./commands/data/reconcile.ts")).reconcile,
     backup: async () => (await import("./commands/data/backup.ts")).backup,
     restore: async () => (await import("./commands/data/restore.ts")).restore,
+    "migrate-to": async () => (await import("./commands/data/migrate-to.ts")).migrateTo,
     compact: async () => (await import("./commands/data/compact.ts")).compact,
     health: async () => (await import("./commands/health.ts")).health,
     completion: async () => (await import("./commands/line/completion/completion.ts")).completion,

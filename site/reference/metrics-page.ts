@@ -17,6 +17,7 @@ const idle: GaugeParts = {
   database: {
     ...{ isUp: () => true, nodes: () => 1, kept: () => 0, repeats: () => 0, recalls: () => 0 },
     batches: () => ({ decide: { batches: 0, items: 0, seconds: 0 }, write: { batches: 0, items: 0, seconds: 0 } }),
+    replica: { trouble: () => undefined, lagSeconds: () => 0, reads: () => ({ replica: 0, primary: 0 }) },
   },
   redis: {
     isUp: () => true,

@@ -69,6 +69,12 @@ export function loadConfig(
   if (written.database && !written.database.url && !settings.databaseUrl) {
     faults.push({ file: file ?? "environment", message: "database.url: is missing, and DATABASE_URL is not set" });
   }
+  if (settings.databaseReplicaUrl && !settings.databaseUrl && !written.database?.url) {
+    faults.push({
+      file: "environment",
+      message: "DATABASE_REPLICA_URL: is set, and DATABASE_URL, of which it is to be a replica, is not",
+    });
+  }
   if (written.redis && !written.redis.url && !settings.redisUrl) {
     faults.push({ file: file ?? "environment", message: "redis.url: is missing, and REDIS_URL is not set" });
   }
@@ -125,7 +131,7 @@ function processConfig(written: FileConfig, settings: EnvironmentSettings) {
     accelerators: settings.accelerators,
     memory: written.memory,
     workers: settings.workers ?? written.workers,
-    database: databaseOf(written.database, settings.databaseUrl),
+    database: databaseOf(written.database, settings),
     redis: redisOf(written.redis, settings.redisUrl),
     telemetry: settings.telemetry ?? written.telemetry,
     durability: written.durability ?? "process",
@@ -206,8 +212,13 @@ function cacheOf({ max_bytes, seconds, price_share }: NonNullable<FileConfig["ca
   return { maxBytes: max_bytes, keepMs: seconds * 1000, priceShare: price_share };
 }
 
-function databaseOf(written: FileConfig["database"], url = written?.url): Config["database"] {
-  return url === undefined ? undefined : { url, poolSize: written?.pool_size ?? 5 };
+function databaseOf(written: FileConfig["database"], settings: EnvironmentSettings): Config["database"] {
+  const url = settings.databaseUrl ?? written?.url;
+  if (url === undefined) return undefined;
+  const replicaUrl = settings.databaseReplicaUrl ?? written?.replica_url;
+  const maxLagMs = (written?.replica_max_lag_seconds ?? 30) * 1000;
+  const replica = replicaUrl === undefined ? undefined : { url: replicaUrl, maxLagMs };
+  return { url, poolSize: written?.pool_size ?? 5, replica };
 }
 
 function redisOf(written: FileConfig["redis"], url = written?.url): Config["redis"] {

@@ -23,6 +23,7 @@ export interface EnvironmentSettings {
   readonly dataDir: string | undefined;
   readonly logLevel: string | undefined;
   readonly databaseUrl: string | undefined;
+  readonly databaseReplicaUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly workers: number | "auto" | undefined;
   readonly metricsHost: string | undefined;
@@ -49,6 +50,7 @@ export function settingsOf(environment: Environment, faults: Fault[]): Environme
     dataDir: DATA_DIR || undefined,
     logLevel: LOG_LEVEL || undefined,
     databaseUrl: checked(environment, "DATABASE_URL", databaseUrlSchema, faults),
+    databaseReplicaUrl: checked(environment, "DATABASE_REPLICA_URL", databaseUrlSchema, faults),
     redisUrl: checked(environment, "REDIS_URL", redisUrlSchema, faults),
     workers,
     metricsHost: METRICS_HOST || undefined,

@@ -130,6 +130,8 @@ export interface DatabaseConfig {
   readonly url: string;
   /** poolSize is how many connections management shares. */
   readonly poolSize: number;
+  /** replica is a replica that usage is read from, as long as it is not further behind; undefined: none. */
+  readonly replica: { readonly url: string; readonly maxLagMs: number } | undefined;
 }
 
 export interface RedisConfig {

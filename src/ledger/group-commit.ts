@@ -32,6 +32,8 @@ export interface GroupCommit {
   withdraw(entry: Entry): boolean;
   /** Resolves when all that was added until the end of this turn is durable. */
   written(): Deferred<void>;
+  /** Has all that is not written written at the end of this turn; undefined where there is nothing. Before leases are released. */
+  drained(): Deferred<void> | undefined;
   /** Returns all records that are not known to be written. */
   unwritten(): readonly JournalRecord[];
   /** Waits for what is under way. */
@@ -93,6 +95,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     },
     withdraw: unwritten.withdraw,
     written,
+    drained: () => (unwritten.isAny() ? written() : undefined),
     unwritten: unwritten.seal,
     async settled() {
       delay.end();

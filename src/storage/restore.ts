@@ -9,6 +9,7 @@ import { codeOf, StorageError } from "../runtime/write-trouble.ts";
 import { publish, syncFile, syncFolder, unusedName } from "./durable-files.ts";
 import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { isUnused, keepAlone } from "./engines/sqlite/database.ts";
+import { stay } from "./engines/sqlite/moving.ts";
 import { makeFolders } from "./engines/sqlite/new-file.ts";
 import type { Reconciliation } from "./proof/proof.ts";
 import { openStorage, type Storage } from "./storage.ts";
@@ -34,6 +35,8 @@ export interface Restored {
   readonly proof: Reconciliation;
   /** The new path of the database that was there before; undefined where there was none. */
   readonly movedTo: string | undefined;
+  /** Where the data had moved when they were backed up; undefined where they had not. */
+  readonly hadLeftFor: string | undefined;
 }
 
 /** What SQLite and the journal keep beside a database. */
@@ -49,13 +52,14 @@ export async function restore({ file, name, database, movesAside, settle, signal
   let isDone = false;
   try {
     unpackBackup(file, staging, header);
+    const hadLeftFor = await stay(staging);
     const proof = await proveIn(staging, (storage) => settle(storage, header.created_at));
     await setImmediate();
     signal?.throwIfAborted();
     syncFile(staging);
     const movedTo = replaceAlone(place, staging, movesAside);
     isDone = true;
-    return { createdAt: header.created_at, version: header.version, proof, movedTo };
+    return { createdAt: header.created_at, version: header.version, proof, movedTo, hadLeftFor };
   } finally {
     for (const end of ["", ...beside, ".lock"]) rmSync(staging + end, { force: true, recursive: true });
     if (!isDone) folders.remove();
@@ -126,15 +130,18 @@ async function proveIn(staging: string, settle: (storage: Storage) => Promise<vo
   }
 }
 
-/** Moves what is there of a database aside, all of it, and returns the new path of the database; undefined where nothing is there. */
-function moveAside(place: string): string | undefined {
+/**
+ * Moves what is there of a database aside, all of it, under a name with this word and the time. Returns the new path of the database;
+ * undefined where nothing is there.
+ */
+export function moveAside(place: string, word = "replaced"): string | undefined {
   const parts = partsAt(place);
   if (parts.length === 0) return undefined;
   const stamp = new Date()
     .toISOString()
     .replaceAll(":", "-")
     .replace(/\.\d+Z$/, "Z");
-  const to = `${place}.replaced-${stamp}`;
+  const to = `${place}.${word}-${stamp}`;
   if (existsSync(to)) throw new StorageError(`there is ${to} already. Try again`);
   for (const part of parts) renameSync(part, to + part.slice(place.length));
   return to;

@@ -3,6 +3,7 @@ import type { Generated } from "kysely";
 import type { CallRow, SummedColumn } from "./columns.ts";
 import type { BackgroundResponseTable, ReplaySizeTable, ReplayTable, ResponseTable } from "./schema-answers.ts";
 import type { Fixed } from "./schema-fixed.ts";
+import type { MovedTableTable, MoveTable } from "./schema-moves.ts";
 import type { AuditEventTable, LinkTable, SessionTable, UserTable } from "./schema-people.ts";
 
 export interface Tables {
@@ -35,6 +36,8 @@ export interface Tables {
   sessions: SessionTable;
   links: LinkTable;
   acts: AuditEventTable;
+  moves: MoveTable;
+  moved_tables: MovedTableTable;
 }
 
 /** AccountTable is the accounts, which pay. */

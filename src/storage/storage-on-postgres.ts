@@ -1,4 +1,6 @@
 /** All stores over one database of Postgres, which any number of gateways share. */
+import { requestStore } from "./calls/requests.ts";
+import { requestsOnReplica } from "./calls/requests-on-replica.ts";
 import type { PostgresOptions } from "./engines/postgres/database.ts";
 import { type ReconcileOptions, reconciled } from "./proof/proof.ts";
 import { proveAndRepair } from "./proof/repair.ts";
@@ -12,11 +14,24 @@ export type { PostgresOptions } from "./engines/postgres/database.ts";
  */
 export async function openStorageOnPostgres(options: PostgresOptions): Promise<Storage> {
   const { openPostgres } = await import("./engines/postgres/database.ts");
-  const { scope, openBooks, available, recall, journalRejects, version, changedSince, writable, state, close } =
-    await openPostgres(options);
+  const {
+    scope,
+    openBooks,
+    available,
+    recall,
+    journalRejects,
+    version,
+    changedSince,
+    writable,
+    state,
+    replica,
+    close,
+  } = await openPostgres(options);
+  const stores = overScope(scope);
   const findings = (asked: ReconcileOptions = {}) => proveAndRepair(scope.db, { now: Date.now(), ...asked });
   return {
-    ...overScope(scope),
+    ...stores,
+    ...(replica && { requests: requestsOnReplica(requestStore(replica), stores.requests, replica.read) }),
     // What it writes in place of a journal is a part of the books.
     openBooks: () => openBooks,
     available,

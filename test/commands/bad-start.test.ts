@@ -3,13 +3,14 @@
  * is really full or read-only, a user that really has no right.
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { chmodSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { beforeEach, describe, expect, test } from "vitest";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { modelGateway, startServer } from "../support/command.ts";
 import { contentsOf } from "../support/contents.ts";
+import { mayMount, mountDisk } from "../support/disk.ts";
 import { shareCommands } from "../support/shared-commands.ts";
 
 const { commands, folder } = shareCommands();
@@ -166,27 +167,12 @@ test.skipIf(process.platform === "win32")("a data folder that this user may not 
   expect(contentsOf(env.DATA_DIR)).toEqual(before);
 });
 
-/** Whether a disk of memory can be had here. */
-function mayMount(): boolean {
-  try {
-    execFileSync("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], { stdio: "ignore" });
-    return isRoot;
-  } catch {
-    return false;
-  }
-}
-
 describe.skipIf(!mayMount())("a disk (of memory, mounted)", () => {
   let disk: string;
 
   beforeEach(() => {
     disk = join(folder.path, "disk");
-    mkdirSync(disk);
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", disk]);
-    return () => {
-      execFileSync("umount", [disk]);
-      rmSync(disk, { recursive: true });
-    };
+    return mountDisk(disk, "2m");
   });
 
   /** Leaves so many bytes of the disk. */

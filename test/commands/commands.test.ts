@@ -632,7 +632,7 @@ describe("help and version", () => {
 
   test("name the commands that there are, and no others", async () => {
     const main = readFileSync(join(root, "src/main.ts"), "utf8");
-    const served = [...main.matchAll(/^ {4}(\w+): async \(\) =>/gm)].map(([, name]) => name);
+    const served = [...main.matchAll(/^ {4}"?([\w-]+)"?: async \(\) =>/gm)].map(([, name]) => name);
     expect([...firstWords().keys()].sort()).toEqual(served.sort());
   });
 

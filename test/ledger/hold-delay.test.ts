@@ -1,6 +1,7 @@
 /** Books for which a write is dear have the entry of a hold wait for others: how long, and what takes it along before. */
 import { setImmediate as turn } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
+import { holdMs } from "../../src/ledger/contract.ts";
 import type { BooksOptions } from "../../src/storage/money/books.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import { eventually } from "../support/eventually.ts";
@@ -14,8 +15,8 @@ const long = 60_000;
 
 describe("the entry of a hold", () => {
   let t: TestLedger;
-  /** The kinds of the entries of each record that was written. */
-  let written: string[][];
+  /** The kinds of the entries of each record that was written, and when leases were released. */
+  let written: (string[] | "released")[];
   let recall: BooksOptions["recall"];
 
   beforeEach(async () => {
@@ -32,7 +33,11 @@ describe("the entry of a hold", () => {
         written.push(record.entries.map(({ kind }) => kind));
         return books.write(record);
       };
-      return { ...books, holdDelayMs, write };
+      const releaseLeases: typeof books.releaseLeases = (ids) => {
+        written.push("released");
+        return books.releaseLeases(ids);
+      };
+      return { ...books, holdDelayMs, write, releaseLeases };
     };
     const onError = (error: unknown) => t.errors.push(error);
     const ledger = createLedger({ openBooks, clock: t.now, onError }, createLeasingLedger);
@@ -105,6 +110,16 @@ describe("the entry of a hold", () => {
     await ledger.hold(unlimitedRequest("r1", 10, t.now()));
     await ledger.close();
     expect(written).toEqual([["hold"]]);
+  });
+
+  test("comes before its lease is released, also where the process stood still", async () => {
+    const ledger = await opened(long);
+    await ledger.hold(unlimitedRequest("r1", 10, t.now()));
+    await twoTurns();
+    t.pass(holdMs + 1);
+    await ledger.sweep();
+    expect(written).toEqual([["hold"], "released"]);
+    await ledger.close();
   });
 
   test("waits for nothing where a write costs little", async () => {

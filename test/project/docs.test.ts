@@ -46,6 +46,7 @@ const notPasted: Readonly<Record<string, string>> = {
   "GRAFANA_PASSWORD=": "test/deploy/compose.test.ts",
   "deploy/compose/fleet/make-secrets": "test/deploy/fleet.test.ts",
   "DATABASE_URL=": "test/storage/engines/postgres/fleet.test.ts",
+  "model-gateway migrate-to": "test/storage/moving/killed.test.ts",
   "helm install": "test/deploy/helm.test.ts",
   "kubectl create": "test/deploy/kustomize.test.ts",
   "kubectl apply": "test/deploy/kustomize.test.ts",

@@ -561,6 +561,7 @@ const idle = { batches: 0, items: 0, seconds: 0 };
 const database: DatabaseGauges = {
   ...{ isUp: () => true, nodes: () => 1, kept: () => 0, repeats: () => 0, recalls: () => 0 },
   batches: () => ({ decide: idle, write: idle }),
+  replica: { trouble: () => undefined, lagSeconds: () => 0, reads: () => ({ replica: 0, primary: 0 }) },
 };
 
 test("of Postgres it is told whether it answers, how batches fare, and what waits for it", async () => {
@@ -576,6 +577,21 @@ test("of Postgres it is told whether it answers, how batches fare, and what wait
   const totals = ["batches_total", "batch_items_total", "batch_seconds_total"];
   expect(totals.map((name) => of(name, "decide"))).toEqual([2, 30, 0.5]);
   expect(totals.map((name) => of(name, "write"))).toEqual([7, 80, 9]);
+  expect(of("replica_up")).toBeUndefined();
+});
+
+test("of its replica it is told whether usage is read there, how far it is behind, and where reads went", async () => {
+  const told = async (trouble: string | undefined, lag: number | undefined) => {
+    const registry = new Registry();
+    const reads = () => ({ replica: 4, primary: 2 });
+    registerDatabase(registry, { ...database, replica: { trouble: () => trouble, lagSeconds: () => lag, reads } });
+    const { value } = read(await registry.metrics());
+    const of = (name: string, from?: string) => value(`model_gateway_database_${name}`, from ? { from } : {});
+    const went = ["replica", "primary"].map((from) => of("usage_reads_total", from));
+    return [of("replica_up"), of("replica_lag_seconds"), ...went];
+  };
+  expect(await told(undefined, 0.5)).toEqual([1, 0.5, 4, 2]);
+  expect(await told("it does not answer", undefined)).toEqual([0, Number.NaN, 4, 2]);
 });
 
 describe("what is deployed with it", () => {

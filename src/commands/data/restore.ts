@@ -32,6 +32,8 @@ export async function restore(args: readonly string[]): Promise<void> {
   if (done.movedTo !== undefined) console.error(`The database that was there is ${done.movedTo} now.`);
   const when = new Date(done.createdAt).toISOString();
   console.error(`Restored ${resolve(database)} as it was at ${when}, by model-gateway ${done.version}.`);
+  if (done.hadLeftFor !== undefined)
+    console.error(`They had moved to ${done.hadLeftFor} by then: what came there is not in them.`);
   printProof(done.proof);
 }
 

@@ -31,8 +31,7 @@ function overview(): string {
 
 ${lines.join("\n")}
 
-\`model-gateway help COMMAND\` explains a command and its options.
-\`model-gateway help configuration\` says where settings and data are.`;
+\`model-gateway help COMMAND\` explains one, \`help configuration\` the settings.`;
 }
 
 function helpOf(name: string, { summary, details, arguments: named = [], options }: CommandSpec): string {
@@ -83,8 +82,8 @@ Amounts are decimals in units, such as 12.50. Times look like
 2030-01-31T12:00:00Z.`,
   "exit-codes": `0  All went well. \`serve\`: a signal stopped it, and every call was charged.
 1  It did not work: the message says what to do. \`health\`: not ready.
-   \`reconcile\`, \`restore\`: something was found. \`serve\`: it could not start, or was
-   stopped by a second signal.
+   \`reconcile\`, \`restore\`: something was found. \`migrate-to\`: something differs.
+   \`serve\`: it could not start, or was stopped by a second signal.
 2  The command line or the configuration is wrong. Nothing was changed, and
    repeating it without a correction is in vain.
 

@@ -245,6 +245,26 @@ are proved; exit code 1 where one is wrong.`,
       force: { type: "boolean", summary: "move the database that is there aside, and keep it" },
     },
   },
+  "migrate-to": {
+    summary: "move all data from SQLite to Postgres, or back",
+    details: `TARGET is postgres://user:password@host/database, or the path of a file of
+SQLite, as /data/gateway.db; \`-\` reads either from standard input, so that no
+list of processes has the password. The data are those of DATABASE_URL, or of
+DATA_DIR where that is not set: accounts, keys, sessions, calls, money, answers.
+
+No gateway may work on either. The data are shut where they are, copied, counted
+and summed at both ends, and proved: only then is the target open, and what was
+left stays shut. Ended amid it, by whatever, the same command goes on where it
+stopped. Exit code 1 where anything differs: then nobody can use the target.
+--undo --force does not look at TARGET: what was written there since is left.`,
+    arguments: [{ name: "TARGET", isOptional: true, completes: "file" }],
+    options: {
+      ...config,
+      undo: { type: "boolean", summary: "open the source again, if TARGET is as it was" },
+      force: { type: "boolean", summary: "move a file at TARGET aside, or empty what was not ended" },
+      "accept-findings": { type: "boolean", summary: "move also what `reconcile` finds" },
+    },
+  },
   compact: {
     summary: "give the room of deleted rows back to the disk",
     details: `Calls that retention has deleted leave room in the file, which is used again;

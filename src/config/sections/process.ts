@@ -104,6 +104,15 @@ export const processSettings = {
         description:
           "How many connections of a node management shares. Money and the watch for changes have three more.",
       }),
+      replica_url: databaseUrlSchema.optional().meta({
+        description: `The address of a streaming replica of that database, from which lists, searches, sums and exports of calls are read. Balances,
+        keys and whatever is decided are always the primary's. DATABASE_REPLICA_URL in the environment wins.`,
+        examples: [`postgres://gateway:\${DATABASE_PASSWORD}@replica.internal:5432/gateway`],
+      }),
+      replica_max_lag_seconds: z.number().min(2).max(3600).default(30).meta({
+        description:
+          "How far the replica may be behind. Beyond that, and while it does not answer, the primary is read.",
+      }),
     })
     .optional()
     .meta({

@@ -1,4 +1,5 @@
 /** Releases the hold of a call that was not answered, and may hold anew; and leases that nobody draws on. */
+import { catchError } from "../../runtime/maybe-promise.ts";
 import type { Hold } from "../contract.ts";
 import { retry } from "../retry.ts";
 import { adjust, type LedgerState, releaseEntry } from "./ledger-state.ts";
@@ -24,12 +25,24 @@ async function releaseByBooks(state: LedgerState, hold: Hold): Promise<void> {
 
 /** Releases leases that no call has drawn on between two looks, as long as there are any. */
 export function releaseIdleLater(state: LedgerState): void {
-  const { leases, books, onError } = state;
+  const { leases, onError } = state;
   state.releasing ??= setTimeout(() => {
     state.releasing = undefined;
     const idle = leases.giveBack(({ wasUsed }) => !wasUsed);
-    if (idle.length > 0) void (async () => books.releaseLeases(idle))().catch(onError);
+    if (idle.length > 0) void releaseLeases(state, idle).catch(onError);
     leases.lookAgain();
     if (leases.count() > 0) releaseIdleLater(state);
   }, idleMs).unref();
+}
+
+/** Releases leases behind what is written of calls that drew on them. A process that stood still may write that only now. */
+export async function releaseLeases({ groupCommit, books }: LedgerState, ids: readonly string[]): Promise<void> {
+  const drained = groupCommit.drained();
+  // What cannot be written is told where it is written.
+  if (drained)
+    await catchError(
+      () => drained,
+      () => {},
+    );
+  await books.releaseLeases(ids);
 }

@@ -1,6 +1,7 @@
 /** Keeps holds alive while their process lives, and expires those of processes that died. */
 import { expireAll } from "../exact-ledger.ts";
 import { isAwake, type LedgerState } from "./ledger-state.ts";
+import { releaseLeases } from "./release.ts";
 
 export async function sweep(state: LedgerState): Promise<void> {
   const { books, clock } = state;
@@ -12,7 +13,11 @@ export async function sweep(state: LedgerState): Promise<void> {
 }
 
 /** After this process stood still for long: its leases and holds may have expired, so the books decide from here on. */
-async function startAnew({ books, leases, holds }: LedgerState): Promise<void> {
-  await books.releaseLeases(leases.giveBack(() => true));
+async function startAnew(state: LedgerState): Promise<void> {
+  const { leases, holds } = state;
+  await releaseLeases(
+    state,
+    leases.giveBack(() => true),
+  );
   for (const hold of holds.all()) hold.isExact = true;
 }

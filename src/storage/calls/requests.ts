@@ -60,7 +60,7 @@ export interface RequestStore {
 /** How many rows a page of `pages` has. */
 const pageSize = 500;
 
-export function requestStore({ db }: Scope): RequestStore {
+export function requestStore({ db }: Pick<Scope, "db">): RequestStore {
   const byId = (id: string) => db.selectFrom("requests").selectAll().where("id", "=", id);
   const search = createSearch(db);
   const listed = (filter: Partial<RequestFilter>, before: string | undefined, limit: number) =>
@@ -72,17 +72,22 @@ export function requestStore({ db }: Scope): RequestStore {
     findAny: (id) => byId(id).executeTakeFirst(),
     page,
     pageOfAll: listed,
-    async *pages(filter, asker) {
-      let before: string | undefined;
-      for (;;) {
-        const rows = await page(filter, before, pageSize, asker);
-        if (rows.length > 0) yield rows;
-        if (rows.length < pageSize) return;
-        before = rows.at(-1)?.id;
-      }
-    },
+    pages: pagesOf(page),
     sums: (filter) => sumsQuery(db, filter).execute(),
     losses: (span, limit) => readLosses(db, span, limit),
+  };
+}
+
+/** Returns what reads all pages, one after another. */
+export function pagesOf(page: RequestStore["page"]): RequestStore["pages"] {
+  return async function* pages(filter, asker) {
+    let before: string | undefined;
+    for (;;) {
+      const rows = await page(filter, before, pageSize, asker);
+      if (rows.length > 0) yield rows;
+      if (rows.length < pageSize) return;
+      before = rows.at(-1)?.id;
+    }
   };
 }
 

@@ -58,7 +58,7 @@ export function createSearch(db: Database): Search {
     const found: CallRow[] = [];
     const { least, below: ends } = spanOf(filter, before);
     let below = ends;
-    let hour = Number.POSITIVE_INFINITY;
+    let hour = Number.MAX_SAFE_INTEGER;
     const most = filter.isCharged ? hoursAtOnce : 1;
     /** Hours that are pending: those are recent ones. */
     let pending: readonly Hour[] | undefined;
@@ -140,6 +140,6 @@ function createSteps(db: Database) {
 /** Returns the beginning of the hour after all in which a call can have been taken up that came then, or before. */
 function afterHourOf(id: string): number {
   const came = timeOfId(id);
-  if (came === undefined) return Number.POSITIVE_INFINITY;
+  if (came === undefined) return Number.MAX_SAFE_INTEGER;
   return (Math.floor((came + maxBodyMs) / hourMs) + 1) * hourMs;
 }

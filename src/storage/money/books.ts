@@ -66,15 +66,15 @@ export interface Books extends Changes {
    */
   write(record: JournalRecord): MaybePromise<void>;
   /**
-   * For how long the entry of a hold may wait before it is written, in milliseconds, so that it goes with others: nobody waits for it.
-   * A call that ends meanwhile is written once. One whose process dies meanwhile leaves no trace. Unset where a write costs little.
-   */
-  readonly holdDelayMs?: number;
-  /**
    * Notes, at once and on this machine, that calls run whose holds are in a record that is to be written, with a number up to `seq`: so
    * that they are known as lost if this process dies before. It never throws. Undefined where `write` itself writes at once.
    */
   readonly note?: ((holds: readonly HoldEntry[], seq: number) => void) | undefined;
+  /**
+   * For how long the entry of a hold may wait before it is written, in milliseconds, so that it goes with others: nobody waits for it.
+   * A call that ends meanwhile is written once. One whose process dies meanwhile is known by `note` alone. Unset where a write costs little.
+   */
+  readonly holdDelayMs?: number;
   /** Applies what is written and not applied where any of it is of a call of this account that has ended. Returns whether it did. */
   apply(accountId: string): MaybePromise<boolean>;
   /** Records when a key was used last, within moments. */

@@ -34,6 +34,8 @@ export interface ReconcileOptions {
 export interface ProofOptions extends Pick<ReconcileOptions, "isFull"> {
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** False where nothing may be written, so that which hours were proved is forgotten. */
+  readonly isRemembered?: boolean;
 }
 
 /** Proof is what was proved. */
@@ -65,6 +67,7 @@ export async function* prove(db: Database, options: ProofOptions): AsyncGenerato
     .setIsolationLevel("repeatable read")
     .execute((state) => read(state, options));
   yield* findings;
+  if (options.isRemembered === false) return proof;
   const differing = new Set(findings.flatMap(({ subject }) => subject?.hour?.hour ?? []));
   try {
     await closeHours(db, hours, { differing, now: options.now });

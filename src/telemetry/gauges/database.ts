@@ -14,6 +14,17 @@ export interface DatabaseGauges {
   readonly repeats: () => number;
   /** recalls returns for how many accounts this node has asked others to give their leases back. */
   readonly recalls: () => number;
+  /** replica is the replica that usage is read from; undefined without one. */
+  readonly replica?: ReplicaGauges | undefined;
+}
+
+export interface ReplicaGauges {
+  /** trouble returns why it is not read from; undefined where it is. */
+  readonly trouble: () => string | undefined;
+  /** lagSeconds returns how far it is behind; undefined where nobody knows. */
+  readonly lagSeconds: () => number | undefined;
+  /** reads returns totals since the start, by where they went. */
+  readonly reads: () => { readonly replica: number; readonly primary: number };
 }
 
 export interface BatchCounts {
@@ -24,7 +35,8 @@ export interface BatchCounts {
 }
 
 export function registerDatabase(registry: Registry, gauges: DatabaseGauges): void {
-  const { isUp, nodes, kept, batches, repeats, recalls } = gauges;
+  const { isUp, nodes, kept, batches, repeats, recalls, replica } = gauges;
+  if (replica) registerReplica(registry, replica);
   registerGauge(
     registry,
     {
@@ -63,4 +75,27 @@ export function registerDatabase(registry: Registry, gauges: DatabaseGauges): vo
     registerCounter(registry, `model_gateway_database_${name}_total`, help, read);
   counter("repeats", "Batches of money that were sent again, after a conflict or over another connection.", repeats);
   counter("recalls", "Accounts whose leases this node asked other nodes to give back.", recalls);
+}
+
+function registerReplica(registry: Registry, { trouble, lagSeconds, reads }: ReplicaGauges): void {
+  registerGauge(
+    registry,
+    {
+      name: "model_gateway_database_replica_up",
+      help: "Whether usage is read from the replica; absent without DATABASE_REPLICA_URL.",
+    },
+    (set) => set(Number(trouble() === undefined)),
+  );
+  registerGauge(
+    registry,
+    {
+      name: "model_gateway_database_replica_lag_seconds",
+      help: "How far the replica is behind, as of the last look, in seconds; NaN where nobody knows.",
+    },
+    (set) => set(lagSeconds() ?? Number.NaN),
+  );
+  const help = "Reads of usage that may go to the replica, by where they went: replica, primary.";
+  registerCounters(registry, { name: "model_gateway_database_usage_reads_total", help, label: "from" }, () => ({
+    ...reads(),
+  }));
 }

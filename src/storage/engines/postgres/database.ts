@@ -9,6 +9,7 @@ import { createSegments } from "../../journal/segments.ts";
 import { availableOf } from "../../money/available.ts";
 import type { Changes, OpenBooks } from "../../money/books.ts";
 import type { Available } from "../../money/contract.ts";
+import { refuseMoved } from "../moves.ts";
 import type { Scope } from "../scope.ts";
 import type { Writable } from "../writable.ts";
 import { openPostgresBooks } from "./books/books.ts";
@@ -27,6 +28,7 @@ import { type Management, openManagement } from "./management.ts";
 import { migrate } from "./migrate.ts";
 import { onPool } from "./on-pool.ts";
 import { createReachable } from "./reachable.ts";
+import { openReplica, type Replica, type ReplicaOptions, type ReplicaState } from "./replica/replica.ts";
 import type { Server } from "./session.ts";
 import { readUrl } from "./url.ts";
 import { startWatcher, type Watcher } from "./watcher.ts";
@@ -43,6 +45,8 @@ export interface PostgresOptions {
   readonly configuration?: string | undefined;
   /** Says that what is kept on this machine is to survive a loss of power, too. */
   readonly isSynced: boolean;
+  /** A replica that usage is read from; undefined for none. */
+  readonly replica?: ReplicaOptions | undefined;
   /** How often the spools of nodes that died on this machine are looked for, in milliseconds. */
   readonly leftBehindMs?: number;
   /** Receives errors that no caller waits for. */
@@ -55,6 +59,8 @@ export interface DatabaseState
     Pick<Watcher, "nodes"> {
   /** Reports whether the database answers. */
   isUp(): boolean;
+  /** The replica that usage is read from; undefined for none. */
+  readonly replica?: ReplicaState | undefined;
 }
 
 /** Opened is what storage needs of the database. */
@@ -71,11 +77,13 @@ export interface Opened extends Pick<Management, "db">, Changes {
   journalRejects(): number;
   readonly writable: Writable;
   readonly state: DatabaseState;
+  /** Undefined where none is configured. */
+  readonly replica: Replica | undefined;
   close(): Promise<void>;
 }
 
 /** The folder for what is kept while the database is away. */
-const spoolFolder = "postgres.notes";
+export const spoolFolder = "postgres.notes";
 /** How long a statement of management may take, in milliseconds. */
 const statementTimeoutMs = 30_000;
 
@@ -86,6 +94,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Opened> {
   const server = connectServer({ address, poolSize, statementTimeoutMs, onError });
   try {
     const { db } = openManagement(server, () => {});
+    await refuseMoved(db, server.name);
     await migrate(db as never, server.name);
     const watcher = await startWatcher({ connect: () => server.connect(), onError });
     return await openOver(server, watcher, options);
@@ -105,6 +114,15 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
   const session = await server.connect();
   const database = await databaseId(session);
   session.close();
+  const replica =
+    options.replica &&
+    (await openReplica({
+      ...options.replica,
+      primary: guarded,
+      poolSize: options.poolSize,
+      statementTimeoutMs,
+      database,
+    }));
   const own = new Set<string>();
   const locks = createNodeLocks(folder, onError);
   const leftBehind = await watchLeftBehind({ server, segments, folder, own, onError }, watcher, everyMs);
@@ -130,9 +148,11 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
     version: watcher.version,
     changedSince: watcher.changedSince,
     writable,
-    state: { ...counts, nodes: watcher.nodes, isUp: () => watcher.awayMs() === undefined },
+    state: { ...counts, nodes: watcher.nodes, isUp: () => watcher.awayMs() === undefined, replica: replica?.state },
+    replica,
     async close() {
       writable.close();
+      await replica?.close();
       await leftBehind.close();
       watcher.close();
       await db.destroy();

@@ -69,12 +69,18 @@ const messages: readonly (readonly [RegExp, string])[] = [
 /** Turns an error of opening a database into one line for its operator, which says what to do. */
 export function openingError(name: string, error: unknown): StorageError {
   if (error instanceof StorageError) return error;
+  const why = remedyOf(error) ?? (firstCause(error) as Error).message;
+  return new StorageError(`the database ${name} cannot be opened: ${why}`, { cause: error });
+}
+
+/** Returns what is wrong and what to do; undefined for an error that is not known. */
+export function remedyOf(error: unknown): string | undefined {
   const cause = firstCause(error);
   const code = codeOf(cause);
   const { message } = cause as Error;
-  const remedy =
-    remedies.find(([pattern]) => pattern.test(code))?.[1] ?? messages.find(([pattern]) => pattern.test(message))?.[1];
-  return new StorageError(`the database ${name} cannot be opened: ${remedy ?? message}`, { cause: error });
+  return (
+    remedies.find(([pattern]) => pattern.test(code))?.[1] ?? messages.find(([pattern]) => pattern.test(message))?.[1]
+  );
 }
 
 /** A name with several addresses fails with an error for each. */

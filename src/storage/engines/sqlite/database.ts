@@ -14,6 +14,7 @@ import { createSegments, journalFolder, type Segments } from "../../journal/segm
 import type { Tables } from "../../schema.ts";
 import type { Engine, Statement, WriteBehind } from "../engine.ts";
 import { isBusy, maxWaitMs, withoutWaiting } from "../lock-retry.ts";
+import { refuseMoved } from "../moves.ts";
 import type { Database } from "../scope.ts";
 import { createWritable, type WritableWatch } from "../writable.ts";
 import { addonOptions } from "./addon.ts";
@@ -103,6 +104,7 @@ export async function openDatabase(
       isOutdated: () => isOutdated(books),
       update: () => migrate(books, plainOf(books)),
     });
+    await refuseMoved(plainOf(books), path);
     const stores = connect(path, { timeout: 0 });
     open.push(stores);
     set(stores, durability);
@@ -128,8 +130,8 @@ function set(sqlite: Sqlite.Database, durability: Durability): void {
   );
 }
 
-/** Returns Kysely over a connection as it is, for migrations. */
-function plainOf(sqlite: Sqlite.Database): Kysely<Tables> {
+/** Returns Kysely over a connection as it is, for migrations and moves. */
+export function plainOf(sqlite: RawConnection): Kysely<Tables> {
   const database = { prepare: (sql: string) => sqlite.prepare(sql), close: () => {} };
   return new Kysely<Tables>({ dialect: new SqliteDialect({ database }) });
 }

@@ -4,6 +4,7 @@ import * as accounts from "./accounts.ts";
 import * as answers from "./answers.ts";
 import * as calls from "./calls.ts";
 import * as money from "./money.ts";
+import * as moves from "./moves.ts";
 import { changedNames, changes, nodes, recalls } from "./nodes.ts";
 import * as people from "./people.ts";
 import type { Dialect, Schema, TableShape, ViewShape } from "./shape.ts";
@@ -33,6 +34,8 @@ const tables: readonly TableShape[] = [
   ...calls.dueOfSqlite,
   calls.dueOfPostgres,
   answers.backgroundResponses,
+  moves.moves,
+  moves.movedTables,
   nodes,
   recalls,
   changes,

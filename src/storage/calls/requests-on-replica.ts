@@ -1,0 +1,37 @@
+/**
+ * Lists and sums of calls are read from a replica; one call by its id, which somebody may have made a moment ago, is read from the
+ * primary.
+ */
+import { pagesOf, type RequestStore } from "./requests.ts";
+
+/** Read reads from the replica, or else from the primary. */
+type Read = <T>(here: () => Promise<T>, primary: () => Promise<T>) => Promise<T>;
+
+export function requestsOnReplica(replica: RequestStore, primary: RequestStore, read: Read): RequestStore {
+  const page: RequestStore["page"] = (...of) =>
+    read(
+      () => replica.page(...of),
+      () => primary.page(...of),
+    );
+  return {
+    find: primary.find,
+    findAny: primary.findAny,
+    page,
+    pageOfAll: (...of) =>
+      read(
+        () => replica.pageOfAll(...of),
+        () => primary.pageOfAll(...of),
+      ),
+    pages: pagesOf(page),
+    sums: (filter) =>
+      read(
+        () => replica.sums(filter),
+        () => primary.sums(filter),
+      ),
+    losses: (...of) =>
+      read(
+        () => replica.losses(...of),
+        () => primary.losses(...of),
+      ),
+  };
+}

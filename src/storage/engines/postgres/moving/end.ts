@@ -1,0 +1,96 @@
+/** Postgres as one end of a move: a database on which no node lives, and that everybody else is kept from writing by a fence. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Kysely, PostgresDialect, sql } from "kysely";
+import { codeOf, StorageError } from "../../../../runtime/write-trouble.ts";
+import { createSegments } from "../../../journal/segments.ts";
+import type { Tables } from "../../../schema.ts";
+import type { MoveEnd } from "../../move-end.ts";
+import { moveOf, setMove } from "../../moves.ts";
+import type { Database } from "../../scope.ts";
+import { tablesOf } from "../../tables/all.ts";
+import { run } from "../../tables/create.ts";
+import { connectServer } from "../connection.ts";
+import { spoolFolder } from "../database.ts";
+import { isConnectionError, isLocked, openingError, remedyOf } from "../errors.ts";
+import { migrate } from "../migrate.ts";
+import { readUrl } from "../url.ts";
+import { dropFence, raiseFence, setting } from "./fence.ts";
+import { insertRows } from "./insert.ts";
+import { settleAll } from "./settle.ts";
+
+/** Connects, and brings the tables up to date or makes them. Throws a StorageError, in one line. */
+export async function openPostgresEnd(url: string): Promise<MoveEnd> {
+  // Sums of all rows take as long as they take.
+  const server = connectServer({ address: readUrl(url), poolSize: 2, statementTimeoutMs: 0, onError: () => {} });
+  try {
+    const db: Database = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: server.pool }) });
+    await migrate(db as never, server.name);
+    return await endOver(server.name, db);
+  } catch (error) {
+    await server.pool.end();
+    throw openingError(server.name, error);
+  }
+}
+
+/** Throws a StorageError where this machine keeps what calls cost while the database was away, and nobody has written it yet. */
+export function refuseKept(dataDir: string): void {
+  const folder = join(dataDir, spoolFolder);
+  if (!existsSync(folder) || createSegments(folder, false).nodes().length === 0) return;
+  throw new StorageError(
+    `${folder} keeps what calls cost while the database was away. Start a gateway here for a minute and a half, which writes it; ` +
+      "move the folder away where it is another database's",
+  );
+}
+
+async function endOver(name: string, db: Database): Promise<MoveEnd> {
+  let moveId = (await moveOf(db))?.id ?? "";
+  const write: MoveEnd["write"] = (work) =>
+    db.transaction().execute(async (trx) => {
+      await sql`SELECT set_config(${setting}, ${moveId}, true)`.execute(trx);
+      return work(trx);
+    });
+  return {
+    dialect: "postgres",
+    name,
+    db,
+    write,
+    insert: (trx, table, rows) => insertRows(trx as never, table, rows),
+    async shut(mark) {
+      await write(async (trx) => {
+        await raiseFence(trx as never, name, mark);
+        await setMove(trx, mark);
+      }).catch((error) => {
+        throw isLocked(error) ? new StorageError(`somebody writes to the database ${name}. Stop it first`) : error;
+      });
+      moveId = mark.id;
+    },
+    open: (mark) =>
+      write(async (trx) => {
+        await dropFence(trx as never);
+        await setMove(trx, mark);
+      }),
+    settle: () => settleAll(write as never, name),
+    beside: async () => [],
+    analyze: () => run(db as never, `ANALYZE ${tablesOf("postgres").map((table) => table.name)}`),
+    empty: () => write((trx) => truncate(trx)),
+    explain: (error) => explained(name, error),
+    close: () => db.destroy(),
+  };
+}
+
+function explained(name: string, error: unknown): unknown {
+  if (error instanceof StorageError) return error;
+  const { message } = error as Error;
+  const said = codeOf(error) === "25006" ? message : remedyOf(error);
+  const remedy = said ?? (isConnectionError(error) ? `it does not answer any more (${message})` : undefined);
+  return remedy === undefined ? error : new StorageError(`the database ${name}: ${remedy}`, { cause: error });
+}
+
+/** What the database itself is known by stays. */
+const kept: ReadonlySet<string> = new Set(["database_identity", "changes", "moves"]);
+
+async function truncate(db: Database): Promise<void> {
+  const names = tablesOf("postgres").flatMap(({ name }) => (kept.has(name) ? [] : [name]));
+  await run(db as never, `TRUNCATE ${names.join(", ")}`);
+}

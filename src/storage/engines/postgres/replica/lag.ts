@@ -1,0 +1,43 @@
+/**
+ * Tells how far a replica is behind: by positions in the primary's log, each with the moment at which this process saw it. So no clock of
+ * another machine counts, an idle primary is not taken for a lagging replica, and one that is cut off from its primary is noticed.
+ */
+
+export interface Lag {
+  /** Says where the primary's log ends at this moment. */
+  primaryAt(position: number): void;
+  /** Says up to where the replica has it. */
+  replicaAt(position: number): void;
+  /** Returns for how long what the replica has was not looked at or was not all, in milliseconds; undefined where nobody knows. */
+  ms(): number | undefined;
+}
+
+interface Seen {
+  readonly at: number;
+  readonly position: number;
+}
+
+/** More than are needed for the longest lag that may be allowed. */
+const mostSeen = 4000;
+
+/** `clock` is in milliseconds, and never goes back. */
+export function createLag(clock: () => number = () => performance.now()): Lag {
+  /** What was seen of the primary and is not known to be at the replica, behind the last that is. */
+  let seen: Seen[] = [];
+  let known: Seen | undefined;
+  return {
+    primaryAt(position) {
+      // A primary that took over may have less.
+      if (position < (seen.at(-1) ?? known ?? { position: 0 }).position) [seen, known] = [[], undefined];
+      seen.push({ at: clock(), position });
+      if (seen.length > mostSeen) seen.shift();
+    },
+    replicaAt(position) {
+      const missing = seen.findIndex((one) => one.position > position);
+      const here = missing === -1 ? seen.length : missing;
+      if (here > 0) known = seen[here - 1];
+      seen = seen.slice(here);
+    },
+    ms: () => known && clock() - known.at,
+  };
+}

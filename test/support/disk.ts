@@ -1,0 +1,23 @@
+/** A small disk of memory, to be filled. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync } from "node:fs";
+
+/** Whether one can be had here. */
+export function mayMount(): boolean {
+  try {
+    execFileSync("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], { stdio: "ignore" });
+    return process.getuid?.() === 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Mounts one of a size, such as "2m". Returns what takes it away. */
+export function mountDisk(path: string, size: string): () => void {
+  mkdirSync(path);
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", path]);
+  return () => {
+    execFileSync("umount", [path]);
+    rmSync(path, { recursive: true });
+  };
+}
