@@ -97,7 +97,7 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
 function createUpgrades(
   { config }: Parts,
   { bodies, memories }: Shared,
-  { isDraining }: Readiness,
+  { status }: Readiness,
   sockets: Pick<ResponsesSocketsOptions, "gateway" | "body" | "peerOf" | "newRequestId">,
 ): Upgrades | undefined {
   const { enabled, idleMs } = config.responsesSocket;
@@ -110,7 +110,8 @@ function createUpgrades(
     method,
     idleMs,
     pingMs: config.keepAliveMs,
-    isDraining,
+    // One that has a successor still takes what comes over its connections.
+    isDraining: () => status().status === "draining",
   });
 }
 

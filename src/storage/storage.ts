@@ -84,7 +84,11 @@ export interface Storage extends Stores, Changes {
 
 /** Opens the database file, making it if need be, and brings it up to date. */
 export async function openStorage(path: string, durability?: Durability): Promise<Storage> {
-  const { db, engine } = await openDatabase(path, durability);
+  return storageOver(path, await openDatabase(path, durability));
+}
+
+/** Returns the stores over an open database, whose file is at a path. */
+export function storageOver(path: string, { db, engine }: Awaited<ReturnType<typeof openDatabase>>): Storage {
   const { scope, changes, writable } = engine;
   const findings = (options: ReconcileOptions = {}) => {
     engine.read(() => {}); // Flushes: the thread sees only what is posted.

@@ -32,6 +32,8 @@ export interface BooksOptions {
    * process is refused for want of credit. The ledger counts the leases as gone. An empty id stands for all accounts.
    */
   readonly recall: (accountId: string) => Recalled;
+  /** Says that the ledger is in another process, which is asked for its leases before: `recall` gives nothing back. */
+  readonly isElsewhere?: boolean;
 }
 
 /** Recalled is what a ledger gives back. */

@@ -29,8 +29,6 @@ export interface PostgresBooksOptions extends BooksOptions {
   readonly sentLog?: SentLog | undefined;
   /** The version of the program, for operators who look at the nodes. */
   readonly version: string;
-  /** Names what of the configuration all nodes should have alike; undefined where that is not compared. */
-  readonly configuration?: string | undefined;
   /** Counts for operators what is asked. */
   readonly counts?: Counts | undefined;
 }

@@ -173,7 +173,8 @@ interface Posting {
   leased(id: string): void;
 }
 
-function createPosting(parts: BooksParts, { node, clock, onError }: BooksOptions, hooks: Hooks): Posting {
+function createPosting(parts: BooksParts, options: BooksOptions, hooks: Hooks): Posting {
+  const { node, clock, onError } = options;
   const { engine, steps, statements } = parts;
   const { books: connection } = engine;
   const touched = new Map<string, number>();
@@ -223,7 +224,8 @@ function createPosting(parts: BooksParts, { node, clock, onError }: BooksOptions
     }
   }
 
-  const hasUnposted = () => leased.size > 0 || touched.size > 0 || unreleased.size > 0 || hooks.pending().length > 0;
+  const hasLeases = () => leased.size > 0 && !options.isElsewhere;
+  const hasUnposted = () => hasLeases() || touched.size > 0 || unreleased.size > 0 || hooks.pending().length > 0;
   function onLeased(id: string): void {
     leased.add(id);
     hooks.leased();

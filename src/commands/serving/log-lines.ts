@@ -7,13 +7,15 @@
  * Calls never wait for the reader: lines for a slow one are kept up to a limit; beyond it they are dropped and
  * counted. If the reader is gone, there is no log.
  */
-import { write, writeSync } from "node:fs";
+import { fstatSync, write, writeSync } from "node:fs";
 import { type Logger, pino } from "pino";
 
 /** maxDelayMs is the longest delay of a line, in milliseconds. */
 const maxDelayMs = 100;
 /** batchChars is the number of characters that triggers a write. */
 const batchChars = 64 * 1024;
+/** pipeBytes is what a pipe takes as a whole, whoever else writes to it. POSIX: PIPE_BUF, which Linux has as 4096. */
+const pipeBytes = 4096;
 /** maxKeptChars is the most characters kept for a slow reader. */
 const maxKeptChars = 16 * 1024 * 1024;
 /** exitWaitMs is how long the end of the process waits for a reader that does not read, in milliseconds. */
@@ -21,10 +23,18 @@ const exitWaitMs = 1000;
 /** warning is pino's number of the lowest level whose lines are written at once. */
 const warning = 40;
 
-export function openLog(level: string): Logger {
-  const lines = collectLines(2);
+/** openLog opens the log of this process. Its lines name the worker by its number, where it is one of several. */
+export function openLog(level: string, worker?: number): Logger {
+  const lines = collectLines(2, worker === undefined || !isPipe(2) ? undefined : pipeBytes);
   process.once("exit", lines.end);
-  return pino({ level }, lines);
+  const log = pino({ level }, lines);
+  return worker === undefined ? log : log.child({ worker });
+}
+
+/** A pipe or a socket may mix what several processes write at once, unless each writes little. */
+function isPipe(fd: number): boolean {
+  const stats = fstatSync(fd);
+  return stats.isFIFO() || stats.isSocket();
 }
 
 interface Lines {
@@ -36,7 +46,8 @@ interface Lines {
   end(): void;
 }
 
-export function collectLines(fd: number): Lines {
+/** collectLines collects lines for a descriptor. Writes of more than `maxBytes` are divided between lines. */
+export function collectLines(fd: number, maxBytes = Number.POSITIVE_INFINITY): Lines {
   let kept = "";
   let omitted = 0;
   let isUrgent = false;
@@ -59,7 +70,7 @@ export function collectLines(fd: number): Lines {
     if (isWriting) return;
     if (taken.length === 0) taken = take();
     isWriting = true;
-    write(fd, taken, (error, bytes) => {
+    write(fd, wholeLines(taken, maxBytes), (error, bytes) => {
       isWriting = false;
       isClosed = error !== null && !isBusy(error);
       if (!error) taken = taken.subarray(bytes);
@@ -87,18 +98,27 @@ export function collectLines(fd: number): Lines {
     end() {
       if (isClosed) return;
       // Node's thread writes what is in progress. If the process fails right now, that may come after the rest.
-      if (!isWriting) writeAll(fd, taken);
-      writeAll(fd, take());
+      if (!isWriting) writeAll(fd, taken, maxBytes);
+      writeAll(fd, take(), maxBytes);
     },
   };
 }
 
+/** wholeLines returns as many of the first lines as `maxBytes` hold, and one at least. */
+function wholeLines(lines: Buffer, maxBytes: number): Buffer {
+  if (lines.length <= maxBytes) return lines;
+  const end = lines.lastIndexOf(newline, maxBytes - 1);
+  return lines.subarray(0, 1 + (end === -1 ? lines.indexOf(newline) : end));
+}
+
+const newline = 0x0a;
+
 /** writeAll waits for a slow reader, but not for one that stopped reading. */
-function writeAll(fd: number, bytes: Buffer): void {
+function writeAll(fd: number, bytes: Buffer, maxBytes: number): void {
   let readAt = performance.now();
   for (let rest = bytes; rest.length > 0; ) {
     try {
-      rest = rest.subarray(writeSync(fd, rest));
+      rest = rest.subarray(writeSync(fd, wholeLines(rest, maxBytes)));
       readAt = performance.now();
     } catch (error) {
       if (!isBusy(error) || performance.now() > readAt + exitWaitMs) return;

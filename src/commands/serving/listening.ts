@@ -1,7 +1,7 @@
 /** Returns the address for clients on this machine, and explains why a gateway cannot listen. */
 import { createServer } from "node:net";
-import type { Config } from "../config/config.ts";
-import { StartError } from "./line/errors.ts";
+import type { Config } from "../../config/config.ts";
+import { StartError } from "../line/errors.ts";
 
 type Listening = Pick<Config, "host" | "port" | "metrics">;
 
