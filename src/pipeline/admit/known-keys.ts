@@ -56,7 +56,7 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
   /** Reads a key as of a version. What is found is kept, unless anything was written meanwhile. */
   async function read(secretHash: string, now: number, asOf: number): Promise<KnownKey | undefined> {
     let key = await keys.findBySecretHash(secretHash, now);
-    if (key && ledger.flushCallsOf(key.account_id)) key = await keys.findBySecretHash(secretHash, now);
+    if (key && (await ledger.flushCallsOf(key.account_id))) key = await keys.findBySecretHash(secretHash, now);
     const made = key && key.revoked_at === null ? await know(key, asOf) : undefined;
     if (seen !== asOf) return made;
     if (made) known.set(secretHash, made);

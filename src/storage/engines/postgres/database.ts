@@ -21,11 +21,13 @@ import { connectServer } from "./connection.ts";
 import { type Counts, createCounts } from "./counts.ts";
 import { openingError } from "./errors.ts";
 import { guardedPool } from "./guarded-pool.ts";
+import { heardServer } from "./heard.ts";
 import { type Management, openManagement } from "./management.ts";
 import { migrate } from "./migrate.ts";
 import { onPool } from "./on-pool.ts";
 import { createReachable } from "./reachable.ts";
 import type { Server } from "./session.ts";
+import { createSilence } from "./silence.ts";
 import { readUrl } from "./url.ts";
 import { startWatcher, type Watcher } from "./watcher.ts";
 
@@ -84,8 +86,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Opened> {
   try {
     const { db } = openManagement(server, () => {});
     await migrate(db as never, server.name);
-    const watcher = await startWatcher({ connect: () => server.connect(), onError });
-    return await openOver(server, watcher, options);
+    const silence = createSilence();
+    const heard = heardServer(server, silence);
+    const watcher = await startWatcher({ connect: heard.connect, onError, silence });
+    return await openOver(heard, watcher, options);
   } catch (error) {
     await server.pool.end();
     throw openingError(server.name, error);
@@ -94,7 +98,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Opened> {
 
 async function openOver(server: Server, watcher: Watcher, options: PostgresOptions) {
   const { dataDir, version, isSynced, leftBehindMs: everyMs = leftBehindMs, onError } = options;
-  const pool = guardedPool(server.pool, () => watcher.awayMs() !== undefined);
+  const counts = createCounts();
+  const pool = guardedPool(server.pool, {
+    isAway: () => watcher.awayMs() !== undefined,
+    onRepeat: counts.repeated,
+  });
   const guarded: Server = { ...server, pool };
   const { db, scope } = openManagement(guarded, watcher.changed);
   const segments = createSegments(join(dataDir, spoolFolder), isSynced);
@@ -105,7 +113,6 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
   const leftBehind = await watchLeftBehind({ server, segments, own, onError }, watcher, everyMs);
   const writable = createReachable(watcher);
   const rejects = createRejects(segments);
-  const counts = createCounts();
   const opened: Opened = {
     db,
     scope,
