@@ -11,6 +11,7 @@ import { withEmbedded } from "../composition/providers.ts";
 import { type Config, configFile, loadConfig } from "../config/config.ts";
 import { createDiscovery } from "../config/discovery/discover.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
+import { troubleOf } from "../runtime/write-trouble.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createCatalog } from "../targets/catalog.ts";
@@ -85,7 +86,11 @@ export async function runGateway(config: Config, { prepare, greet, warmsModels }
     try {
       await prepare?.(gateway, storage);
       gateway.prepared();
-      await greet(gateway, storage);
+      await greet(gateway, storage).catch((err: unknown) => {
+        // It serves; what it would have said is said at its next start.
+        if (troubleOf(err) === undefined) throw err;
+        log.warn({ err }, "the database did not answer just after the start");
+      });
       endCollecting = collectWhenIdle({ isIdle: createIsIdle(gateway) });
       await asked;
     } finally {

@@ -30,12 +30,12 @@ export interface FleetKey {
 }
 
 /** Requests a minute of accounts that have recharged nothing, and of all others. */
-export const [slowPerMinute, fastPerMinute] = [300, 1_000_000];
+export const [slowPerMinute, fastPerMinute] = [600, 1_000_000];
 /** From which recharge on an account is fast, in units. */
-export const fastFrom = "1";
+export const fastFrom = "0.01";
 
-const [ample, limit] = [1_000_000_000_000, 4_000_000];
-export const creditOf: Partial<Record<Kind, number>> = { scarce: 2_000_000, draining: 120_000_000 };
+const [ample, limit] = [1_000_000_000_000, 1_500_000];
+export const creditOf: Partial<Record<Kind, number>> = { scarce: 700_000, draining: 70_000 };
 
 const kinds: readonly Kind[] = [
   ...["ample", "ample", "ample"],

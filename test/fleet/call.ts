@@ -24,6 +24,10 @@ export interface ClientCall {
   /** What `x-gateway-cost` says, in millionths of the unit; unset where it says nothing. */
   cost?: number;
   retryAfter?: string;
+  /** Says that a request was taken from the account's rate: the answer tells of it. */
+  isCounted?: boolean;
+  /** What the answer says is left of the rate, in requests. */
+  remaining?: number;
   /** Says that nobody took the connection: nobody knows of the call. */
   isUnheard?: boolean;
   /** The text of a refusal, or of what is no whole answer. */
@@ -80,6 +84,8 @@ async function read(call: ClientCall, res: IncomingMessage, leaves: boolean): Pr
   call.status = res.statusCode ?? 0;
   const cost = res.headers["x-gateway-cost"];
   if (cost !== undefined) call.cost = Math.round(Number(cost) * 1e6);
+  call.remaining = Number(res.headers["x-ratelimit-remaining-requests"]);
+  call.isCounted = res.headers["x-ratelimit-limit-requests"] !== undefined;
   const retryAfter = res.headers["retry-after"];
   if (retryAfter !== undefined) call.retryAfter = retryAfter;
   let text = "";

@@ -1,5 +1,6 @@
 /** Starts the fleet, loads it, does to it what was planned, lets it come to rest, and judges what all were told. */
 import { setTimeout as delay } from "node:timers/promises";
+import type { ClientCall } from "./call.ts";
 import { startLoad } from "./load.ts";
 import { type Deed, makePlan, type Server } from "./plan.ts";
 import type { Line } from "./report.ts";
@@ -22,6 +23,8 @@ export interface Played {
   readonly lines: readonly Line[];
   /** What the nodes logged. */
   readonly logged: readonly string[];
+  /** What clients were told, and what was done to the nodes, as data. */
+  readonly told: { readonly calls: readonly object[]; readonly spans: readonly object[] };
 }
 
 export async function playFleet({ seconds, seed, signal, onDeed }: FleetOptions): Promise<Played> {
@@ -49,16 +52,22 @@ export async function playFleet({ seconds, seed, signal, onDeed }: FleetOptions)
     await Promise.all(doing);
     await load.balancer.allReady();
     await revoking.end();
-    await load.end();
     const endedAt = performance.now();
+    await load.end();
     load.balancer.close();
     await stalls.close();
     const settled = await settle(stage);
     const lines = judge({ stage, load, plan, settled, span: [begin, endedAt], revocations: revoking.revocations });
-    return { lines, logged: stage.nodes.map((node) => node.logged()) };
+    const told = { calls: load.calls.map(plain), spans: stage.history.spans };
+    return { lines, logged: stage.nodes.map((node) => node.logged()), told };
   } finally {
     await stage.close();
   }
+}
+
+/** A call as data: its account by its kind, and no secret. */
+function plain({ account, key, ...call }: ClientCall): object {
+  return { ...call, kind: account.kind, accountId: account.id, keyId: key.id };
 }
 
 async function act(stage: Stage, deed: Exclude<Deed, { kind: "notices" }>): Promise<void> {

@@ -22,9 +22,9 @@ export interface Load {
 
 const clients = 20;
 /** How often each account that is `rated` sends a call, in milliseconds; more than its tier allows. */
-const ratedMs = 40;
+const ratedMs = 25;
 /** Calls that such an account has open at most: more than that are not sent. */
-const ratedOpen = 12;
+const ratedOpen = 16;
 
 interface Parts {
   readonly stage: Stage;
@@ -62,11 +62,11 @@ export function startLoad(stage: Stage, seed: number, stalls: Stalls): Load {
 
 /** Of a hundred calls, which kind of account makes how many. */
 const shares: readonly (readonly [Kind, number])[] = [
-  ["ample", 40],
+  ["ample", 34],
   ["postpaid", 15],
   ["limited", 12],
-  ["draining", 15],
-  ["scarce", 18],
+  ["draining", 22],
+  ["scarce", 17],
 ];
 
 async function workAsClient(parts: Parts): Promise<void> {
@@ -75,7 +75,7 @@ async function workAsClient(parts: Parts): Promise<void> {
     const kind = kindAt(random() * 100);
     const able = stage.accounts.filter((account) => account.kind === kind);
     const account = able[Math.floor(random() * able.length)] as FleetAccount;
-    const call = await callOf(parts, account);
+    const call = await callOf(parts, account, formOf(kind, random()));
     await delay(call.status === undefined ? 50 : 10 + random() * 40);
   }
 }
@@ -89,7 +89,7 @@ function kindAt(place: number): Kind {
   return "ample";
 }
 
-async function callOf(parts: Parts, account: FleetAccount, form = formOf(parts.random())): Promise<ClientCall> {
+async function callOf(parts: Parts, account: FleetAccount, form: Form): Promise<ClientCall> {
   const { balancer, random, calls, agent } = parts;
   const number = parts.nextNumber();
   const node = balancer.choose(Math.floor(random() * 6));
@@ -103,7 +103,9 @@ async function callOf(parts: Parts, account: FleetAccount, form = formOf(parts.r
   return call;
 }
 
-function formOf(place: number): Form {
+/** An account that drains makes small calls, so that its credit is for many. */
+function formOf(kind: Kind, place: number): Form {
+  if (kind === "draining") return "embeddings";
   if (place < 0.45) return "chat";
   return place < 0.85 ? "stream" : "embeddings";
 }

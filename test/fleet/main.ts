@@ -15,6 +15,7 @@ const usage = `npm run test:fleet -- [OPTION…]
   --seconds N    how long the load runs, from 40 on: 300 without it
   --seed N       another order of troubles; the same for the same number and length: 1 without it
   --logs FILE    writes what the gateways logged there
+  --calls FILE   writes what clients were told there, and what was done to the nodes, as JSON
   --quiet        does not print each trouble
 
 From 240 seconds on a gateway stands still for 100 s and each server is away for 20 s; in a shorter run these are shorter.`;
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "300" },
     seed: { type: "string", default: "1" },
     logs: { type: "string" },
+    calls: { type: "string" },
     quiet: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -50,8 +52,9 @@ async function run(): Promise<void> {
   const { signal } = stopped;
   for (const asked of ["SIGINT", "SIGTERM"]) process.once(asked, () => stopped.abort());
   const onDeed = (ms: number, deed: Deed) => console.log(`${(ms / 1000).toFixed(1).padStart(6)} s  ${wordsOf(deed)}`);
-  const { lines, logged } = await playFleet({ seconds, seed, signal, ...(values.quiet ? {} : { onDeed }) });
+  const { lines, logged, told } = await playFleet({ seconds, seed, signal, ...(values.quiet ? {} : { onDeed }) });
   if (values.logs !== undefined) writeFileSync(values.logs, logged.join("\n\n"));
+  if (values.calls !== undefined) writeFileSync(values.calls, JSON.stringify(told));
   const faults = faultsOf(lines);
   if (faults !== "") console.error(faults);
   console.log(tableOf(lines));

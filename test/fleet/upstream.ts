@@ -47,7 +47,7 @@ export function costOf(number: number, kind: "chat" | "embeddings"): number {
 export function chatOf(input: number, output: number): number {
   return input - 1000 + (output - words.length) * inputs;
 }
-export const mostHeld = mostOutput * 1000 + 2000;
+export const mostHeld = { chat: mostOutput * 1000 + 2000, embeddings: 200 } as const;
 
 /** How a prompt names its call, and how long its answer takes. */
 export function promptOf(number: number, ms: number): string {

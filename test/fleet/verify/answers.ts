@@ -77,8 +77,7 @@ export function readinessLines({ load: { balancer }, stage: { history, nodes } }
     const begun = Math.max(...(nodes[node]?.starts ?? []).filter((start) => start <= at), Number.NEGATIVE_INFINITY);
     return (
       spansWithin(spans, [at - readyMs, at + 1000], { troubles: ["down", "paused"], node }).length > 0 ||
-      at - begun < readyMs ||
-      isStalled(spans, [at - readyMs, at + 700], node)
+      at - begun < readyMs
     );
   };
   const probes = balancer.probes.filter((probe) => !isBeside(probe));
@@ -87,6 +86,7 @@ export function readinessLines({ load: { balancer }, stage: { history, nodes } }
   let [unready, ready] = [0, 0];
   for (const { node, at, status } of probes) {
     const all = spansWithin(spans, [at - unreadyMs - readyMs, at + 700], { troubles: ["postgres"], node });
+    const isLate = isStalled(spans, [at - readyMs, at + 700], node);
     const isAway = all.some((span) => at - span.from > unreadyMs && at < span.to - 700);
     if (isAway) {
       unready++;
@@ -98,7 +98,7 @@ export function readinessLines({ load: { balancer }, stage: { history, nodes } }
       const words = last
         ? `${Math.round(at - last.from)} ms after ${last.trouble} of ${Math.round(last.to - last.from)} ms`
         : "";
-      if (status !== 200) there.push(`node ${node}: ${status} while nothing was away ${words}`);
+      if (status !== 200 && !isLate) there.push(`node ${node}: ${status} while nothing was away ${words}`);
     }
   }
   return [

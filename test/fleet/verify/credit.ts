@@ -12,7 +12,7 @@ import type { ClientCall } from "../call.ts";
 import { type Span, spansWithin } from "../history.ts";
 import type { Line } from "../report.ts";
 import { mostHeld } from "../upstream.ts";
-import { callWords, wholeCostOf } from "./charges.ts";
+import { callWords, kindOf, wholeCostOf } from "./charges.ts";
 import type { Run } from "./judge.ts";
 
 /** How long a hold lasts whose node is gone: its deadline, the next look, and the next merging; in milliseconds. */
@@ -44,7 +44,8 @@ export function creditLine({ load: { calls }, stage: { history, accounts } }: Ru
     for (const { call } of uses.filter((use) => use.call.status === 402)) {
       judged++;
       const least = leastOf(account, call, uses, history.spans);
-      if (least >= mostHeld) faults.push(`${callWords(call)}: ${least} were left at least, and ${mostHeld} is enough`);
+      const enough = mostHeld[kindOf(call)];
+      if (least >= enough) faults.push(`${callWords(call)}: ${least} were left at least, and ${enough} is enough`);
     }
   }
   const what = "no 402 that could have been paid";
@@ -76,7 +77,7 @@ function leastOf(account: FleetAccount, call: ClientCall, uses: readonly Use[], 
       : account.credits.filter((credit) => credit.at <= from).reduce((sum, { amount }) => sum + amount, 0);
     const used = others
       .filter((use) => use.from <= at)
-      .reduce((sum, use) => sum + (use.heldUntil > at ? mostHeld : use.cost), 0);
+      .reduce((sum, use) => sum + (use.heldUntil > at ? mostHeld[kindOf(use.call)] : use.cost), 0);
     const spent = others.filter((use) => use.heldUntil <= at).reduce((sum, use) => sum + use.cost, 0);
     return credited - used - (account.kind === "draining" ? leasedAway(at, credited - spent) : 0);
   }

@@ -35,14 +35,14 @@ export function rateLines(run: Run): readonly Line[] {
   return [whole, quietLine(run, rated), awayLine(run, rated)];
 }
 
-function isAdmitted({ status }: ClientCall): boolean {
-  return status !== undefined && status !== 429 && status !== 503;
+function isAdmitted({ status, isCounted }: ClientCall): boolean {
+  return status !== undefined && status !== 429 && isCounted === true;
 }
 
 function wholeRun({ load: { calls }, settled, stage: { history } }: Run, account: FleetAccount) {
   const own = calls.filter((call) => call.account === account);
   const admitted = own.filter(isAdmitted);
-  const unsure = own.filter(({ status, isUnheard }) => (status === undefined && !isUnheard) || status === 503).length;
+  const unsure = own.filter(({ status, isUnheard }) => status === undefined && !isUnheard).length;
   const untold = admitted.filter((call) => isUntold(call, history.spans)).length;
   const { left, at } = settled.left.get(account.id) as Left;
   const begin = Math.min(...own.map(({ sentAt }) => sentAt));
@@ -74,7 +74,10 @@ function quietLine({ load: { calls }, stage: { history }, span }: Run, rated: re
   const edge = 2 + nodeCount * 50 * perMs;
   const faults = figures
     .filter((count) => Math.abs(count - due) > due * tolerance + edge)
-    .map((count) => `${count} of ${due.toFixed(1)}`);
+    .map(
+      (count) =>
+        `${count} of ${due.toFixed(1)}, from ${Math.round(quiet.from - span[0])} to ${Math.round(quiet.to - span[0])} ms`,
+    );
   const seconds = ((quiet.to - quiet.from) / 1000).toFixed(1);
   return {
     what: "admitted at a rate: in the longest quiet stretch",
