@@ -15,8 +15,10 @@ export interface FleetOptions {
   readonly seed: number;
   /** Ends the load before its time. */
   readonly signal: AbortSignal;
-  /** Told of what is done. */
-  readonly onDeed?: (ms: number, deed: Deed) => void;
+  /** Told of what is done, and when: in milliseconds from the beginning of the load. */
+  readonly onDeed: (ms: number, deed: Deed) => void;
+  /** Told of what comes before and after the load. */
+  readonly onPhase: (words: string) => void;
 }
 
 export interface Played {
@@ -27,7 +29,7 @@ export interface Played {
   readonly told: { readonly calls: readonly object[]; readonly spans: readonly object[] };
 }
 
-export async function playFleet({ seconds, seed, signal, onDeed }: FleetOptions): Promise<Played> {
+export async function playFleet({ seconds, seed, signal, onDeed, onPhase }: FleetOptions): Promise<Played> {
   const plan = makePlan(seconds, seed);
   const until = (at: number) =>
     delay(Math.max(0, at - performance.now()), undefined, { signal }).catch(() => {
@@ -35,20 +37,23 @@ export async function playFleet({ seconds, seed, signal, onDeed }: FleetOptions)
     });
   const stage = await setStage();
   try {
+    onPhase("the gateways are started");
     await Promise.all(stage.nodes.map((node) => node.start()));
     const stalls = await watchStalls(stage);
     const load = startLoad(stage, seed, stalls);
     await load.balancer.allReady();
     let notices: Revocation["notices"] = "pass";
     const revoking = startRevoking(stage, load.balancer, () => notices);
+    onPhase("the load begins");
     const [begin, doing] = [performance.now(), [] as Promise<void>[]];
     for (const { at, deed } of plan.planned) {
       await until(begin + at);
       if (signal.aborted) break;
-      onDeed?.(performance.now() - begin, deed);
+      onDeed(performance.now() - begin, deed);
       doing.push(deed.kind === "notices" ? keepNotices(stage, deed, (now) => (notices = now)) : act(stage, deed));
     }
     await until(begin + seconds * 1000);
+    onPhase("nothing is done to them any more");
     await Promise.all(doing);
     await load.balancer.allReady();
     await revoking.end();
@@ -56,7 +61,9 @@ export async function playFleet({ seconds, seed, signal, onDeed }: FleetOptions)
     await load.end();
     load.balancer.close();
     await stalls.close();
+    onPhase("the load has ended; all come to rest");
     const settled = await settle(stage);
+    onPhase("all that was told is judged");
     const lines = judge({ stage, load, plan, settled, span: [begin, endedAt], revocations: revoking.revocations });
     const told = { calls: load.calls.map(plain), spans: stage.history.spans };
     return { lines, logged: stage.nodes.map((node) => node.logged()), told };

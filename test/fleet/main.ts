@@ -51,8 +51,10 @@ async function run(): Promise<void> {
   const stopped = new AbortController();
   const { signal } = stopped;
   for (const asked of ["SIGINT", "SIGTERM"]) process.once(asked, () => stopped.abort());
-  const onDeed = (ms: number, deed: Deed) => console.log(`${(ms / 1000).toFixed(1).padStart(6)} s  ${wordsOf(deed)}`);
-  const { lines, logged, told } = await playFleet({ seconds, seed, signal, ...(values.quiet ? {} : { onDeed }) });
+  const tell = values.quiet ? () => {} : console.log;
+  const onDeed = (ms: number, deed: Deed) => tell(`${(ms / 1000).toFixed(1).padStart(6)} s  ${wordsOf(deed)}`);
+  const onPhase = (words: string) => tell(`${(performance.now() / 1000).toFixed(0)} s after the start: ${words}`);
+  const { lines, logged, told } = await playFleet({ seconds, seed, signal, onDeed, onPhase });
   if (values.logs !== undefined) writeFileSync(values.logs, logged.join("\n\n"));
   if (values.calls !== undefined) writeFileSync(values.calls, JSON.stringify(told));
   const faults = faultsOf(lines);

@@ -34,8 +34,8 @@ export interface Plan {
 export const nodeCount = 3;
 const all = [0, 1, 2];
 const killEveryMs = 10_000;
-/** From this length on the long troubles have the length that they are stated with. */
-const wholeMs = 240_000;
+/** From this length of troubles on the long troubles have the length that they are stated with. */
+const wholeMs = 210_000;
 
 /** Returns numbers from 0 to 1, the same ones for a seed: mulberry32. */
 export function createRandom(seed: number): () => number {
@@ -48,13 +48,17 @@ export function createRandom(seed: number): () => number {
   };
 }
 
+/** Nothing is done in the last part of a run, which shows how it is without trouble. */
+const quietPart = 0.2;
+const mostQuietMs = 30_000;
+
 export function makePlan(seconds: number, seed: number): Plan {
-  const ms = seconds * 1000;
+  const ms = seconds * 1000 - Math.min(mostQuietMs, seconds * 1000 * quietPart);
   const random = createRandom(seed);
   const oneOf = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const between = (least: number, most: number) => Math.round(least + random() * (most - least));
   const isWhole = ms >= wholeMs;
-  const [pauseMs, awayMs] = isWhole ? [100_000, 20_000] : [ms / 6, ms / 10];
+  const [pauseMs, awayMs] = isWhole ? [100_000, 20_000] : [ms / 5, ms / 8];
   const long = longTroubles(ms, pauseMs, awayMs, oneOf(all));
   const paused = long.filter(({ deed }) => deed.kind === "pause");
   const planned: Planned[] = [...long];
@@ -63,7 +67,7 @@ export function makePlan(seconds: number, seed: number): Plan {
       ({ at: from, deed }) =>
         deed.kind === "pause" && deed.node === node && at < from + deed.ms + 2000 && at > from - 2000,
     );
-  for (let at = killEveryMs; at < ms - 2000; at += killEveryMs) {
+  for (let at = killEveryMs; at < ms; at += killEveryMs) {
     const moment = at + between(-800, 800);
     planned.push({ at: moment, deed: { kind: "kill", node: oneOf(all.filter((node) => !isPaused(node, moment))) } });
   }
@@ -72,7 +76,7 @@ export function makePlan(seconds: number, seed: number): Plan {
       ({ at: from, deed }) =>
         deed.kind === "away" && deed.server === server && at > from - 4000 && at < from + deed.ms + 4000,
     );
-  for (let at = 3000; at < ms - 5000; at += between(3000, 5000)) {
+  for (let at = 3000; at < ms - 1000; at += between(3000, 5000)) {
     const server = oneOf<Server>(["postgres", "redis"]);
     const nodes = random() < 0.3 ? all : [oneOf(all)];
     const shape = random();
@@ -85,7 +89,7 @@ export function makePlan(seconds: number, seed: number): Plan {
     } as const;
     if (!isLong(server, at)) planned.push({ at, deed: shape < 0.5 ? { kind: "cut", server, nodes } : away });
   }
-  for (let at = 6000, n = 0; at < ms - 8000; at += 15_000, n++)
+  for (let at = 6000, n = 0; at < ms - 4000; at += 15_000, n++)
     planned.push({ at, deed: { kind: "notices", way: n % 2 === 0 ? "kept" : "silent", ms: 6000 } });
   return { planned: planned.sort((one, other) => one.at - other.at), pauseMs, awayMs };
 }

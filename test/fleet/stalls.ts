@@ -35,10 +35,11 @@ export async function watchStalls({ databaseUrl, redis, history, nodes }: Stage)
       if (isAsking[i]) continue;
       isAsking[i] = true;
       const sentAt = performance.now();
-      void ask().finally(() => {
+      const answered = () => {
         isAsking[i] = false;
         if (performance.now() - sentAt > lateMs) noteAll(sentAt);
-      });
+      };
+      void ask().then(answered, answered);
     }
   }, lookMs);
   return {

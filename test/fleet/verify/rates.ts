@@ -9,7 +9,7 @@
 import { type FleetAccount, slowPerMinute } from "../accounts.ts";
 import type { Left } from "../buckets.ts";
 import type { ClientCall } from "../call.ts";
-import { type Span, spansWithin } from "../history.ts";
+import { isStalled, type Span, spansWithin } from "../history.ts";
 import { nodeCount } from "../plan.ts";
 import type { Line } from "../report.ts";
 import type { Run } from "./judge.ts";
@@ -72,7 +72,9 @@ function quietLine({ load: { calls }, stage: { history }, span }: Run, rated: re
   const due = (quiet.to - quiet.from) * perMs;
   // A slice of 50 ms for each node, and what is let through at the edges.
   const edge = 2 + nodeCount * 50 * perMs;
+  const isLate = isStalled(history.spans, [quiet.from, quiet.to]);
   const faults = figures
+    .filter(() => !isLate)
     .filter((count) => Math.abs(count - due) > due * tolerance + edge)
     .map(
       (count) =>
@@ -110,7 +112,10 @@ export function longestQuiet(spans: readonly Span[], begin: number, end: number)
   return longest;
 }
 
-/** While Redis is away from all: no more than the shares of the nodes, with those of a minute of the nodes that began meanwhile. */
+/**
+ * While Redis is away from all: no more than what was left and the shares of the nodes, with those of a minute of the nodes that began
+ * meanwhile.
+ */
 function awayLine({ load: { calls }, stage: { history, nodes }, plan }: Run, rated: readonly FleetAccount[]): Line {
   const outages = history.spans.filter(
     ({ trouble, node, from, to }) => trouble === "redis" && node === 0 && to - from >= plan.awayMs * 0.9,
@@ -121,7 +126,8 @@ function awayLine({ load: { calls }, stage: { history, nodes }, plan }: Run, rat
     const live = nodes
       .map(({ number }) => livedWithin(history.spans, number, from, to))
       .reduce((sum, ms) => sum + ms, 0);
-    const most = (live / nodeCount) * perMs + (begun * slowPerMinute) / nodeCount;
+    const before = rated.map((account) => leftBefore(calls, account, from));
+    const most = Math.max(...before) + (live / nodeCount) * perMs + (begun * slowPerMinute) / nodeCount;
     // A node that died a moment ago still counts, so that rates are divided by one more.
     const least = (live / (nodeCount + 2)) * perMs;
     const counts = rated.map((account) => countIn(calls, account, { from: from + 100, to }));
@@ -135,6 +141,14 @@ function awayLine({ load: { calls }, stage: { history, nodes }, plan }: Run, rat
     figure: words.join("; "),
     faults: words.length > 0 ? faults : ["there was no outage"],
   };
+}
+
+/** Returns what an account was told to have left before a moment. */
+function leftBefore(calls: readonly ClientCall[], account: FleetAccount, at: number): number {
+  const before = calls.filter((call) => call.account === account && call.endedAt < at && (call.remaining ?? -1) >= 0);
+  return (
+    before.reduce((last, call) => (call.endedAt > last.endedAt ? call : last), before[0] as ClientCall).remaining ?? 0
+  );
 }
 
 function livedWithin(spans: readonly Span[], node: number, from: number, to: number): number {

@@ -18,10 +18,13 @@ export interface GuardedPoolOptions {
   readonly onRepeat: () => void;
 }
 
-/** How long a connection is asked for, and how long anything waits that the server does not count as away for; in milliseconds. */
-const [connectMs, mostMs] = [1000, 60_000];
-/** How often a statement is repeated that met another, and a read whose connection broke. */
-const [maxConflicts, maxBroken] = [10, 3];
+/**
+ * For how long a connection is asked for, and a read goes from one that broke to another: all that are idle may have broken at once. And how
+ * long anything waits while the server does not count as away; in milliseconds.
+ */
+const [againMs, mostMs] = [1000, 60_000];
+/** How often a statement is repeated that met another. */
+const maxConflicts = 10;
 /** The first pause before that, and the longest, in milliseconds. */
 const [firstPauseMs, maxPauseMs] = [5, 100];
 
@@ -42,7 +45,7 @@ export function guardedPool(pool: PostgresPool, { isAway, onRepeat }: GuardedPoo
   }
 
   async function open(): Promise<PostgresPoolClient> {
-    const until = performance.now() + connectMs;
+    const until = performance.now() + againMs;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       if (isAway()) throw new AwayError();
       try {
@@ -77,12 +80,13 @@ export function guardedPool(pool: PostgresPool, { isAway, onRepeat }: GuardedPoo
 
     async function repeated(sql: string, values?: readonly unknown[]) {
       const isRepeatable = reads.test(sql) || begins.test(sql);
-      for (let [conflicts, breaks] = [0, 0]; ; onRepeat()) {
+      const until = performance.now() + againMs;
+      for (let conflicts = 0; ; onRepeat()) {
         try {
           return await ask(sql, values);
         } catch (error) {
           if (isBroken) {
-            if (!isRepeatable || isAway() || ++breaks > maxBroken) throw asAway(error);
+            if (!isRepeatable || isAway() || performance.now() > until) throw asAway(error);
             await renew();
           } else {
             if (!isConflict(error) || ++conflicts > maxConflicts) throw error;
