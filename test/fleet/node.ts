@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePort } from "../../bench/free-port.ts";
 import { bin, Running, type Variables } from "../support/command.ts";
+import { startProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import type { History } from "./history.ts";
-import { startProxy, type TcpProxy } from "./proxy.ts";
 
 export interface FleetNode {
   readonly number: number;
@@ -38,7 +38,7 @@ export interface NodeOptions {
   readonly history: History;
 }
 
-/** How long a supervisor waits before it starts one again that could not start, and for how long it tries, in milliseconds. */
+/** How long a supervisor waits before it starts one again that could not start, and for how long the first start is tried; in milliseconds. */
 const [againMs, mostMs] = [300, 90_000];
 
 export async function createNode({
@@ -80,7 +80,7 @@ export async function createNode({
         return;
       } catch (error) {
         ended.push(process);
-        if (performance.now() > until) throw error;
+        if (starts.length === 0 && performance.now() > until) throw error;
         await delay(againMs);
       }
     }
