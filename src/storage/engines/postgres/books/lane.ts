@@ -50,8 +50,9 @@ export function createLane(options: LaneOptions): Lane {
       } catch (error) {
         if (!isConnectionError(error) && !isConflict(error)) throw error;
         if (isConnectionError(error)) onError(error);
-        // A try counts for half at most: a process that stood still meanwhile tries once more.
-        leftMs -= pauseMs + Math.min(performance.now() - begin, awayMs / 2);
+        // A connection that broke counts for half at most: a process that stood still meanwhile tries once more.
+        const triedMs = performance.now() - begin;
+        leftMs -= pauseMs + (error instanceof AwayError ? triedMs : Math.min(triedMs, awayMs / 2));
         if (connection.isAway() || isServerAway() || leftMs < 0) {
           if (isConnectionError(error)) connection.giveUp();
           throw new AwayError(error);
