@@ -4,7 +4,7 @@
  */
 import { helpHint, StartError, UsageError } from "./commands/line/errors.ts";
 import { ConfigError } from "./config/config-error.ts";
-import { diskMessage, StorageError } from "./runtime/write-trouble.ts";
+import { diskMessage, StorageError, troubleOf } from "./runtime/write-trouble.ts";
 
 type Command = (args: readonly string[]) => Promise<void>;
 
@@ -66,11 +66,14 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
 });
 
+const awayMessage = "the database does not answer. Look at its server and the network, and try again";
+
 /** Resolves when the command is over. Not awaited here: a module that awaits cannot be bundled into the executable. */
 export const done: Promise<void> = main(process.argv.slice(2)).catch((error: unknown) => {
   const wrong = error instanceof UsageError || error instanceof ConfigError;
   const isPlain = wrong || error instanceof StartError || error instanceof StorageError;
-  const message = isPlain ? error.message : diskMessage(error);
+  const isAway = troubleOf(error) === "away";
+  const message = isPlain ? error.message : isAway ? awayMessage : diskMessage(error);
   console.error(message === undefined ? error : `model-gateway: ${message}`);
   process.exitCode = wrong ? 2 : 1;
 });

@@ -4,12 +4,20 @@ import { setTimeout as delay } from "node:timers/promises";
 /** The pause after each failure, in milliseconds. */
 const pausesMs = [50, 200, 1000, 3000];
 
-/** Returns what `work` returns. Each failure that is retried goes to `onError`; the last one is thrown. */
-export async function retry<T>(work: () => T | Promise<T>, onError: (error: unknown) => void): Promise<T> {
+/**
+ * Returns what `work` returns. Each failure that is retried goes to `onError`; the last one is thrown, and so is one of which `isLasting`
+ * says that a retry would not help.
+ */
+export async function retry<T>(
+  work: () => T | Promise<T>,
+  onError: (error: unknown) => void,
+  isLasting: (error: unknown) => boolean = () => false,
+): Promise<T> {
   for (const ms of pausesMs) {
     try {
       return await work();
     } catch (error) {
+      if (isLasting(error)) throw error;
       onError(error);
       await delay(ms);
     }

@@ -118,6 +118,10 @@ export function takeSteps(waiting: WaitingSteps, { giveBack, leaseFor }: TurnOpt
 }
 
 function finish<K extends keyof Kinds>(step: Step<K>, decision: Decision<Kinds[K]["result"]> | undefined): void {
+  if (decision?.kind === "later") {
+    decision.decision.then((decided) => finish(step, decided), step.failed);
+    return;
+  }
   if (decision?.kind !== "decided") {
     step.failed(decision?.error ?? new Error("the books did not decide"));
     return;

@@ -45,7 +45,10 @@ export interface Slices {
    * answer in time: then nothing of it counts, and what it granted nevertheless is given back.
    */
   take(asks: readonly Ask[]): MaybePromise<readonly Slice[]>;
-  /** Gives back what is left of slices. What cannot be given back is lost: buckets are never fuller for it. */
+  /**
+   * Gives back what is left of slices; once their place is back, where that is away. What was sent and not answered is lost: buckets are
+   * never fuller for it.
+   */
   giveBack(unused: readonly Unused[]): void;
   /** Reports whether the place that keeps the buckets is away. Nothing is asked of it meanwhile. */
   isAway(): boolean;

@@ -6,6 +6,7 @@ import { withEmbedded } from "../../composition/providers.ts";
 import type { Config } from "../../config/config.ts";
 import { createDiscovery } from "../../config/discovery/discover.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
+import { troubleOf } from "../../runtime/write-trouble.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { createCatalog } from "../../targets/catalog.ts";
 import { openConfigured } from "../command.ts";
@@ -84,7 +85,11 @@ export async function serveUntil(config: Config, options: ServeOptions): Promise
     try {
       await prepare?.(gateway, storage);
       gateway.prepared();
-      await greet(gateway, storage);
+      await greet(gateway, storage).catch((err: unknown) => {
+        // It serves; what it would have said is said at its next start.
+        if (troubleOf(err) === undefined) throw err;
+        log.warn({ err }, "the database did not answer just after the start");
+      });
       endCollecting = collectWhenIdle({ isIdle: createIsIdle(gateway) });
       how = await asked;
     } finally {

@@ -1,8 +1,10 @@
 /**
  * Charges a call that has ended, and ends its hold: in full where the hold covers the cost, and else by asking the books, which also
- * record what is waived.
+ * record what is waived. While the books are away they are told of a call that its hold covers as soon as they are back: what is written
+ * for them survives this process, and counts once, whatever became of the question before.
  */
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { troubleOf } from "../../runtime/write-trouble.ts";
 import type { CaptureEntry } from "../../storage/money/books.ts";
 import type { Capture, Captured, Hold } from "../contract.ts";
 import { retry } from "../retry.ts";
@@ -57,10 +59,13 @@ async function captureByBooks(
     credit.held(accountId, keyId, (captured?.cost ?? 0) - (hold?.amount ?? 0));
     return captured;
   };
+  const isSpared = (error: unknown) => troubleOf(error) === "away" && hold !== undefined && call.cost <= hold.amount;
   capturing.add(id);
   try {
-    return await retry(() => groupCommit.enlist("captures", { item: { call, most }, accountId, after }), onError);
+    const asked = { item: { call, most }, accountId, after };
+    return await retry(() => groupCommit.enlist("captures", asked), onError, isSpared);
   } catch (error) {
+    if (isSpared(error) && hold && holds.delete(hold)) return await captureInFull(state, call, hold);
     if (hold && holds.delete(hold)) releaseEntry(state, hold);
     throw error;
   } finally {

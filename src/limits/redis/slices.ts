@@ -2,7 +2,7 @@
  * Slices of buckets in Redis or Valkey: one key a bucket, and one script a question, so that a cluster takes them, too. All asks of
  * a turn go out together. What Redis forgets (FLUSHALL, a restart without data, keys that it evicts) is full again.
  */
-import type { Ask, Slice, Slices } from "../contract.ts";
+import type { Ask, Slice, Slices, Unused } from "../contract.ts";
 import type { PlaceKeeper } from "../places.ts";
 import { type Connection, type ConnectionOptions, createConnection, within } from "./connection.ts";
 import { createRedisPlaces } from "./places.ts";
@@ -28,8 +28,13 @@ export interface RedisSlices extends Slices, Pick<Connection, "firstTried" | "cl
   readonly places: PlaceKeeper;
 }
 
+/** Of how many buckets it is remembered what is to be given back. */
+const mostOwed = 10_000;
+
 export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): RedisSlices {
   const connection = createConnection({ ...options, nodesKey: `${prefix}nodes` });
+  /** What is to be given back once Redis is back, by the bucket. */
+  const owed = new Map<string, Unused>();
   let roundTrips = 0;
   let roundTripMs = 0;
   /** Notes an answer that took so long. */
@@ -52,8 +57,18 @@ export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): R
     }
   }
 
+  /** What was sent, and of which nobody knows whether it counted, is not given back again: a bucket is never fuller for it. */
   function giveBack(id: string, rate: Ask["rate"], units: number): void {
-    if (units !== 0) void ask({ id, rate, least: 0, need: 0, spare: 0, drawn: -units }).catch(() => {});
+    if (units === 0) return;
+    if (!connection.isAway()) void ask({ id, rate, least: 0, need: 0, spare: 0, drawn: -units }).catch(() => {});
+    else if (owed.has(id) || owed.size < mostOwed)
+      owed.set(id, { id, rate, units: units + (owed.get(id)?.units ?? 0) });
+  }
+
+  function giveBackOwed(): void {
+    const all = [...owed.values()];
+    owed.clear();
+    for (const { id, rate, units } of all) giveBack(id, rate, units);
   }
 
   async function take(asks: readonly Ask[]): Promise<readonly Slice[]> {
@@ -64,6 +79,7 @@ export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): R
       count(performance.now() - begunAt);
       const refused = outcomes.find(({ status }) => status === "rejected");
       if (refused) throw (refused as PromiseRejectedResult).reason;
+      if (owed.size > 0) giveBackOwed();
       return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<Slice>).value);
     } catch (error) {
       connection.failed(error);

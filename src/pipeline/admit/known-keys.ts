@@ -58,7 +58,7 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
   /** Reads a key as of a version. That a hash belongs to no key is remembered unless anything was changed meanwhile. */
   async function read(secretHash: string, now: number, asOf: number): Promise<KnownKey | undefined> {
     let key = await keys.findBySecretHash(secretHash, now);
-    if (key && ledger.flushCallsOf(key.account_id)) key = await keys.findBySecretHash(secretHash, now);
+    if (key && (await ledger.flushCallsOf(key.account_id))) key = await keys.findBySecretHash(secretHash, now);
     const made = key && key.revoked_at === null ? await know(key, asOf) : undefined;
     if (made) known.set(secretHash, made);
     else if (seen === asOf) unknown.set(secretHash, true);

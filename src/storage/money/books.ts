@@ -126,10 +126,14 @@ export interface Decisions {
   readonly holds: readonly Decision<Granted>[];
 }
 
-/** Decision is what was decided of one item; `failed` where its own values cannot be written, which fails no other. */
+/**
+ * Decision is what was decided of one item; `failed` where its own values cannot be written, which fails no other; `later` where it is still to be
+ * decided, as what other nodes have must come back first, which holds up no other.
+ */
 export type Decision<T> =
   | { readonly kind: "decided"; readonly value: T }
-  | { readonly kind: "failed"; readonly error: unknown };
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "later"; readonly decision: Promise<Decision<T>> };
 
 /** Granted says that the lease grew by so much (perhaps by nothing) and covers the call, or how the call's own hold went. */
 export type Granted = { readonly kind: "leased"; readonly grown: number } | Held;

@@ -163,6 +163,22 @@ for (const kind of redisKinds) {
       });
     });
 
+    test("what it granted too late is given back once it is there again", async () => {
+      const node = await open({ timeoutMs: 50 });
+      const ask = { id: "late", rate: perHour(100), least: 10, need: 10, spare: 0, drawn: 0 };
+      const look = { ...ask, least: 0, need: 0 };
+      await node.slices.take([look]);
+      server.pause();
+      await expect((async () => node.slices.take([ask]))()).rejects.toThrow();
+      server.resume();
+      await eventually(() => expect(node.slices.isAway()).toBe(false));
+      // The first answer has the rest sent; the bucket refills by less than one in the time of this test.
+      await eventually(async () => {
+        const [slice] = await node.slices.take([look]);
+        expect(Math.floor((slice?.parts ?? 0) / look.rate.windowMs)).toBe(100);
+      });
+    });
+
     test("a connection on which nothing comes any more is given up for another", { timeout: 20_000 }, async () => {
       const one = await open();
       server.pause();

@@ -373,3 +373,17 @@ describe("a flood", () => {
     expect(looks).toBe(2);
   });
 });
+
+test("a key whose account's sums cannot be looked at is not known, and nothing fails beside that", async () => {
+  const failing = async () => {
+    throw new Error("the database does not answer");
+  };
+  const known = createKnownKeys({
+    keys: { findBySecretHash: async () => ({ id: "key_1", account_id: "acc_1" }) as never },
+    tiers: defaultTiers,
+    ledger: { flushCallsOf: failing } as unknown as Ledger,
+    changes: { version: () => 1, changedSince: () => true },
+  });
+  // A rejection that nobody handles would end the run.
+  await expect(known.find("hash", now)).rejects.toThrow("does not answer");
+});

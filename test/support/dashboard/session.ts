@@ -51,11 +51,13 @@ export async function askRpc(
   name: string,
   request: JsonObject,
   headers: Readonly<Record<string, string>>,
+  signal?: AbortSignal,
 ): Promise<Told> {
   const response = await fetch(`${rootUrl}/modelgateway.v1.${name.replace(".", "/")}`, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(request),
+    ...(signal ? { signal } : {}),
   });
   const json = (await response.json()) as JsonObject;
   const [detail] = (json.details ?? []) as { debug?: { reason?: string } }[];

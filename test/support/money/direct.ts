@@ -74,6 +74,7 @@ function booksOf(storage: Pick<Storage, "openBooks">) {
 }
 
 function decided<T>(decision: Decision<T> | undefined): T {
-  if (decision?.kind !== "decided") throw decision?.error ?? new Error("nothing was decided");
+  if (decision?.kind === "failed") throw decision.error;
+  if (decision?.kind !== "decided") throw new Error("nothing was decided");
   return decision.value;
 }

@@ -6,8 +6,10 @@ import type {
   BooksOptions,
   CaptureEntry,
   DecidedHold,
+  Decision,
   Decisions,
   Entry,
+  Granted,
   HoldEntry,
   Turn,
 } from "../../../src/storage/money/books.ts";
@@ -71,13 +73,15 @@ export async function decide(books: Books, turn: Partial<Turn>): Promise<Decisio
 /** Returns how each hold went: its amount, `leased` by how much, or of what it is short. */
 export async function hold(books: Books, ...holds: readonly DecidedHold[]): Promise<readonly (number | string)[]> {
   const decided = await decide(books, { holds });
-  return decided.holds.map((one) => {
-    if (one.kind === "failed") return "failed";
-    if (one.value.kind === "held") return one.value.amount;
-    return one.value.kind === "leased"
-      ? `leased ${one.value.grown}`
-      : `short of ${one.value.of}: ${one.value.available}`;
-  });
+  return Promise.all(decided.holds.map(wordOf));
+}
+
+async function wordOf(one: Decision<Granted>): Promise<number | string> {
+  if (one.kind === "later") return wordOf(await one.decision);
+  if (one.kind === "failed") return "failed";
+  const { value } = one;
+  if (value.kind === "held") return value.amount;
+  return value.kind === "leased" ? `leased ${value.grown}` : `short of ${value.of}: ${value.available}`;
 }
 
 /** Has a call charged by the database. Returns what it was charged and what is waived. */

@@ -171,7 +171,7 @@ function decideOnce(worker: Served, turn: Turn): MaybePromise<Decisions> {
     records = turn.records.filter(({ seq }) => seq > worker.written);
     return { ...turn, records };
   };
-  return andThen(books.decide(next), (decisions) => {
+  return andThen(andThen(books.decide(next), decidedWhole), (decisions) => {
     wrote(worker, records);
     for (const [i, { lease, accountId }] of turn.holds.entries()) {
       const decision = decisions.holds[i];
@@ -179,6 +179,21 @@ function decideOnce(worker: Served, turn: Turn): MaybePromise<Decisions> {
     }
     return decisions;
   });
+}
+
+/** Waits for what the books decide later: a worker is told of a turn at once. */
+function decidedWhole(decisions: Decisions): MaybePromise<Decisions> {
+  const { captures, releases, holds } = decisions;
+  if (![...captures, ...releases, ...holds].some(({ kind }) => kind === "later")) return decisions;
+  return (async () => ({
+    captures: await Promise.all(captures.map(decided)),
+    releases: await Promise.all(releases.map(decided)),
+    holds: await Promise.all(holds.map(decided)),
+  }))();
+}
+
+async function decided<T>(decision: Decision<T>): Promise<Decision<T>> {
+  return decision.kind === "later" ? decided(await decision.decision) : decision;
 }
 
 interface Deciding {
@@ -248,6 +263,7 @@ function toldDecisions({ captures, releases, holds }: Decisions): ToldDecisions 
 
 function toldDecision(decision: Decision<unknown>): ToldDecision {
   if (decision.kind === "decided") return [0, decision.value];
+  if (decision.kind === "later") throw new Error("a decision is told when it is known");
   const { message, code } = toldError(decision.error);
   return [1, message, ...(code === undefined ? [] : [code])] as unknown as ToldDecision;
 }

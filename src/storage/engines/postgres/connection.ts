@@ -22,7 +22,7 @@ export interface ServerOptions {
 export function connectServer(options: ServerOptions): Server {
   const config = configOf(options);
   const pool = new pg.Pool({ ...config, max: options.poolSize, idleTimeoutMillis: 30_000, allowExitOnIdle: true });
-  pool.on("error", options.onError);
+  pool.on("error", (error) => options.onError(withoutClient(error)));
   // One that breaks within a transaction, between two statements, has nobody else who listens: its next statement fails.
   pool.on("connect", (client) => void client.on("error", () => {}));
   return {
@@ -33,6 +33,12 @@ export function connectServer(options: ServerOptions): Server {
       return sessionOf(client, await opened(client));
     },
   };
+}
+
+/** The pool adds the connection to an error, with the key that cancels its statements: that is nobody's to read in a log. */
+function withoutClient(error: Error & { client?: unknown }): Error {
+  delete error.client;
+  return error;
 }
 
 function configOf({ address, statementTimeoutMs }: ServerOptions): pg.ClientConfig {

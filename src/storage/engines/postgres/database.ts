@@ -24,12 +24,14 @@ import { connectServer } from "./connection.ts";
 import { type Counts, createCounts } from "./counts.ts";
 import { openingError } from "./errors.ts";
 import { guardedPool } from "./guarded-pool.ts";
+import { heardServer } from "./heard.ts";
 import { type Management, openManagement } from "./management.ts";
 import { migrate } from "./migrate.ts";
 import { onPool } from "./on-pool.ts";
 import { createReachable } from "./reachable.ts";
 import { openReplica, type Replica, type ReplicaOptions, type ReplicaState } from "./replica/replica.ts";
 import type { Server } from "./session.ts";
+import { createSilence } from "./silence.ts";
 import { readUrl } from "./url.ts";
 import { startWatcher, type Watcher } from "./watcher.ts";
 
@@ -96,8 +98,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Opened> {
     const { db } = openManagement(server, () => {});
     await refuseMoved(db, server.name);
     await migrate(db as never, server.name);
-    const watcher = await startWatcher({ connect: () => server.connect(), onError });
-    return await openOver(server, watcher, options);
+    const silence = createSilence();
+    const heard = heardServer(server, silence);
+    const watcher = await startWatcher({ connect: heard.connect, onError, silence });
+    return await openOver(heard, watcher, options);
   } catch (error) {
     await server.pool.end();
     throw openingError(server.name, error);
@@ -106,7 +110,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Opened> {
 
 async function openOver(server: Server, watcher: Watcher, options: PostgresOptions) {
   const { dataDir, version, configuration, isSynced, leftBehindMs: everyMs = leftBehindMs, onError } = options;
-  const pool = guardedPool(server.pool, () => watcher.awayMs() !== undefined);
+  const counts = createCounts();
+  const pool = guardedPool(server.pool, {
+    isAway: () => watcher.awayMs() !== undefined,
+    onRepeat: counts.repeated,
+  });
   const guarded: Server = { ...server, pool };
   const { db, scope } = openManagement(guarded, watcher.changed);
   const folder = join(dataDir, spoolFolder);
@@ -128,7 +136,6 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
   const leftBehind = await watchLeftBehind({ server, segments, folder, own, onError }, watcher, everyMs);
   const writable = createReachable(watcher);
   const rejects = createRejects(segments);
-  const counts = createCounts();
   const opened: Opened = {
     db,
     scope,

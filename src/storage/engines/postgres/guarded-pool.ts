@@ -1,33 +1,132 @@
 /**
- * The connections that management and upkeep share, as those see them: while the server does not answer nobody waits for it, and an
- * error of a connection says that the database is away, whatever the system calls it.
+ * The connections that management and upkeep share, as those see them.
+ *
+ * While the server does not answer nobody waits for it, and an error of a connection says that the database is away, whatever the
+ * system calls it. What can be done again is done again, and nobody hears of it: a connection is asked for until the server counts as
+ * away; outside a transaction, a read whose connection broke goes to another one, and a statement that met another (a ring of
+ * locks) is repeated. A write whose connection broke may have been done, and fails.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
-import { AwayError, isConnectionError } from "./errors.ts";
+import { AwayError, isConflict, isConnectionError } from "./errors.ts";
+import { within } from "./silence.ts";
 
-/** `isAway` reports that the server has not answered for so long that nobody is to wait for it. */
-export function guardedPool(pool: PostgresPool, isAway: () => boolean): PostgresPool {
-  const known = new WeakMap<PostgresPoolClient, PostgresPoolClient>();
+export interface GuardedPoolOptions {
+  /** Reports that the server has not answered for so long that nobody is to wait for it. */
+  readonly isAway: () => boolean;
+  /** Runs before something is done again. */
+  readonly onRepeat: () => void;
+}
 
-  function guarded(client: PostgresPoolClient): PostgresPoolClient {
-    const before = known.get(client);
-    if (before) return before;
-    const query = (...of: [string, readonly unknown[]]) => client.query(...of).catch(asAway);
-    const made = Object.assign(Object.create(client) as PostgresPoolClient, { query });
-    known.set(client, made);
-    return made;
+/**
+ * For how long a connection is asked for, and a read goes from one that broke to another: all that are idle may have broken at once. And how
+ * long anything waits while the server does not count as away; in milliseconds.
+ */
+const [againMs, mostMs] = [1000, 60_000];
+/** How often a statement is repeated that met another. */
+const maxConflicts = 10;
+/** The first pause before that, and the longest, in milliseconds. */
+const [firstPauseMs, maxPauseMs] = [5, 100];
+
+const begins = /^\s*(?:begin|start)\b/i;
+const ends = /^\s*(?:commit|rollback)\s*$/i;
+const reads = /^\s*select\b/i;
+
+export function guardedPool(pool: PostgresPool, { isAway, onRepeat }: GuardedPoolOptions): PostgresPool {
+  /** Takes a connection. One that comes when nobody waits any longer goes back. */
+  async function take(): Promise<PostgresPoolClient> {
+    const taking = pool.connect();
+    try {
+      return await within(taking, mostMs, isAway);
+    } catch (error) {
+      taking.then(giveBack, () => {});
+      throw error;
+    }
+  }
+
+  async function open(): Promise<PostgresPoolClient> {
+    const until = performance.now() + againMs;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+      if (isAway()) throw new AwayError();
+      try {
+        return await take();
+      } catch (error) {
+        if (!isConnectionError(error) || performance.now() + pauseMs > until) throw asAway(error);
+      }
+      await delay(pauseMs);
+    }
+  }
+
+  function guarded(first: PostgresPoolClient): PostgresPoolClient {
+    let client = first;
+    let [isInTransaction, isBroken] = [false, false];
+
+    async function ask(sql: string, values?: readonly unknown[]) {
+      if (isBroken) throw new AwayError();
+      try {
+        return await within(client.query(sql, values as unknown[]), mostMs, isAway);
+      } catch (error) {
+        isBroken = isConnectionError(error);
+        throw error;
+      }
+    }
+
+    /** Goes on with another connection. */
+    async function renew(): Promise<void> {
+      discard(client);
+      client = await open();
+      isBroken = false;
+    }
+
+    async function repeated(sql: string, values?: readonly unknown[]) {
+      const isRepeatable = reads.test(sql) || begins.test(sql);
+      const until = performance.now() + againMs;
+      for (let conflicts = 0; ; onRepeat()) {
+        try {
+          return await ask(sql, values);
+        } catch (error) {
+          if (isBroken) {
+            if (!isRepeatable || isAway() || performance.now() > until) throw asAway(error);
+            await renew();
+          } else {
+            if (!isConflict(error) || ++conflicts > maxConflicts) throw error;
+            // By chance, so that two which met do not meet again.
+            await delay(Math.random() * Math.min(firstPauseMs * 2 ** conflicts, maxPauseMs));
+          }
+        }
+      }
+    }
+
+    async function query(sql: string, values?: readonly unknown[]) {
+      if (!isInTransaction) {
+        const answer = await repeated(sql, values);
+        isInTransaction = begins.test(sql);
+        return answer;
+      }
+      if (ends.test(sql)) isInTransaction = false;
+      return ask(sql, values).catch(asAway);
+    }
+
+    const release = () => (isBroken ? discard(client) : client.release());
+    return Object.assign(Object.create(first) as PostgresPoolClient, { query, release });
   }
 
   // Kysely makes a connection of its own from the pool's settings, to cancel a query.
   return Object.assign(Object.create(pool) as PostgresPool, {
-    async connect() {
-      if (isAway()) throw new AwayError();
-      return guarded(await pool.connect().catch(asAway));
-    },
+    connect: async () => guarded(await open()),
     end: () => pool.end(),
   });
 }
 
+function giveBack(client: PostgresPoolClient): void {
+  client.release();
+}
+
+/** Closes a connection instead of giving it back: what it still answers is nobody's. */
+function discard(client: PostgresPoolClient): void {
+  (client as PostgresPoolClient & { release(isBroken?: boolean): void }).release(true);
+}
+
 function asAway(error: unknown): never {
-  throw isConnectionError(error) ? new AwayError(error) : error;
+  throw isConnectionError(error) && !(error instanceof AwayError) ? new AwayError(error) : error;
 }

@@ -40,13 +40,17 @@ export function startLooking(silence: Pick<Silence, "look">): () => void {
   return () => clearInterval(timer);
 }
 
-/** Rejects with an AwayError where a promise takes longer than so many milliseconds, in which it could have been heard. */
-export async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
+/**
+ * Rejects with an AwayError where a promise takes longer than so many milliseconds, in which it could have been heard; sooner where
+ * `isAway` reports that the server does not answer anybody.
+ */
+export async function within<T>(promise: Promise<T>, ms: number, isAway: () => boolean = () => false): Promise<T> {
   const timer = Promise.withResolvers<never>();
   let timeout: NodeJS.Timeout | undefined;
   const wait = (leftMs: number) => {
     const partMs = Math.min(leftMs, lookMs);
-    timeout = setTimeout(() => (leftMs > partMs ? wait(leftMs - partMs) : timer.reject(new AwayError())), partMs);
+    const look = () => (leftMs > partMs && !isAway() ? wait(leftMs - partMs) : timer.reject(new AwayError()));
+    timeout = setTimeout(look, partMs);
   };
   wait(Math.max(0, ms));
   try {

@@ -4,7 +4,7 @@
  *
  * Whoever has not heard of the server for a second knows nothing: `version` returns another number each time then, so that nobody
  * relies on what was read before. That the server is away is said only where it was silent for a second in which it could have been
- * heard (`silence.ts`).
+ * heard (`silence.ts`), on whatever connection: one that is lost says nothing of the server.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Changes } from "../../money/books.ts";
@@ -15,6 +15,8 @@ import { createSilence, type Silence, startLooking, within } from "./silence.ts"
 export interface WatcherOptions {
   readonly connect: () => Promise<Session>;
   readonly onError: (error: unknown) => void;
+  /** Hears of the server on other connections, too. Default: one of its own. */
+  readonly silence?: Silence;
 }
 
 /** What `changed` tells of counts at once; what it was of is known as soon as the database has been asked. */
@@ -52,8 +54,8 @@ const question = `SELECT (SELECT max(number) FROM changes) AS number,
   coalesce((SELECT json_agg(json_build_array(number, name)) FROM
     (SELECT number, name FROM changed_names WHERE number > $1 ORDER BY number LIMIT ${maxNames}) n), '[]') AS names`;
 
-export async function startWatcher({ connect, onError }: WatcherOptions): Promise<Watcher> {
-  const silence = createSilence();
+export async function startWatcher(options: WatcherOptions): Promise<Watcher> {
+  const { connect, onError, silence = createSilence() } = options;
   const seen = createSeen(silence);
   const { pause, wake } = createPauses();
   let isClosed = false;

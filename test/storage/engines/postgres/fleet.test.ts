@@ -188,6 +188,26 @@ describe.skipIf(!postgresPrograms)("nodes of a fleet on Postgres", () => {
     expect(await t.account("acc_1")).toEqual({ balance: 31_996, held: 31_996 });
   });
 
+  test("a call that waits for leases which do not come back holds up no other, and is refused in the end", async () => {
+    await t.addAccount("acc_1", { balance: 32_000 });
+    await t.addKey("key_1", "acc_1");
+    await t.addAccount("acc_2", { balance: 32_000 });
+    await t.addKey("key_2", "acc_2");
+    // This node gives nothing back.
+    const one = await t.open("nod_a");
+    const other = await t.open("nod_b");
+    await hold(one, holdOf("req_0", 10, { lease: { id: leaseOfAccount("nod_a").leaseId, isOfKey: false } }));
+    let isDecided = false;
+    const waiting = hold(other, holdOf("req_1", 31_500), holdOf("req_2", 5, { accountId: "acc_2", keyId: "key_2" }));
+    const decided = waiting.finally(() => {
+      isDecided = true;
+    });
+    for (let i = 0; i < 20; i++)
+      expect(await hold(other, holdOf(`req_2${i}`, 5, { accountId: "acc_2", keyId: "key_2" }))).toEqual([5]);
+    expect(isDecided).toBe(false);
+    expect(await decided).toEqual(["short of balance: 31000", 5]);
+  });
+
   test("a call that nobody can pay is refused without waiting where no other node has leases", async () => {
     await t.addAccount("acc_1", { balance: 10 });
     await t.addKey("key_1", "acc_1");

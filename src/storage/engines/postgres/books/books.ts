@@ -51,7 +51,9 @@ interface Parts {
 
 export function openPostgresBooks(options: PostgresBooksOptions): Books {
   const { server, watcher, node, spool, sentLog, onError, counts = createCounts() } = options;
-  const lane = createLane({ connect: () => server.connect(), onError, onRepeat: counts.repeated, awayMs, statementMs });
+  const isServerAway = () => watcher.awayMs() !== undefined;
+  const onRepeat = counts.repeated;
+  const lane = createLane({ connect: () => server.connect(), onError, onRepeat, awayMs, statementMs, isServerAway });
   const upkeep = createUpkeep(options);
   const writer = createWriter({ lane, node, spool, onError, onWritten: upkeep.mergeLater, counts });
   const parts: Parts = { options, lane, writer, upkeep, unreleased: new Set() };

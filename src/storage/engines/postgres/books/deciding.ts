@@ -2,7 +2,6 @@
  * Has the database decide turns. A turn that cannot be decided as a whole is taken apart: an item whose values cannot be written, or
  * whose account somebody else keeps locked, fails alone.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import { isFault, LockedError } from "../../../../runtime/write-trouble.ts";
 import type { DecidedHold, Decision, Decisions, Granted, Turn } from "../../../money/books.ts";
 import type { Counts } from "../counts.ts";
@@ -12,6 +11,7 @@ import { call } from "./call.ts";
 import { abandon } from "./functions/abandon.ts";
 import { decide } from "./functions/decide.ts";
 import type { Lane } from "./lane.ts";
+import { createRecalling } from "./recalling.ts";
 import { type Asked, accountsOf, type Decided, decided, failedItem, itemsOf, joined, turnValues } from "./turn.ts";
 import type { Writer } from "./writing.ts";
 
@@ -24,10 +24,6 @@ export interface DecideOptions {
   readonly recall: (accounts: readonly string[]) => Promise<void>;
   readonly counts: Counts;
 }
-
-/** How long a turn waits for the idle leases of other nodes, and for the first look at whether they have come; in milliseconds. */
-const recallMs = 400;
-const firstLookMs = 8;
 
 export function createDecide(options: DecideOptions): (next: () => Turn) => Promise<Decisions> {
   const { lane, writeNow, recall } = options;
@@ -51,20 +47,16 @@ export function createDecide(options: DecideOptions): (next: () => Turn) => Prom
     return joined(asked, parts, made);
   }
 
-  /** Decides anew what was short while other nodes had leases, for as long as they may take to come back. */
-  async function decideAgain(asked: Asked, before: Decided): Promise<Decisions> {
-    let places = [...before.recallable];
-    const answers = [...before.holds];
-    const until = performance.now() + recallMs;
-    await recall([...new Set(places.map((place) => (asked.holds[place] as DecidedHold).accountId))]);
-    for (let pauseMs = firstLookMs; places.length > 0 && performance.now() < until; pauseMs *= 2) {
-      await delay(Math.min(pauseMs, Math.max(1, until - performance.now())));
-      const holds = places.map((place) => asked.holds[place] as DecidedHold);
-      const now = await decideItems({ captures: [], releases: [], leases: [], holds });
-      for (const [i, place] of places.entries()) answers[place] = now.holds[i] as Decision<Granted>;
-      places = places.filter((_, i) => now.recallable.has(i));
-    }
-    return { ...before, holds: answers };
+  const decideAgain = createRecalling({ decideItems, recall });
+
+  /** Has what was short while other nodes had leases decided later. The turn is over without it. */
+  function withLater(asked: Asked, { recallable, ...decisions }: Decided): Decisions {
+    if (recallable.size === 0) return decisions;
+    const later = (place: number): Decision<Granted> => {
+      const decision = decideAgain(asked.holds[place] as DecidedHold);
+      return { kind: "later", decision };
+    };
+    return { ...decisions, holds: decisions.holds.map((one, place) => (recallable.has(place) ? later(place) : one)) };
   }
 
   return async (next) => {
@@ -80,7 +72,7 @@ export function createDecide(options: DecideOptions): (next: () => Turn) => Prom
       if (!turn) throw error;
       decisions = await decideApart(turn, error);
     }
-    return decisions.recallable.size === 0 || !turn ? decisions : decideAgain(turn, decisions);
+    return turn ? withLater(turn, decisions) : decisions;
   };
 }
 

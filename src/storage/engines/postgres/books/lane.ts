@@ -7,7 +7,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AwayError, isConflict, isConnectionError } from "../errors.ts";
 import type { Session } from "../session.ts";
-import { within } from "../silence.ts";
+import { createSilence, type Silence, startLooking, within } from "../silence.ts";
 
 export interface LaneOptions {
   readonly connect: () => Promise<Session>;
@@ -19,6 +19,8 @@ export interface LaneOptions {
   readonly awayMs: number;
   /** How long a statement may take, in milliseconds: the connection counts as broken then. */
   readonly statementMs: number;
+  /** Reports that the server answers nobody: what waits for it is given up. Default: never. */
+  readonly isServerAway?: () => boolean;
 }
 
 export interface Lane {
@@ -35,19 +37,23 @@ const firstPauseMs = 5;
 const maxPauseMs = 200;
 
 export function createLane(options: LaneOptions): Lane {
-  const { awayMs, onError, onRepeat } = options;
+  const { awayMs, onError, onRepeat, isServerAway = () => false } = options;
   const connection = createConnection(options);
   let tail: Promise<unknown> = Promise.resolve();
 
   async function attempt<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const until = performance.now() + awayMs;
+    let leftMs = awayMs;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+      const begin = performance.now();
       try {
-        return await connection.use(work, until);
+        return await connection.use(work, leftMs);
       } catch (error) {
         if (!isConnectionError(error) && !isConflict(error)) throw error;
         if (isConnectionError(error)) onError(error);
-        if (connection.isAway() || performance.now() + pauseMs > until) {
+        // A connection that broke counts for half at most: a process that stood still meanwhile tries once more.
+        const triedMs = performance.now() - begin;
+        leftMs -= pauseMs + (error instanceof AwayError ? triedMs : Math.min(triedMs, awayMs / 2));
+        if (connection.isAway() || isServerAway() || leftMs < 0) {
           if (isConnectionError(error)) connection.giveUp();
           throw new AwayError(error);
         }
@@ -71,10 +77,11 @@ export function createLane(options: LaneOptions): Lane {
   };
 }
 
-function createConnection({ connect, awayMs, statementMs }: LaneOptions) {
+function createConnection({ connect, awayMs, statementMs, isServerAway }: LaneOptions) {
   let session: Session | undefined;
   let connecting: Promise<Session> | undefined;
-  let brokenSince: number | undefined;
+  /** For how long there has been no connection; undefined while there is one. */
+  let broken: { readonly silence: Silence; readonly stop: () => void } | undefined;
   /** Says that work was given up: what comes after it does not wait. */
   let isGivenUp = false;
   let isClosed = false;
@@ -83,8 +90,14 @@ function createConnection({ connect, awayMs, statementMs }: LaneOptions) {
   function drop(): void {
     session?.close();
     session = undefined;
-    brokenSince ??= performance.now();
+    breaks();
     begin();
+  }
+
+  function breaks(): void {
+    if (broken) return;
+    const silence = createSilence();
+    broken = { silence, stop: startLooking(silence) };
   }
 
   function begin(): Promise<Session> {
@@ -95,30 +108,32 @@ function createConnection({ connect, awayMs, statementMs }: LaneOptions) {
 
   async function open(): Promise<Session> {
     const opened = await untilConnected(connect, () => {
-      brokenSince ??= performance.now();
+      breaks();
       return isClosed;
     });
     if (isClosed) opened.close();
     session = opened;
     isGivenUp = false;
-    brokenSince = connecting = undefined;
+    broken?.stop();
+    broken = connecting = undefined;
     return opened;
   }
 
-  const isAway = () => isGivenUp || (brokenSince !== undefined && performance.now() - brokenSince > awayMs);
+  const isAway = () => isGivenUp || (broken !== undefined && broken.silence.ms() > awayMs);
 
   return {
     isAway,
     giveUp() {
       isGivenUp = session === undefined;
     },
-    async use<T>(work: (session: Session) => Promise<T>, until: number): Promise<T> {
+    /** Waits `connectMs` for a connection where there is none. */
+    async use<T>(work: (session: Session) => Promise<T>, connectMs: number): Promise<T> {
       if (session && !session.isOpen()) drop();
-      if (!session) await within(begin(), isAway() ? 0 : until - performance.now());
+      if (!session) await within(begin(), isAway() ? 0 : connectMs, isServerAway);
       const used = session as Session | undefined;
       if (!used) throw new AwayError();
       try {
-        return await within(work(used), statementMs);
+        return await within(work(used), statementMs, isServerAway);
       } catch (error) {
         if (isConnectionError(error)) drop();
         throw error;
@@ -126,6 +141,7 @@ function createConnection({ connect, awayMs, statementMs }: LaneOptions) {
     },
     close() {
       isClosed = true;
+      broken?.stop();
       session?.close();
     },
   };

@@ -1,0 +1,157 @@
+/**
+ * How many calls of rate-limited accounts were let through, against what their rate allows.
+ *
+ * An account begins with a minute's requests, and gets its rate from then on; what its bucket in Redis still has at the end is not used. What
+ * nodes let through while Redis was away is told to it when it is back. Only a node that dies before that tells nothing: what it
+ * let through is counted apart, and is at most its share, the rate divided by the nodes. One that is started while Redis is away begins
+ * with its share of a minute.
+ */
+import { type FleetAccount, slowPerMinute } from "../accounts.ts";
+import type { Left } from "../buckets.ts";
+import type { ClientCall } from "../call.ts";
+import { isStalled, type Span, spansWithin } from "../history.ts";
+import { nodeCount } from "../plan.ts";
+import type { Line } from "../report.ts";
+import type { Run } from "./judge.ts";
+
+const tolerance = 0.01;
+/** How long after an outage a node may take to tell what it used, in milliseconds. */
+const toldMs = 2500;
+const perMs = slowPerMinute / 60_000;
+
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+export function rateLines(run: Run): readonly Line[] {
+  const rated = run.stage.accounts.filter(({ kind }) => kind === "rated");
+  const judged = rated.map((account) => wholeRun(run, account));
+  const whole: Line = {
+    what: "admitted at a rate: within 1 % over the run",
+    figure: judged.map(({ words }) => words).join("; "),
+    faults: judged.flatMap(({ faults }) => faults),
+  };
+  return [whole, quietLine(run, rated), awayLine(run, rated)];
+}
+
+function isAdmitted({ status, isCounted }: ClientCall): boolean {
+  return status !== undefined && status !== 429 && isCounted === true;
+}
+
+function wholeRun({ load: { calls }, settled, stage: { history } }: Run, account: FleetAccount) {
+  const own = calls.filter((call) => call.account === account);
+  const admitted = own.filter(isAdmitted);
+  const unsure = own.filter(({ status, isUnheard }) => status === undefined && !isUnheard).length;
+  const untold = admitted.filter((call) => isUntold(call, history.spans)).length;
+  const { left, at } = settled.left.get(account.id) as Left;
+  const begin = Math.min(...own.map(({ sentAt }) => sentAt));
+  const due = slowPerMinute + (at - begin) * perMs - left;
+  const counted = admitted.length - untold;
+  const off = counted > due ? counted - due : Math.min(0, counted + unsure - due);
+  const words = `${counted} of ${Math.round(due)} (${((100 * (counted - due)) / due).toFixed(2)} %), ${unsure} unsure, ${untold} untold`;
+  const faults = Math.abs(off) > due * tolerance || Number.isNaN(left) ? [`${account.id}: ${words}, ${left} left`] : [];
+  return { words, faults };
+}
+
+/** Says that the node that let a call through died before it could tell Redis, which was away. */
+function isUntold({ node, sentAt }: ClientCall, spans: readonly Span[]): boolean {
+  const away = spansWithin(spans, [sentAt - toldMs, sentAt + 200], { troubles: ["redis"], node });
+  return away.some((span) =>
+    spansWithin(spans, [sentAt, Math.max(sentAt, span.to) + toldMs], { troubles: ["down"], node }).some(
+      (down) => down.from > sentAt - 200,
+    ),
+  );
+}
+
+/** The longest stretch in which nothing happened to anybody, once the first minute's requests were used. */
+function quietLine({ load: { calls }, stage: { history }, span }: Run, rated: readonly FleetAccount[]): Line {
+  const usedUp = Math.max(...rated.map((account) => firstRefusal(calls, account)));
+  const quiet = longestQuiet(history.spans, Math.max(span[0], usedUp) + 1000, span[1] - 1000);
+  const figures = rated.map((account) => countIn(calls, account, quiet));
+  const due = (quiet.to - quiet.from) * perMs;
+  // A slice of 50 ms for each node, and what is let through at the edges.
+  const edge = 2 + nodeCount * 50 * perMs;
+  const isLate = isStalled(history.spans, [quiet.from, quiet.to]);
+  const faults = figures
+    .filter(() => !isLate)
+    .filter((count) => Math.abs(count - due) > due * tolerance + edge)
+    .map(
+      (count) =>
+        `${count} of ${due.toFixed(1)}, from ${Math.round(quiet.from - span[0])} to ${Math.round(quiet.to - span[0])} ms`,
+    );
+  const seconds = ((quiet.to - quiet.from) / 1000).toFixed(1);
+  return {
+    what: "admitted at a rate: in the longest quiet stretch",
+    figure: `${figures.join(" and ")} of ${due.toFixed(1)} in ${seconds} s`,
+    faults,
+  };
+}
+
+function firstRefusal(calls: readonly ClientCall[], account: FleetAccount): number {
+  return Math.min(
+    ...calls.filter((call) => call.account === account && call.status === 429).map(({ endedAt }) => endedAt),
+  );
+}
+
+function countIn(calls: readonly ClientCall[], account: FleetAccount, { from, to }: Stretch): number {
+  return calls.filter((call) => call.account === account && isAdmitted(call) && call.sentAt >= from && call.sentAt < to)
+    .length;
+}
+
+export function longestQuiet(spans: readonly Span[], begin: number, end: number): Stretch {
+  const ordered = spans.filter(({ trouble }) => trouble !== "stall").sort((one, other) => one.from - other.from);
+  let longest: Stretch = { from: begin, to: begin };
+  let from = begin;
+  for (const span of [...ordered, { from: end, to: end }]) {
+    const to = Math.min(span.from, end);
+    if (to - from > longest.to - longest.from) longest = { from, to };
+    // After each the nodes find together again.
+    from = Math.max(from, Math.min(span.to, end) + 1500);
+  }
+  return longest;
+}
+
+/**
+ * While Redis is away from all: no more than what was left and the shares of the nodes, with those of a minute of the nodes that began
+ * meanwhile.
+ */
+function awayLine({ load: { calls }, stage: { history, nodes }, plan }: Run, rated: readonly FleetAccount[]): Line {
+  const outages = history.spans.filter(
+    ({ trouble, node, from, to }) => trouble === "redis" && node === 0 && to - from >= plan.awayMs * 0.9,
+  );
+  const faults: string[] = [];
+  const words = outages.map(({ from, to }) => {
+    const begun = nodes.flatMap(({ starts }) => starts.filter((at) => at >= from - 100 && at < to)).length;
+    const live = nodes
+      .map(({ number }) => livedWithin(history.spans, number, from, to))
+      .reduce((sum, ms) => sum + ms, 0);
+    const before = rated.map((account) => leftBefore(calls, account, from));
+    const most = Math.max(...before) + (live / nodeCount) * perMs + (begun * slowPerMinute) / nodeCount;
+    // A node that died a moment ago still counts, so that rates are divided by one more.
+    const least = (live / (nodeCount + 2)) * perMs;
+    const counts = rated.map((account) => countIn(calls, account, { from: from + 100, to }));
+    for (const count of counts)
+      if (count > most * (1 + tolerance) + 20 || count < least * 0.9 - 10)
+        faults.push(`${count} admitted; between ${least.toFixed(0)} and ${most.toFixed(0)} are due`);
+    return `${counts.join(" and ")} of ${least.toFixed(0)} to ${most.toFixed(0)} in ${((to - from) / 1000).toFixed(0)} s, ${begun} nodes begun`;
+  });
+  return {
+    what: "admitted at a rate: by shares while Redis is away",
+    figure: words.join("; "),
+    faults: words.length > 0 ? faults : ["there was no outage"],
+  };
+}
+
+/** Returns what an account was told to have left before a moment. */
+function leftBefore(calls: readonly ClientCall[], account: FleetAccount, at: number): number {
+  const before = calls.filter((call) => call.account === account && call.endedAt < at && (call.remaining ?? -1) >= 0);
+  return (
+    before.reduce((last, call) => (call.endedAt > last.endedAt ? call : last), before[0] as ClientCall).remaining ?? 0
+  );
+}
+
+function livedWithin(spans: readonly Span[], node: number, from: number, to: number): number {
+  const gone = spansWithin(spans, [from, to], { troubles: ["down", "paused"], node });
+  return to - from - gone.reduce((sum, span) => sum + Math.min(to, span.to) - Math.max(from, span.from), 0);
+}
