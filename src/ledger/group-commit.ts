@@ -46,9 +46,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const unwritten = createUnwritten(clock);
   const decisions = createDecisions(options, unwritten);
   const writes = createWrites(options, unwritten);
-  const delay = createDelay(holdDelayMs, () => {
-    if (unwritten.isAny()) void written();
-  });
+  const drained = () => (unwritten.isAny() ? written() : undefined);
+  const delay = createDelay(holdDelayMs, () => void drained());
   const noteBegun = createNotes(options, unwritten);
   let turn: Deferred<void> | undefined;
   /** Says that what is not written is written at the end of this turn. */
@@ -60,12 +59,11 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   function turnEnd(): Deferred<void> {
-    if (!turn) {
-      const begun = new Deferred<void>();
-      turn = begun;
-      recordAtTurnEnd(() => endTurn(begun));
-    }
-    return turn;
+    if (turn) return turn;
+    const begun = new Deferred<void>();
+    turn = begun;
+    recordAtTurnEnd(() => endTurn(begun));
+    return begun;
   }
 
   /** Before what calls ask their upstreams is sent, in the same turn (`turn-end.ts`). */
@@ -73,13 +71,11 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     decisions.run();
     turn = undefined;
     noteBegun.now();
-    if (isDue) {
-      isDue = false;
-      writes.end(ending);
-    } else {
-      if (unwritten.isAny()) delay.begin();
-      ending.resolve();
-    }
+    const wasDue = isDue;
+    isDue = false;
+    if (wasDue) return void writes.end(ending);
+    if (unwritten.isAny()) delay.begin();
+    ending.resolve();
   }
 
   return {
@@ -95,7 +91,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     },
     withdraw: unwritten.withdraw,
     written,
-    drained: () => (unwritten.isAny() ? written() : undefined),
+    drained,
     unwritten: unwritten.seal,
     async settled() {
       delay.end();

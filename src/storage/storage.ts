@@ -14,7 +14,7 @@ import { createBooks } from "./engines/sqlite/books/books.ts";
 import { createBooksParts } from "./engines/sqlite/books/parts.ts";
 import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
 import { createJournalBooks } from "./engines/sqlite/journal/journal-books.ts";
-import { reconcileApart } from "./engines/sqlite/reconcile-apart.ts";
+import { reconcileApart } from "./engines/sqlite/reconcile/apart.ts";
 import type { Writable } from "./engines/writable.ts";
 import { createRejects } from "./journal/rejects.ts";
 import { type KeyStore, keyStore } from "./keys.ts";

@@ -18,8 +18,9 @@ import {
   openStorageOfWorker,
 } from "../../../../src/storage/storage-of-owner.ts";
 import { eventually } from "../../../support/eventually.ts";
+import { endedCall, unlimitedRequest } from "../../../support/money/ledger.ts";
 import { reconcile } from "../../../support/money/proof.ts";
-import { endedCall, ledgersOfTests, type TestLedger, unlimitedRequest } from "../../../support/money/sqlite-ledger.ts";
+import { ledgersOfTests, type TestLedger } from "../../../support/money/sqlite-ledger.ts";
 import { connectEnds, type Ends } from "../../../support/workers/channels.ts";
 
 const ledgerOf = ledgersOfTests();

@@ -1,11 +1,11 @@
 /** The program of the thread that proves the sums: it sends each finding, then what was proved, and ends. */
 import { setTimeout } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import { reconcileJournal } from "../../money/reconcile-journal.ts";
-import { proveAndRepair } from "../../proof/repair.ts";
-import { openDatabase } from "./database.ts";
-import { createJournalRows } from "./journal/journal-rows.ts";
-import type { ReconcileMessage, ReconcileTask } from "./reconcile-apart.ts";
+import { reconcileJournal } from "../../../money/reconcile-journal.ts";
+import { proveAndRepair } from "../../../proof/repair.ts";
+import { openDatabase } from "../database.ts";
+import { createJournalRows } from "../journal/journal-rows.ts";
+import type { ReconcileMessage, ReconcileTask } from "./apart.ts";
 
 const port = parentPort;
 if (!port) throw new Error("the proof runs in a thread only");

@@ -1,8 +1,8 @@
 /** Runs the proof of the sums in a thread with a connection of its own, so that calls go on meanwhile. */
 import { on } from "node:events";
-import { startThread } from "../../../package/package-files.ts";
-import type { Finding } from "../../proof/finding.ts";
-import type { Proof, ReconcileOptions } from "../../proof/proof.ts";
+import { startThread } from "../../../../package/package-files.ts";
+import type { Finding } from "../../../proof/finding.ts";
+import type { Proof, ReconcileOptions } from "../../../proof/proof.ts";
 
 /** ReconcileTask is what the thread is started with. */
 export interface ReconcileTask extends ReconcileOptions {
