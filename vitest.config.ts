@@ -23,8 +23,12 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** What is about one engine, and starts what it needs itself: a run on another database (`test/support/servers.ts`) leaves it out. */
+const ofOneEngine = (process.env.TEST_DATABASE ?? "sqlite") === "sqlite" ? [] : ["test/storage/engines/**"];
+
 export default defineConfig({
   test: {
+    globalSetup: ["test/support/servers.ts"],
     // Real sockets and processes on a machine that does other things too: this bounds what hangs, and times nothing.
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -35,7 +39,10 @@ export default defineConfig({
     setupFiles: ["test/support/setup.ts"],
     projects: [
       // The gateway's modules are loaded once a process: to load them for each file took a tenth of the time.
-      { extends: true, test: { name: "together", include: ["test/**/*.test.ts"], exclude: alone, isolate: false } },
+      {
+        extends: true,
+        test: { name: "together", include: ["test/**/*.test.ts"], exclude: [...alone, ...ofOneEngine], isolate: false },
+      },
       { extends: true, test: { name: "alone", include: alone } },
     ],
   },

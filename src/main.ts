@@ -31,6 +31,9 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     files: async () => (await import("./commands/files.ts")).files,
     help: async () => printHelp,
     version: async () => printVersion,
+    // What `serve` with workers starts, and nobody else.
+    owner: async () => (await import("./commands/workers/owner.ts")).owner,
+    worker: async () => (await import("./commands/workers/worker.ts")).worker,
   }),
 );
 

@@ -10,7 +10,6 @@ export interface Step {
 export const steps: readonly Step[] = [
   { what: "as it is", change: {} },
   { what: "merges, and returns of leases, by 500 rows", change: { mergeRows: 500, releaseRows: 500 } },
-  { what: "a change names the keys that it is of", change: { forget: "changed" } },
   { what: "an account's calls come to two replicas", change: { reach: 2 } },
   { what: "an idle lease is kept for a minute", change: { leaseIdleMs: 60_000 } },
   { what: "a replica decides and writes every 10 ms at most", change: { gatherMs: 10 } },

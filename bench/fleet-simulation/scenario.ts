@@ -65,7 +65,7 @@ const usual: Scenario = {
   ...{ callSeconds: 2, callCpu: 90, hold: 20_000, cost: 5_000, balance: 100_000_000_000, reach: 0 },
   ...{
     changes: 1,
-    forget: "all",
+    forget: "changed",
     leaseIdleMs: 5_000,
     buckets: 1,
     mergeRows: 5_000,

@@ -48,8 +48,8 @@ export async function measureMoney(): Promise<void> {
 
 async function authentication(storage: Storage, ledger: Ledger, secrets: readonly string[]): Promise<void> {
   const tiers = [{ name: "Any", recharge: 0, requestsPerMinute: 1e8, tokensPerMinute: undefined }];
-  const { keys: all, version } = storage;
-  const knownKeys = createKnownKeys({ keys: all, tiers, ledger, version });
+  const { keys: all } = storage;
+  const knownKeys = createKnownKeys({ keys: all, tiers, ledger, changes: storage });
   const authenticate = createAuthenticate({
     ...{ keys: all, knownKeys, authenticateSession: () => undefined, tiers, operatorKey: undefined },
     ...{ clock: Date.now, onUsed: () => {} },

@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { here, nobody } from "../../src/call/call.ts";
-import { collectLines } from "../../src/commands/log-lines.ts";
+import { collectLines } from "../../src/commands/serving/log-lines.ts";
 import type { EndedCall } from "../../src/pipeline/observe.ts";
 import { createCallLog } from "../../src/telemetry/log.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";

@@ -1,5 +1,6 @@
 /** Writes docs/metrics.md, the list of all metrics, from what the gateway registers. */
 import { Registry } from "prom-client";
+import { registerWorkers } from "../../src/telemetry/gauges/workers.ts";
 import { type GaugeParts, registerGauges } from "../../src/telemetry/gauges.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { table } from "./markdown.ts";
@@ -61,6 +62,7 @@ async function readMetrics(): Promise<Metric[]> {
   const registry = new Registry();
   createMetrics(registry);
   registerGauges(registry, idle);
+  registerWorkers(registry, { serving: () => 0, replaced: () => 0 });
   const labels = new Map(
     registry.getMetricsAsArray().map((metric) => {
       const { labelNames = [] } = metric as { readonly labelNames?: readonly string[] };

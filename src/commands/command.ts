@@ -1,4 +1,5 @@
 /** Functions that commands on the database share: they read values and the configuration, open the storage, and print tables. */
+import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
@@ -73,7 +74,22 @@ export async function withStorage(
 export function openConfigured(config: Config, onError: (error: unknown) => void): Promise<Storage> {
   const { database, dataDir, durability } = config;
   if (!database) return openStorage(databasePath(config), durability);
-  return openStorageOnPostgres({ ...database, dataDir, version: version(), isSynced: durability === "power", onError });
+  const of = { dataDir, version: version(), configuration: configurationName(config) };
+  return openStorageOnPostgres({ ...database, ...of, isSynced: durability === "power", onError });
+}
+
+/**
+ * configurationName names what all nodes of a database should have alike: models, prices, upstreams, tiers. Two configurations with other
+ * secrets, ports or folders have the same name.
+ */
+export function configurationName(config: Config): string {
+  const { unit, unpriced, tiers, models, embeddedModels, defaultModels, disconnectDrainMs, retries, hedging } = config;
+  const upstreams = config.upstreams.map(({ api_key: _, api_keys: __, ...upstream }) => upstream);
+  const alike = { unit, unpriced, tiers, models, embeddedModels, defaultModels, disconnectDrainMs, retries, hedging };
+  return createHash("sha256")
+    .update(JSON.stringify({ ...alike, upstreams }))
+    .digest("hex")
+    .slice(0, 16);
 }
 
 /** refuseOnPostgres throws a UsageError for a command that works on SQLite's file, where the data are in Postgres. */

@@ -18,9 +18,9 @@ import { addUser } from "../services/people/add-user.ts";
 import type { Storage } from "../storage/storage.ts";
 import { SseReader } from "../wire/sse.ts";
 import { readOptions } from "./line/read-options.ts";
-import { rootUrl } from "./listening.ts";
 import { operatorClient } from "./operator.ts";
-import { runGateway } from "./serve.ts";
+import { rootUrl } from "./serving/listening.ts";
+import { runGateway } from "./serving/run-gateway.ts";
 
 /** Demo is the content of `demo.json`. */
 export interface Demo {

@@ -6,7 +6,7 @@ import { get, type IncomingMessage } from "node:http";
 import { listeningAddress } from "../config/process-environment.ts";
 import { UsageError } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
-import { rootUrl } from "./listening.ts";
+import { rootUrl } from "./serving/listening.ts";
 
 const defaultTimeoutSeconds = 5;
 const maxTimeoutSeconds = 3600;

@@ -3,7 +3,7 @@ import { withEmbedded } from "../composition/providers.ts";
 import type { Config } from "../config/config.ts";
 import { discoverModels } from "../config/discovery/discover.ts";
 import { type Catalog, createCatalog } from "../targets/catalog.ts";
-import { openLog } from "./log-lines.ts";
+import { openLog } from "./serving/log-lines.ts";
 
 /** servedCatalog asks upstreams that list their models. What goes wrong there is logged. */
 export async function servedCatalog(config: Config): Promise<Catalog> {

@@ -11,8 +11,8 @@ import type { Storage } from "../storage/storage.ts";
 import { table, withStorage } from "./command.ts";
 import { UsageError, wrongAction } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
-import { rootUrl } from "./listening.ts";
 import { type CallOperator, operatorClient, withOperator } from "./operator.ts";
+import { rootUrl } from "./serving/listening.ts";
 
 const { createLink, listUsers, updateUser } = OperatorService.method;
 

@@ -97,7 +97,7 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
 function createUpgrades(
   { config }: Parts,
   { bodies, memories }: Shared,
-  { isDraining }: Readiness,
+  { status }: Readiness,
   sockets: Pick<ResponsesSocketsOptions, "gateway" | "body" | "peerOf" | "newRequestId">,
 ): Upgrades | undefined {
   const { enabled, idleMs } = config.responsesSocket;
@@ -110,7 +110,8 @@ function createUpgrades(
     method,
     idleMs,
     pingMs: config.keepAliveMs,
-    isDraining,
+    // One that has a successor still takes what comes over its connections.
+    isDraining: () => status().status === "draining",
   });
 }
 
@@ -154,7 +155,7 @@ function createAuthentication({ config, storage, clock }: Parts, { ledger }: Sha
   const { accounts, sessions, keys, version } = storage;
   const authenticateSession = createAuthenticateSession({ sessions, clock, onError });
   const isFreeUnpriced = createFreeUnpriced({ accounts, version, isFreeForFirst: config.unpriced.isFreeForFirst });
-  const knownKeys = createKnownKeys({ keys, tiers, ledger, isFreeUnpriced, version });
+  const knownKeys = createKnownKeys({ keys, tiers, ledger, isFreeUnpriced, changes: storage });
   return createAuthenticate({
     keys,
     knownKeys,

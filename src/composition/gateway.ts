@@ -11,7 +11,7 @@ import { createReadiness } from "../doors/rpc/health.ts";
 import { createDoors, type Doors } from "./doors.ts";
 import { startChecks } from "./health-checks.ts";
 import { startLimits } from "./limits.ts";
-import { createSeeing } from "./observers.ts";
+import { createSeeing, type Seeing } from "./observers.ts";
 import { createShared, type Parts, type Shared } from "./parts.ts";
 import { createRetention } from "./retention.ts";
 import { logTrouble } from "./trouble-log.ts";
@@ -21,10 +21,14 @@ export type GatewayParts = Omit<Parts, "clock" | "random"> &
   Partial<Pick<Parts, "clock" | "random">> & {
     /** Whether it takes calls, but is not ready until `prepared` is called: something of its start is still to be made. */
     readonly isPreparing?: boolean;
+    /** A bound socket that it listens on in the place of the configuration's address. */
+    readonly fd?: number | undefined;
   };
 
 /** How long closing waits for what calls used to be counted. The ledger waits longer, for what is guessed to be charged. */
 const countMs = 5_000;
+/** How long a gateway that was replaced waits for its connections to end by themselves, and how often it looks; in milliseconds. */
+const [leaveMs, lookMs] = [5_000, 50];
 
 /** Counts are numbers of things that are open or under way. All are 0 once nobody calls and no connection is kept, but for the totals. */
 export interface Counts extends ConnectionCounts, Activity {
@@ -52,6 +56,8 @@ export interface Gateway {
   readonly port: number;
   /** Where metrics are read, if they are. */
   readonly metricsPort: number | undefined;
+  /** Accepts the connections of another bound socket, too. */
+  readonly adopt: Listener["adopt"];
   /** What is open and under way at this moment. */
   counts(): Counts;
   activity(): Activity;
@@ -68,6 +74,11 @@ export interface Gateway {
   warm(withModels?: boolean): Promise<void>;
   /** Stops accepting, finishes what runs, at most for the configured time, and lets go of everything but storage. */
   close(): Promise<void>;
+  /**
+   * Does the same where another process has taken its place: it stops accepting at once, and its connections end with their next answers,
+   * so that no client finds one closed that it is about to use.
+   */
+  leave(): Promise<void>;
 }
 
 /** Starts the gateway. Throws where the port is taken or a route is broken. */
@@ -75,7 +86,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const parts: Parts = { clock: Date.now, random: Math.random, ...given };
   const { config, storage, log } = parts;
   const shared = createShared(parts, await startLimits(parts));
-  const { accelerators, providers, ledger, drains, background, onError } = shared;
+  const { accelerators, ledger, onError } = shared;
   const readiness = createReadiness(storage.writable, given.isPreparing);
   let listener: Listener | undefined;
   const open = () => listener?.counts() ?? nothingOpen;
@@ -85,7 +96,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const plainOptions = { remembersHeads: accelerators.remembersHeads };
   const rejectionBody = (status: number) => refusalAnswer(Family.OPENAI, rejectionOf(status), "").body;
   const { host, port, idleMs, stalledReaderMs: stalledMs, maxConnections } = config;
-  const at = { host, port, idleMs, stalledMs, maxConnections };
+  const at = { fd: given.fd, host, port, idleMs, stalledMs, maxConnections };
   const listening = await listen({ ...at, ...doors, handlePlain, plainOptions, rejectionBody }).catch(
     afterClosing(seeing, shared.limits),
   );
@@ -94,7 +105,9 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   // What processes before this one left reserved.
   void ledger.sweep().catch(onError);
   const checks = startChecks(parts, shared);
-  const retention = startRetention(parts, shared);
+  // The owner of SQLite's file sees to it.
+  const retention = parts.worker && !config.database ? undefined : startRetention(parts, shared);
+  const finish = createFinish(parts, shared, { listening, seeing, checks, retention, endLog });
   const activity = () => activityAt(shared, seeing.ended());
   return {
     host: listening.host,
@@ -106,27 +119,57 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     serveModels: shared.serveModels,
     prepared: readiness.prepared,
     warm: (withModels = false) => warm(doors, withModels ? shared : undefined, log),
+    adopt: listening.adopt,
+    async leave() {
+      readiness.drain(true);
+      listening.stopAccepting();
+      const closesAt = performance.now() + leaveMs;
+      while (isAnyOpen(open()) && performance.now() < closesAt) await delay(lookMs);
+      await finish();
+    },
     async close() {
       readiness.drain();
       // Load balancers that ask for readiness go elsewhere meanwhile, and connections end with their next answer.
       if (config.stopDelayMs > 0) await delay(config.stopDelayMs);
-      checks.close();
-      const closesAt = performance.now() + config.drainMs;
-      // Who follows a response in the background holds a connection until its end.
-      await Promise.all([listening.close(config.drainMs), background.close(config.drainMs)]);
-      // What was begun meanwhile.
-      await background.close(Math.max(0, closesAt - performance.now()));
-      await drains.close(Math.max(0, closesAt - performance.now()));
-      endLog();
-      const hurrying = setTimeout(() => shared.hurry.abort(), countMs);
-      await ledger.close();
-      clearTimeout(hurrying);
-      await retention.close();
-      await shared.limits.close();
-      await Promise.all([...providers.values()].map((provider) => provider.close()));
-      await seeing.close();
+      await finish();
     },
   };
+}
+
+function isAnyOpen({ undecided, http1, http2, websocket }: ConnectionCounts): boolean {
+  return undecided + http1 + http2 + websocket > 0;
+}
+
+/** Returns what finishes everything that runs, once no further calls come. */
+function createFinish({ config }: Parts, shared: Shared, { listening, seeing, ...open }: Open): () => Promise<void> {
+  const { ledger, drains, background, providers } = shared;
+  return async () => {
+    open.checks.close();
+    const closesAt = performance.now() + config.drainMs;
+    const left = () => Math.max(0, closesAt - performance.now());
+    // Who follows a response in the background holds a connection until its end.
+    await Promise.all([listening.close(config.drainMs), background.close(config.drainMs)]);
+    // What was begun meanwhile.
+    await background.close(left());
+    await drains.close(left());
+    open.endLog();
+    const hurrying = setTimeout(() => shared.hurry.abort(), countMs);
+    await ledger.close();
+    clearTimeout(hurrying);
+    await open.retention?.close();
+    await shared.limits.close();
+    await Promise.all([...providers.values()].map((provider) => provider.close()));
+    await seeing.close();
+  };
+}
+
+/** Open is what is closed at the end. */
+interface Open {
+  readonly listening: Listener;
+  readonly seeing: Seeing;
+  readonly checks: ReturnType<typeof startChecks>;
+  readonly retention: ReturnType<typeof startRetention> | undefined;
+  readonly endLog: () => void;
 }
 
 /** Returns what rejects with the error of a start that failed, once these are closed. */

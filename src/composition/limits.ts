@@ -1,13 +1,15 @@
-/** Puts the limiters together: over Redis where it is configured, else in memory. */
+/** Puts the limiters together: over Redis where it is configured, over their owner where there are workers, else in memory. */
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { ratesUnavailable } from "../call/refusals.ts";
 import type { Config, RedisConfig } from "../config/shape.ts";
+import type { Slices } from "../limits/contract.ts";
 import type { DecisionCounts } from "../limits/leased-limiter.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
-import type { Places } from "../limits/places.ts";
+import type { PlaceKeeper, Places } from "../limits/places.ts";
 import { newId } from "../runtime/ids.ts";
+import type { Channel } from "../runtime/ipc/channel.ts";
 import type { RedisGauges } from "../telemetry/gauges/redis.ts";
 
 export interface Limits {
@@ -17,7 +19,7 @@ export interface Limits {
   readonly attempts: Limiter;
   /** Wrong credentials. */
   readonly guesses: Limiter;
-  /** Returns the places of an upstream that gateways share. Undefined without Redis. */
+  /** Returns the places of an upstream that gateways, or workers, share. Undefined where there is one process. */
   readonly sharedPlaces: ((name: string, places: number) => Places) | undefined;
   /** Undefined without Redis. */
   readonly redis: RedisGauges | undefined;
@@ -30,6 +32,18 @@ export interface LimitsParts {
   readonly log: Pick<Logger, "info" | "warn">;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** Undefined for a gateway of one process. */
+  readonly worker?: WorkerPlace | undefined;
+}
+
+/** WorkerPlace is a worker's place among those of a machine. */
+export interface WorkerPlace {
+  /** From 1 on. */
+  readonly number: number;
+  /** How many workers there are. */
+  readonly count: number;
+  /** Leads to their owner. */
+  readonly channel: Channel;
 }
 
 /** Of how many addresses, and neighbourhoods, failed credentials are counted. */
@@ -37,8 +51,9 @@ const mostGuessing = 100_000;
 
 /** Starts the limiters. Resolves when Redis has answered or failed to: the first calls are limited as all others. */
 export function startLimits(parts: LimitsParts): Promise<Limits> | Limits {
-  const { config, clock } = parts;
-  if (config.redis) return startShared(parts, config.redis);
+  const { config, clock, worker } = parts;
+  if (config.redis) return startOverRedis(parts, config.redis);
+  if (worker) return startOverOwner(worker);
   return {
     rates: createMemoryLimiter(clock),
     attempts: createMemoryLimiter(clock),
@@ -50,12 +65,8 @@ export function startLimits(parts: LimitsParts): Promise<Limits> | Limits {
 }
 
 /** The client library is loaded only here. */
-async function startShared({ log, clock }: LimitsParts, config: RedisConfig): Promise<Limits> {
-  const [{ createRedisSlices }, { createLeasedLimiter }, { createPlaces }] = await Promise.all([
-    import("../limits/redis/slices.ts"),
-    import("../limits/leased-limiter.ts"),
-    import("../limits/places.ts"),
-  ]);
+async function startOverRedis({ log, clock }: LimitsParts, config: RedisConfig): Promise<Limits> {
+  const [{ createRedisSlices }, limiters] = await Promise.all([import("../limits/redis/slices.ts"), loadLimiters()]);
   const { url, whenAway } = config;
   const redis = addressOf(url);
   const awayWords = `Redis is away: ${whenAway === "refuse" ? "calls are refused" : "rates are divided by the nodes"}`;
@@ -68,26 +79,58 @@ async function startShared({ log, clock }: LimitsParts, config: RedisConfig): Pr
   await slices.firstTried;
   if (!slices.isAway()) log.info({ redis, nodes: slices.nodes() }, "rates are shared over Redis");
   const counts: DecisionCounts = { slice: 0, asked: 0, away: 0 };
-  const shared = { slices, counts };
-  const rates = createLeasedLimiter({
+  const whenRefused = whenAway === "refuse" ? ratesUnavailable : undefined;
+  const shared = shareLimits(limiters, { slices, places: slices.places, counts, whenAway: whenRefused });
+  return {
     ...shared,
-    nameOf: (id) => `rate:${id}`,
-    whenAway: whenAway === "refuse" ? ratesUnavailable : undefined,
-  });
+    redis: { isUp: () => !slices.isAway(), nodes: slices.nodes, counts: slices.counts, decisions: () => counts },
+    async close() {
+      await shared.close();
+      await slices.close();
+    },
+  };
+}
+
+/** The workers of a machine share what their owner keeps. */
+async function startOverOwner({ channel, count }: WorkerPlace): Promise<Limits> {
+  const [{ askOwner }, limiters] = await Promise.all([import("../limits/owner/ask-owner.ts"), loadLimiters()]);
+  return shareLimits(limiters, { ...askOwner(channel, count), whenAway: undefined });
+}
+
+async function loadLimiters() {
+  const [{ createLeasedLimiter }, { createPlaces }] = await Promise.all([
+    import("../limits/leased-limiter.ts"),
+    import("../limits/places.ts"),
+  ]);
+  return { createLeasedLimiter, createPlaces };
+}
+
+interface SharedLimits {
+  readonly slices: Slices;
+  readonly places: PlaceKeeper;
+  readonly counts?: DecisionCounts;
+  /** Makes what calls fail with while slices are away; undefined: rates are divided then. */
+  readonly whenAway: (() => Error) | undefined;
+}
+
+/** Puts the limiters over slices and places that several processes share. */
+function shareLimits(
+  { createLeasedLimiter, createPlaces }: Awaited<ReturnType<typeof loadLimiters>>,
+  { places: keeper, whenAway, ...shared }: SharedLimits,
+): Limits {
+  const rates = createLeasedLimiter({ ...shared, nameOf: (id) => `rate:${id}`, whenAway });
   const attempts = createLeasedLimiter({ ...shared, nameOf: hidden("sign-in") });
   const guesses = createLeasedLimiter({ ...shared, nameOf: hidden("guess") });
   const open: Places[] = [];
   return {
-    ...{ rates, attempts, guesses },
+    ...{ rates, attempts, guesses, redis: undefined },
     sharedPlaces(name, places) {
-      const shared = createPlaces(slices.places, name, places);
-      open.push(shared);
-      return shared;
+      const made = createPlaces(keeper, name, places);
+      open.push(made);
+      return made;
     },
-    redis: { isUp: () => !slices.isAway(), nodes: slices.nodes, counts: slices.counts, decisions: () => counts },
     async close() {
       for (const limiter of [rates, attempts, guesses, ...open]) limiter.close();
-      await slices.close();
     },
   };
 }

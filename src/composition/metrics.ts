@@ -4,16 +4,20 @@ import type { Config } from "../config/config.ts";
 import type { ConnectionCounts } from "../doors/listener/connections.ts";
 import { version } from "../package/version.ts";
 import type { Observer } from "../pipeline/observe.ts";
+import type { Channel } from "../runtime/ipc/channel.ts";
 import type { Catalog } from "../targets/catalog.ts";
 import { type GaugeParts, registerGauges, type TargetGauges } from "../telemetry/gauges.ts";
+import type { MetricJson } from "../telemetry/merge-metrics.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { processMetrics } from "../telemetry/process.ts";
 import { serveMetrics } from "../telemetry/scrape.ts";
+import type { LastMetrics, MetricsQuestions } from "./crew-metrics.ts";
 import type { Parts, Shared } from "./parts.ts";
 
 export interface Metrics {
   readonly observer: Observer;
-  readonly port: number;
+  /** Undefined where a worker's owner tells them. */
+  readonly port: number | undefined;
   close(): Promise<void>;
 }
 
@@ -27,10 +31,11 @@ export async function startMetrics(
   open: () => ConnectionCounts,
   { host, port, isAsked }: NonNullable<Config["metrics"]>,
 ): Promise<Metrics | undefined> {
-  const { log } = parts;
+  const { log, worker } = parts;
   const registry = new Registry();
   const observer = createMetrics(registry);
   registerGauges(registry, gaugeParts(parts, shared, open));
+  if (worker) return { observer, port: undefined, close: tellOwner(worker.channel, registry) };
   const { contentType } = registry;
   const read = async () => `${await registry.metrics()}\n${await processMetrics().metrics()}`;
   const onError = (err: unknown) => log.error({ err }, "metrics could not be read");
@@ -43,6 +48,14 @@ export async function startMetrics(
     log.warn({ host, port, code }, "metrics cannot be read at this address. METRICS_PORT sets another port, or `off`");
     return undefined;
   }
+}
+
+/** Tells the owner of workers this one's metrics whenever it asks, and at the end. Returns what ends that. */
+function tellOwner(channel: Channel, registry: Registry): () => Promise<void> {
+  const read = async () =>
+    [...(await registry.getMetricsAsJSON()), ...(await processMetrics().getMetricsAsJSON())] as MetricJson[];
+  channel.answer<MetricsQuestions>({ "metrics.read": read });
+  return async () => channel.by<LastMetrics>().tell("metrics.last", await read());
 }
 
 function gaugeParts(

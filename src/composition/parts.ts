@@ -19,7 +19,7 @@ import { createModelTable, type ModelTable, type Target } from "../targets/catal
 import { createTargets, type Targets } from "../targets/targets.ts";
 import { counter } from "../tokens/counter.ts";
 import { type Accelerators, chooseAccelerators } from "./accelerators.ts";
-import type { Limits } from "./limits.ts";
+import type { Limits, WorkerPlace } from "./limits.ts";
 import { createProviders, withEmbedded } from "./providers.ts";
 
 /** What the gateway is given. */
@@ -31,6 +31,8 @@ export interface Parts {
   readonly clock: () => number;
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
+  /** Undefined for a gateway of one process. */
+  readonly worker?: WorkerPlace | undefined;
 }
 
 /** What several steps of a call share. */

@@ -130,6 +130,7 @@ function processConfig(written: FileConfig, settings: EnvironmentSettings) {
     logLevel: settings.logLevel ?? written.log_level ?? "info",
     accelerators: settings.accelerators,
     memory: written.memory,
+    workers: settings.workers ?? written.workers,
     database: databaseOf(written.database, settings),
     redis: redisOf(written.redis, settings.redisUrl),
     telemetry: settings.telemetry ?? written.telemetry,

@@ -6,7 +6,15 @@ import { type Environment, type Fault, variableOf } from "./document.ts";
 import type { UpstreamConfig, VendorConfig } from "./schema-models.ts";
 import { logLevels } from "./sections/process.ts";
 import { type AcceleratorName, acceleratorNames } from "./shape.ts";
-import { credentialSchema, databaseUrlSchema, headerNameSchema, redisUrlSchema, urlSchema } from "./values.ts";
+import {
+  credentialSchema,
+  databaseUrlSchema,
+  headerNameSchema,
+  maxWorkers,
+  readWorkers,
+  redisUrlSchema,
+  urlSchema,
+} from "./values.ts";
 import { atAddress, withVendor } from "./vendors.ts";
 
 export interface EnvironmentSettings {
@@ -17,6 +25,7 @@ export interface EnvironmentSettings {
   readonly databaseUrl: string | undefined;
   readonly databaseReplicaUrl: string | undefined;
   readonly redisUrl: string | undefined;
+  readonly workers: number | "auto" | undefined;
   readonly metricsHost: string | undefined;
   readonly metricsPort: number | "off" | undefined;
   readonly accelerators: ReadonlySet<AcceleratorName>;
@@ -24,7 +33,7 @@ export interface EnvironmentSettings {
 }
 
 export function settingsOf(environment: Environment, faults: Fault[]): EnvironmentSettings {
-  const { HOST, PORT, DATA_DIR, LOG_LEVEL, METRICS_HOST, METRICS_PORT } = environment;
+  const { HOST, PORT, DATA_DIR, LOG_LEVEL, METRICS_HOST, METRICS_PORT, WORKERS } = environment;
   const fault = (message: string) => void faults.push({ file: "environment", message });
   if (PORT && !isPort(PORT)) fault("PORT: expected a whole number from 0 to 65535");
   if (METRICS_PORT && METRICS_PORT !== "off" && !isPort(METRICS_PORT)) {
@@ -33,6 +42,8 @@ export function settingsOf(environment: Environment, faults: Fault[]): Environme
   if (LOG_LEVEL && !(logLevels as readonly string[]).includes(LOG_LEVEL)) {
     fault(`LOG_LEVEL: expected one of ${logLevels.join(", ")}`);
   }
+  const workers = WORKERS ? readWorkers(WORKERS) : undefined;
+  if (WORKERS && workers === undefined) fault(`WORKERS: expected auto, or a whole number from 1 to ${maxWorkers}`);
   return {
     host: HOST || undefined,
     port: PORT ? Number(PORT) : undefined,
@@ -41,6 +52,7 @@ export function settingsOf(environment: Environment, faults: Fault[]): Environme
     databaseUrl: checked(environment, "DATABASE_URL", databaseUrlSchema, faults),
     databaseReplicaUrl: checked(environment, "DATABASE_REPLICA_URL", databaseUrlSchema, faults),
     redisUrl: checked(environment, "REDIS_URL", redisUrlSchema, faults),
+    workers,
     metricsHost: METRICS_HOST || undefined,
     metricsPort: METRICS_PORT === "off" ? "off" : METRICS_PORT ? Number(METRICS_PORT) : undefined,
     accelerators: acceleratorsOf(environment.ACCELERATORS, faults),

@@ -28,6 +28,8 @@ export interface Config {
   readonly accelerators: ReadonlySet<AcceleratorName>;
   /** memory is how much the gateway may take to be fast; undefined: what suits the machine. */
   readonly memory: "small" | "large" | undefined;
+  /** workers is how many processes serve, auto for one a core; undefined: the process that is started serves by itself. */
+  readonly workers: number | "auto" | undefined;
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs: number;
   /** bodiesInFlight is the most memory for request bodies at a time, in total and for each account. */

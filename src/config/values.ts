@@ -92,3 +92,13 @@ export const originSchema = z
 
 /** secondsSchema is a duration in seconds. */
 export const secondsSchema = z.number().min(0.001).max(86_400);
+
+/** The most workers of a machine. */
+export const maxWorkers = 256;
+
+/** readWorkers reads how many workers there are to be; undefined where the text says nothing of the kind. */
+export function readWorkers(text: string): number | "auto" | undefined {
+  if (text === "auto") return "auto";
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  return count >= 1 && count <= maxWorkers ? count : undefined;
+}

@@ -6,8 +6,9 @@
  * process that died expire.
  */
 import { newId } from "../runtime/ids.ts";
+import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import { SlotSet } from "../runtime/slot-set.ts";
-import type { Books, Granted } from "../storage/money/books.ts";
+import type { Books, Granted, HoldEntry, Taken } from "../storage/money/books.ts";
 import {
   type Capture,
   type Captured,
@@ -28,7 +29,7 @@ export function createExactLedger({ openBooks, clock, onError }: LedgerOptions):
   const node = newId("nod", clock());
   const credit = createCredit();
   const running = createRunningCalls();
-  const recall = () => ({ records: [], leases: [] });
+  const recall = () => ({ records: groupCommit.unwritten(), leases: [] });
   const books = openBooks({ node, clock, onError, recall });
   const groupCommit = createGroupCommit({ books, clock, onError, giveBack: () => [], leaseFor: () => undefined });
   const { hold, release, capture, releaseAgain } = createExactCalls({ groupCommit, credit, onError });
@@ -65,6 +66,21 @@ export async function expireAll(books: Pick<Books, "expire">): Promise<void> {
   while ((await books.expire()) > 0);
 }
 
+/** Makes what is written of a call that begins. `taken` names the lease of its hold; undefined for one that costs nothing. */
+export function holdEntryOf(request: HoldRequest, taken: Taken | undefined): HoldEntry {
+  const { requestId, accountId, keyId, operation, model, max: amount, now: createdAt } = request;
+  return { kind: "hold", requestId, taken, accountId, keyId, operation, model, amount, createdAt };
+}
+
+/** A call that costs nothing needs no decision: what is written of it makes it known as lost if this process dies. */
+function holdNothing(request: HoldRequest, holds: SlotSet<Hold>, groupCommit: Pick<GroupCommit, "add">): Hold {
+  const entry = holdEntryOf(request, undefined);
+  const own: Hold = { kind: "held", amount: 0, request, lease: undefined, entry, isExact: true };
+  holds.add(own);
+  groupCommit.add(entry);
+  return own;
+}
+
 interface ExactCallsParts extends Pick<LedgerOptions, "onError"> {
   readonly groupCommit: GroupCommit;
   readonly credit: Credit;
@@ -78,7 +94,8 @@ function createExactCalls({ groupCommit, credit, onError }: ExactCallsParts) {
     groupCommit.enlist("releases", { item, accountId, after: () => {} });
 
   return {
-    hold(request: HoldRequest): Promise<Hold | Short> {
+    hold(request: HoldRequest): MaybePromise<Hold | Short> {
+      if (request.max === 0) return holdNothing(request, holds, groupCommit);
       const { accountId, keyId } = request;
       const after = (granted: Granted): Hold | Short => {
         if (granted.kind === "leased") throw new Error("the books grew a lease that nobody asked for");
@@ -93,6 +110,7 @@ function createExactCalls({ groupCommit, credit, onError }: ExactCallsParts) {
     async release(own: Hold): Promise<void> {
       if (!holds.delete(own)) return;
       const { requestId, accountId, keyId } = own.request;
+      if (own.entry && groupCommit.withdraw(own.entry)) return;
       try {
         await retry(() => releaseOf(requestId, accountId), onError);
       } catch (error) {

@@ -9,13 +9,14 @@
  * (`Books.holdDelayMs`): a call that ends within that time is written once.
  */
 import { catchError, Deferred, isPromise, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
-import type { Books, Entry, JournalRecord, Recalled } from "../storage/money/books.ts";
+import { recordAtTurnEnd } from "../runtime/turn-end.ts";
+import type { Books, Entry, HoldEntry, JournalRecord, Recalled } from "../storage/money/books.ts";
 import { retry } from "./retry.ts";
 import { type Enlisted, noSteps, type Steps, type TurnOptions, takeSteps } from "./steps.ts";
 import { createUnwritten, type Unwritten } from "./unwritten.ts";
 
 export interface GroupCommitOptions extends TurnOptions {
-  readonly books: Pick<Books, "decide" | "write" | "holdDelayMs">;
+  readonly books: Pick<Books, "decide" | "write" | "note" | "holdDelayMs">;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Receives errors of what is tried again. */
@@ -48,6 +49,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const delay = createDelay(holdDelayMs, () => {
     if (unwritten.isAny()) void written();
   });
+  const noteBegun = createNotes(options, unwritten);
   let turn: Deferred<void> | undefined;
   /** Says that what is not written is written at the end of this turn. */
   let isDue = false;
@@ -59,15 +61,18 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   function turnEnd(): Deferred<void> {
     if (!turn) {
-      turn = new Deferred<void>();
-      setImmediate(endTurn, turn);
+      const begun = new Deferred<void>();
+      turn = begun;
+      recordAtTurnEnd(() => endTurn(begun));
     }
     return turn;
   }
 
+  /** Before what calls ask their upstreams is sent, in the same turn (`turn-end.ts`). */
   function endTurn(ending: Deferred<void>): void {
     decisions.run();
     turn = undefined;
+    noteBegun.now();
     if (isDue) {
       isDue = false;
       writes.end(ending);
@@ -84,6 +89,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     },
     add(entry) {
       unwritten.add(entry);
+      if (entry.kind === "hold") noteBegun.add(entry);
       if (entry.kind !== "hold" || holdDelayMs === 0) isDue = true;
       void turnEnd();
     },
@@ -112,6 +118,20 @@ function createDelay(ms: number, work: () => void) {
       timer ??= setTimeout(end, ms);
     },
     end,
+  };
+}
+
+/** Notes calls that begin, where what is written of them takes a while (`Books.note`). */
+function createNotes({ books }: Pick<GroupCommitOptions, "books">, { lastSeq }: Unwritten) {
+  let begun: HoldEntry[] = [];
+  return {
+    add(entry: HoldEntry): void {
+      if (books.note) begun.push(entry);
+    },
+    now(): void {
+      if (begun.length > 0) books.note?.(begun, lastSeq());
+      begun = [];
+    },
   };
 }
 

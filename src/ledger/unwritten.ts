@@ -15,6 +15,8 @@ export interface Unwritten {
   /** Makes entries of all records again, since they could not be written. */
   unseal(): void;
   isAny(): boolean;
+  /** Returns the highest number of a record that has any of the entries so far. */
+  lastSeq(): number;
 }
 
 /** `clock` returns milliseconds since 1970. */
@@ -44,6 +46,7 @@ export function createUnwritten(clock: () => number): Unwritten {
       added = [...sealed.flatMap(({ entries }) => entries), ...added];
       sealed = [];
     },
+    lastSeq: () => (added.length > 0 ? seq + 1 : seq),
     isAny: () => added.length > 0 || sealed.length > 0,
   };
 }

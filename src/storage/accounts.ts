@@ -101,11 +101,9 @@ async function update(db: Database, id: string, change: AccountChange): Promise<
     .where("name", "=", name ?? "")
     .where("id", "!=", id);
   if (name !== undefined && (await named.executeTakeFirst())) return "taken";
-  const unchanged = Object.values(change).every((value) => value === undefined);
-  const updated = unchanged
-    ? db.selectFrom("accounts").selectAll().where("id", "=", id)
-    : db.updateTable("accounts").set(marked(change)).where("id", "=", id).returningAll();
-  const [account] = await updated.execute();
+  const isChanged = Object.values(change).some((value) => value !== undefined);
+  if (isChanged) await db.updateTable("accounts").set(marked(change)).where("id", "=", id).execute();
+  const account = await db.selectFrom("accounts_now").selectAll().where("id", "=", id).executeTakeFirst();
   return account ?? "absent";
 }
 

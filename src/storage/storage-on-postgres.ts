@@ -14,8 +14,19 @@ export type { PostgresOptions } from "./engines/postgres/database.ts";
  */
 export async function openStorageOnPostgres(options: PostgresOptions): Promise<Storage> {
   const { openPostgres } = await import("./engines/postgres/database.ts");
-  const { scope, openBooks, available, recall, journalRejects, version, writable, state, replica, close } =
-    await openPostgres(options);
+  const {
+    scope,
+    openBooks,
+    available,
+    recall,
+    journalRejects,
+    version,
+    changedSince,
+    writable,
+    state,
+    replica,
+    close,
+  } = await openPostgres(options);
   const stores = overScope(scope);
   const findings = (asked: ReconcileOptions = {}) => proveAndRepair(scope.db, { now: Date.now(), ...asked });
   return {
@@ -27,6 +38,7 @@ export async function openStorageOnPostgres(options: PostgresOptions): Promise<S
     recall,
     journalRejects,
     version,
+    changedSince,
     writable,
     database: state,
     findings,

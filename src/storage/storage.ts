@@ -18,7 +18,7 @@ import { reconcileApart } from "./engines/sqlite/reconcile-apart.ts";
 import type { Writable } from "./engines/writable.ts";
 import { createRejects } from "./journal/rejects.ts";
 import { type KeyStore, keyStore } from "./keys.ts";
-import type { OpenBooks } from "./money/books.ts";
+import type { Changes, OpenBooks } from "./money/books.ts";
 import type { Available } from "./money/contract.ts";
 import { type EntryStore, entryStore } from "./money/entries.ts";
 import { type HoldStore, holdStore } from "./money/holds.ts";
@@ -53,7 +53,7 @@ export interface Stores {
 /** Transact is `Storage.transact`. */
 export type Transact = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
 
-export interface Storage extends Stores {
+export interface Storage extends Stores, Changes {
   /** Opens the books of money for a process, or for one ledger of it. `hasJournal` has them write into a journal first. */
   openBooks(hasJournal: boolean): OpenBooks;
   /**
@@ -71,8 +71,6 @@ export interface Storage extends Stores {
    * throws.
    */
   readonly transact: Transact;
-  /** Returns another number whenever anything was written, except by this process's ledger. */
-  version(): number;
   /** Reports whether writes arrive. */
   readonly writable: Writable;
   /** What is known of the database of Postgres; undefined on SQLite. */
@@ -86,8 +84,12 @@ export interface Storage extends Stores {
 
 /** Opens the database file, making it if need be, and brings it up to date. */
 export async function openStorage(path: string, durability?: Durability): Promise<Storage> {
-  const { db, engine } = await openDatabase(path, durability);
-  const { scope, version, writable } = engine;
+  return storageOver(path, await openDatabase(path, durability));
+}
+
+/** Returns the stores over an open database, whose file is at a path. */
+export function storageOver(path: string, { db, engine }: Awaited<ReturnType<typeof openDatabase>>): Storage {
+  const { scope, changes, writable } = engine;
   const findings = (options: ReconcileOptions = {}) => {
     engine.read(() => {}); // Flushes: the thread sees only what is posted.
     return reconcileApart(path, options);
@@ -97,7 +99,7 @@ export async function openStorage(path: string, durability?: Durability): Promis
     ...moneyOver(engine),
     // Nothing is held of it by this process beyond what a write sees: the books settle first.
     recall: async () => {},
-    version,
+    ...changes,
     writable,
     findings,
     reconcile: (options) => reconciled(findings(options)),

@@ -7,6 +7,7 @@ import { troubleOf } from "../runtime/write-trouble.ts";
 import { type DatabaseGauges, registerDatabase } from "./gauges/database.ts";
 import { type RedisGauges, registerRedis } from "./gauges/redis.ts";
 import { registerCounter, registerGauge } from "./gauges/register.ts";
+import type { Aggregator } from "./merge-metrics.ts";
 import { units } from "./quantities.ts";
 
 export interface GaugeParts {
@@ -76,6 +77,7 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
       name: "model_gateway_build_info",
       help: "The versions of the gateway and of Node.",
       labelNames: ["version", "node"],
+      aggregator: "max",
     },
     (set) => set(1, { version, node: process.versions.node }),
   );
@@ -111,8 +113,13 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
 }
 
 function registerUpstreams(registry: Registry, { upstreams, targets }: GaugeParts): void {
-  const perUpstream = (name: string, help: string, read: (upstream: UpstreamGauges) => number | undefined) =>
-    registerGauge(registry, { name, help, labelNames: ["upstream"] }, (set) => {
+  const perUpstream = (
+    name: string,
+    help: string,
+    read: (upstream: UpstreamGauges) => number | undefined,
+    aggregator: Aggregator = "sum",
+  ) =>
+    registerGauge(registry, { name, help, labelNames: ["upstream"], aggregator }, (set) => {
       for (const upstream of upstreams) set(read(upstream), { upstream: upstream.name });
     });
   perUpstream("model_gateway_upstream_running", "Running attempts at an upstream.", (it) => it.running());
@@ -123,11 +130,13 @@ function registerUpstreams(registry: Registry, { upstreams, targets }: GaugePart
     "model_gateway_upstream_places",
     "The limit of concurrent calls at an upstream; absent without a queue.",
     ({ queue }) => queue?.places,
+    "max",
   );
   perUpstream(
     "model_gateway_upstream_up",
     "Whether an upstream's health checks pass; absent without health checks.",
     (it) => bit(it.isUp()),
+    "min",
   );
   registerGauge(
     registry,
@@ -135,6 +144,7 @@ function registerUpstreams(registry: Registry, { upstreams, targets }: GaugePart
       name: "model_gateway_target_resting",
       help: "Whether the breaker of a model at an upstream is open because it kept failing.",
       labelNames: ["upstream", "model"],
+      aggregator: "max",
     },
     (set) => {
       for (const { upstream, model, isResting } of targets()) set(bit(isResting()), { upstream, model });
@@ -184,7 +194,11 @@ function registerConnections(registry: Registry, { open, bodyBytes }: GaugeParts
 function registerStorage(registry: Registry, { isWritable, journalRejects }: StorageGauges): void {
   registerGauge(
     registry,
-    { name: "model_gateway_storage_writable", help: "Whether writes to the database and the journal succeed." },
+    {
+      name: "model_gateway_storage_writable",
+      help: "Whether writes to the database and the journal succeed.",
+      aggregator: "min",
+    },
     (set) => set(bit(isWritable())),
   );
   registerGauge(
@@ -192,6 +206,7 @@ function registerStorage(registry: Registry, { isWritable, journalRejects }: Sto
     {
       name: "model_gateway_journal_rejects",
       help: "Journal lines that are no records, and journals that are lost or cut, set aside until an operator removes them.",
+      aggregator: "max",
     },
     (set) => set(journalRejects()),
   );
@@ -213,6 +228,8 @@ function registerHolds(registry: Registry, holds: GaugeParts["holds"]): void {
     const made = new Gauge({
       name,
       help,
+      // Workers read the same rows.
+      aggregator: "max",
       registers: [registry],
       async collect() {
         const total = await read();

@@ -9,6 +9,8 @@ export interface ScrapeOptions {
   readonly host: string;
   /** port 0 takes any free port. */
   readonly port: number;
+  /** fd is a bound socket that it listens on in the place of that address. */
+  readonly fd?: number;
   /** read returns all metrics as text. */
   readonly read: () => Promise<string>;
   readonly contentType: string;
@@ -29,7 +31,8 @@ export async function serveMetrics(options: ScrapeOptions): Promise<Scrape> {
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(options.port, options.host, resolve);
+    const { fd, port, host } = options;
+    server.listen(fd === undefined ? { port, host } : { fd }, resolve);
   });
   return {
     port: (server.address() as AddressInfo).port,

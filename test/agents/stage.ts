@@ -42,11 +42,10 @@ export async function setStage(agent: Agent, upstream: UpstreamName, keep: boole
   const place: Place = { rootUrl, apiKey, model, mcp };
   await writeAll(home, agent.setup(place).files);
   await writeFile(join(work, "picture.png"), picture);
-  const books = openBooks(gateway.databasePath, gateway.storage);
+  const books = openBooks(gateway.database, gateway.storage);
   return {
     ...{ gateway, server, books, place, folder, home, work, stampLog },
     async close() {
-      books.close();
       if (keep) await writeFile(join(folder, "gateway.log"), gateway.logged());
       await gateway.close().finally(() => server.upstream.close());
       if (keep) await writeFile(join(folder, "played.json"), JSON.stringify(server.played, null, 2));

@@ -1,6 +1,6 @@
 /** The address at which commands and people reach a gateway on this machine. */
 import { expect, test } from "vitest";
-import { rootUrl } from "../../src/commands/listening.ts";
+import { rootUrl } from "../../src/commands/serving/listening.ts";
 
 test.each([
   ["127.0.0.1", "http://127.0.0.1:8080"],

@@ -6,7 +6,6 @@ import { afterEach, describe, expect, test } from "vitest";
 import { type Gateway, startGateway } from "../../src/composition/gateway.ts";
 import { type Config, loadConfig } from "../../src/config/config.ts";
 import type { RedisConfig } from "../../src/config/shape.ts";
-import { openStorage } from "../../src/storage/storage.ts";
 import { root } from "../support/command.ts";
 import { environment } from "../support/environment.ts";
 import { eventually } from "../support/eventually.ts";
@@ -56,7 +55,7 @@ async function startFleet(more: Partial<RedisConfig> = {}, settings: Partial<Con
 
 async function startSecond(first: TestGateway, settings: Partial<Config>): Promise<Gateway> {
   const config = { ...loadConfig(undefined, environment), port: 0, metrics: undefined, ...settings };
-  const storage = await openStorage(first.databasePath);
+  const storage = await first.database.open();
   const gateway = await startGateway({ config, storage, log: pino({ level: "silent" }) });
   closing.push(async () => {
     await gateway.close();

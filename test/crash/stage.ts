@@ -21,8 +21,8 @@ export interface Stage {
   /** The database, seen from another process than the gateway's. */
   readonly storage: Storage;
   readonly engine: Engine;
-  /** Starts the gateway, with these accelerators. */
-  start(accelerators?: string): Promise<{ gateway: Running; rootUrl: string }>;
+  /** Starts the gateway, with these accelerators and options. */
+  start(accelerators?: string, options?: readonly string[]): Promise<{ gateway: Running; rootUrl: string }>;
   close(): Promise<void>;
 }
 
@@ -54,11 +54,11 @@ export async function setStage(): Promise<Stage> {
     apiKeys,
     storage,
     engine,
-    async start(accelerators) {
+    async start(accelerators, options = []) {
       const chosen = accelerators === undefined ? {} : { ACCELERATORS: accelerators };
       const env = { PORT: "0", DATA_DIR: folder.path, LOG_LEVEL: "error", ...chosen };
       // With the Node that the project pins `bin` is the gateway itself, and a signal reaches it.
-      const gateway = new Running(process.execPath, [bin, "serve", "--config", config], env);
+      const gateway = new Running(process.execPath, [bin, "serve", "--config", config, ...options], env);
       const [, rootUrl = ""] = await gateway.shows(/serves at (\S+)/);
       return { gateway, rootUrl };
     },

@@ -6,7 +6,6 @@ import { expect, test } from "vitest";
 import { type PlainHead, readHead } from "../../src/http1/server/request.ts";
 import { RequestHeads } from "../../src/http1/server/request-heads.ts";
 import { issueKey } from "../../src/services/keys/keys.ts";
-import { openStorage } from "../../src/storage/storage.ts";
 import { now, startTestGateway } from "../support/gateway.ts";
 
 const head = (length: string, more = "x-a: b") =>
@@ -130,7 +129,7 @@ test("a client that repeats them is authenticated each time", async () => {
   try {
     for (let i = 0; i < 4; i++) expect(await ask(gateway.apiKey)).toEqual([200, undefined]);
     // Another process takes the key away, and gives another.
-    const other = await openStorage(gateway.databasePath);
+    const other = await gateway.database.open();
     await other.keys.revoke(gateway.keyId, now);
     const issued = await issueKey(other.keys, { accountId: gateway.accountId, name: "other", admin: false, now });
     await other.close();

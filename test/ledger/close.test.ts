@@ -8,12 +8,11 @@ import { expect, test, vi } from "vitest";
 import { startGateway } from "../../src/composition/gateway.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
-import { openStorage } from "../../src/storage/storage.ts";
 import { hear } from "../support/clients/hear.ts";
-import { temporaryFolder } from "../support/command.ts";
 import { environment } from "../support/environment.ts";
 import { openAccount, openBooks } from "../support/payer.ts";
 import { type ScriptedExchange, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { newTestDatabase } from "../support/storage/test-database.ts";
 import { paidModels } from "../support/upstreams/paid-models.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -23,12 +22,17 @@ const calls = 40;
 const long = "鑫".repeat(262_144);
 
 test("a gateway that is asked to stop charges what it has no time to count", async () => {
-  const folder = await temporaryFolder();
+  const database = await newTestDatabase();
   const upstream = await startScriptedUpstream();
-  const path = join(folder.path, "gateway.db");
-  const storage = await openStorage(path);
+  const storage = await database.open();
   // Time enough to read the answers that have come, and not to count them.
-  const config = { ...loadConfig(undefined, environment), ...paidModels(upstream.baseUrl), port: 0, drainMs: 2_000 };
+  const config = {
+    ...loadConfig(undefined, environment),
+    ...paidModels(upstream.baseUrl),
+    port: 0,
+    drainMs: 2_000,
+    dataDir: database.dataDir,
+  };
   const gateway = await startGateway({ config, storage, log: pino({ level: "silent" }) });
   const payer = await openAccount({ storage }, { recharge: 1_000_000_000_000 });
   upstream.script = answerAtLength;
@@ -41,18 +45,19 @@ test("a gateway that is asked to stop charges what it has no time to count", asy
 
   const begun = performance.now();
   await gateway.close();
-  expect(performance.now() - begun).toBeLessThan(11_000);
-  const books = openBooks(path);
+  expect(performance.now() - begun).toBeLessThan(13_000);
+  const books = openBooks(database, storage);
   const { requests, holds, held, keyHeld } = await books.of(payer);
   expect(requests.map(({ cost }) => cost > 0)).toEqual(Array(calls).fill(true));
   expect({ holds, held, keyHeld }).toEqual({ holds: 0, held: 0, keyHeld: 0 });
-  expect(createSegments(`${path}.notes`, false).nodes()).toEqual([]);
+  for (const notes of ["gateway.db.notes", "postgres.notes"]) {
+    expect(createSegments(join(database.dataDir, notes), false).nodes()).toEqual([]);
+  }
   expect((await storage.reconcile()).findings).toEqual([]);
 
-  books.close();
   await storage.close();
   await upstream.close();
-  await folder.remove();
+  await database.remove();
 });
 
 function answerAtLength(exchange: ScriptedExchange): void {

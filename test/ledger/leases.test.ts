@@ -1,110 +1,52 @@
 /**
- * Where credit is ample a process leases some of it and notes charges in a journal: what others see of that, and what is
- * left of it when the process dies.
+ * Where credit is ample a gateway leases some of it, and calls take theirs from that: how much it is, what others see of it, and what it
+ * is not for. `test/storage/engines/sqlite/leases.test.ts` has what SQLite's journal makes of it.
  */
-import Sqlite from "better-sqlite3";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
-import { createSegments } from "../../src/storage/journal/segments.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
-import {
-  endedCall,
-  holdRequest,
-  ledgersOfTests,
-  sweptByAnother,
-  type TestLedger,
-  unlimitedRequest,
-} from "../support/money/ledger.ts";
-import { createLedger } from "../support/money/ledger-by-ids.ts";
-import { reconcile } from "../support/money/proof.ts";
+import { endedCall, holdRequest, ledgersOfTests, type TestLedger, unlimitedRequest } from "../support/money/ledger.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 
-afterEach(() => void vi.useRealTimers());
-
 const ample = 1_000_000;
 
-/** What is written, as another process would read it: nothing is written up for it. */
-function onDisk(path: string): Record<string, number> {
-  const sqlite = new Sqlite(path, { readonly: true });
-  try {
-    const row = (sql: string) => sqlite.prepare(sql).get() as Record<string, number>;
-    return {
-      ...row("SELECT balance, held FROM accounts"),
-      ...row("SELECT spent, held AS held_of_key FROM api_keys"),
-      ...row("SELECT count(*) AS requests FROM requests"),
-      noted: notedAt(path),
-      ...row("SELECT count(*) AS calls FROM holds WHERE operation <> ''"),
-    };
-  } finally {
-    sqlite.close();
-  }
+/** What is written of the sums, as another gateway would read it: nothing is given back for it. */
+async function written({ database }: TestLedger) {
+  const [found] = await database.query(`SELECT a.held, k.held AS held_of_key,
+    (SELECT count(*) FROM holds WHERE operation <> '') AS calls FROM accounts_now a JOIN api_keys_now k ON k.account_id = a.id`);
+  return found;
 }
 
-/** How many notes are not written where they belong, or cannot be. */
-function notedAt(path: string): number {
-  const sqlite = new Sqlite(path, { readonly: true });
-  try {
-    const posted = sqlite.prepare("SELECT posted FROM journals WHERE node = ?").pluck();
-    const aside = sqlite.prepare("SELECT count(*) FROM set_aside").pluck().get() as number;
-    const files = createSegments(`${path}.notes`, false);
-    const waiting = files.nodes().flatMap((node) => {
-      const before = (posted.get(node) as number | undefined) ?? 0;
-      return (files.read(node)?.lines ?? []).filter(({ text }) => JSON.parse(text).seq > before);
-    });
-    return waiting.length + aside;
-  } finally {
-    sqlite.close();
-  }
-}
+const proved = async ({ storage }: TestLedger) => (await storage.reconcile({ now: 0 })).findings;
 
 describe("a lease", () => {
-  test("serves calls after the first without another look at the database", async () => {
+  test("serves calls after the first: what they cost is in the sums", async () => {
     const t = await ledgerOf({ balance: ample });
-    const grown = vi.spyOn(t.parts.steps, "grant");
     for (let i = 0; i < 100; i++) {
       expect(await t.ledger.hold(unlimitedRequest(`r${i}`, 10, t.now()))).toEqual({ kind: "held", amount: 10 });
       expect(await t.ledger.capture(endedCall(`r${i}`, 4, t.now()))).toEqual({ cost: 4, waived: 0 });
     }
-    expect(grown).toHaveBeenCalledTimes(1);
-    expect(t.account()).toEqual({ balance: ample - 400, held: 0 });
-    expect(t.key()).toEqual({ spent: 400, held: 0 });
+    // On Postgres the database counts what it was asked to decide.
+    expect(t.storage.database?.batches().decide.batches ?? 1).toBe(1);
+    expect(await t.account()).toEqual({ balance: ample - 400, held: 0 });
+    expect(await t.key()).toEqual({ spent: 400, held: 0 });
+    expect(await proved(t)).toEqual([]);
   });
 
   test("is a small part of what is left, and none where that is not ample", async () => {
     const t = await ledgerOf({ balance: 10_000 });
     await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
-    expect(onDisk(t.path).held).toBe(312);
+    expect(await written(t)).toMatchObject({ held: 312 });
     const poor = await ledgerOf({ balance: 400 });
     await poor.ledger.hold(unlimitedRequest("r1", 10, poor.now()));
-    expect(onDisk(poor.path)).toMatchObject({ held: 10, calls: 1 });
+    expect(await written(poor)).toMatchObject({ held: 10, calls: 1 });
   });
 
   test("of a key with a limit is within that limit", async () => {
     const t = await ledgerOf({ balance: ample, limit: 16_000 });
     await t.ledger.hold(holdRequest("r1", 10, 10, t.now()));
-    expect(onDisk(t.path)).toMatchObject({ held: 500, held_of_key: 500 });
-  });
-
-  test("that nobody uses is given back", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
-    const t = await ledgerOf({ balance: ample });
-    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
-    await t.ledger.capture(endedCall("r1", 10, t.now()));
-    vi.advanceTimersByTime(100);
-    expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 31240, noted: 0 });
-    vi.advanceTimersByTime(10_000);
-    expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 0 });
-  });
-
-  test("is not seen by a reader in the same process: a call that runs has a hold of its own", async () => {
-    const t = await ledgerOf({ balance: ample });
-    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
-    expect(t.account().held).toBe(10);
-    expect(t.key().held).toBe(10);
-    expect(onDisk(t.path)).toMatchObject({ held: 10, held_of_key: 10, calls: 1 });
-    expect(await t.ledger.capture(endedCall("r1", 7, t.now()))).toEqual({ cost: 7, waived: 0 });
-    expect(t.account()).toEqual({ balance: ample - 7, held: 0 });
+    expect(await written(t)).toMatchObject({ held: 500, held_of_key: 500 });
   });
 
   test.each([
@@ -115,14 +57,14 @@ describe("a lease", () => {
     const { credit } = t.ledger;
     credit.learn("acc_1", ample, "key_1", undefined);
     await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
-    if (isOwn) expect(t.account().held).toBe(10);
+    if (isOwn) expect((await t.account()).held).toBe(10);
     const settling = [t.ledger.capture(endedCall("r1", 50, t.now())), t.ledger.capture(endedCall("r1", 50, t.now()))];
     expect(await Promise.all(settling)).toEqual([{ cost: 10, waived: 40 }, undefined]);
-    expect(t.engine.prepare("SELECT cost, waived FROM requests").all()).toEqual([{ cost: 10, waived: 40 }]);
-    expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
-    expect(t.key()).toEqual({ spent: 10, held: 0 });
+    expect(await t.calls()).toMatchObject([{ cost: 10, waived: 40 }]);
+    expect(await t.account()).toEqual({ balance: ample - 10, held: 0 });
+    expect(await t.key()).toEqual({ spent: 10, held: 0 });
     expect(credit.remaining("acc_1", "key_1")).toBe(ample - 10);
-    expect((await reconcile(t.engine)).findings).toEqual([]);
+    expect(await proved(t)).toEqual([]);
   });
 
   test("keeps what a call has of it where all other credit goes while the call is settled", async () => {
@@ -142,98 +84,65 @@ describe("a lease", () => {
     expect(credit.remaining("acc_1", "key_1")).toBe(ample - 10);
     await t.ledger.capture(endedCall("r1", 4, t.now()));
     expect(credit.remaining("acc_1", "key_1")).toBe(ample - 4);
-    expect(t.account().held).toBe(0);
+    expect((await t.account()).held).toBe(0);
     expect(credit.remaining("acc_1", "key_1")).toBe(ample - 4);
   });
 
   test("is given back where another call of its account is short", async () => {
     const t = await ledgerOf({ balance: ample });
     await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
-    expect(await t.ledger.hold(unlimitedRequest("r2", ample - 10, t.now()))).toEqual({
-      kind: "held",
-      amount: ample - 10,
-    });
+    const other = await t.ledger.hold(unlimitedRequest("r2", ample - 10, t.now()));
+    expect(other).toEqual({ kind: "held", amount: ample - 10 });
     expect(await t.ledger.hold(unlimitedRequest("r3", 1, t.now()))).toMatchObject({ kind: "short", available: 0 });
   });
-});
 
-describe("the journal of a process that died", () => {
-  /** A process that is killed: nothing of it runs any more, and nothing is written up. */
-  async function dead(): Promise<TestLedger> {
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
+  test("is not seen by a reader in the same process: a call that runs has a hold of its own", async () => {
     const t = await ledgerOf({ balance: ample });
-    await t.ledger.hold(unlimitedRequest("running", 10, t.now()));
-    vi.advanceTimersByTime(100);
-    await t.ledger.hold(unlimitedRequest("answered", 10, t.now()));
-    await t.ledger.capture(endedCall("answered", 4, t.now()));
-    expect(onDisk(t.path)).toMatchObject({ balance: ample, requests: 0, noted: 1, calls: 1 });
-    return t;
-  }
-
-  test("is charged by another, once, and what still ran is lost", async () => {
-    const t = await dead();
-    const other = await sweptByAnother(ledgerOf({}, t.path));
-    const written = { balance: ample - 4, spent: 4, held: 0, held_of_key: 0, requests: 2, noted: 0, calls: 0 };
-    expect(onDisk(t.path)).toEqual(written);
-    const outcomes = other.engine.prepare("SELECT id, outcome, cost FROM requests ORDER BY id").all();
-    expect(outcomes).toEqual([
-      { id: "answered", outcome: 1, cost: 4 },
-      { id: "running", outcome: 5, cost: 0 },
-    ]);
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
+    expect((await t.account()).held).toBe(10);
+    expect((await t.key()).held).toBe(10);
+    expect(await written(t)).toMatchObject({ held: 10, held_of_key: 10, calls: 1 });
+    expect(await t.ledger.capture(endedCall("r1", 7, t.now()))).toEqual({ cost: 7, waived: 0 });
+    expect(await t.account()).toEqual({ balance: ample - 7, held: 0 });
   });
 
-  test("is not charged again by a process that only slept", async () => {
-    const t = await dead();
-    await sweptByAnother(ledgerOf({}, t.path));
-    t.pass(holdMs);
-    expect(await t.ledger.capture(endedCall("running", 6, t.now()))).toEqual({ cost: 6, waived: 0 });
+  test("that a call of long ago has made lasts as long as any", async () => {
+    const t = await ledgerOf({ balance: ample });
+    await t.pass(2 * holdMs);
     await t.ledger.sweep();
-    expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
-    expect(t.key()).toEqual({ spent: 10, held: 0 });
-  });
-
-  test("is charged where its process slept, and then had it reserve anew for another model", async () => {
-    const t = await dead();
-    await sweptByAnother(ledgerOf({}, t.path));
-    t.pass(holdMs);
-    await t.ledger.sweep();
-    await t.ledger.release("running");
-    expect(await t.ledger.hold(unlimitedRequest("running", 10, t.now()))).toEqual({ kind: "held", amount: 10 });
-    expect(await t.ledger.capture(endedCall("running", 6, t.now()))).toEqual({ cost: 6, waived: 0 });
-    const rows = t.engine.prepare("SELECT outcome, cost FROM requests WHERE id = 'running'").all();
-    expect(rows).toEqual([{ outcome: 1, cost: 6 }]);
-    expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
-    expect(t.key()).toEqual({ spent: 10, held: 0 });
-    expect((await reconcile(t.engine)).findings).toEqual([]);
-  });
-
-  test("is charged by what is left, once its process knows that it slept", async () => {
-    const t = await dead();
-    const other = await sweptByAnother(ledgerOf({}, t.path));
-    t.pass(holdMs);
-    await t.ledger.sweep();
-    other.engine.prepare("UPDATE accounts SET balance = 0").run();
-    expect(await t.ledger.capture(endedCall("running", 6, t.now()))).toEqual({ cost: 0, waived: 6 });
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now() - 2 * holdMs));
+    const other = await ledgerOf({}, t.database);
+    await other.pass(2 * holdMs);
+    await other.ledger.sweep();
+    expect(await t.ledger.capture(endedCall("r1", 10, t.now()))).toEqual({ cost: 10, waived: 0 });
+    expect(await t.account()).toEqual({ balance: ample - 10, held: 0 });
   });
 });
 
 describe("a lease is not for", () => {
+  async function refusedSoon(t: TestLedger, of: object): Promise<void> {
+    await vi.waitFor(
+      async () => {
+        const held = await t.ledger.hold(unlimitedRequest(`r${performance.now()}`, 10, t.now()));
+        expect(held).toMatchObject({ kind: "short", ...of });
+      },
+      { timeout: 2_000 },
+    );
+  }
+
   test("a key that was revoked since it was admitted", async () => {
     const t = await ledgerOf({ balance: ample });
     await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
-    const other = await ledgerOf({}, t.path);
-    other.engine.prepare("UPDATE api_keys SET revoked_at = 1").run();
-    await vi.waitFor(async () => {
-      const held = await t.ledger.hold(unlimitedRequest(`r${performance.now()}`, 10, t.now()));
-      expect(held.kind).toBe("short");
-    });
+    const other = await ledgerOf({}, t.database);
+    expect(await other.storage.keys.revoke("key_1", 1)).toBe(true);
+    await refusedSoon(t, {});
   });
 
   test("a key that got a limit since then", async () => {
     const t = await ledgerOf({ balance: ample });
     await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
-    t.engine.prepare("UPDATE api_keys SET credit_limit = 15").run();
-    expect(await t.ledger.hold(unlimitedRequest("r2", 10, t.now()))).toMatchObject({ kind: "short", of: "limit" });
+    expect(await t.storage.keys.update("acc_1", "key_1", { credit_limit: 15 })).toMatchObject({ kind: "updated" });
+    await refusedSoon(t, { of: "limit" });
   });
 
   test("what costs nothing", async () => {
@@ -242,68 +151,13 @@ describe("a lease is not for", () => {
   });
 });
 
-test("a lease that a call of long ago has made lasts as long as any", async () => {
+test("two ledgers of one gateway see each other's charges", async () => {
   const t = await ledgerOf({ balance: ample });
-  t.pass(2 * holdMs);
-  await t.ledger.sweep();
-  await t.ledger.hold(unlimitedRequest("r1", 10, t.now() - 2 * holdMs));
-  const other = await ledgerOf({}, t.path);
-  other.pass(2 * holdMs);
-  await other.ledger.sweep();
-  expect(await t.ledger.capture(endedCall("r1", 10, t.now()))).toEqual({ cost: 10, waived: 0 });
-  expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
-});
-
-test("a disk that is full for a while makes no charge disappear", async () => {
-  const t = await ledgerOf({ balance: ample });
-  const post = vi.spyOn(t.parts, "apply").mockImplementation(() => {
-    throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
-  });
-  const ledger = createLedger({ openBooks: t.openBooks, clock: t.now, onError: () => {} }, createLeasingLedger);
-  await ledger.hold(unlimitedRequest("r1", 10, t.now()));
-  await ledger.capture(endedCall("r1", 10, t.now()));
-  expect(() => t.account()).toThrow("full");
-  post.mockRestore();
-  expect(t.account()).toEqual({ balance: ample - 10, held: 0 });
-  await ledger.close();
-});
-
-test("a read does not wait for another process that writes", async () => {
-  const t = await ledgerOf({ balance: ample });
-  await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
-  const other = new Sqlite(t.path);
-  other.exec("BEGIN IMMEDIATE");
-  const begun = performance.now();
-  expect(t.account().balance).toBe(ample);
-  expect(performance.now() - begun).toBeLessThan(1000);
-  other.exec("COMMIT");
-  other.close();
-});
-
-test("a call that cannot be written is left for somebody to look at, and keeps no other from it", async () => {
-  const t = await ledgerOf({ balance: ample });
-  for (const id of ["good", "bad", "fine"]) await t.ledger.hold(unlimitedRequest(id, 10, t.now()));
-  await t.ledger.capture(endedCall("good", 4, t.now()));
-  await t.ledger.capture(endedCall("bad", 4, t.now(), { model: null as unknown as string }));
-  await t.ledger.capture(endedCall("fine", 4, t.now()));
-  expect(t.account().balance).toBe(ample - 8);
-  expect(t.errors.map(String)).toContainEqual(expect.stringContaining("NOT NULL"));
-  expect(onDisk(t.path)).toMatchObject({ requests: 2, noted: 1 });
-  await t.ledger.hold(unlimitedRequest("later", 10, t.now()));
-  await t.ledger.capture(endedCall("later", 4, t.now()));
-  expect(t.account().balance).toBe(ample - 12);
-  expect(onDisk(t.path)).toMatchObject({ requests: 3, noted: 1 });
-  const { findings } = await reconcile(t.engine);
-  expect(findings).toContainEqual(expect.objectContaining({ what: expect.stringContaining("set aside"), derived: 4 }));
-});
-
-test("two ledgers of one process see each other's charges", async () => {
-  const t = await ledgerOf({ balance: ample });
-  const second = createLedger({ openBooks: t.openBooks, clock: t.now, onError: () => {} }, createLeasingLedger);
+  const second = t.openLedger();
   await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
   await second.hold(unlimitedRequest("r2", 10, t.now()));
   await t.ledger.capture(endedCall("r1", 10, t.now()));
   await second.capture(endedCall("r2", 10, t.now()));
-  expect(t.account()).toEqual({ balance: ample - 20, held: 0 });
+  expect(await t.account()).toEqual({ balance: ample - 20, held: 0 });
   await second.close();
 });

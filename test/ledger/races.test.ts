@@ -5,12 +5,12 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { openStorage } from "../../src/storage/storage.ts";
 import { hear } from "../support/clients/hear.ts";
-import { Running, root, temporaryFolder } from "../support/command.ts";
+import { Running, root } from "../support/command.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../support/payer.ts";
 import { type ScriptedExchange, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { newTestDatabase } from "../support/storage/test-database.ts";
 import { paidModel, paidModels } from "../support/upstreams/paid-models.ts";
 import { chatAnswer, chatChunk } from "../support/vendors.ts";
 
@@ -87,11 +87,10 @@ describe("of one process", () => {
     const tiers = [{ name: "Fast", recharge: 0, requestsPerMinute: 100_000, tokensPerMinute: undefined }];
     const models = [paidModel("gpt", "openai", { price })];
     gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), models, tiers });
-    books = openBooks(gateway.databasePath, gateway.storage);
+    books = openBooks(gateway.database, gateway.storage);
   });
 
   afterAll(async () => {
-    books.close();
     await gateway.close();
   });
 
@@ -120,14 +119,14 @@ describe("of one process", () => {
 
 describe("of two processes on one database", () => {
   test("500 calls at once on a key's limit that covers 100: 100 are answered, 400 refused", async () => {
-    const folder = await temporaryFolder();
-    const storage = await openStorage(join(folder.path, "gateway.db"));
-    const books = openBooks(join(folder.path, "gateway.db"));
-    const config = join(folder.path, "gateway.yaml");
+    const database = await newTestDatabase();
+    const storage = await database.open();
+    const books = openBooks(database, storage);
+    const config = join(database.dataDir, "gateway.yaml");
     await writeFile(config, configText());
     const start = () => {
       const args = [join(root, "src/main.ts"), "serve", "--config", config];
-      return new Running(process.execPath, args, { PORT: "0", DATA_DIR: folder.path });
+      return new Running(process.execPath, args, { PORT: "0", ...database.variables });
     };
     const processes = [start(), start()];
     try {
@@ -144,9 +143,8 @@ describe("of two processes on one database", () => {
       expect(ended.map(({ code }) => code)).toEqual([0, 0]);
     } finally {
       await Promise.all(processes.map((one) => one.stop()));
-      books.close();
       await storage.close();
-      await folder.remove();
+      await database.remove();
     }
   }, 60_000);
 });

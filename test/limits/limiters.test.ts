@@ -6,9 +6,8 @@ import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createLeasedLimiter, type LeasedLimiter } from "../../src/limits/leased-limiter.ts";
 import type { Limiter, Rate } from "../../src/limits/limiter.ts";
-import { createMemoryLimiter, createMemorySlices } from "../../src/limits/memory.ts";
-import { createRedisSlices, type RedisSlices } from "../../src/limits/redis/slices.ts";
-import { hasRedis, type RedisServer, redisKinds, startRedis } from "../support/redis/server.ts";
+import { createMemoryLimiter } from "../../src/limits/memory.ts";
+import { type Keeper, type Kept, keepers } from "../support/limits/keepers.ts";
 
 interface Kind {
   readonly name: string;
@@ -27,48 +26,24 @@ function inMemory(name: string, open: () => Limiter): Kind {
   return { name, isThere: true, start: nothing, open: async () => open(), close: nothing, stop: nothing };
 }
 
-function inRedis(kind: (typeof redisKinds)[number]): Kind {
-  let server: RedisServer;
-  let slices: RedisSlices;
+/** A limiter that leases slices of what another place keeps. */
+function inSlices(keeper: Keeper): Kind {
   let limiter: LeasedLimiter;
-  let opened = 0;
   return {
-    name: `slices in ${kind}`,
-    isThere: hasRedis[kind],
-    async start() {
-      server = await startRedis(kind);
-    },
+    ...{ name: `slices in ${keeper.name}`, isThere: keeper.isThere, start: keeper.start, stop: keeper.stop },
     async open() {
-      const prefix = `test-${++opened}:`;
-      const rest = {
-        node: "one",
-        assumedNodes: 1,
-        connectMs: 2_000,
-        isCluster: false,
-        timeoutMs: 5_000,
-        onAway() {},
-        onBack() {},
-      };
-      slices = createRedisSlices({ url: server.url, prefix, ...rest });
-      await slices.firstTried;
-      limiter = createLeasedLimiter({ slices });
+      const [kept] = await keeper.open(1);
+      limiter = createLeasedLimiter({ slices: (kept as Kept).slices });
       return limiter;
     },
     async close() {
       limiter.close();
-      await slices.close();
+      await keeper.close();
     },
-    stop: () => server.kill(),
   };
 }
 
-const kinds: readonly Kind[] = [
-  inMemory("memory", () => createMemoryLimiter(stopped.clock)),
-  inMemory("slices in memory", () =>
-    createLeasedLimiter({ slices: createMemorySlices(stopped.clock, () => 1), ...stopped }),
-  ),
-  ...redisKinds.map(inRedis),
-];
+const kinds: readonly Kind[] = [inMemory("memory", () => createMemoryLimiter(stopped.clock)), ...keepers.map(inSlices)];
 
 function expectBetween(value: number, least: number, most: number): void {
   expect(value).toBeGreaterThanOrEqual(least);

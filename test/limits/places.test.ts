@@ -2,63 +2,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createMemoryPlaces } from "../../src/limits/place-shares.ts";
 import { createPlaces, type PlaceKeeper, type Places } from "../../src/limits/places.ts";
-import { createRedisSlices, type RedisSlices } from "../../src/limits/redis/slices.ts";
 import { eventually } from "../support/eventually.ts";
-import { hasRedis, type RedisServer, redisKinds, startRedis } from "../support/redis/server.ts";
+import { keepers as kinds } from "../support/limits/keepers.ts";
 
-interface Kind {
-  readonly name: string;
-  readonly isThere: boolean;
-  start(): Promise<void>;
-  /** Returns the keeper as so many processes see it. */
-  open(count: number): Promise<readonly PlaceKeeper[]>;
-  close(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-const inMemory: Kind = {
-  name: "memory",
-  isThere: true,
-  async start() {},
-  async open(count) {
-    const places = createMemoryPlaces(
-      () => performance.now(),
-      () => count,
-    );
-    return Array.from({ length: count }, (_, i) => places.of(`node ${i}`));
-  },
-  async close() {},
-  async stop() {},
-};
-
-function inRedis(kind: (typeof redisKinds)[number]): Kind {
-  let server: RedisServer;
-  let slices: RedisSlices[] = [];
-  let opened = 0;
-  return {
-    name: kind,
-    isThere: hasRedis[kind],
-    async start() {
-      server = await startRedis(kind);
-    },
-    async open(count) {
-      const prefix = `test-${++opened}:`;
-      const rest = { assumedNodes: 1, connectMs: 2_000, isCluster: false, timeoutMs: 2_000, onAway() {}, onBack() {} };
-      slices = Array.from({ length: count }, (_, i) =>
-        createRedisSlices({ url: server.url, prefix, node: `node ${i}`, ...rest }),
-      );
-      await Promise.all(slices.map(({ firstTried }) => firstTried));
-      return slices.map(({ places }) => places);
-    },
-    async close() {
-      await Promise.all(slices.map((one) => one.close()));
-      slices = [];
-    },
-    stop: () => server.kill(),
-  };
-}
-
-for (const kind of [inMemory, ...redisKinds.map(inRedis)]) {
+for (const kind of kinds) {
   describe.skipIf(!kind.isThere)(kind.name, () => {
     let keepers: readonly PlaceKeeper[];
     let nodes: Places[] = [];
@@ -73,7 +20,7 @@ for (const kind of [inMemory, ...redisKinds.map(inRedis)]) {
     });
 
     async function open(count: number, places: number): Promise<Places[]> {
-      keepers = await kind.open(count);
+      keepers = (await kind.open(count)).map((one) => one.places);
       nodes = keepers.map((keeper) => createPlaces(keeper, "far", places));
       return nodes;
     }

@@ -78,9 +78,8 @@ describe("whichever are chosen, calls are answered and charged alike:", () => {
       outcomes.push(await refusedBy(gateway, { ...request, temperature: 3 }, stream, apiKey));
       outcomes.push(await messages(gateway, stream, apiKey));
     }
-    const books = openBooks(gateway.databasePath, gateway.storage);
+    const books = openBooks(gateway.database, gateway.storage);
     const { balance, held, spent, requests } = await books.of(payer);
-    books.close();
     await gateway.close();
     const charged = requests.map(({ cost, input, output, outcome }) => ({ cost, input, output, outcome }));
     return [...outcomes, { balance, held, spent, charged }];

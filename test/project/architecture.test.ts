@@ -61,7 +61,7 @@ function partOf(path: string): string {
 const arrows: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["commands", "config", "package/version.ts", "runtime/write-trouble.ts"],
   commands: [
-    ...["composition", "services", "pipeline/check/audit.ts", "pipeline/handle.ts", "targets"],
+    ...["composition", "services", "pipeline/check/audit.ts", "pipeline/handle.ts", "limits/owner", "targets"],
     ...["storage", "config", "call", "wire", "package", "runtime"],
   ],
   composition: [

@@ -10,7 +10,7 @@ import { execFile } from "node:child_process";
 import { statSync } from "node:fs";
 import { chmod, cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -255,7 +255,7 @@ function linesApart(code: string): string {
 /** Has `data`, as a gateway that was started there has, and the commands that npx runs. */
 async function folderLikeAClone(gateway: TestGateway, adminKey: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "docs-test-"));
-  const data = dirname(gateway.databasePath);
+  const data = gateway.database.dataDir;
   await writeFile(join(data, "demo.json"), JSON.stringify({ api_key: gateway.apiKey, admin_key: adminKey }));
   await symlink(data, join(folder, "data"));
   for (const part of ["buf.yaml", "proto", "third_party"]) {

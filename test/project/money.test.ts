@@ -84,7 +84,7 @@ test("a call from its hold to its charge, and from the cache", async () => {
   const rows = tableWith(page, "moment", "balance", "held", "available");
   const [before, running, charged, cached] = rows.map(([, ...amounts]) => amounts.map(millionths));
   const payer = await openAccount(gateway, { recharge: before?.[0] ?? 0 });
-  const books = openBooks(gateway.databasePath, gateway.storage);
+  const books = openBooks(gateway.database, gateway.storage);
   const standing = async () => {
     const { balance, held } = await books.of(payer);
     return [balance, held, balance - held];
@@ -108,7 +108,6 @@ test("a call from its hold to its charge, and from the cache", async () => {
   await again.text();
   expect(again.headers.get("x-gateway-cache")).toBe("hit");
   expect(await standing()).toEqual(cached);
-  books.close();
   await gateway.close();
   await upstream.close();
 });
@@ -136,14 +135,13 @@ describe("refunds", () => {
     const payer = await openAccount(gateway, { recharge, grant });
     const { storage } = gateway;
     if (spent > 0) charge(gateway.storage, payer, spent);
-    const books = openBooks(gateway.databasePath, storage);
+    const books = openBooks(gateway.database, storage);
     expect((await books.of(payer)).balance).toBe(balance);
     const refund = (amount: number) =>
       storage.entries.record({ id: newId("led"), accountId: payer.accountId, kind: 2, amount, note: null, now });
     expect(await refund(most + 1)).toEqual({ kind: "short", available: most });
     if (most > 0) expect((await refund(most)).kind).toBe("recorded");
     expect((await storage.reconcile()).findings).toEqual([]);
-    books.close();
     await gateway.close();
   });
 });

@@ -2,32 +2,27 @@
  * Keys in the database: what its conditions hold to, also where several processes write, and what is done but once.
  */
 import { join } from "node:path";
-import Sqlite from "better-sqlite3";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { NewKey } from "../../src/storage/keys.ts";
-import { openStorage, type Storage } from "../../src/storage/storage.ts";
-import { Running, root, temporaryFolder } from "../support/command.ts";
+import type { Storage } from "../../src/storage/storage.ts";
+import { Running, root } from "../support/command.ts";
+import { newTestDatabase, type TestDatabase } from "../support/storage/test-database.ts";
 
 const dayMs = 86_400_000;
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let count = 0;
-let path: string;
+let database: TestDatabase;
 let storage: Storage;
 
-beforeAll(async () => {
-  folder = await temporaryFolder();
-});
-
 beforeEach(async () => {
-  path = join(folder.path, `${++count}.db`);
-  storage = await openStorage(path);
+  database = await newTestDatabase();
+  storage = await database.open();
   for (const id of ["acc_1", "acc_2"])
     await storage.accounts.insert({ id, name: id, created_at: 1, suspended_at: null });
-  return () => storage.close();
+  return async () => {
+    await storage.close();
+    await database.remove();
+  };
 });
-
-afterAll(() => folder.remove());
 
 function aKey(id: string, more: Partial<NewKey> = {}): NewKey {
   const names = { name: id, secret_hash: `hash of ${id}`, secret_mask: "sk-a…b" };
@@ -38,8 +33,8 @@ function aKey(id: string, more: Partial<NewKey> = {}): NewKey {
 async function inProcesses(works: readonly string[]): Promise<string[][]> {
   const processes = works.map((work, me) => {
     const code = `
-      const { openStorage } = await import(process.env.STORAGE);
-      const storage = await openStorage(process.env.FILE);
+      const { openAgain } = await import(process.env.STORAGE);
+      const storage = await openAgain();
       const me = ${me};
       const print = (text) => process.stdout.write(text + "\\n");
       print("ready");
@@ -47,7 +42,7 @@ async function inProcesses(works: readonly string[]): Promise<string[][]> {
       process.stdin.destroy();
       ${work}
       await storage.close();`;
-    const env = { STORAGE: join(root, "src/storage/storage.ts"), FILE: path };
+    const env = { ...database.variables, STORAGE: join(root, "test/support/storage/open-again.ts") };
     return new Running(process.execPath, ["--input-type=module", "--eval", code], env, { stdio: "pipe" });
   });
   await Promise.all(processes.map((one) => one.shows(/ready/)));
@@ -57,15 +52,6 @@ async function inProcesses(works: readonly string[]): Promise<string[][]> {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     return stdout.trim().split("\n").slice(1);
   });
-}
-
-function withSqlite<T>(work: (sqlite: Sqlite.Database) => T): T {
-  const sqlite = new Sqlite(path);
-  try {
-    return work(sqlite);
-  } finally {
-    sqlite.close();
-  }
 }
 
 describe("an account", () => {
@@ -184,7 +170,7 @@ describe("a change", () => {
 
   test("of the limit to less than is spent and reserved changes nothing, not even the name", async () => {
     await storage.keys.insert(aKey("key_1", { credit_limit: 100 }));
-    withSqlite((sqlite) => sqlite.exec("UPDATE api_keys SET spent = 30, held = 12"));
+    await database.exec("UPDATE api_keys SET spent = 30, held = 12");
     const key = await storage.keys.find("acc_1", "key_1");
     expect(await storage.keys.update("acc_1", "key_1", { name: "n", credit_limit: 41 })).toEqual({
       kind: "below",
@@ -208,6 +194,7 @@ describe("a change", () => {
       const isHeld = async (id) => (await books.decide(() => turn(id))).holds[0].value.kind === "held";
       let held = 0;
       while (await isHeld("req_" + held)) held++;
+      await books.close();
       print(String(held));`;
     const lowers = `
       let limit = 1000;
@@ -294,12 +281,11 @@ describe("what is done under an idempotency key", () => {
   test("is forgotten after a day, some at a time", async () => {
     const once: Once = (...init) => storage.transact(({ idempotency }) => idempotency.once(...init));
     for (let i = 0; i < 150; i++) await once({ ...occasion, key: `k${i}` }, i, async () => "r");
-    const kept = () =>
-      withSqlite((sqlite) => sqlite.prepare("SELECT count(*) FROM idempotency_keys").pluck().get()) as number;
-    expect(kept()).toBe(150);
+    const kept = async () => (await database.query("SELECT key FROM idempotency_keys")).length;
+    expect(await kept()).toBe(150);
     await once({ ...occasion, key: "one" }, dayMs + 149, async () => "r");
-    expect(kept()).toBe(51);
+    expect(await kept()).toBe(51);
     await once({ ...occasion, key: "two" }, dayMs + 149, async () => "r");
-    expect(kept()).toBe(2);
+    expect(await kept()).toBe(2);
   });
 });

@@ -1,22 +1,14 @@
 /**
  * Two who do the same thing at once, within a process or in two: the database decides, and one of them is told that the other was first.
  */
-import Sqlite from "better-sqlite3";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createClaims } from "../../src/pipeline/replay/replay-claims.ts";
 import { addUser } from "../../src/services/people/add-user.ts";
 import type { NewKey } from "../../src/storage/keys.ts";
-import { openStorage, type Storage } from "../../src/storage/storage.ts";
-import { temporaryFolder } from "../support/command.ts";
+import type { Storage } from "../../src/storage/storage.ts";
+import { newTestDatabase, type TestDatabase } from "../support/storage/test-database.ts";
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let count = 0;
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-});
-
-afterAll(() => folder.remove());
+let database: TestDatabase;
 
 const now = Date.UTC(2026, 0, 2);
 const minute = 60_000;
@@ -30,18 +22,18 @@ function aUser(id: string, more: { readonly is_operator?: number } = {}) {
 }
 
 describe.each(["within a process", "in two processes"])("%s", (where) => {
-  let path: string;
   let one: Storage;
   let other: Storage;
 
   beforeEach(async () => {
-    path = `${folder.path}/${++count}.db`;
-    one = await openStorage(path);
-    other = where === "in two processes" ? await openStorage(path) : one;
+    database = await newTestDatabase();
+    one = await database.open();
+    other = where === "in two processes" ? await database.open() : one;
     await one.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
     return async () => {
       if (other !== one) await other.close();
       await one.close();
+      await database.remove();
     };
   });
 
@@ -211,14 +203,11 @@ describe.each(["within a process", "in two processes"])("%s", (where) => {
     const init = { accountId: "acc_1", requestHash: "r", node: "n", now, expiresAt: now + minute };
     const claims = [1, 2].map((i) => ({ ...init, keyHash: `k${i}`, requestId: `req_${i}` }));
     for (const claim of claims) await one.replays.claim(claim);
-    const sqlite = new Sqlite(path);
-    sqlite.prepare("INSERT INTO replay_sizes (account_id, size) VALUES ('acc_1', ?)").run(1024 ** 3 - 1500);
-    const size = sqlite.prepare("SELECT size FROM replay_sizes").pluck();
+    await database.query("INSERT INTO replay_sizes (account_id, size) VALUES ('acc_1', ?)", 1024 ** 3 - 1500);
     await Promise.all(claims.map((claim, i) => (i === 0 ? one : other).replays.keep(claim, Buffer.alloc(1000))));
     const found = await Promise.all(claims.map((claim) => one.replays.claim({ ...claim, requestId: "req_3" })));
     expect(found.map(({ kind }) => kind).sort()).toEqual(["answered", "too_large"]);
-    expect(size.get()).toBe(1024 ** 3 - 500);
-    sqlite.close();
+    expect(await database.query("SELECT size FROM replay_sizes")).toEqual([{ size: 1024 ** 3 - 500 }]);
   });
 });
 
@@ -226,9 +215,13 @@ describe("calls of one process under the same Idempotency-Key", () => {
   let storage: Storage;
 
   beforeEach(async () => {
-    storage = await openStorage(`${folder.path}/${++count}.db`);
+    database = await newTestDatabase();
+    storage = await database.open();
     await storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
-    return () => storage.close();
+    return async () => {
+      await storage.close();
+      await database.remove();
+    };
   });
 
   const asking = (requestId: string, requestHash = "r") => ({

@@ -2,6 +2,7 @@
  * Calls that no index leads to, of a key, of a model, or that cost something: all of them are found, newest first, page by
  * page, and others have their turn meanwhile.
  */
+
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
@@ -11,7 +12,7 @@ import type { CallRow } from "../../src/storage/columns.ts";
 import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
 import type { Capture } from "../../src/storage/money/contract.ts";
 import { type Bank, openBank } from "../support/money/bank.ts";
-import { directMoney } from "../support/money/direct.ts";
+import { onSqlite } from "../support/storage/test-database.ts";
 
 const hourMs = 3_600_000;
 const begun = Date.UTC(2026, 0, 1);
@@ -89,7 +90,7 @@ test("every filter finds what it means, in order, whatever the size of its pages
     }),
     { numRuns: 200 },
   );
-});
+}, 120_000);
 
 test("a rare key among many calls is found step by step, while others have their turn", async () => {
   const { requests } = bank.storage;
@@ -130,8 +131,8 @@ test("a call that was lost is found by its key, and counts for no sum", async ()
   const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "lost" };
   const now = begun + 5 * hourMs;
   const requestId = newId("req", now);
-  await directMoney(bank.storage).hold({ requestId, ...names, max: 9, min: 9, now });
-  await directMoney(bank.storage).expire(now + holdMs);
+  await bank.money.hold({ requestId, ...names, max: 9, min: 9, now });
+  await bank.money.expire(now + holdMs);
   expect(await found({ keyId: "key_1", model: "lost" }, 5)).toMatchObject([{ id: requestId, outcome: 5 }]);
   const span = { from: begun, to: begun + 24 * hourMs, bucketMs: hourMs, byKey: false, byModel: true, limit: 9 };
   expect(await bank.storage.requests.sums({ accountId: "acc_1", ...span })).toMatchObject([
@@ -139,16 +140,18 @@ test("a call that was lost is found by its key, and counts for no sum", async ()
   ]);
 });
 
-test("the hours of a key and of a model are looked up along an index", async () => {
-  const { db, engine } = await openDatabase(bank.path);
-  for (const [column, index] of [
-    ["key_id", "usage_hours_of_key"],
-    ["model", "usage_hours_of_model"],
-  ]) {
-    const sql = `SELECT hour FROM usage_hours WHERE account_id = ? AND ${column} = ? AND hour < ? ORDER BY hour DESC LIMIT 1`;
-    const plan = engine.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all("a", "b", 1);
-    expect(plan.map(({ detail }) => detail).join("; ")).toMatch(new RegExp(`USING (COVERING )?INDEX ${index} `));
-    expect(plan.map(({ detail }) => detail).join("; ")).not.toContain("TEMP B-TREE");
-  }
-  await db.destroy();
-});
+onSqlite(() =>
+  test("the hours of a key and of a model are looked up along an index", async () => {
+    const { db, engine } = await openDatabase(bank.database.path);
+    for (const [column, index] of [
+      ["key_id", "usage_hours_of_key"],
+      ["model", "usage_hours_of_model"],
+    ]) {
+      const sql = `SELECT hour FROM usage_hours WHERE account_id = ? AND ${column} = ? AND hour < ? ORDER BY hour DESC LIMIT 1`;
+      const plan = engine.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all("a", "b", 1);
+      expect(plan.map(({ detail }) => detail).join("; ")).toMatch(new RegExp(`USING (COVERING )?INDEX ${index} `));
+      expect(plan.map(({ detail }) => detail).join("; ")).not.toContain("TEMP B-TREE");
+    }
+    await db.destroy();
+  }),
+);

@@ -14,11 +14,10 @@ let books: Books;
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
   gateway = await startTestGateway(paidModels(upstream.baseUrl));
-  books = openBooks(gateway.databasePath, gateway.storage);
+  books = openBooks(gateway.database, gateway.storage);
 });
 afterAll(async () => {
   expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  books.close();
   await gateway.close();
   await upstream.close();
 });

@@ -14,14 +14,13 @@ let payer: Payer;
 beforeAll(async () => {
   upstream = await startScriptedUpstream(answerAsOpenAi);
   gateway = await startTestGateway(paidModels(upstream.baseUrl));
-  books = openBooks(gateway.databasePath, gateway.storage);
+  books = openBooks(gateway.database, gateway.storage);
 });
 beforeEach(async () => {
   payer = await openAccount(gateway);
   upstream.received.length = 0;
 });
 afterAll(async () => {
-  books.close();
   await gateway.close();
   await upstream.close();
 });

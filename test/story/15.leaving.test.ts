@@ -15,10 +15,9 @@ let books: Books;
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
   gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), disconnectDrainMs: 2000 });
-  books = openBooks(gateway.databasePath, gateway.storage);
+  books = openBooks(gateway.database, gateway.storage);
 });
 afterAll(async () => {
-  books.close();
   await gateway.close();
   await upstream.close();
 });

@@ -2,19 +2,18 @@
  * A gateway as operators run it, on a free port and with a database of its own, for one test file. Closed, it is searched for
  * what it must not leave behind.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { pino } from "pino";
 import { type Activity, type Counts, type Gateway, startGateway } from "../../src/composition/gateway.ts";
 import { type Config, loadConfig, type ModelConfig, type UpstreamConfig } from "../../src/config/config.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { openStorage, type Storage } from "../../src/storage/storage.ts";
+import type { Storage } from "../../src/storage/storage.ts";
 import { eventually } from "./eventually.ts";
 import { expectNothingLeft, remember } from "./left-behind.ts";
 import "./overhear.ts";
 import { environment } from "./environment.ts";
+import { limitsOfTest } from "./redis/test-limits.ts";
+import { newTestDatabase, type TestDatabase } from "./storage/test-database.ts";
 
 export interface TestGateway {
   readonly rootUrl: string;
@@ -26,8 +25,7 @@ export interface TestGateway {
   readonly keyId: string;
   readonly accountId: string;
   readonly storage: Storage;
-  /** The database file. */
-  readonly databasePath: string;
+  readonly database: TestDatabase;
   /** What is open and under way. */
   readonly counts: () => Counts;
   readonly holds: () => Promise<number>;
@@ -37,9 +35,9 @@ export interface TestGateway {
   readonly logged: () => string;
   /**
    * Waits until nothing is under way any more, and fails where something stays. `running`: ends what still is. `broken`: the
-   * test has closed the database, and nobody can tell.
+   * test has closed the database, and nobody can tell. `look` is run when the gateway is closed, and its storage is not yet.
    */
-  close(what?: "running" | "broken"): Promise<void>;
+  close(what?: "running" | "broken", look?: () => Promise<unknown>): Promise<void>;
 }
 
 /** The moment at which every test gateway stands still, so that two of them answer alike. */
@@ -76,6 +74,7 @@ export interface AccountInit {
   readonly creditLimit?: number;
   readonly models?: readonly string[];
   readonly admin?: boolean;
+  /** Without one time stands still. Given one, also `() => now`, rates are in memory, and exact, whatever `TEST_LIMITS` says. */
   readonly clock?: () => number;
 }
 
@@ -86,10 +85,12 @@ export async function startTestGateway(
   overrides: Partial<Config> = {},
   { postpaid = true, recharge = 300_000_000, grant = 0, ...init }: AccountInit = {},
 ): Promise<TestGateway> {
-  const dataDir = await mkdtemp(join(tmpdir(), "gateway-test-"));
-  const config: Config = { ...defaults, port: 0, dataDir, drainMs: 2000, ...once, ...overrides };
-  const databasePath = join(dataDir, "gateway.db");
-  const storage = await openStorage(databasePath);
+  const database = await newTestDatabase();
+  const { dataDir } = database;
+  // The clock of a server can be neither moved nor stopped.
+  const redis = init.clock ? undefined : limitsOfTest();
+  const config: Config = { ...defaults, port: 0, dataDir, redis, drainMs: 2000, ...once, ...overrides };
+  const storage = await database.open();
   const accountId = newId("acc");
   await storage.accounts.insert({ id: accountId, name: "test", created_at: now, postpaid: postpaid ? 1 : 0 });
   await record(storage, accountId, 1, recharge);
@@ -112,13 +113,13 @@ export async function startTestGateway(
     keyId: issued.key.id,
     accountId,
     storage,
-    databasePath,
+    database,
     counts: gateway.counts,
     holds: gateway.holds,
     activity: gateway.activity,
     serveModels: gateway.serveModels,
     logged: () => lines.join(""),
-    async close(what) {
+    async close(what, look) {
       if (what === undefined) await expectNothingRunning(gateway);
       // Draining begins at once; what metrics tell is read meanwhile, for they are there until its end.
       const scraping = metricsAt(gateway.metricsPort).catch(() => "");
@@ -129,11 +130,12 @@ export async function startTestGateway(
         const { stalled, shed, floods, ended, ...left } = gateway.counts();
         expectAllZero({ ...left, holds: await gateway.holds() });
       });
+      await look?.();
       await storage.close();
       try {
-        expectNothingLeft({ log: lines.join(""), metrics, databasePath });
+        await expectNothingLeft({ log: lines.join(""), metrics, database });
       } finally {
-        await rm(dataDir, { recursive: true });
+        await database.remove();
       }
     },
   };

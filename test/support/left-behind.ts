@@ -6,7 +6,7 @@
  * Not searched is what is kept for its callers on purpose: the conversations of `responses`, and the secrets of authenticator
  * apps. Of `replays` only the encrypted answer is there.
  */
-import Sqlite from "better-sqlite3";
+import type { TestDatabase } from "./storage/test-database.ts";
 
 export type Kind = "a credential" | "what was said";
 
@@ -90,14 +90,14 @@ export interface Left {
   readonly log: string;
   /** What Prometheus would read. */
   readonly metrics: string;
-  readonly databasePath: string;
+  readonly database: Pick<TestDatabase, "contents">;
 }
 
 /** Returns all that is left behind, and the traces that any gateway of this process sent since this was asked last. */
-export function remainsOf({ log, metrics, databasePath }: Left): readonly Remains[] {
+export async function remainsOf({ log, metrics, database }: Left): Promise<readonly Remains[]> {
   const lines = log.split("\n").map((text) => ({ place: "the log", text }));
   const sent = traces.splice(0).map((text) => ({ place: "the traces", text }));
-  return [...lines, { place: "the metrics", text: metrics }, ...sent, ...columnsOf(databasePath)];
+  return [...lines, { place: "the metrics", text: metrics }, ...sent, ...(await columnsOf(database))];
 }
 
 const kept: ReadonlySet<string> = new Set([
@@ -107,19 +107,10 @@ const kept: ReadonlySet<string> = new Set([
   "users.totp_pending",
 ]);
 
-function columnsOf(path: string): Remains[] {
-  const sqlite = new Sqlite(path, { readonly: true });
-  try {
-    const tables = sqlite.prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-    return tables.flatMap(({ name }) => {
-      const rows = sqlite.prepare<[], Record<string, unknown>>(`SELECT * FROM "${name}"`).all();
-      return rows.flatMap((row) =>
-        Object.entries(row).flatMap(([column, value]) => textAt(`${name}.${column}`, value)),
-      );
-    });
-  } finally {
-    sqlite.close();
-  }
+async function columnsOf(database: Left["database"]): Promise<Remains[]> {
+  return [...(await database.contents())].flatMap(([table, rows]) =>
+    rows.flatMap((row) => Object.entries(row).flatMap(([column, value]) => textAt(`${table}.${column}`, value))),
+  );
 }
 
 function textAt(place: string, value: unknown): Remains[] {
@@ -129,9 +120,9 @@ function textAt(place: string, value: unknown): Remains[] {
 }
 
 /** Throws where something is found, and says where. */
-export function expectNothingLeft(left: Left): void {
+export async function expectNothingLeft(left: Left): Promise<void> {
   const found = new Set<string>();
-  for (const { place, text } of remainsOf(left)) {
+  for (const { place, text } of await remainsOf(left)) {
     const what = foundIn(text);
     if (what) found.add(`${what} in ${place}`);
   }

@@ -2,17 +2,18 @@
  * Accounts with money of their own at a test gateway, and what the books say of them, read as another process would.
  *
  *   const payer = await openAccount(gateway, { recharge: 1_000_000 });
- *   const books = openBooks(gateway.databasePath, gateway.storage);
+ *   const books = openBooks(gateway.database, gateway.storage);
  *   …a call with payer.apiKey…
  *   await books.of(payer)                // balance, what is held, the rows of its calls
  */
-import Sqlite from "better-sqlite3";
 import type { Selectable } from "kysely";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import type { CallRow } from "../../src/storage/columns.ts";
 import type { UsageHourTable } from "../../src/storage/schema.ts";
+import { eventually } from "./eventually.ts";
 import { type AccountInit, now, type TestGateway } from "./gateway.ts";
+import type { TestDatabase } from "./storage/test-database.ts";
 
 export interface Payer {
   readonly apiKey: string;
@@ -58,38 +59,47 @@ export interface Standing {
 
 export interface Books {
   of(payer: Payer): Promise<Standing>;
-  close(): void;
 }
 
 /**
- * Opens the database by a connection of its own, to read it only. The gateway of a storage that is given has written all that
- * it knows by then.
+ * Reads the database by a connection of its own. The gateways on the database of a storage that is given have written all that they know
+ * by then, and given back what they hold for no call.
  */
-export function openBooks(path: string, storage?: TestGateway["storage"]): Books {
-  const sqlite = new Sqlite(path, { readonly: true });
-  const sums = sqlite.prepare<[string], Pick<Standing, "balance" | "held" | "spent" | "keyHeld" | "holds">>(
-    `SELECT a.balance, a.held, k.spent, k.held AS keyHeld,
-       (SELECT count(*) FROM holds WHERE account_id = a.id) AS holds
-     FROM accounts a JOIN api_keys_now k ON k.account_id = a.id WHERE k.id = ?`,
-  );
-  const requests = sqlite.prepare<[string], CallRow>("SELECT * FROM requests WHERE account_id = ?");
-  const hours = sqlite.prepare<[string], Selectable<UsageHourTable>>(
-    "SELECT * FROM usage_hours_now WHERE account_id = ?",
-  );
-  const read = sqlite.transaction(({ keyId, accountId }: Payer): Standing => {
-    const standing = sums.get(keyId);
-    if (!standing) throw new Error(`there is no key ${keyId}`);
-    return {
-      ...standing,
-      requests: requests.all(accountId),
-      hours: hours.all(accountId),
-    };
-  });
+export function openBooks(database: Pick<TestDatabase, "read">, storage?: TestGateway["storage"]): Books {
   return {
-    async of(payer) {
+    async of({ keyId, accountId }) {
+      // On SQLite the first has all written, and on Postgres the second.
       await storage?.holds.total();
-      return read(payer);
+      await storage?.recall(accountId);
+      return database.read(async (query) => {
+        const [standing] = await query<Pick<Standing, "balance" | "held" | "spent" | "keyHeld" | "holds">>(
+          `SELECT a.balance, a.held, k.spent, k.held AS "keyHeld", (SELECT count(*) FROM holds WHERE account_id = a.id) AS holds
+           FROM accounts_now a JOIN api_keys_now k ON k.account_id = a.id WHERE k.id = ?`,
+          keyId,
+        );
+        if (!standing) throw new Error(`there is no key ${keyId}`);
+        return {
+          ...standing,
+          requests: await query<CallRow>("SELECT * FROM requests WHERE account_id = ? ORDER BY id", accountId),
+          hours: await query<Standing["hours"][number]>(
+            "SELECT * FROM usage_hours_now WHERE account_id = ?",
+            accountId,
+          ),
+        };
+      });
     },
-    close: () => void sqlite.close(),
   };
+}
+
+/**
+ * Returns how much each call of an account holds, as soon as that is written of any: on Postgres a call that draws on a lease is sent
+ * meanwhile. `now` is in milliseconds since 1970.
+ */
+export async function amountsHeld({ storage, accountId }: TestGateway, now: number): Promise<readonly number[]> {
+  let found: readonly { readonly amount: number }[] = [];
+  await eventually(async () => {
+    found = await storage.holds.list(accountId, now, 10);
+    if (found.length === 0) throw new Error("no call holds anything");
+  });
+  return found.map(({ amount }) => amount);
 }

@@ -80,8 +80,8 @@ function inTwoPlaces({ targets: [first], ...model }: ModelConfig): ModelConfig {
 /** expectNone checks that no canary so far is found anywhere. */
 async function expectNone(): Promise<void> {
   const { text } = await scrape(gateway.metricsPort);
-  const left = { log: gateway.logged(), metrics: text, databasePath: gateway.databasePath };
-  expect(remainsOf(left).filter(({ text }) => isCanary.test(text))).toEqual([]);
+  const left = { log: gateway.logged(), metrics: text, database: gateway.database };
+  expect((await remainsOf(left)).filter(({ text }) => isCanary.test(text))).toEqual([]);
 }
 
 const tool = () => ({ type: "object", properties: { city: { type: "string", description: canary() } } });
@@ -313,10 +313,10 @@ test("keys that are made, turned and deleted, passwords and codes", async () => 
   await askRpc(gateway, "SessionService.Register", { email, password: canary(), link: secret() }, anybody);
   await askRpc(gateway, "AccountService.RedeemCode", { code: secret() }, (await person).headers);
   await askRpc(gateway, "OperatorService.ListAccounts", {}, { authorization: `Bearer ${secret()}` });
-  const left = { log: gateway.logged(), metrics: "", databasePath: gateway.databasePath };
+  const left = { log: gateway.logged(), metrics: "", database: gateway.database };
   for (const shown of [made, again, String((await person).headers.cookie?.split("=")[1])]) {
     expect(shown.length).toBeGreaterThan(20);
-    expect(remainsOf(left).filter(({ text }) => text.includes(shown))).toEqual([]);
+    expect((await remainsOf(left)).filter(({ text }) => text.includes(shown))).toEqual([]);
   }
   await expectNone();
 });

@@ -112,14 +112,16 @@ test("in the log, the metrics and the traces, too, and cut short", async () => {
   const receiver = await startOtlpReceiver();
   const prompt = "A sentence that must not be read by those who look after machines.";
   await (await chat(gateway, prompt)).text();
-  const { databasePath } = gateway;
-  const clean = { log: gateway.logged(), metrics: "", databasePath };
-  expect(() => expectNothingLeft(clean)).not.toThrow();
-  expect(() => expectNothingLeft({ ...clean, log: `${clean.log}{"msg":"${prompt.slice(0, 44)}"}` })).toThrow("the log");
-  expect(() => expectNothingLeft({ ...clean, metrics: `calls{prompt="${prompt}"} 1` })).toThrow("the metrics");
+  const { database } = gateway;
+  const clean = { log: gateway.logged(), metrics: "", database };
+  await expectNothingLeft(clean);
+  await expect(expectNothingLeft({ ...clean, log: `${clean.log}{"msg":"${prompt.slice(0, 44)}"}` })).rejects.toThrow(
+    "the log",
+  );
+  await expect(expectNothingLeft({ ...clean, metrics: `calls{prompt="${prompt}"} 1` })).rejects.toThrow("the metrics");
   const spans = [{ name: prompt }];
   await fetch(`${receiver.endpoint}/v1/traces`, { method: "POST", body: JSON.stringify({ spans }) });
-  expect(() => expectNothingLeft(clean)).toThrow("the traces");
+  await expect(expectNothingLeft(clean)).rejects.toThrow("the traces");
   await gateway.close();
   await receiver.close();
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { collectLines } from "../../src/commands/log-lines.ts";
+import { collectLines } from "../../src/commands/serving/log-lines.ts";
 import { chatStatus, Running, root, startServer, temporaryFolder } from "../support/command.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -64,7 +64,7 @@ test("lines come at once where they are many", async () => {
 
 /** A process with a log, which does this. */
 function program(body: string): Running {
-  const url = pathToFileURL(join(root, "src/commands/log-lines.ts"));
+  const url = pathToFileURL(join(root, "src/commands/serving/log-lines.ts"));
   const script = `import { openLog } from ${JSON.stringify(url)}; const log = openLog("info"); ${body}`;
   return new Running(process.execPath, ["--input-type=module", "-e", script], {});
 }

@@ -23,6 +23,15 @@ export function restartFor(asked: Memory | undefined, environment = processEnvir
   return false;
 }
 
+/** Returns the arguments with which the program is started again as it runs now, before those of a command. */
+export function sameArguments(): readonly string[] {
+  // A debugger has one process.
+  const options = process.execArgv.filter((option) => !option.startsWith("--inspect"));
+  if (!isExecutable) return [...options, ...process.argv.slice(1, 2)];
+  const operators = process.execArgv.slice(executableOptions().length);
+  return operators.length === 0 ? [] : [nodeOptions(operators)];
+}
+
 const isYoung = (option: string) => option.startsWith(`${semiSpace}=`);
 
 /**
@@ -32,8 +41,10 @@ const isYoung = (option: string) => option.startsWith(`${semiSpace}=`);
 export function executableArguments(execArgv: readonly string[], wanted: string): string[] | undefined {
   const operators = execArgv.slice(executableOptions().length);
   if (operators.some(isYoung)) return undefined;
-  const quoted = [...operators, wanted].map((option) =>
-    /[\s"\\]/.test(option) ? `"${option.replace(/["\\]/g, "\\$&")}"` : option,
-  );
-  return [`--node-options=${quoted.join(" ")}`];
+  return [nodeOptions([...operators, wanted])];
+}
+
+function nodeOptions(options: readonly string[]): string {
+  const quoted = options.map((option) => (/[\s"\\]/.test(option) ? `"${option.replace(/["\\]/g, "\\$&")}"` : option));
+  return `--node-options=${quoted.join(" ")}`;
 }

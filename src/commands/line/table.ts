@@ -78,9 +78,21 @@ export const commandTable = {
     details: `Serves until SIGTERM, SIGINT or SIGHUP: then it accepts no more connections,
 and lets calls finish for drain_seconds. A second signal ends it at once.
 
+With --workers several processes serve on its port. SIGHUP then has the
+configuration read again, or a new version of the program taken, and replaces
+them one by one, without a refused call.
+
 HOST, PORT and DATA_DIR in the environment set its address and its folder:
 \`model-gateway help configuration\` has more.`,
-    options: config,
+    options: {
+      ...config,
+      workers: {
+        type: "string",
+        value: "N",
+        summary: "how many processes serve; auto is one a core",
+        completes: ["auto"],
+      },
+    },
   },
   demo: { summary: "the same, with an account, keys and a first call to play with", options: config },
   "accounts create": {

@@ -4,6 +4,7 @@ import {
   credentialSchema,
   databaseUrlSchema,
   headerNameSchema,
+  maxWorkers,
   redisUrlSchema,
   secondsSchema,
   urlSchema,
@@ -47,6 +48,15 @@ export const processSettings = {
       description: `How much memory the process may take to be fast: \`small\` takes a third less under load, and up to a fifth more
       processor time. Default: \`large\` where the machine, or its container, has 4 GB or more.`,
       examples: ["small"],
+    }),
+  workers: z
+    .union([z.literal("auto"), z.number().int().min(1).max(maxWorkers)])
+    .optional()
+    .meta({
+      description: `How many processes serve on the one port; \`auto\` is as many as the machine, or its container, has cores. They share
+      credit, rates and places as one process would, and SIGHUP replaces them one by one. Default: one process, which SIGHUP ends.
+      \`--workers\` and WORKERS in the environment win.`,
+      examples: ["auto"],
     }),
   docs: z.boolean().optional().meta({
     description: `Whether this documentation is served at /docs, to anybody who reaches the gateway.`,

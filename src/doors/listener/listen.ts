@@ -9,7 +9,7 @@
  * been idle longest makes room.
  */
 import type { RequestListener, Server } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { ServeOptions } from "../../http1/server/index.ts";
 import { createKeepAlive, ServedConnection, takeConnectionListener } from "../../http1/server/index.ts";
 import { createDeadlines, type Deadlines } from "../../runtime/deadlines.ts";
@@ -17,13 +17,15 @@ import type { Upgrades } from "../socket/responses-sockets.ts";
 import { type ConnectionCounts, type Connections, createConnections, type OpenConnection } from "./connections.ts";
 import type { Http2FloodOptions } from "./http2-floods.ts";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.ts";
-import { createNodeServers, type NodeServers } from "./node-servers.ts";
+import { createNodeServers, type NodeServers, probeMs } from "./node-servers.ts";
 import { type RejectionBody, rejectConnect, rejectPreface, rejectRaw } from "./raw-answers.ts";
 import { sniff } from "./sniff-protocol.ts";
 import { createStalledReaders, type StalledReaders } from "./stalled-readers.ts";
 import { createUpgradedConnections, type UpgradedConnections } from "./upgraded-connections.ts";
 
 export interface ListenOptions {
+  /** A socket that is bound already, which other processes may have, too: it is listened on in the place of `host` and `port`. */
+  readonly fd?: number | undefined;
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
@@ -54,6 +56,10 @@ export interface Listener {
   readonly port: number;
   /** Returns what is open at this moment. */
   counts(): ConnectionCounts;
+  /** Accepts the connections of another bound socket, too, whose process has ended. */
+  adopt(fd: number): void;
+  /** Accepts no more connections, and serves those that are open as before. */
+  stopAccepting(): void;
   /** Resolves when the last connection is gone. */
   close(graceMs: number): Promise<void>;
 }
@@ -85,11 +91,41 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     rejectRaw(error, socket, parts.answerOn(socket), options.rejectionBody);
   });
   await opened(http1, options);
+  const adopted = createAdopted(http1);
   return {
     host: options.host,
     port: (http1.address() as AddressInfo).port,
     counts: () => connections.counts({ streams: sessions.streams(), floods: sessions.floods() }),
-    close: (graceMs) => close(parts, graceMs),
+    adopt: adopted.add,
+    stopAccepting() {
+      adopted.stopAccepting();
+      // Node's own `close` of a server for HTTP would close idle connections with it.
+      if (http1.listening) NetServer.prototype.close.call(http1);
+    },
+    async close(graceMs) {
+      adopted.stopAccepting();
+      await Promise.all([close(parts, graceMs), adopted.closed()]);
+    },
+  };
+}
+
+/** As Node's server for HTTP accepts connections. */
+const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: probeMs };
+
+/** Accepts connections of other sockets for a server. */
+function createAdopted(http1: Server) {
+  const servers: NetServer[] = [];
+  const over: Promise<void>[] = [];
+  return {
+    add(fd: number): void {
+      const server = new NetServer(socketOptions, (socket) => http1.emit("connection", socket));
+      servers.push(server.listen({ fd }, backlog));
+    },
+    stopAccepting(): void {
+      over.push(...servers.splice(0).map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
+    },
+    /** Resolves when the last of their connections is gone. */
+    closed: () => Promise.all(over),
   };
 }
 
@@ -166,14 +202,17 @@ function createServeHttp1(parts: Parts, { handlePlain, plainOptions }: ListenOpt
   };
 }
 
-function opened(http1: Server, { port, host }: ListenOptions): Promise<void> {
+function opened(http1: Server, { fd, port, host }: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     http1.once("error", reject);
-    http1.listen({ port, host, backlog }, resolve);
+    if (fd === undefined) http1.listen({ port, host, backlog }, resolve);
+    else http1.listen({ fd }, backlog, resolve);
   });
 }
 
-function close({ http1, sessions, plain, upgraded, connections, readers }: Parts, graceMs: number): Promise<void> {
+function close(parts: Parts, graceMs: number): Promise<void> {
+  const { http1, sessions, plain, upgraded, connections, readers } = parts;
+  parts.closing();
   return new Promise((resolve) => {
     const cut = setTimeout(() => {
       http1.closeAllConnections();

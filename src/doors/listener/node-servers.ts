@@ -29,18 +29,21 @@ export interface NodeServers {
   readonly http2: Http2Server;
   /** The last answer on a connection of HTTP/1.1. */
   answerOn(socket: Socket): ServerResponse | undefined;
+  /** Says that the close has begun: idle connections are closed from now on. */
+  closing(): void;
   /** Reports that a connection was accepted. */
   readonly accepted: RequestTurns["accepted"];
 }
 
 /** How long a connection must be silent before the system probes whether its client is still there, in milliseconds. */
-const probeMs = 60_000;
+export const probeMs = 60_000;
 
 export function createNodeServers(options: NodeServerOptions): NodeServers {
   const { rejectionBody, headersTimeoutMs, idleMs, isUpgrade } = options;
   const answers = new WeakMap<Socket, ServerResponse>();
   // An answer that ran when the close began has told its client to keep the connection.
-  const closeIfIdle = () => http1.listening || http1.closeIdleConnections();
+  let isClosing = false;
+  const closeIfIdle = () => isClosing && http1.closeIdleConnections();
   const turns = createRequestTurns();
   const handle = inTurns(options.handle, turns);
   const handleHttp1: RequestListener = (req, res) => {
@@ -74,7 +77,10 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
     { settings: { maxConcurrentStreams }, ...streamResets },
     handle as unknown as Parameters<typeof createHttp2Server>[1],
   );
-  return { http1, http2, answerOn: (socket) => answers.get(socket), accepted: turns.accepted };
+  const closing = () => {
+    isClosing = true;
+  };
+  return { http1, http2, answerOn: (socket) => answers.get(socket), accepted: turns.accepted, closing };
 }
 
 /** Begins requests in turns of the event loop, and never those that are over before their turn. */

@@ -36,8 +36,8 @@ export interface Readiness {
   onChange(listener: () => void): () => void;
   /** Marks the start as complete. */
   prepared(): void;
-  /** Begins draining: no further call should come. */
-  drain(): void;
+  /** Begins draining: no further call should come. It stays ready where another process has taken its place. */
+  drain(isReplaced?: boolean): void;
   /** Fires when draining begins. */
   readonly draining: AbortSignal;
 }
@@ -50,9 +50,10 @@ export function createReadiness({ trouble, onChange }: WriteHealth = alwaysHealt
   const draining = new AbortController();
   const { signal } = draining;
   const prepared = new AbortController();
+  let hasSuccessor = false;
   if (!isPreparing) prepared.abort();
   const status = (): ReadinessStatus => {
-    if (signal.aborted) return { status: "draining" };
+    if (signal.aborted && !hasSuccessor) return { status: "draining" };
     if (!prepared.signal.aborted) return { status: "starting" };
     const message = trouble();
     return message === undefined ? { status: "ok" } : { status: "storage_unavailable", message };
@@ -71,7 +72,10 @@ export function createReadiness({ trouble, onChange }: WriteHealth = alwaysHealt
       };
     },
     prepared: () => prepared.abort(),
-    drain: () => draining.abort(),
+    drain(isReplaced = false) {
+      hasSuccessor = isReplaced;
+      draining.abort();
+    },
     draining: signal,
   };
 }

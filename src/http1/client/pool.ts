@@ -8,6 +8,7 @@
  * rests until the turn after its reply: what follows a reply unasked shows meanwhile, and closes it.
  */
 import { createDeadlines } from "../../runtime/deadlines.ts";
+import { sendAtTurnEnd } from "../../runtime/turn-end.ts";
 import { Connection, type ConnectionOptions, type WrittenRequest } from "./connection.ts";
 import { type Connector, createConnector } from "./connector.ts";
 import type { PhaseTimeouts, ReplyHandler, UpstreamClient, UpstreamRequest } from "./contract.ts";
@@ -57,7 +58,7 @@ class ConnectionPool implements UpstreamClient {
   #scheduleTurnEnd(): void {
     if (this.#isTurnEndScheduled) return;
     this.#isTurnEndScheduled = true;
-    setImmediate(this.#endTurn);
+    sendAtTurnEnd(this.#endTurn);
   }
 
   readonly #endTurn = (): void => {

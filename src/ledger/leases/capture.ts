@@ -6,7 +6,7 @@ import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { CaptureEntry } from "../../storage/money/books.ts";
 import type { Capture, Captured, Hold } from "../contract.ts";
 import { retry } from "../retry.ts";
-import { mayBeLimited } from "./leases.ts";
+import { isUnchanged } from "./leases.ts";
 import { adjust, isAwake, type LedgerState, record, releaseEntry } from "./ledger-state.ts";
 
 export function capture(state: LedgerState, call: Capture, hold?: Hold): MaybePromise<Captured | undefined> {
@@ -28,7 +28,7 @@ function captureInFull(state: LedgerState, call: Capture, hold: Hold | undefined
   const { cost } = call;
   if (hold) adjust(state, hold, cost - hold.amount);
   const taken = hold?.lease?.taken;
-  const isLimited = !hold || mayBeLimited(hold.request, state.books.version());
+  const isLimited = !hold || hold.request.isLimited || !isUnchanged(hold.request, state.books);
   const entry: CaptureEntry = { kind: "settle", call, isHeld: hold !== undefined, isLimited, taken };
   const charged = () => ({ cost, waived: 0 });
   return record(state, entry).then(charged, (error: unknown) => {

@@ -1,40 +1,37 @@
 /** Holds what a call may cost: from a lease where one covers it, and else by asking the books. */
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
-import type { Granted, HoldEntry } from "../../storage/money/books.ts";
+import type { Granted } from "../../storage/money/books.ts";
 import type { Hold, HoldRequest, Short } from "../contract.ts";
-import type { Lease } from "./leases.ts";
+import { holdEntryOf } from "../exact-ledger.ts";
+import { isUnchanged, type Lease } from "./leases.ts";
 import { isAwake, type LedgerState } from "./ledger-state.ts";
 import { releaseIdleLater } from "./release.ts";
 
 export function hold(state: LedgerState, request: HoldRequest): MaybePromise<Hold | Short> {
   const { leases, books } = state;
+  if (request.max === 0) return holdOf(state, undefined, request);
   const lease = isAwake(state) ? leases.find(request, request.max) : undefined;
   if (!lease) return holdByBooks(state, request);
-  if (request.asOf === books.version()) return holdFrom(state, lease, request);
-  // Something has changed since the key was read: perhaps the key.
+  if (isUnchanged(request, books)) return holdFrom(state, lease, request);
+  // Something has changed since the key was read: perhaps of the key.
   return andThen(books.mayLease(request.keyId, request.isLimited), (isAllowed) => {
     const found = isAllowed ? leases.find(request, request.max) : undefined;
     return found ? holdFrom(state, found, request) : holdByBooks(state, request);
   });
 }
 
-/** Takes the hold of a call from a lease. What is written of it makes the call known as lost if this process dies. */
 function holdFrom(state: LedgerState, lease: Lease, request: HoldRequest): Hold {
-  const { requestId, accountId, keyId, operation, model, max: amount, now: createdAt } = request;
-  state.leases.use(lease, amount);
-  const { taken } = lease;
-  const entry: HoldEntry = {
-    kind: "hold",
-    requestId,
-    taken,
-    accountId,
-    keyId,
-    operation,
-    model,
-    amount,
-    createdAt,
-  };
-  const held: Hold = { kind: "held", request, amount, lease, entry, isExact: false };
+  state.leases.use(lease, request.max);
+  return holdOf(state, lease, request);
+}
+
+/**
+ * Makes the hold of a call that has taken it from a lease, or that costs nothing. What is written of it makes the call known as lost if
+ * this process dies.
+ */
+function holdOf(state: LedgerState, lease: Lease | undefined, request: HoldRequest): Hold {
+  const entry = holdEntryOf(request, lease?.taken);
+  const held: Hold = { kind: "held", request, amount: request.max, lease, entry, isExact: false };
   state.holds.add(held);
   state.groupCommit.add(entry);
   return held;

@@ -18,7 +18,7 @@ import { createGroupCommit } from "../group-commit.ts";
 import { createRunningCalls } from "../running-calls.ts";
 import { capture } from "./capture.ts";
 import { hold } from "./hold.ts";
-import { createLeases } from "./leases.ts";
+import { createLeases, type Lease } from "./leases.ts";
 import type { LedgerState } from "./ledger-state.ts";
 import { release } from "./release.ts";
 import { sweep } from "./sweep.ts";
@@ -55,7 +55,9 @@ function createState({ openBooks, clock, onError }: LedgerOptions): LedgerState 
   const leases = createLeases(node, credit);
   const recall = (accountId: string): Recalled => {
     const records = groupCommit.unwritten();
-    return { records, leases: leases.giveBack((lease) => accountId === "" || lease.accountId === accountId) };
+    // One that has not grown yet may do so at this moment, by a turn that is being decided.
+    const isAsked = (lease: Lease) => lease.isGrown && (accountId === "" || lease.accountId === accountId);
+    return { records, leases: leases.giveBack(isAsked) };
   };
   const books = openBooks({ node, clock, onError, recall });
   const groupCommit = createGroupCommit({

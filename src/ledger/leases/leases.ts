@@ -6,7 +6,7 @@
  * decide every call. A lease is known to have no less in the books than here: what calls have not used of their holds goes back to it
  * in both.
  */
-import type { LeaseName, Taken } from "../../storage/money/books.ts";
+import type { Changes, LeaseName, Taken } from "../../storage/money/books.ts";
 import type { Credit, CreditLink } from "../credit.ts";
 
 export interface Lease extends CreditLink, LeaseName {
@@ -34,9 +34,10 @@ export interface Payer {
   readonly asOf?: number | undefined;
 }
 
-/** Reports whether the payer's key has a limit of its own, or may have been given one since it was read. */
-export function mayBeLimited({ isLimited, asOf }: Payer, version: number): boolean {
-  return isLimited || asOf !== version;
+/** Reports whether nothing of the payer's key and account can have changed since the key was read. */
+export function isUnchanged({ asOf, accountId, keyId }: Payer, changes: Changes): boolean {
+  if (asOf === undefined) return false;
+  return asOf === changes.version() || !changes.changedSince(asOf, accountId, keyId);
 }
 
 export interface Leases {

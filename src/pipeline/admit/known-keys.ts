@@ -1,6 +1,6 @@
 /**
- * KnownKeys caches the keys that have called. A key is read from the database once, and again whenever any process has changed
- * anything there, so that a revoked key is refused from the next call on.
+ * KnownKeys caches the keys that have called. A key is read from the database once, and again when it may have been changed there, or its
+ * account, by whatever process: so a revoked key is refused from the next call on.
  */
 import { LRUCache } from "lru-cache";
 import type { Caller } from "../../call/call.ts";
@@ -8,10 +8,12 @@ import { type Tier, tierOf } from "../../call/tiers.ts";
 import type { Ledger } from "../../ledger/contract.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
+import type { Changes } from "../../storage/money/books.ts";
 
 export interface KnownKey {
   readonly key: KeyWithAccount;
-  readonly caller: Caller;
+  /** The key was as it is known as of `caller.asOf`, a version of the database. */
+  caller: Caller;
   readonly tier: Tier;
   /** When its use was last recorded, in milliseconds since 1970. */
   usedAt: number;
@@ -34,8 +36,8 @@ export interface KnownKeysOptions {
   readonly ledger: Pick<Ledger, "credit" | "flushCallsOf">;
   /** Reports whether unpriced models are free for an account. Default: for none. */
   readonly isFreeUnpriced?: (accountId: string) => MaybePromise<boolean>;
-  /** Returns another number after every write that callers must see. */
-  readonly version: () => number;
+  /** Tells of every write that callers must see. */
+  readonly changes: Changes;
 }
 
 /** A key takes about a kilobyte. */
@@ -43,7 +45,7 @@ const maxKnown = 50_000;
 const maxUnknown = 10_000;
 
 export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
-  const { keys, ledger, version } = options;
+  const { keys, ledger, changes } = options;
   const { credit } = ledger;
   const know = createKnow(options);
   const known = new LRUCache<string, KnownKey>({ max: maxKnown });
@@ -51,16 +53,15 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
   const unknown = new LRUCache<string, true>({ max: maxUnknown });
   /** What is being read: calls by the same key that come together read it once. */
   const reading = new Map<string, Promise<KnownKey | undefined>>();
-  let seen = version();
+  let seen = changes.version();
 
-  /** Reads a key as of a version. What is found is kept, unless anything was written meanwhile. */
+  /** Reads a key as of a version. That a hash belongs to no key is remembered unless anything was changed meanwhile. */
   async function read(secretHash: string, now: number, asOf: number): Promise<KnownKey | undefined> {
     let key = await keys.findBySecretHash(secretHash, now);
     if (key && ledger.flushCallsOf(key.account_id)) key = await keys.findBySecretHash(secretHash, now);
     const made = key && key.revoked_at === null ? await know(key, asOf) : undefined;
-    if (seen !== asOf) return made;
     if (made) known.set(secretHash, made);
-    else unknown.set(secretHash, true);
+    else if (seen === asOf) unknown.set(secretHash, true);
     return made;
   }
 
@@ -77,11 +78,12 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
 
   return {
     find(secretHash, now) {
-      const current = version();
-      if (current !== seen) for (const each of [known, unknown, reading]) each.clear();
+      const current = changes.version();
+      // Which keys there are may be another matter now.
+      if (current !== seen) for (const each of [unknown, reading]) each.clear();
       seen = current;
       const found = known.get(secretHash);
-      if (found && isStillValid(found.key, secretHash, now)) return found;
+      if (found && isUnchanged(found, current, changes) && isStillValid(found.key, secretHash, now)) return found;
       if (unknown.has(secretHash)) return undefined;
       return readOnce(secretHash, now, current);
     },
@@ -103,6 +105,15 @@ function createKnow({ tiers, ledger: { credit }, isFreeUnpriced = () => false }:
     const caller = { ...callerOf(key, tier, asOf), isFreeUnpriced: await isFreeUnpriced(key.account_id) };
     return { key, tier, caller, usedAt: key.last_used_at ?? 0 };
   };
+}
+
+/** Reports whether a key is as it is known, and notes as of which version. */
+function isUnchanged(known: KnownKey, current: number, changes: Changes): boolean {
+  const { key, caller } = known;
+  if (caller.asOf === current) return true;
+  if (caller.asOf === undefined || changes.changedSince(caller.asOf, key.account_id, key.id)) return false;
+  known.caller = { ...caller, asOf: current };
+  return true;
 }
 
 /** Reports whether a secret is still valid. The one before the last rotation has an expiry of its own. */

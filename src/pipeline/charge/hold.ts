@@ -3,7 +3,8 @@
  *
  * A call whose cost cannot be known is refused where its payer must cover it beforehand. Where the caller set no bound of the
  * output, the gateway sets the bound that the remaining credit affords; a caller's own bound is lowered to the most that the
- * model can generate, and otherwise never changed. A call that costs nothing holds nothing.
+ * model can generate, and otherwise never changed. A call that costs nothing holds nothing, which is written all the same: so it is known
+ * as lost if the gateway dies.
  */
 import { insufficientCredit, type Refusal } from "../../call/refusals.ts";
 import type { Ledger, Short } from "../../ledger/contract.ts";
@@ -65,10 +66,10 @@ function makeHold(
   const { record } = modelCall.call;
   record.outputBound = undefined;
   const estimate = estimateOf(modelCall, candidate, request);
-  if (!estimate) return unbounded;
-  return andThen(ledger.hold(holdRequestOf(modelCall, candidate, estimate)), (made) => {
-    if (made.kind === "short") throw shortOf(estimate.min, made);
+  return andThen(ledger.hold(holdRequestOf(modelCall, candidate, estimate ?? free)), (made) => {
+    if (made.kind === "short") throw shortOf(estimate?.min ?? 0, made);
     modelCall.hold.held = made;
+    if (!estimate) return unbounded;
     const tokens = affordableOutput(made.amount, estimate);
     record.outputBound = made.amount < estimate.max ? tokens : undefined;
     if (tokens === undefined) return unbounded;
@@ -76,9 +77,16 @@ function makeHold(
   });
 }
 
+/** What is asked for a call that costs nothing. */
+const free = { max: 0, min: 0 };
+
 const unbounded: BoundOutput = (_, request) => request;
 
-function holdRequestOf({ call, operation, arrivedAt }: ModelCall, { model }: HeldCandidate, { max, min }: Estimate) {
+function holdRequestOf(
+  { call, operation, arrivedAt }: ModelCall,
+  { model }: HeldCandidate,
+  { max, min }: Pick<Estimate, "max" | "min">,
+) {
   const { accountId, keyId, isLimited, asOf } = call.caller;
   return {
     requestId: call.id,

@@ -60,7 +60,7 @@ export interface CallHold {
   model: Model | undefined;
   /** Bounds the output of a request to what the hold pays for. It is there when the hold is made. */
   boundOutput: MaybePromise<BoundOutput> | undefined;
-  /** Undefined where nothing is held: before the hold is made, or because the call costs nothing. */
+  /** Undefined before the hold is made. Of a call that costs nothing it is 0. */
   held: Hold | undefined;
   /** Whether the call got as far as its hold. One that did not was refused, and is never charged. */
   isMade: boolean;

@@ -17,6 +17,7 @@ import {
   writeFields,
 } from "../../http1/client/index.ts";
 import { createDeadlines, type Deadlines, type Timed } from "../../runtime/deadlines.ts";
+import { sendAtTurnEnd } from "../../runtime/turn-end.ts";
 
 const maxHeaderBytes = 32_768;
 /** How many interim replies may precede a reply. */
@@ -47,13 +48,13 @@ export const createUndiciClient: CreateUpstreamClient = (origin, timeouts) => {
       const options = dispatchOptions(request, linesOf);
       const exchange = new UndiciExchange(handler, timeouts, deadlines);
       // By the end of the turn connections that the server closed meanwhile are known, and are not used.
-      setImmediate(() => {
+      sendAtTurnEnd(() => {
         if (handler.isCancelled) exchange.cancel();
         else pool.dispatch(options, exchange);
       });
     },
     close() {
-      closing ??= new Promise((resolve) => setImmediate(resolve)).then(() => pool.close());
+      closing ??= new Promise<void>(sendAtTurnEnd).then(() => pool.close());
       return closing;
     },
   };

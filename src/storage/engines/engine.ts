@@ -6,6 +6,7 @@
  * one is seen by the other once it is committed.
  */
 import type { Segments } from "../journal/segments.ts";
+import type { Changes } from "../money/books.ts";
 import type { Scope } from "./scope.ts";
 import type { WritableWatch } from "./writable.ts";
 
@@ -32,6 +33,8 @@ export interface Engine extends Connection {
    * miss a write of another process for a millisecond, unless `isExact` is set.
    */
   version(isExact?: boolean): number;
+  /** What of that changed keys, limits and accounts. */
+  readonly changes: Changes;
 }
 
 /** WriteBehind holds writes in memory and posts them later, many in one transaction. */

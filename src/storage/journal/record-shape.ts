@@ -42,10 +42,12 @@ function faultOfHolds(run: unknown): string | undefined {
     return "what its holds have in common is none";
   if (!isTaken({ leaseId, isOfKey })) return "its lease is none";
   const isHold = ([requestId, keyId, amount, createdAt]: readonly unknown[]) =>
-    isText(requestId) && isText(keyId) && isCount(amount) && Number.isFinite(createdAt);
+    isText(requestId) && isText(keyId) && isAmount(amount, leaseId) && Number.isFinite(createdAt);
   return holds.every((own) => own.length === 4 && isHold(own)) ? undefined : "one of its holds has another shape";
 }
 
+/** What is of no lease holds nothing. */
+const isAmount = (amount: unknown, leaseId: unknown) => isCount(amount) && (leaseId !== "" || amount === 0);
 const isText = (value: unknown) => typeof value === "string";
 
 function faultOfRun(run: unknown): string | undefined {
@@ -88,7 +90,8 @@ function faultOfEntry({ kind, call, taken, requestId, amount }: Partial<Record<s
   }
   if (kind !== "free" && kind !== "hold") return "an entry is of no kind that is known";
   if (typeof requestId !== "string") return "an entry is of no call";
-  return kind === "hold" && !(isTaken(taken) && isCount(amount))
+  const isOfNone = taken === undefined && amount === 0;
+  return kind === "hold" && !(isOfNone || (isTaken(taken) && isCount(amount)))
     ? "a hold has no amount, or is of no lease"
     : undefined;
 }

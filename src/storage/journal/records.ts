@@ -19,7 +19,7 @@ interface Line {
   readonly others?: readonly Entry[];
 }
 
-/** HoldRun is consecutive holds that share values. */
+/** HoldRun is consecutive holds that share values. The id of the lease is empty for those that are of none. */
 type HoldRun = [
   shared: [accountId: string, operation: string, model: string, leaseId: string, isOfKey: boolean],
   ...own: [requestId: string, keyId: string, amount: number, createdAt: number][],
@@ -67,7 +67,7 @@ export function lineOf({ seq, at, entries }: JournalRecord): string {
 
 function mayShareHold(one: HoldEntry, other: HoldEntry): boolean {
   return (
-    one.taken.leaseId === other.taken.leaseId &&
+    one.taken?.leaseId === other.taken?.leaseId &&
     one.model === other.model &&
     one.operation === other.operation &&
     one.accountId === other.accountId
@@ -75,7 +75,7 @@ function mayShareHold(one: HoldEntry, other: HoldEntry): boolean {
 }
 
 function sharedOfHold({ accountId, operation, model, taken }: HoldEntry): HoldRun[0] {
-  return [accountId, operation, model, taken.leaseId, taken.isOfKey];
+  return [accountId, operation, model, taken?.leaseId ?? "", taken?.isOfKey ?? false];
 }
 
 function mayShare(one: CaptureEntry, other: CaptureEntry): boolean {
@@ -126,7 +126,8 @@ function recordOf({ seq, at = 0, entries, settled = [], held = [], others = [] }
 }
 
 function holdsOf([[accountId, operation, model, leaseId, isOfKey], ...holds]: HoldRun): HoldEntry[] {
-  const shared = { kind: "hold", taken: { leaseId, isOfKey }, accountId, operation, model } as const;
+  const taken = leaseId === "" ? undefined : { leaseId, isOfKey };
+  const shared = { kind: "hold", taken, accountId, operation, model } as const;
   return holds.map(([requestId, keyId, amount, createdAt]) => ({ ...shared, requestId, keyId, amount, createdAt }));
 }
 

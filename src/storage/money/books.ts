@@ -32,6 +32,8 @@ export interface BooksOptions {
    * process is refused for want of credit. The ledger counts the leases as gone. An empty id stands for all accounts.
    */
   readonly recall: (accountId: string) => Recalled;
+  /** Says that the ledger is in another process, which is asked for its leases before: `recall` gives nothing back. */
+  readonly isElsewhere?: boolean;
 }
 
 /** Recalled is what a ledger gives back. */
@@ -42,9 +44,15 @@ export interface Recalled {
   readonly leases: readonly string[];
 }
 
-export interface Books {
-  /** Returns another number within a second of any change to keys, limits and accounts, by whatever node. */
+/** Changes tells of changes to keys, limits and accounts. */
+export interface Changes {
+  /** Returns another number within a second of any change to keys, limits and accounts, by whatever process. It never falls. */
   version(): number;
+  /** Reports whether a key, or its account, may have changed since the version `asOf`. */
+  changedSince(asOf: number, accountId: string, keyId: string): boolean;
+}
+
+export interface Books extends Changes {
   /** Reports whether calls of a key may draw on a lease: the key is not revoked, and has no limit unless `isOfKey`. */
   mayLease(keyId: string, isOfKey: boolean): MaybePromise<boolean>;
   /**
@@ -58,8 +66,13 @@ export interface Books {
    */
   write(record: JournalRecord): MaybePromise<void>;
   /**
+   * Notes, at once and on this machine, that calls run whose holds are in a record that is to be written, with a number up to `seq`: so
+   * that they are known as lost if this process dies before. It never throws. Undefined where `write` itself writes at once.
+   */
+  readonly note?: ((holds: readonly HoldEntry[], seq: number) => void) | undefined;
+  /**
    * For how long the entry of a hold may wait before it is written, in milliseconds, so that it goes with others: nobody waits for it.
-   * A call that ends meanwhile is written once. One whose process dies meanwhile leaves no trace. Unset where a write costs little.
+   * A call that ends meanwhile is written once. One whose process dies meanwhile is known by `note` alone. Unset where a write costs little.
    */
   readonly holdDelayMs?: number;
   /** Applies what is written and not applied where any of it is of a call of this account that has ended. Returns whether it did. */
@@ -142,11 +155,14 @@ export interface Taken {
   readonly isOfKey: boolean;
 }
 
-/** HoldEntry says that a call has taken its hold from a lease. Where nothing more comes of the call, it is lost with its process. */
+/**
+ * HoldEntry says that a call runs, and has taken its hold from a lease; one that costs nothing holds nothing, of no lease. Where nothing
+ * more comes of the call, it is lost with its process.
+ */
 export interface HoldEntry {
   readonly kind: "hold";
   readonly requestId: string;
-  readonly taken: Taken;
+  readonly taken: Taken | undefined;
   readonly accountId: string;
   readonly keyId: string;
   readonly operation: string;

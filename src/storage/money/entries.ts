@@ -94,8 +94,8 @@ export function entryStore({ db, transact }: Scope, requests: Pick<RequestStore,
 /** Records an entry, in the caller's transaction. */
 export async function record(db: Database, init: EntryInit): Promise<Recorded> {
   const { id, accountId, kind, amount, note, now } = init;
-  const account = await move(db, init).executeTakeFirst();
-  if (!account) {
+  const moved = await move(db, init).executeTakeFirst();
+  if (!moved) {
     const unchanged = db.selectFrom("accounts").selectAll().where("id", "=", accountId);
     return refused(await unchanged.executeTakeFirst(), kind);
   }
@@ -105,12 +105,14 @@ export async function record(db: Database, init: EntryInit): Promise<Recorded> {
     .values({ id, account_id: accountId, kind, amount: change, note, created_at: now })
     .returningAll()
     .executeTakeFirstOrThrow();
+  // The row alone lacks what calls have spent and nobody has added yet.
+  const account = await db.selectFrom("accounts_now").selectAll().where("id", "=", accountId).executeTakeFirstOrThrow();
   return { kind: "recorded", entry, account };
 }
 
 /** Changes the sums of an account, on the condition of the kind of entry. */
 function move(db: Database, { accountId, kind, amount }: EntryInit) {
-  const own = db.updateTable("accounts").where("id", "=", accountId).returningAll();
+  const own = db.updateTable("accounts").where("id", "=", accountId).returning("id");
   const sum = sql<number>`CAST(${amount} AS bigint)`;
   if (kind === kinds.refund)
     return own

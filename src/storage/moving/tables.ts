@@ -5,7 +5,7 @@ import type { TableShape } from "../engines/tables/shape.ts";
 /** What a database knows of itself alone, of those that work on it, and of journals beside it. */
 const ofDatabase: ReadonlySet<string> = new Set([
   ...["database_identity", "journals", "moves", "moved_tables"],
-  ...["nodes", "recalls", "changes", "change_names"],
+  ...["nodes", "recalls", "changes", "changed_names"],
 ]);
 
 /**

@@ -43,13 +43,13 @@ const ofAccounts: readonly Invariant[] = [
     kind: "overdrawn",
     nameOf: ({ id }) => `balance less holds of ${id}, which is prepaid`,
     broken: sql`SELECT id, id AS account_id, balance - held AS written, 0 AS derived
-      FROM accounts WHERE was_postpaid = 0 AND balance < held`,
+      FROM accounts_now WHERE was_postpaid = 0 AND balance < held`,
   },
   ...["recharged", "held"].map(
     (name): Invariant => ({
       kind: "below_zero",
       nameOf: ({ id }) => `${name} of ${id}`,
-      broken: sql`SELECT id, id AS account_id, ${sql.ref(name)} AS written, 0 AS derived FROM accounts WHERE ${sql.ref(name)} < 0`,
+      broken: sql`SELECT id, id AS account_id, ${sql.ref(name)} AS written, 0 AS derived FROM accounts_now WHERE ${sql.ref(name)} < 0`,
     }),
   ),
 ];

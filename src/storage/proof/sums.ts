@@ -38,7 +38,7 @@ function sumsOfCalls(spans: Spans): Comparison[] {
     {
       kind: "balance",
       name: "balance of",
-      written: sql`SELECT id, balance AS amount FROM accounts`,
+      written: sql`SELECT id, balance AS amount FROM accounts_now`,
       derived: sql`SELECT account_id AS id, sum(amount) AS amount FROM (${movements(spans)}) AS moved GROUP BY account_id`,
     },
     {
@@ -65,7 +65,7 @@ function sumsOfHolds(): Comparison[] {
     {
       kind: "account_held",
       name: "holds of",
-      written: sql`SELECT id, held AS amount FROM accounts`,
+      written: sql`SELECT id, held AS amount FROM accounts_now`,
       derived: sql`SELECT account_id AS id, sum(amount) AS amount FROM holds GROUP BY account_id`,
     },
     {

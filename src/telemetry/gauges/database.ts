@@ -39,12 +39,20 @@ export function registerDatabase(registry: Registry, gauges: DatabaseGauges): vo
   if (replica) registerReplica(registry, replica);
   registerGauge(
     registry,
-    { name: "model_gateway_database_up", help: "Whether Postgres answers; absent without Postgres." },
+    {
+      name: "model_gateway_database_up",
+      help: "Whether Postgres answers; absent without Postgres.",
+      aggregator: "min",
+    },
     (set) => set(Number(isUp())),
   );
   registerGauge(
     registry,
-    { name: "model_gateway_database_nodes", help: "Nodes that live over the same Postgres, as last known." },
+    {
+      name: "model_gateway_database_nodes",
+      help: "Nodes that live over the same Postgres, as last known.",
+      aggregator: "max",
+    },
     (set) => set(nodes()),
   );
   registerGauge(

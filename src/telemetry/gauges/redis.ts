@@ -20,12 +20,12 @@ export interface RedisGauges {
 export function registerRedis(registry: Registry, { isUp, nodes, counts, decisions }: RedisGauges): void {
   registerGauge(
     registry,
-    { name: "model_gateway_redis_up", help: "Whether Redis answers; absent without Redis." },
+    { name: "model_gateway_redis_up", help: "Whether Redis answers; absent without Redis.", aggregator: "min" },
     (set) => set(Number(isUp())),
   );
   registerGauge(
     registry,
-    { name: "model_gateway_redis_nodes", help: "Nodes that share rates over Redis, as last known." },
+    { name: "model_gateway_redis_nodes", help: "Nodes that share rates over Redis, as last known.", aggregator: "max" },
     (set) => set(nodes()),
   );
   const counter = (name: string, help: string, read: () => number) =>

@@ -1,5 +1,6 @@
 /** Registers gauges and counters that are read when metrics are collected, and kept elsewhere. */
 import { Counter, Gauge, type Registry } from "prom-client";
+import type { Aggregator } from "../merge-metrics.ts";
 
 /** registerCounter exports a number that is counted elsewhere and only grows. */
 export function registerCounter(registry: Registry, name: string, help: string, read: () => number): void {
@@ -37,6 +38,8 @@ interface GaugeNames<L extends string> {
   readonly name: string;
   readonly help: string;
   readonly labelNames?: readonly L[];
+  /** How the values of several workers become one; default: their sum. */
+  readonly aggregator?: Aggregator;
 }
 
 type Set<L extends string> = (value: number | undefined, labels?: Readonly<Record<L, string>>) => void;

@@ -364,7 +364,7 @@ describe("a flood", () => {
       },
       tiers: defaultTiers,
       ledger: { flushCallsOf: () => false } as unknown as Ledger,
-      version: () => version,
+      changes: { version: () => version, changedSince: () => true },
     });
     for (let i = 0; i < 10; i++) expect(await known.find("hash", now)).toBeUndefined();
     expect(looks).toBe(1);

@@ -44,13 +44,12 @@ async function place(more: Partial<Config> = {}): Promise<Place> {
   const config = paidModels(upstream.baseUrl);
   const models = [...(config.models ?? []), paidModel("thinker", "openai", { reasoning: true })];
   const gateway = await startTestGateway({ ...config, models, ...more });
-  const books = openBooks(gateway.databasePath, gateway.storage);
+  const books = openBooks(gateway.database, gateway.storage);
   return {
     ...{ upstream, gateway, books },
     async close() {
       expect(await drainingAt(gateway)).toBe(0);
       expect((await gateway.storage.reconcile()).findings).toEqual([]);
-      books.close();
       await gateway.close();
       await upstream.close();
     },
@@ -611,10 +610,9 @@ describe("a gateway that stops", () => {
   }
 
   test("waits for the usage of who has left, as long as it waits for calls", async () => {
-    const { gateway, books, upstream, hearing, exchange } = await begun(20_000);
+    const { gateway, upstream, hearing, exchange } = await begun(20_000);
     await hearing.leave();
     await untilDraining(gateway);
-    books.close();
     let isClosed = false;
     const closed = gateway.close("running").then(() => (isClosed = true));
     await delay(200);
@@ -626,8 +624,7 @@ describe("a gateway that stops", () => {
   });
 
   test("and no longer: whoever is still there then is cut, and its upstream at once", async () => {
-    const { gateway, books, upstream, exchange } = await begun(300);
-    books.close();
+    const { gateway, upstream, exchange } = await begun(300);
     const begunAt = performance.now();
     const closed = gateway.close("running");
     expect((await exchange.left) - begunAt).toBeLessThan(2000);
@@ -638,10 +635,9 @@ describe("a gateway that stops", () => {
   });
 
   test("nor for who has left long before", async () => {
-    const { gateway, books, upstream, hearing, exchange } = await begun(500);
+    const { gateway, upstream, hearing, exchange } = await begun(500);
     await hearing.leave();
     await untilDraining(gateway);
-    books.close();
     const begunAt = performance.now();
     const closed = gateway.close("running");
     expect((await exchange.left) - begunAt).toBeLessThan(2500);

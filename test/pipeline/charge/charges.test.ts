@@ -58,13 +58,12 @@ beforeAll(async () => {
   const config = paidModels(upstream.baseUrl);
   const models = [...(config.models ?? []), ...dearModels];
   gateway = await startTestGateway({ ...config, models, disconnectDrainMs: 300 });
-  books = openBooks(gateway.databasePath, gateway.storage);
+  books = openBooks(gateway.database, gateway.storage);
 });
 
 afterAll(async () => {
   expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  expect(repricedRows(gateway.databasePath)).toMatchObject({ differing: [], withoutPrice: 0 });
-  books.close();
+  expect(await repricedRows(gateway.database)).toMatchObject({ differing: [], withoutPrice: 0 });
   await gateway.close();
   await upstream.close();
 });

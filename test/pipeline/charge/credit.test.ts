@@ -7,7 +7,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { formatDecimal } from "../../../src/runtime/decimal.ts";
 import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
 import { type AccountInit, now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
+import { type Books, openAccount, openBooks, type Payer, type Standing } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
 import { cost, paidModel, paidModels, price } from "../../support/upstreams/paid-models.ts";
 import {
@@ -40,12 +40,11 @@ beforeAll(async () => {
   const upstreams = [...(config.upstreams ?? []), meta];
   const gold = paidModel("gpt-gold", "openai", { price: { ...price, output: 1e13 } });
   gateway = await startTestGateway({ ...config, upstreams, models: [...(config.models ?? []), ...more, gold] });
-  books = openBooks(gateway.databasePath, gateway.storage);
+  books = openBooks(gateway.database, gateway.storage);
 });
 
 afterAll(async () => {
   expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  books.close();
   await gateway.close();
   await upstream.close();
 });
@@ -319,26 +318,22 @@ describe("prices", () => {
 });
 
 describe("a key, or an account, that was stopped", () => {
-  const stops: readonly [string, number, (payer: Payer) => void][] = [
+  const stops: readonly [string, number, (payer: Payer) => Promise<unknown>][] = [
     [
       "its account is suspended",
       403,
-      ({ accountId }) => void gateway.storage.accounts.update(accountId, { suspended_at: now }),
+      ({ accountId }) => gateway.storage.accounts.update(accountId, { suspended_at: now }),
     ],
-    ["is disabled", 401, ({ accountId, keyId }) => void gateway.storage.keys.update(accountId, keyId, { disabled: 1 })],
-    [
-      "has expired",
-      401,
-      ({ accountId, keyId }) => void gateway.storage.keys.update(accountId, keyId, { expires_at: now }),
-    ],
-    ["is revoked", 401, ({ keyId }) => void gateway.storage.keys.revoke(keyId, now)],
+    ["is disabled", 401, ({ accountId, keyId }) => gateway.storage.keys.update(accountId, keyId, { disabled: 1 })],
+    ["has expired", 401, ({ accountId, keyId }) => gateway.storage.keys.update(accountId, keyId, { expires_at: now })],
+    ["is revoked", 401, ({ keyId }) => gateway.storage.keys.revoke(keyId, now)],
   ];
   for (const [what, status, stop] of stops) {
     test(`is refused from the next request on when it ${what}, through both families`, async () => {
       const asked = answerAll();
       const payer = await openAccount(gateway);
       expect((await say(payer, { model: "gpt", messages })).status).toBe(200);
-      stop(payer);
+      await stop(payer);
       expect((await say(payer, { model: "gpt", messages })).status).toBe(status);
       expect((await say(payer, { model: "claude", messages, max_tokens: 1 }, paths.messages)).status).toBe(status);
       expect(asked).toHaveLength(1);
@@ -355,7 +350,7 @@ describe("a key, or an account, that was stopped", () => {
       exchange.head(200, eventStream);
       await exchange.write(openaiFrames(chatChunk({ content: "Hi" })));
       await hearing.begun;
-      stop(payer);
+      await stop(payer);
       const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
       exchange.end(openaiFrames(chatChunk({}, "stop"), { ...chatChunk({}), choices: [], usage }) + done);
       expect((await hearing.answer).text).toContain("[DONE]");
@@ -379,12 +374,13 @@ describe("a gateway that stops", () => {
     const content = Array.from({ length: 30_000 }, (_, i) => i).join(" ");
     await exchange.write(openaiFrames(chatChunk({ content })));
     await hearing.begun;
-    const after = openBooks(stopping.databasePath);
-    await stopping.close("running");
-    const standing = await after.of(payer);
-    after.close();
+    let standing: Standing | undefined;
+    const after = openBooks(stopping.database, stopping.storage);
+    await stopping.close("running", async () => {
+      standing = await after.of(payer);
+    });
     expect(standing).toMatchObject({ holds: 0, held: 0, requests: [{ outcome: Outcome.LEFT, estimated: 1 }] });
-    expect(standing.spent).toBeGreaterThan(0);
+    expect(standing?.spent).toBeGreaterThan(0);
     await vi.waitFor(() => expect(upstream.openRequests).toBe(0), { timeout: 10_000 });
   });
 });

@@ -38,10 +38,9 @@ let books: Books;
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
   gateway = await startTestGateway(paidModels(upstream.baseUrl));
-  books = openBooks(gateway.databasePath, gateway.storage);
+  books = openBooks(gateway.database, gateway.storage);
 });
 afterAll(async () => {
-  books.close();
   await gateway.close();
   await upstream.close();
 });

@@ -2,6 +2,7 @@
  * What `POST /v1/explain` says is what the call then gets: the same order of targets, the same dropped fields, the same hold, the
  * same refusal. Explaining sends, holds and records nothing.
  */
+
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -9,6 +10,7 @@ import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { defaultTiers } from "../../../src/call/tiers.ts";
 import type { Config, ModelConfig } from "../../../src/config/config.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { amountsHeld } from "../../support/payer.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
 import { cost, paidModel } from "../../support/upstreams/paid-models.ts";
 import { answerAsAnthropic, answerAsOpenAi } from "../../support/vendors.ts";
@@ -496,7 +498,7 @@ describe("what is explained is what then happens", () => {
     for (const upstream of [first, second]) {
       const { script } = upstream;
       upstream.script = async (exchange) => {
-        held.push(...(await holds()).map(({ amount }) => amount));
+        held.push(...(await amountsHeld(gateway, now)));
         if (path === "/v1/audio/speech") exchange.end("audio");
         else script?.(exchange);
       };

@@ -175,6 +175,7 @@ describe("where a model has another target", () => {
     // The last attempt is the request's own.
     const tried = JSON.parse((await latest())?.tried ?? "null") as readonly { readonly upstream: string }[];
     expect(tried.map(({ upstream }) => upstream)).toEqual(["first", "second"]);
+    await gateway.storage.recall(gateway.accountId);
     expect(await gateway.storage.accounts.find(gateway.accountId)).toMatchObject({ held: 0, balance: 300_000_000 });
   });
 

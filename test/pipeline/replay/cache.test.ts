@@ -44,11 +44,10 @@ const standard: CacheConfig = { maxBytes: 1024 * 1024, keepMs: 60_000, priceShar
 
 async function start(cache: CacheConfig | undefined): Promise<() => Promise<void>> {
   gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), cache }, { clock: () => now });
-  books = openBooks(gateway.databasePath, gateway.storage);
-  const [started, opened] = [gateway, books];
+  books = openBooks(gateway.database, gateway.storage);
+  const started = gateway;
   return async () => {
     expect((await started.storage.reconcile()).findings).toEqual([]);
-    opened.close();
     await started.close();
   };
 }

@@ -2,11 +2,10 @@
  * Model calls that are repeated under an `Idempotency-Key` get the first answer again and are charged once, at every door and in
  * every process. A call that was not answered is made anew.
  */
+
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import Sqlite from "better-sqlite3";
 import { pino } from "pino";
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Role } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -22,6 +21,7 @@ import { eventually } from "../../support/eventually.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { bytesOf } from "../../support/storage/test-database.ts";
 import {
   answerAsAny,
   chat,
@@ -41,7 +41,6 @@ const streamedChat = streamed(chat);
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
 let books: Books;
-let database: Sqlite.Database;
 let payer: Payer;
 let now: number;
 
@@ -52,12 +51,9 @@ function served(): Partial<Config> {
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
   gateway = await startTestGateway(served(), { clock: () => now });
-  books = openBooks(gateway.databasePath, gateway.storage);
-  database = new Sqlite(gateway.databasePath, { readonly: true });
+  books = openBooks(gateway.database, gateway.storage);
   return async () => {
     expect((await gateway.storage.reconcile()).findings).toEqual([]);
-    books.close();
-    database.close();
     await gateway.close();
     await upstream.close();
   };
@@ -111,9 +107,11 @@ const seen = ({ status, bytes, headers }: Heard) => ({
   ...{ model: headers["x-gateway-model"], upstream: headers["x-gateway-upstream"] },
 });
 
-function rows(): readonly { readonly state: number; readonly expires_at: number; readonly size: number }[] {
-  const find = database.prepare("SELECT state, expires_at, size FROM replays WHERE account_id = ?");
-  return find.all(payer.accountId) as ReturnType<typeof rows>;
+function rows() {
+  return gateway.database.query<{ readonly state: number; readonly expires_at: number; readonly size: number }>(
+    "SELECT state, expires_at, size FROM replays WHERE account_id = ?",
+    payer.accountId,
+  );
 }
 
 async function otherKey(init: { models?: readonly string[] } = {}): Promise<Payer> {
@@ -185,23 +183,26 @@ describe("a request that is repeated", () => {
   test("is made anew after a day, and what is older is deleted in passing", async () => {
     await ask();
     now += dayMs;
-    const old = database.prepare("SELECT count(*) AS count FROM replays WHERE created_at <= ?");
-    expect(old.get(now - dayMs)).not.toEqual({ count: 0 });
+    const old = () =>
+      gateway.database.query("SELECT count(*) AS count FROM replays WHERE created_at <= ?", now - dayMs);
+    expect(await old()).not.toEqual([{ count: 0 }]);
     expect(isReplay(await ask())).toBe(false);
     for (let i = 0; i < 20; i++) await ask(chat, { key: `another-${i}` });
-    expect(old.get(now - dayMs)).toEqual({ count: 0 });
-    expect(rows()).toHaveLength(21);
+    expect(await old()).toEqual([{ count: 0 }]);
+    expect(await rows()).toHaveLength(21);
   });
 
   test("what is kept of an account is summed up as it comes and goes", async () => {
-    const sum = database.prepare("SELECT size FROM replay_sizes WHERE account_id = ?").pluck();
-    const kept = () => rows().reduce((all, { size }) => all + size, 0);
+    const sum = () =>
+      gateway.database.query<{ size: number }>("SELECT size FROM replay_sizes WHERE account_id = ?", payer.accountId);
+    const kept = async () => (await rows()).reduce((all, { size }) => all + size, 0);
     for (let i = 0; i < 12; i++) await ask(chat, { key: `k-${i}` });
-    expect([kept() > 0, sum.get(payer.accountId)]).toEqual([true, kept()]);
+    expect(await kept()).toBeGreaterThan(0);
+    expect(await sum()).toEqual([{ size: await kept() }]);
     now += dayMs;
     for (let i = 0; i < 4; i++) await ask(chat, { key: `k-${i}` });
-    expect(rows().length).toBeLessThan(12);
-    expect(sum.get(payer.accountId)).toBe(kept());
+    expect((await rows()).length).toBeLessThan(12);
+    expect(await sum()).toEqual([{ size: await kept() }]);
   });
 
   test("twenty at once are one request to the upstream, one charge and twenty equal answers", async () => {
@@ -231,7 +232,7 @@ describe("a request that is repeated", () => {
     };
     const headers = { "idempotency-key": "k-1" };
     await hear(gateway, { ...streamedChat, headers, apiKey: payer.apiKey, onPiece }).answer;
-    expect(atEnd).toMatchObject([{ state: 1 }]);
+    expect(await atEnd).toMatchObject([{ state: 1 }]);
   });
 
   test("of a response goes on from the response that is kept", async () => {
@@ -247,7 +248,7 @@ describe("a request that is repeated", () => {
     const unkeyed = () =>
       hear(gateway, { ...chat, apiKey: payer.apiKey, headers: { "cache-control": "no-store" } }).answer;
     expect([await unkeyed(), await unkeyed()].some(isReplay)).toBe(false);
-    expect([upstream.received.length, rows().length]).toEqual([2, 0]);
+    expect([upstream.received.length, (await rows()).length]).toEqual([2, 0]);
   });
 
   test("costs nothing where the first was told from the cache, for a part of the price", async () => {
@@ -323,9 +324,9 @@ describe("a call that was not answered frees its key", () => {
   test("where it was refused, by the upstream or by the gateway", async () => {
     upstream.script = (exchange) => exchange.json(500, { error: { message: "broken" } });
     expect((await ask()).status).toBe(502);
-    expect(rows()).toEqual([]);
+    expect(await rows()).toEqual([]);
     expect((await ask({ ...chat, body: { ...chat.body, model: "nobody-s" } })).status).toBe(404);
-    expect(rows()).toEqual([]);
+    expect(await rows()).toEqual([]);
     await answersAnew();
   });
 
@@ -414,7 +415,7 @@ describe("with several processes", () => {
     exchange.json(200, chatAnswer({ content: "Late" }));
     expect((await first).text).toContain("Late");
     expect((await ask()).text).toContain("Hello");
-    expect(rows()).toHaveLength(1);
+    expect(await rows()).toHaveLength(1);
   });
 
   test("one that lives keeps what it has begun, for as long as it takes", async () => {
@@ -426,7 +427,7 @@ describe("with several processes", () => {
     for (let i = 0; i < 10; i++) {
       now += 20_000;
       vi.advanceTimersByTime(20_000);
-      await eventually(() => expect(rows()).toMatchObject([{ state: 0, expires_at: now + 90_000 }]));
+      await eventually(async () => expect(await rows()).toMatchObject([{ state: 0, expires_at: now + 90_000 }]));
     }
     answerAsAny(exchange);
     await first;
@@ -459,7 +460,7 @@ describe("what is kept", () => {
     const refused = await askAtLength("k-1");
     expect([refused.status, (await refused.text()).includes("too long")]).toEqual([409, true]);
     expect(upstream.received).toHaveLength(1);
-    expect(rows()).toMatchObject([{ state: 2, size: 0 }]);
+    expect(await rows()).toMatchObject([{ state: 2, size: 0 }]);
     upstream.script = (exchange) => exchange.json(200, longAnswer(15));
     const long = await (await askAtLength("k-2")).text();
     const again = await askAtLength("k-2");
@@ -480,8 +481,7 @@ describe("what is kept", () => {
       await ask(request, { key });
       expect((await ask(request, { key })).text).toContain(content);
     }
-    const files = [gateway.databasePath, `${gateway.databasePath}-wal`];
-    const all = Buffer.concat(await Promise.all(files.map((file) => readFile(file))));
+    const all = await bytesOf(gateway.database);
     // The same search finds what is stored unencrypted.
     expect(all.includes(payer.accountId)).toBe(true);
     for (const word of Object.values(words)) expect([word, all.includes(word)]).toEqual([word, false]);

@@ -57,11 +57,10 @@ beforeAll(async () => {
       paidModel("claude-two", "anthropic", { targets: [target("anthropic", 0), target("anthropic-well", 1)] }),
     ],
   });
-  books = openBooks(gateway.databasePath, gateway.storage);
+  books = openBooks(gateway.database, gateway.storage);
 });
 
 afterAll(async () => {
-  books.close();
   await gateway.close();
   await faulty.close();
   await well.close();

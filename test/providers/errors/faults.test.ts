@@ -209,12 +209,11 @@ beforeAll(async () => {
   const asOperated = { retries: { attempts: 3, share: 0.15 }, breaker: { failures: 5, openMs: 5000 } };
   const config: Partial<Config> = { upstreams, models: [...modelsOf(all), ...slow], embeddedModels: false };
   gateway = await startTestGateway({ ...config, ...asOperated });
-  books = openBooks(gateway.databasePath, gateway.storage);
+  books = openBooks(gateway.database, gateway.storage);
 });
 
 afterAll(async () => {
   expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  books.close();
   await gateway.close();
   await Promise.all([faulty.close(), well.close()]);
 });

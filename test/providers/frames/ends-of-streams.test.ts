@@ -54,11 +54,10 @@ async function openPlace(): Promise<Place> {
       paidModel("claude-hasty", "anthropic-hasty"),
     ],
   });
-  const books = openBooks(gateway.databasePath, gateway.storage);
+  const books = openBooks(gateway.database, gateway.storage);
   return {
     ...{ upstream, gateway, books },
     async close() {
-      books.close();
       await gateway.close();
       await upstream.close();
     },

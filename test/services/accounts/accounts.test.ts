@@ -2,16 +2,16 @@
  * Accounts: the money that comes in, by the operator and by redeem codes, the tier that follows from it, and what an
  * account is told of its usage.
  */
+
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Reason } from "../../../src/call/refusals.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { pageQuery, type RequestFilter, spanOf } from "../../../src/storage/calls/requests-query.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
-import { openStorage } from "../../../src/storage/storage.ts";
 import { Running, root } from "../../support/command.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
-import { directMoney } from "../../support/money/direct.ts";
+import { onSqlite } from "../../support/storage/test-database.ts";
 
 let bank: Bank;
 let account: string;
@@ -77,7 +77,7 @@ describe("an account", () => {
     await bank.charge(account, { id: "req_1", key_id: "key_1", cost: 8_000_000 });
     const hold = { requestId: "req_2", accountId: account, keyId: "key_1", operation: "chat", model: "m" };
     const wish = { max: 3_000_000, min: 3_000_000, now: bank.now() };
-    expect((await directMoney(bank.storage).hold({ ...hold, ...wish })).kind).toBe("held");
+    expect((await bank.money.hold({ ...hold, ...wish })).kind).toBe("held");
     const refusal = await bank.refused("recordEntry", { account, kind: "refund", amount: "4.000001" });
     expect(refusal).toMatchObject({ reason: Reason.CONFLICT, status: 409 });
     expect(refusal.message).toContain("4.00 may be refunded");
@@ -119,13 +119,13 @@ describe("an account", () => {
     const hold = { accountId: account, keyId: "key_0", operation: "chat", model: "m", now: bank.now() };
     for (const [i, amount] of [1e15, 2e15].entries()) {
       const requestId = newId("req", bank.now() + i);
-      expect(await directMoney(bank.storage).hold({ ...hold, requestId, max: amount, min: amount })).toMatchObject({
+      expect(await bank.money.hold({ ...hold, requestId, max: amount, min: amount })).toMatchObject({
         kind: "held",
       });
       await bank.charge(account, { id: requestId, key_id: "key_0", cost: amount });
     }
     const refused = { ...hold, requestId: newId("req", bank.now() + 9), max: 1, min: 1 };
-    expect((await directMoney(bank.storage).hold(refused)).kind).toBe("short");
+    expect((await bank.money.hold(refused)).kind).toBe("short");
     expect(await standing()).toMatchObject({ balance: "-3000000000.00" });
     expect((await bank.storage.reconcile()).findings).toEqual([]);
     expect((await bank.refused("recordEntry", { account, kind: "recharge", amount: "1" })).status).toBe(409);
@@ -155,7 +155,7 @@ describe("an account", () => {
     expect(await bank.ask("getLosses", { to: from })).toMatchObject({ waived: "8.00", cost: "4.00" });
     expect((await bank.refused("getLosses", { from, to: from })).status).toBe(400);
     expect((await bank.storage.reconcile()).findings).toEqual([]);
-    bank.tamper("UPDATE usage_hours SET waived = waived + 1 WHERE key_id = 'key_7'");
+    await bank.tamper("UPDATE usage_hours SET waived = waived + 1 WHERE key_id = 'key_7'");
     const { findings } = await bank.storage.reconcile({ isFull: true });
     expect(findings).toMatchObject([
       { kind: "operators_loss", written: 6_000_001, derived: 6_000_000, isRepairable: true },
@@ -343,9 +343,9 @@ describe("a redeem code", () => {
   test("is claimed once by all the connections and processes that try at the same moment", async () => {
     const { codes } = await issue({ count: 20 });
     const claim = `
-      const { openStorage } = await import(process.env.STORAGE);
+      const { openAgain } = await import(process.env.STORAGE);
       const { hashRedeemCode } = await import(process.env.CODES);
-      const storage = await openStorage(process.env.FILE);
+      const storage = await openAgain();
       console.log("ready");
       await new Promise((resolve) => process.stdin.once("data", resolve));
       process.stdin.destroy();
@@ -357,9 +357,9 @@ describe("a redeem code", () => {
       console.log("won " + won.length);
       await storage.close();`;
     const env = {
-      STORAGE: `${root}/src/storage/storage.ts`,
+      ...bank.database.variables,
+      STORAGE: `${root}/test/support/storage/open-again.ts`,
       CODES: `${root}/src/services/accounts/redeem-codes.ts`,
-      FILE: bank.path,
       TASK: JSON.stringify({ codes, accountId: account }),
     };
     const workers = [1, 2].map(
@@ -376,7 +376,7 @@ describe("a redeem code", () => {
     expect(await standing()).toMatchObject({ balance: "500.00", recharged: "500.00" });
     expect((await bank.storage.reconcile()).findings).toEqual([]);
     // Another connection of this process also fails to claim it.
-    const other = await openStorage(bank.path);
+    const other = await bank.database.open();
     expect(
       (await other.redeemCodes.claim({ codeHash: "none", accountId: account, entryId: "led_x", now: 0 })).kind,
     ).toBe("none");
@@ -515,25 +515,27 @@ describe("usage", () => {
     expect((await bank.csv(account, { to: "2026-01-02T03:30:00Z" })).text.split("\r\n")).toHaveLength(3);
   });
 
-  test("is looked up along an index, however it is asked for, and never sorted", async () => {
-    const { db, engine } = await openDatabase(bank.path);
-    const at = Date.UTC(2026, 0, 2);
-    const own = { accountId: account };
-    const plans: [RequestFilter, string][] = [
-      [own, "requests_account"],
-      [{ ...own, from: at, to: at }, "requests_account"],
-      [{ ...own, keyId: "key_1" }, "requests_account"],
-      [{ ...own, keyId: "key_1", outcomes: [2] }, "requests_unanswered"],
-      [{ ...own, outcomes: [2, 5] }, "requests_unanswered"],
-      [{ ...own, outcomes: [1, 5] }, "requests_account"],
-    ];
-    for (const [filter, index] of plans) {
-      const { sql, parameters } = pageQuery(db, filter, spanOf(filter, "req_2"), 10).compile();
-      const plan = engine.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters);
-      const details = plan.map(({ detail }) => detail).join("; ");
-      expect(details, JSON.stringify(filter)).toContain(`SEARCH requests USING INDEX ${index}`);
-      expect(details).not.toContain("TEMP B-TREE");
-    }
-    await db.destroy();
-  });
+  onSqlite(() =>
+    test("is looked up along an index, however it is asked for, and never sorted", async () => {
+      const { db, engine } = await openDatabase(bank.database.path);
+      const at = Date.UTC(2026, 0, 2);
+      const own = { accountId: account };
+      const plans: [RequestFilter, string][] = [
+        [own, "requests_account"],
+        [{ ...own, from: at, to: at }, "requests_account"],
+        [{ ...own, keyId: "key_1" }, "requests_account"],
+        [{ ...own, keyId: "key_1", outcomes: [2] }, "requests_unanswered"],
+        [{ ...own, outcomes: [2, 5] }, "requests_unanswered"],
+        [{ ...own, outcomes: [1, 5] }, "requests_account"],
+      ];
+      for (const [filter, index] of plans) {
+        const { sql, parameters } = pageQuery(db, filter, spanOf(filter, "req_2"), 10).compile();
+        const plan = engine.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters);
+        const details = plan.map(({ detail }) => detail).join("; ");
+        expect(details, JSON.stringify(filter)).toContain(`SEARCH requests USING INDEX ${index}`);
+        expect(details).not.toContain("TEMP B-TREE");
+      }
+      await db.destroy();
+    }),
+  );
 });

@@ -2,6 +2,7 @@
  * What the dashboard shows beyond keys and money: calls, running and over, models, upstreams, limits, users; and that a
  * session calls models by a key of its account.
  */
+
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { UpstreamHealthSchema } from "../../../gen/modelgateway/v1/operator_pb.ts";
@@ -21,6 +22,7 @@ import { attemptFacts } from "../../support/meter.ts";
 import { directMoney } from "../../support/money/direct.ts";
 import { openAccount } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { onSqlite } from "../../support/storage/test-database.ts";
 import { paidModels } from "../../support/upstreams/paid-models.ts";
 
 const operatorKey = "operator-key-of-the-test";
@@ -225,24 +227,26 @@ describe("calls of all accounts", () => {
     expect(await reasonOf("OperatorService.ListAllRequests", {}, admin)).toBe("PERMISSION_DENIED");
   });
 
-  test("are looked up along an index, and never sorted", async () => {
-    const { db, engine } = await openDatabase(gateway.databasePath);
-    const at = Date.UTC(2026, 0, 2);
-    const plans: [AllFilter, string][] = [
-      [{}, "sqlite_autoindex_requests_1"],
-      [{ from: at, to: at }, "sqlite_autoindex_requests_1"],
-      [{ outcomes: [1, 2] }, "sqlite_autoindex_requests_1"],
-      [{ outcomes: [2, 5] }, "requests_unanswered_of_all"],
-    ];
-    for (const [filter, index] of plans) {
-      const { sql, parameters } = pageQuery(db, filter, spanOf(filter, "req_2"), 10).compile();
-      const plan = engine.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters);
-      const details = plan.map(({ detail }) => detail).join("; ");
-      expect(details, JSON.stringify(filter)).toContain(`SEARCH requests USING INDEX ${index}`);
-      expect(details).not.toContain("TEMP B-TREE");
-    }
-    await db.destroy();
-  });
+  onSqlite(() =>
+    test("are looked up along an index, and never sorted", async () => {
+      const { db, engine } = await openDatabase(gateway.database.path);
+      const at = Date.UTC(2026, 0, 2);
+      const plans: [AllFilter, string][] = [
+        [{}, "sqlite_autoindex_requests_1"],
+        [{ from: at, to: at }, "sqlite_autoindex_requests_1"],
+        [{ outcomes: [1, 2] }, "sqlite_autoindex_requests_1"],
+        [{ outcomes: [2, 5] }, "requests_unanswered_of_all"],
+      ];
+      for (const [filter, index] of plans) {
+        const { sql, parameters } = pageQuery(db, filter, spanOf(filter, "req_2"), 10).compile();
+        const plan = engine.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters);
+        const details = plan.map(({ detail }) => detail).join("; ");
+        expect(details, JSON.stringify(filter)).toContain(`SEARCH requests USING INDEX ${index}`);
+        expect(details).not.toContain("TEMP B-TREE");
+      }
+      await db.destroy();
+    }),
+  );
 });
 
 test("an account's entries are listed to the operator, newest first, by kind", async () => {

@@ -29,14 +29,13 @@ beforeAll(async () => {
     upstreams: [far],
     models: ["thinker", "secret"].map((id) => paidModel(id, "far", { max_output_tokens: 1000 })),
   });
-  books = openBooks(gateway.databasePath, gateway.storage);
+  books = openBooks(gateway.database, gateway.storage);
 });
 afterEach(() => {
   upstream.script = undefined;
 });
 afterAll(async () => {
   expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  books.close();
   await gateway.close();
   await upstream.close();
 });

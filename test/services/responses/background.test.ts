@@ -2,10 +2,10 @@
  * Responses that are made in the background: told at once, asked for until they are there, taken up as streams, ended early; and
  * paid once, whatever becomes of them.
  */
+
 import { setTimeout as delay } from "node:timers/promises";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import Sqlite from "better-sqlite3";
 import OpenAI from "openai";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -13,7 +13,6 @@ import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { startGateway } from "../../../src/composition/gateway.ts";
 import { type Config, loadConfig } from "../../../src/config/config.ts";
-import { openStorage } from "../../../src/storage/storage.ts";
 import { binaryOptions, type JsonObject } from "../../../src/wire/json.ts";
 import { eventsOf } from "../../support/clients/endpoints.ts";
 import { environment } from "../../support/environment.ts";
@@ -26,6 +25,7 @@ import {
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "../../support/scripted-upstream.ts";
+import { refuseInserts } from "../../support/storage/test-database.ts";
 import { cost, paidModels } from "../../support/upstreams/paid-models.ts";
 import { briefHello, chatChunk, chatUsage, done, openaiFrames } from "../../support/vendors.ts";
 
@@ -56,7 +56,7 @@ async function start(more: Partial<Config> = {}): Promise<TestGateway> {
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
   gateway = await start();
-  books = openBooks(gateway.databasePath, gateway.storage);
+  books = openBooks(gateway.database, gateway.storage);
 });
 
 afterEach(() => {
@@ -65,7 +65,6 @@ afterEach(() => {
 
 afterAll(async () => {
   expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  books.close();
   await gateway.close();
   await upstream.close();
 });
@@ -184,14 +183,12 @@ describe("a response in the background", () => {
 
   test("that cannot be kept at first is kept a little later, and paid once", async () => {
     upstream.script = answer;
-    const sqlite = new Sqlite(gateway.databasePath);
-    sqlite.exec("CREATE TRIGGER refuse BEFORE INSERT ON responses BEGIN SELECT RAISE(ABORT, 'no more room'); END");
+    const accept = await refuseInserts(gateway.database, "responses", "no more room");
     const payer = await account();
     const { body } = await begin(payer);
     await eventually(() => expect(gateway.logged()).toContain("no more room"));
     expect((await get(payer, body.id)).body.status).toBe("in_progress");
-    sqlite.exec("DROP TRIGGER refuse");
-    sqlite.close();
+    await accept();
     await until(payer, body.id, "completed");
     expect(await standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [1] });
   });
@@ -487,20 +484,15 @@ test("those that come to nothing make room for one another, and none is longer t
 describe("a gateway that is stopped", () => {
   /** closed closes the gateway, and returns the response's state afterwards. */
   async function closed(own: TestGateway, payer: Payer, id: string) {
-    const { storage, databasePath } = own;
-    const close = storage.close;
+    const { storage, database } = own;
     const seen: { row?: string; kept?: number; spent?: number; holds?: number } = {};
-    const read = async () => {
-      const last = openBooks(databasePath, storage);
+    await own.close("running", async () => {
+      const last = openBooks(database, storage);
       const { balance, holds } = await last.of(payer);
-      last.close();
       const kept = await storage.responses.find(payer.accountId, [id], 0);
       const row = (await storage.backgroundResponses.find(payer.accountId, id, 0))?.response ?? "{}";
       Object.assign(seen, { row, kept: kept.length, spent: payer.begunWith - balance, holds });
-      await close();
-    };
-    Object.assign(storage, { close: read });
-    await own.close("running");
+    });
     return seen;
   }
 
@@ -559,7 +551,7 @@ test("one that another process makes is told of here, and ended there", async ()
   const exchange = await upstream.next();
   await beginAnswer(exchange);
   await until(payer, body.id, "in_progress");
-  const storage = await openStorage(gateway.databasePath);
+  const storage = await gateway.database.open();
   const config = {
     ...loadConfig(undefined, environment),
     ...paidModels(upstream.baseUrl),

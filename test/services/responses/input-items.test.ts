@@ -5,7 +5,7 @@ import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { binaryOptions, type JsonObject } from "../../../src/wire/json.ts";
-import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
+import { now, startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
 import { openAccount } from "../../support/payer.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
 import { chatAnswer } from "../../support/vendors.ts";
@@ -33,7 +33,8 @@ beforeAll(async () => {
   );
   const models = (upstreamAt(upstream.baseUrl).models ?? []).map((model) => ({ ...model, id: "far" }));
   const responses = { keepMs: 3_600_000, maxPerAccount: 100, maxBytes: 4096 };
-  gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), embeddedModels: true, models, responses });
+  const config = { ...upstreamAt(upstream.baseUrl), embeddedModels: true, models, responses };
+  gateway = await startTestGateway(config, { clock: () => now });
   bob = (await openAccount(gateway)).apiKey;
 });
 

@@ -1,12 +1,9 @@
 /**
  * What is kept of responses: whose it is, for how long, how much, and that it is there when its caller goes on from it.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import Sqlite from "better-sqlite3";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
@@ -14,16 +11,17 @@ import { type Gateway, startGateway } from "../../../src/composition/gateway.ts"
 import { loadConfig } from "../../../src/config/config.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { issueKey } from "../../../src/services/keys/keys.ts";
-import { openStorage, type Storage } from "../../../src/storage/storage.ts";
+import type { Storage } from "../../../src/storage/storage.ts";
 import { binaryOptions, type JsonObject } from "../../../src/wire/json.ts";
 import { environment } from "../../support/environment.ts";
 import { upstreamAt } from "../../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { newTestDatabase, refuseInserts, type TestDatabase } from "../../support/storage/test-database.ts";
 
 const model = "embedded-chat";
 const hour = 3_600_000;
 let time = Date.UTC(2026, 0, 2, 3, 4, 5);
-let dataDir: string;
+let database: TestDatabase;
 let storage: Storage;
 let gateway: Gateway;
 let upstream: ScriptedUpstream;
@@ -31,11 +29,17 @@ let ada: string;
 let bob: string;
 
 async function start(): Promise<void> {
-  const config = { ...loadConfig(undefined, environment), port: 0, dataDir, drainMs: 2000, keepAliveMs: 100 };
+  const config = {
+    ...loadConfig(undefined, environment),
+    port: 0,
+    dataDir: database.dataDir,
+    drainMs: 2000,
+    keepAliveMs: 100,
+  };
   const responses = { keepMs: 24 * hour, maxPerAccount: 5, maxBytes: 4096 };
   const served = { ...upstreamAt(upstream.baseUrl), embeddedModels: true };
   const models = (served.models ?? []).map((one) => ({ ...one, id: "scripted" }));
-  storage = await openStorage(join(dataDir, "gateway.db"));
+  storage = await database.open();
   gateway = await startGateway({
     config: { ...config, ...served, models, responses },
     storage,
@@ -56,7 +60,7 @@ async function newKey(name: string): Promise<string> {
 }
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), "gateway-test-"));
+  database = await newTestDatabase();
   upstream = await startScriptedUpstream();
   await start();
   ada = await newKey("ada");
@@ -66,7 +70,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stop();
   await upstream.close();
-  await rm(dataDir, { recursive: true });
+  await database.remove();
 });
 
 interface Reply {
@@ -205,8 +209,7 @@ describe("nothing is kept", () => {
   });
 
   test("of an answer that the storage refuses, which is charged once and says so", async () => {
-    const sqlite = new Sqlite(join(dataDir, "gateway.db"));
-    sqlite.exec("CREATE TRIGGER refuse BEFORE INSERT ON responses BEGIN SELECT RAISE(ABORT, 'no more room'); END");
+    const accept = await refuseInserts(database, "responses", "no more room");
     const accountId = await accountOf(ada);
     const calls = async () => (await storage.requests.page({ accountId }, undefined, 1000)).length;
     const before = await calls();
@@ -216,8 +219,7 @@ describe("nothing is kept", () => {
     const events = await stream(ada, { model, input: "say: kept" });
     expect(events.at(-1)).toMatchObject({ event: "response.completed", data: { response: { store: false } } });
     expect((await calls()) - before).toBe(2);
-    sqlite.exec("DROP TRIGGER refuse");
-    sqlite.close();
+    await accept();
     const next = await create(ada);
     expect([next.body.store, await isKept(ada, next.body.id)]).toEqual([true, true]);
   });

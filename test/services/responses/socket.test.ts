@@ -16,7 +16,7 @@ import {
   type SocketEvent,
 } from "../../support/clients/response-sockets.ts";
 import { eventually } from "../../support/eventually.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
 import {
   eventStream,
@@ -34,8 +34,8 @@ let books: Books;
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
-  books = openBooks(gateway.databasePath, gateway.storage);
+  gateway = await startTestGateway(paidModels(upstream.baseUrl), { clock: () => now });
+  books = openBooks(gateway.database, gateway.storage);
 });
 
 afterEach(async () => {
@@ -48,7 +48,6 @@ afterEach(async () => {
 
 afterAll(async () => {
   expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  books.close();
   await gateway.close();
   await upstream.close();
 });

@@ -184,6 +184,15 @@ export function booksContract(open: () => Promise<BooksStage>): void {
       expect(await hold(books, holdOf("req_2", 100, ofKey))).toEqual([expect.stringMatching(/^short/)]);
     });
 
+    test("is none of a node whose deadline has passed: nobody would ask it back", async () => {
+      await have(1e9);
+      await t.pass(90_000);
+      const wanted = (id: string) => hold(books, holdOf(id, 10, ofAccount));
+      expect(await wanted("req_1")).toEqual([10]);
+      await books.renew();
+      expect(await wanted("req_2")).toEqual([expect.stringMatching(/^leased/)]);
+    });
+
     test("gives back what it has left, once", async () => {
       await have(1e9);
       await hold(books, holdOf("req_1", 100, ofAccount));

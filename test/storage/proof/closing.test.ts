@@ -2,7 +2,7 @@
  * A proof goes on from where the last one ended: calls of hours that were proved are not read again, as long as the sums of these hours
  * are what they were. Whatever changes one of them has its calls read again, and no others.
  */
-import Sqlite from "better-sqlite3";
+
 import { sql } from "kysely";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createRetention } from "../../../src/composition/retention.ts";
@@ -10,7 +10,7 @@ import { newId } from "../../../src/runtime/ids.ts";
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { callsIn, spansOf } from "../../../src/storage/proof/spans.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
-import { directMoney } from "../../support/money/direct.ts";
+import { onSqlite } from "../../support/storage/test-database.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -51,11 +51,10 @@ async function found(isFull = false, at = now): Promise<string[]> {
 }
 
 /** Returns the first call of an hour. */
-function firstIn(hour: number): string {
-  const sqlite = new Sqlite(bank.path, { readonly: true });
-  const row = sqlite.prepare("SELECT id FROM requests WHERE created_at >= ? ORDER BY id LIMIT 1").get(hour);
-  sqlite.close();
-  return (row as { id: string }).id;
+async function firstIn(hour: number): Promise<string> {
+  const sql = "SELECT id FROM requests WHERE created_at >= ? ORDER BY id LIMIT 1";
+  const [row] = await bank.database.query<{ id: string }>(sql, hour);
+  return row?.id ?? "";
 }
 
 test("calls that were proved are not read again, and what comes after them is", async () => {
@@ -74,7 +73,7 @@ test("an hour is closed only when it has been over for an hour", async () => {
 
 test("a call whose row has changed since is found by a full proof, and the sums of its hour stand for it till then", async () => {
   await proved();
-  bank.tamper(`UPDATE requests SET cost = 4 WHERE id = '${firstIn(begin + dayMs)}'`);
+  await bank.tamper(`UPDATE requests SET cost = 4 WHERE id = '${await firstIn(begin + dayMs)}'`);
   expect(await found()).toEqual([]);
   expect(await found(true)).toEqual([
     "balance: balance of acc_1",
@@ -92,22 +91,22 @@ test("a call that comes late has its hour read again, and closed again", async (
 
 test("an hour whose sums have changed since is read again, and what is wrong with it is found until it is right", async () => {
   await proved();
-  bank.tamper(`UPDATE usage_hours SET cost = cost + 1 WHERE hour = ${begin + dayMs}`);
+  await bank.tamper(`UPDATE usage_hours SET cost = cost + 1 WHERE hour = ${begin + dayMs}`);
   for (const _ of [1, 2]) expect(await found()).toEqual(["hour_cost: usage of key_1 with m from 2026-06-02T00:00Z"]);
-  bank.tamper(`UPDATE usage_hours SET cost = cost - 1 WHERE hour = ${begin + dayMs}`);
+  await bank.tamper(`UPDATE usage_hours SET cost = cost - 1 WHERE hour = ${begin + dayMs}`);
   expect(await proved()).toMatchObject({ requests: 0, findings: [] });
 });
 
 test("an hour that is gone is read again", async () => {
   await proved();
-  bank.tamper(`DELETE FROM usage_hours WHERE hour = ${begin + dayMs}`);
+  await bank.tamper(`DELETE FROM usage_hours WHERE hour = ${begin + dayMs}`);
   expect(await found()).toEqual(["hour_cost: usage of key_1 with m from 2026-06-02T00:00Z"]);
 });
 
 test("money that moved between keys within a closed hour is found by what the keys have spent", async () => {
   await call(begin + dayMs, "key_2");
   await proved();
-  bank.tamper(`UPDATE usage_hours SET cost = cost + 1 WHERE hour = ${begin + dayMs} AND key_id = 'key_1';
+  await bank.tamper(`UPDATE usage_hours SET cost = cost + 1 WHERE hour = ${begin + dayMs} AND key_id = 'key_1';
     UPDATE usage_hours SET cost = cost - 1 WHERE hour = ${begin + dayMs} AND key_id = 'key_2'`);
   expect(await found()).toEqual(["key_spent: spend of key_1", "key_spent: spend of key_2"]);
   // The calls say which of both is wrong.
@@ -144,7 +143,7 @@ test("the sums of an hour whose calls are forgotten are what they were when they
   const job = createRetention(parts);
   await job.run();
   await job.close();
-  bank.tamper(`UPDATE usage_hours SET cost = cost + 1, requests = requests + 1 WHERE hour = ${begin + dayMs}`);
+  await bank.tamper(`UPDATE usage_hours SET cost = cost + 1, requests = requests + 1 WHERE hour = ${begin + dayMs}`);
   const { findings } = await proved();
   expect(findings).toMatchObject([
     {
@@ -169,7 +168,7 @@ test("a call that ran for longer than calls are kept changes its forgotten hour 
   await run();
   const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
   const id = newId("req", begin + 5);
-  await directMoney(bank.storage).hold({ requestId: id, ...names, max: 9, min: 9, now });
+  await bank.money.hold({ requestId: id, ...names, max: 9, min: 9, now });
   await bank.charge("acc_1", { id, key_id: "key_1", cost: 5, created_at: begin + 5, duration_ms: 2 * dayMs });
   expect(await found()).toEqual([]);
   await run();
@@ -188,20 +187,22 @@ test("many hours here and there are read in a few spans", () => {
   for (const [i, span] of closed.entries()) expect([open[i]?.to, open[i + 1]?.from]).toEqual([span.from, span.to]);
 });
 
-test("the query of what was not proved follows the index of ids, and reads no other call", async () => {
-  const { db } = await openDatabase(bank.path);
-  try {
-    const { open } = spansOf(Array.from({ length: 72 }, (_, i) => begin + i * hourMs));
-    const query = callsIn(open, sql`cost`);
-    const plan = await sql<{ detail: string }>`EXPLAIN QUERY PLAN ${query}`.execute(db);
-    const reads = plan.rows.map(({ detail }) => detail).filter((detail) => detail.includes("requests"));
-    expect(reads).toHaveLength(2);
-    for (const read of reads) expect(read).toMatch(/^SEARCH requests USING (?:INDEX|.*PRIMARY KEY).*\(id[<>]\?/);
-    expect((await query.execute(db)).rows).toHaveLength(0);
-  } finally {
-    await db.destroy();
-  }
-});
+onSqlite(() =>
+  test("the query of what was not proved follows the index of ids, and reads no other call", async () => {
+    const { db } = await openDatabase(bank.database.path);
+    try {
+      const { open } = spansOf(Array.from({ length: 72 }, (_, i) => begin + i * hourMs));
+      const query = callsIn(open, sql`cost`);
+      const plan = await sql<{ detail: string }>`EXPLAIN QUERY PLAN ${query}`.execute(db);
+      const reads = plan.rows.map(({ detail }) => detail).filter((detail) => detail.includes("requests"));
+      expect(reads).toHaveLength(2);
+      for (const read of reads) expect(read).toMatch(/^SEARCH requests USING (?:INDEX|.*PRIMARY KEY).*\(id[<>]\?/);
+      expect((await query.execute(db)).rows).toHaveLength(0);
+    } finally {
+      await db.destroy();
+    }
+  }),
+);
 
 function fail(error: unknown): void {
   throw error;

@@ -5,7 +5,6 @@ import { holdMs } from "../../../src/ledger/contract.ts";
 import { kinds } from "../../../src/storage/proof/finding.ts";
 import { contradicting } from "../../../src/storage/proof/odd-ones-out.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
-import { directMoney } from "../../support/money/direct.ts";
 import { tableWith } from "../../support/pages.ts";
 
 const hourMs = 3_600_000;
@@ -30,13 +29,13 @@ async function found(now = bank.now()): Promise<string[]> {
 async function hold(max: number): Promise<void> {
   const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
   const now = bank.now();
-  await directMoney(bank.storage).hold({ requestId: "req_4", ...names, max, min: max, now });
+  await bank.money.hold({ requestId: "req_4", ...names, max, min: max, now });
 }
 
 test("a prepaid account that has less than its holds", async () => {
   await hold(60);
   expect(await found()).toEqual([]);
-  bank.tamper(`UPDATE ledger_entries SET amount = 80; UPDATE accounts SET balance = 50, recharged = 80`);
+  await bank.tamper(`UPDATE ledger_entries SET amount = 80; UPDATE accounts SET balance = 50, recharged = 80`);
   expect(await found()).toEqual(["overdrawn: balance less holds of acc_1, which is prepaid -10 0"]);
 });
 
@@ -51,14 +50,14 @@ test("an account that owes something may, where it is or was postpaid", async ()
 
 test("a key that has spent and holds more than its limit", async () => {
   await hold(9);
-  bank.tamper("UPDATE api_keys SET credit_limit = 39");
+  await bank.tamper("UPDATE api_keys SET credit_limit = 39");
   expect(await found()).toEqual([]);
-  bank.tamper("UPDATE api_keys SET credit_limit = 38");
+  await bank.tamper("UPDATE api_keys SET credit_limit = 38");
   expect(await found()).toEqual(["over_limit: spend and holds of key_1, which has a limit 39 38"]);
 });
 
 test("sums below 0", async () => {
-  bank.tamper(`UPDATE ledger_entries SET amount = -5, kind = 2; UPDATE accounts SET balance = -35, recharged = -5;
+  await bank.tamper(`UPDATE ledger_entries SET amount = -5, kind = 2; UPDATE accounts SET balance = -35, recharged = -5;
     UPDATE accounts SET was_postpaid = 1`);
   expect(await found()).toEqual(["below_zero: recharged of acc_1 -5 0"]);
 });
@@ -76,7 +75,7 @@ test("a redeem code that was claimed without its recharge", async () => {
   for (const codeHash of ["a", "b"])
     await bank.storage.redeemCodes.claim({ codeHash, accountId: "acc_1", entryId: `led_${codeHash}`, now: 7 });
   expect(await found()).toEqual([]);
-  bank.tamper("DELETE FROM ledger_entries WHERE id = 'led_b'; UPDATE accounts SET balance = 90, recharged = 120");
+  await bank.tamper("DELETE FROM ledger_entries WHERE id = 'led_b'; UPDATE accounts SET balance = 90, recharged = 120");
   expect(await found()).toEqual(["code_without_recharge: codes that acc_1 claimed, as code_b 40 20"]);
 });
 
@@ -85,7 +84,7 @@ test("charges that could not be written, with what they come to", async () => {
     { kind: "settle", call: { cost: 7 } },
     { kind: "free", requestId: "req_8" },
   ]);
-  bank.tamper(`INSERT INTO set_aside VALUES ('nod_1', 3, 1, '${body}'), ('nod_1', 4, 1, 'edited by hand')`);
+  await bank.tamper(`INSERT INTO set_aside VALUES ('nod_1', 3, 1, '${body}'), ('nod_1', 4, 1, 'edited by hand')`);
   expect(await found()).toEqual([
     "set_aside: calls that could not be written, set aside by nod_1 as 3 0 7",
     "set_aside: calls that could not be written, set aside by nod_1 as 4 0 0",

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { holdMs } from "../../../src/ledger/contract.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
-import { directMoney } from "../../support/money/direct.ts";
+import { ignoreReferences } from "../../support/storage/test-database.ts";
 
 let bank: Bank;
 
@@ -24,7 +24,7 @@ beforeEach(async () => {
   await bank.charge("acc_1", { id: "req_3", key_id: "key_1", cost: 0, outcome: 2 });
   const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
   const now = bank.now();
-  await directMoney(bank.storage).hold({ requestId: "req_4", ...names, max: 9, min: 9, now });
+  await bank.money.hold({ requestId: "req_4", ...names, max: 9, min: 9, now });
 });
 
 afterEach(() => bank.close());
@@ -44,7 +44,7 @@ test("holds after recharges, refunds, grants, charges and holds", async () => {
 });
 
 test("counts a call that was given up as lost, and came back", async () => {
-  await directMoney(bank.storage).expire(bank.now() + holdMs);
+  await bank.money.expire(bank.now() + holdMs);
   await bank.charge("acc_1", { id: "req_4", key_id: "key_1", cost: 5 });
   expect((await proved()).findings).toEqual([]);
 });
@@ -135,7 +135,7 @@ describe("names", () => {
       [[`usage of key_1 with m from ${hour}`, 0, 30]],
     ],
     "entries of an account that is gone": [
-      "PRAGMA foreign_keys = OFF; UPDATE accounts SET id = 'acc_9'",
+      `${ignoreReferences}; UPDATE accounts SET id = 'acc_9'`,
       [
         ["balance of acc_1", 0, 4130],
         ["balance of acc_9", 4130, 0],
@@ -149,7 +149,7 @@ describe("names", () => {
 
   for (const [name, [sql, expected]] of Object.entries(cases)) {
     test(name, async () => {
-      bank.tamper(sql);
+      await bank.tamper(sql);
       const { findings } = await proved();
       const found = findings.map(({ what, written, derived }) => [what, written, derived]);
       expect(found.sort((a, b) => (String(a) < String(b) ? -1 : 1))).toEqual(expected);
@@ -166,17 +166,17 @@ test("prices calls again by the prices that they keep, and counts those that kee
     cache_write_hour: 0,
     characters: 0,
   };
-  bank.tamper(`INSERT INTO prices VALUES ('prc_1', '${JSON.stringify(card)}', 1), ('prc_2', '{}', 1);
+  await bank.tamper(`INSERT INTO prices VALUES ('prc_1', '${JSON.stringify(card)}', 1), ('prc_2', '{}', 1);
     UPDATE requests SET price_id = 'prc_1' WHERE id = 'req_1'`);
   const { findings, withoutPrice } = await proved();
   // 1 input token at 5, 2 cached ones at 0.5, 4 of output at 10.
   expect(findings).toMatchObject([{ kind: "price", what: "price of req_1", written: 30, derived: 46 }]);
   expect(withoutPrice).toBe(1);
-  bank.tamper(
+  await bank.tamper(
     "UPDATE requests SET waived = 16 WHERE id = 'req_1'; UPDATE usage_hours SET waived = 16 WHERE key_id = 'key_1'",
   );
   expect((await proved()).findings).toEqual([]);
-  bank.tamper(
+  await bank.tamper(
     "UPDATE requests SET price_parts = '[{' WHERE id = 'req_1'; UPDATE requests SET price_id = 'prc_2' WHERE id = 'req_2'",
   );
   expect((await proved()).findings.map(({ what }) => what)).toEqual([
@@ -186,7 +186,7 @@ test("prices calls again by the prices that they keep, and counts those that kee
 });
 
 test("tells the operator each difference in units", async () => {
-  bank.tamper("UPDATE accounts SET balance = 5000000");
+  await bank.tamper("UPDATE accounts SET balance = 5000000");
   expect(await bank.ask("reconcile")).toMatchObject({
     differences: [{ what: "balance of acc_1", written: "5.00", derived: "0.00413" }],
   });

@@ -3,10 +3,10 @@
  * changes nothing: whoever lost rows must not have the books fitted to what is left of them.
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { proveAndRepair } from "../../../src/storage/proof/repair.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
-import { directMoney } from "../../support/money/direct.ts";
+import { openToProve } from "../../support/money/proof.ts";
+import { ignoreReferences } from "../../support/storage/test-database.ts";
 
 let bank: Bank;
 
@@ -18,7 +18,7 @@ beforeEach(async () => {
   await bank.charge("acc_1", { id: "req_2", key_id: "key_2", cost: 40 });
   const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
   const now = bank.now();
-  await directMoney(bank.storage).hold({ requestId: "req_4", ...names, max: 9, min: 9, now });
+  await bank.money.hold({ requestId: "req_4", ...names, max: 9, min: 9, now });
 });
 
 afterEach(() => bank.close());
@@ -41,7 +41,7 @@ describe("sets right", () => {
 
   for (const [name, sql] of Object.entries(cases)) {
     test(name, async () => {
-      bank.tamper(sql);
+      await bank.tamper(sql);
       const { findings, repaired } = await proved(true);
       expect(findings.length).toBeGreaterThan(0);
       expect(repaired).toEqual(findings.map(({ what }) => what));
@@ -59,7 +59,7 @@ describe("leaves to a person", () => {
     "a call that was moved": "UPDATE requests SET key_id = 'key_2' WHERE id = 'req_1'",
     "a call whose cost was changed": "UPDATE requests SET cost = 31 WHERE id = 'req_1'",
     "an entry that was changed": "UPDATE ledger_entries SET amount = 5001",
-    "an account that is gone": "PRAGMA foreign_keys = OFF; UPDATE accounts SET id = 'acc_9'",
+    "an account that is gone": `${ignoreReferences}; UPDATE accounts SET id = 'acc_9'`,
     "a call that was charged twice": `INSERT INTO ledger_entries (id, account_id, kind, amount, request_id, key_id, created_at)
       VALUES ('led_2', 'acc_1', 4, -40, 'req_2', 'key_2', 1)`,
     "calls that were set aside": "INSERT INTO set_aside VALUES ('n', 1, 1, '[]')",
@@ -67,7 +67,7 @@ describe("leaves to a person", () => {
 
   for (const [name, sql] of Object.entries(cases)) {
     test(name, async () => {
-      bank.tamper(sql);
+      await bank.tamper(sql);
       const { findings, repaired } = await proved(true);
       expect(findings.length).toBeGreaterThan(0);
       expect(repaired).toEqual([]);
@@ -78,8 +78,8 @@ describe("leaves to a person", () => {
 });
 
 test("charges that come between the proof and the repair are kept", async () => {
-  bank.tamper("UPDATE accounts SET balance = balance + 7");
-  const { db } = await openDatabase(bank.path);
+  await bank.tamper("UPDATE accounts SET balance = balance + 7");
+  const db = await openToProve(bank.database);
   const proving = proveAndRepair(db, { now: bank.now(), isRepairing: true });
   expect((await proving.next()).value).toMatchObject({ kind: "balance" });
   await bank.charge("acc_1", { id: "req_5", key_id: "key_1", cost: 11 });
@@ -90,12 +90,12 @@ test("charges that come between the proof and the repair are kept", async () => 
 });
 
 test("of two repairs of the same findings one is made", async () => {
-  bank.tamper("UPDATE accounts SET balance = balance + 7");
-  const [one, other] = [await openDatabase(bank.path), await openDatabase(bank.path)];
-  const proofs = [one, other].map(({ db }) => proveAndRepair(db, { now: bank.now(), isRepairing: true }));
+  await bank.tamper("UPDATE accounts SET balance = balance + 7");
+  const [one, other] = [await openToProve(bank.database), await openToProve(bank.database)];
+  const proofs = [one, other].map((db) => proveAndRepair(db, { now: bank.now(), isRepairing: true }));
   for (const proving of proofs) expect((await proving.next()).value).toMatchObject({ kind: "balance" });
   expect(await proofs[0]?.next()).toMatchObject({ done: true });
   await expect(proofs[1]?.next()).rejects.toThrow("repaired sums meanwhile");
-  for (const { db } of [one, other]) await db.destroy();
+  for (const db of [one, other]) await db.destroy();
   expect((await proved()).findings).toEqual([]);
 });

@@ -1,6 +1,5 @@
-/** Accounts and their money over a real SQLite file, with the services asked as the pipeline asks them. */
+/** Accounts and their money over a real database, with the services asked as the pipeline asks them. */
 import type { DescMessage, DescMethod, JsonObject } from "@bufbuild/protobuf";
-import Sqlite from "better-sqlite3";
 import { AccountService } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { UsageService } from "../../../gen/modelgateway/v1/usage_pb.ts";
@@ -16,15 +15,17 @@ import { accountService } from "../../../src/services/accounts/accounts.ts";
 import { operatorService } from "../../../src/services/operator/operator.ts";
 import { usageService } from "../../../src/services/usage/usage.ts";
 import type { Capture } from "../../../src/storage/money/contract.ts";
-import { openStorage, type Storage } from "../../../src/storage/storage.ts";
+import type { Storage } from "../../../src/storage/storage.ts";
 import { createCatalog } from "../../../src/targets/catalog.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { temporaryFolder } from "../command.ts";
-import { directMoney } from "./direct.ts";
+import { newTestDatabase, type TestDatabase } from "../storage/test-database.ts";
+import { type DirectMoney, directMoney } from "./direct.ts";
 
 export interface Bank {
-  readonly path: string;
+  readonly database: TestDatabase;
   readonly storage: Storage;
+  /** Money moved past any ledger. It moves the database's clock. */
+  readonly money: DirectMoney;
   /** Moves the clock on, by milliseconds. */
   pass(ms: number): void;
   now(): number;
@@ -42,17 +43,16 @@ export interface Bank {
     account: string,
     ...calls: (Partial<Capture> & { readonly id: string; readonly key_id: string })[]
   ): Promise<void>;
-  /** Changes the database behind everybody's back. */
-  tamper(sql: string): void;
+  /** Changes the database behind everybody's back, when all that is due has been added up. */
+  tamper(sql: string): Promise<void>;
   close(): Promise<void>;
 }
 
 const services = { ...AccountService.method, ...OperatorService.method, ...UsageService.method };
 
 export async function openBank(): Promise<Bank> {
-  const folder = await temporaryFolder();
-  const path = `${folder.path}/gateway.db`;
-  const storage = await openStorage(path);
+  const database = await newTestDatabase();
+  const storage = await database.open();
   let time = Date.UTC(2026, 0, 2, 3, 4, 5);
   const clock = () => time;
   const { accountRate } = createLimit({ limiter: createMemoryLimiter(clock), clock });
@@ -81,8 +81,9 @@ export async function openBank(): Promise<Bank> {
   }
 
   const bank: Bank = {
-    path,
+    database,
     storage,
+    money: directMoney(storage, database.setClock),
     pass(ms) {
       time += ms;
     },
@@ -116,14 +117,13 @@ export async function openBank(): Promise<Bank> {
       const times = { created_at: time, duration_ms: 7, first_byte_ms: 3 };
       await directMoney(storage).captureAll(calls.map((call) => ({ ...names, ...usage, cost: 0, ...times, ...call })));
     },
-    tamper(sql) {
-      const sqlite = new Sqlite(path);
-      sqlite.exec(sql);
-      sqlite.close();
+    async tamper(sql) {
+      for (const { id } of await storage.accounts.list()) await storage.recall(id);
+      await database.exec(sql);
     },
     async close() {
       await storage.close();
-      await folder.remove();
+      await database.remove();
     },
   };
   return bank;

@@ -3,6 +3,7 @@ import { andThen, type MaybePromise } from "../../../src/runtime/maybe-promise.t
 import type { Books, Decision, JournalRecord } from "../../../src/storage/money/books.ts";
 import type { Capture, Captured, Held, HoldInit } from "../../../src/storage/money/contract.ts";
 import type { Storage } from "../../../src/storage/storage.ts";
+import type { TestDatabase } from "../storage/test-database.ts";
 
 export interface DirectMoney {
   /** Charges a call what it states, as far as that is available. */
@@ -10,14 +11,15 @@ export interface DirectMoney {
   /** The same for many calls, in one transaction. */
   captureAll(calls: readonly Capture[]): Promise<void>;
   /** Holds for a call. Its deadline is 90 seconds after `now`. */
-  hold(init: Omit<HoldInit, "node" | "expiresAt">): MaybePromise<Held>;
+  hold(init: Omit<HoldInit, "node" | "expiresAt">): Promise<Held>;
   /** Expires what is past its deadline at a moment. */
   expire(now: number): Promise<void>;
 }
 
 const opened = new WeakMap<object, { books: Books; setNow(now: number): void }>();
 
-export function directMoney(storage: Pick<Storage, "openBooks">): DirectMoney {
+/** Of a database whose clock is to be moved, too, `setClock` does that: deadlines go by it on Postgres. */
+export function directMoney(storage: Pick<Storage, "openBooks">, setClock?: TestDatabase["setClock"]): DirectMoney {
   const { books, setNow } = booksOf(storage);
   const nothing = { records: [] as JournalRecord[], leases: [], captures: [], releases: [], holds: [] };
   return {
@@ -33,26 +35,38 @@ export function directMoney(storage: Pick<Storage, "openBooks">): DirectMoney {
       }));
       captures.forEach(decided);
     },
-    hold(init) {
+    async hold(init) {
       setNow(init.now);
-      return andThen(
-        books.decide(() => ({ ...nothing, holds: [{ ...init, lease: undefined }] })),
-        ({ holds: [held] }) => decided(held) as Held,
-      );
+      await setClock?.(init.now);
+      const { holds } = await books.decide(() => ({ ...nothing, holds: [{ ...init, lease: undefined }] }));
+      // No lease was asked for.
+      return decided(holds[0]) as Held;
     },
     async expire(now) {
       setNow(now);
-      while ((await books.expire()) > 0);
+      if (!setClock) {
+        while ((await books.expire()) > 0);
+        return;
+      }
+      // By another gateway, which has lived for a while: on Postgres none expires anything before.
+      const other = storage.openBooks(false)({ ...options, node: "nod_other", clock: () => now });
+      for (const at of [now - 40_000, now]) {
+        await setClock(at);
+        await other.renew();
+      }
+      while ((await other.expire()) > 0);
+      await other.close();
     },
   };
 }
+
+const options = { onError: () => {}, recall: () => ({ records: [], leases: [] }) };
 
 function booksOf(storage: Pick<Storage, "openBooks">) {
   let found = opened.get(storage);
   if (!found) {
     let now = 0;
-    const recall = () => ({ records: [], leases: [] });
-    const books = storage.openBooks(false)({ node: "nod_direct", clock: () => now, onError: () => {}, recall });
+    const books = storage.openBooks(false)({ ...options, node: "nod_direct", clock: () => now });
     found = { books, setNow: (at) => (now = at) };
     opened.set(storage, found);
   }

@@ -1,33 +1,30 @@
-/** A ledger over a real SQLite file, with one account and one key. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+/** A ledger over a real database of either engine, with one account and one key. */
 import { afterEach } from "vitest";
 import { type Capture, holdMs } from "../../../src/ledger/contract.ts";
 import { callColumns } from "../../../src/storage/columns.ts";
-import type { Engine } from "../../../src/storage/engines/engine.ts";
-import { createBooks } from "../../../src/storage/engines/sqlite/books/books.ts";
-import { type BooksParts, createBooksParts } from "../../../src/storage/engines/sqlite/books/parts.ts";
-import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
-import { createJournalBooks } from "../../../src/storage/engines/sqlite/journal/journal-books.ts";
 import type { OpenBooks } from "../../../src/storage/money/books.ts";
+import type { Storage } from "../../../src/storage/storage.ts";
 import { accelerators, type createLeasingLedger } from "../accelerators.ts";
+import { newTestDatabase, type TestDatabase } from "../storage/test-database.ts";
 import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 
 export interface TestLedger {
-  readonly path: string;
-  readonly engine: Engine;
+  readonly database: TestDatabase;
+  readonly storage: Storage;
   readonly ledger: LedgerByIds;
-  /** What its books are made of. */
-  readonly parts: BooksParts;
-  /** Opens books of the kind that the ledger has. */
-  readonly openBooks: OpenBooks;
   readonly errors: unknown[];
-  /** Moves the clock on, by milliseconds. */
-  pass(ms: number): void;
+  /** Opens books as the ledger's are. */
+  readonly openBooks: OpenBooks;
+  /** Opens another ledger of the same gateway. */
+  openLedger(create?: typeof createLeasingLedger): LedgerByIds;
+  /** Moves the clock on, by milliseconds: on Postgres that of all gateways. */
+  pass(ms: number): Promise<void>;
   now(): number;
-  account(): Record<"balance" | "held", number>;
-  key(): Record<"spent" | "held", number>;
+  /** The sums, when all that is known has been written, and what no call needs given back. */
+  account(): Promise<Record<"balance" | "held", number>>;
+  key(): Promise<Record<"spent" | "held", number>>;
+  /** The rows of calls, by their ids. */
+  calls(): Promise<readonly Readonly<Record<string, unknown>>[]>;
   close(): Promise<void>;
 }
 
@@ -37,99 +34,94 @@ export interface Standing {
   readonly postpaid?: boolean;
 }
 
+const begin = Date.UTC(2026, 0, 2, 3, 4, 5);
+
 /**
- * Opens a database; another process's view of the same one where a path is given. Its books have a journal as the tests' environment
- * says, unless `hasJournal` does.
+ * Opens a database; another gateway's view of the same one where one is given. On SQLite its books have a journal as the tests'
+ * environment says, unless `hasJournal` does.
  */
 export async function openLedger(
   standing: Standing = {},
-  path?: string,
+  shared?: TestDatabase,
   create?: typeof createLeasingLedger,
   hasJournal = accelerators.hasJournal,
 ): Promise<TestLedger> {
-  const folder = path ? undefined : await mkdtemp(join(tmpdir(), "ledger-test-"));
-  const file = path ?? join(folder as string, "gateway.db");
-  const { db, engine } = await openDatabase(file);
-  if (!path) seed(engine, standing);
-  let time = Date.UTC(2026, 0, 2, 3, 4, 5);
+  const database = shared ?? (await newTestDatabase());
+  let time = begin;
+  if (!shared) {
+    await seed(database, standing);
+    await database.setClock(time);
+  }
+  const storage = await database.open();
   const errors: unknown[] = [];
-  const parts = createBooksParts(engine);
-  const openBooks: OpenBooks = (options) => (hasJournal ? createJournalBooks : createBooks)(parts, options);
-  const onError = (error: unknown) => errors.push(error);
-  const ledger = createLedger({ openBooks, clock: () => time, onError }, create);
-  const account = engine.prepare<[], Record<"balance" | "held", number>>("SELECT balance, held FROM accounts");
-  const key = engine.prepare<[], Record<"spent" | "held", number>>("SELECT spent, held FROM api_keys");
+  const onError = (error: unknown) => void errors.push(error);
+  const openBooks = storage.openBooks(hasJournal);
+  const ledgerOf = (kind = create) => createLedger({ openBooks, clock: () => time, onError }, kind);
+  const ledger = ledgerOf();
+  const settle = async () => {
+    await storage.holds.total();
+    await storage.recall("acc_1");
+  };
+  const sums = async <T>(sql: string) => {
+    await settle();
+    const [row] = await database.query<T>(sql);
+    return row as T;
+  };
   return {
-    path: file,
-    engine,
-    ledger,
-    parts,
-    openBooks,
-    errors,
-    pass(ms) {
+    ...{ database, storage, ledger, errors, openBooks },
+    openLedger: ledgerOf,
+    async pass(ms) {
       time += ms;
+      await database.setClock(time);
     },
     now: () => time,
-    account: () => account.get() as Record<"balance" | "held", number>,
-    key: () => key.get() as Record<"spent" | "held", number>,
+    account: () => sums("SELECT balance, held FROM accounts_now"),
+    key: () => sums("SELECT spent, held FROM api_keys_now"),
+    async calls() {
+      await settle();
+      return database.query("SELECT * FROM requests ORDER BY id");
+    },
     async close() {
       await ledger.close();
-      await db.destroy();
-      if (folder) await rm(folder, { recursive: true });
+      await storage.close();
+      if (!shared) await database.remove();
     },
   };
 }
 
 /**
  * Returns what opens databases as `openLedger` does, each until its test is over: the last one is closed first. Ledgers that are named
- * have a journal.
+ * have a journal on SQLite.
  */
 export function ledgersOfTests(
   create?: typeof createLeasingLedger,
   hasJournal = create ? true : accelerators.hasJournal,
-): (standing: Standing, path?: string) => Promise<TestLedger> {
+): (standing: Standing, shared?: TestDatabase) => Promise<TestLedger> {
   const open: TestLedger[] = [];
   afterEach(async () => {
     for (const made of open.splice(0).reverse()) await made.close();
   });
-  return async (standing, path) => {
-    const made = await openLedger(standing, path, create, hasJournal);
+  return async (standing, shared) => {
+    const made = await openLedger(standing, shared, create, hasJournal);
     open.push(made);
     return made;
   };
 }
 
-function seed(engine: Engine, { balance = 0, limit = null, postpaid = false }: Standing): void {
-  engine
-    .prepare<[number, number, number]>(
-      "INSERT INTO accounts (id, name, created_at, balance, recharged, postpaid) VALUES ('acc_1', 'one', 1, ?, ?, ?)",
-    )
-    .run(balance, balance, postpaid ? 1 : 0);
-  engine
-    .prepare<[number | null]>(
-      `INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at, credit_limit)
-       VALUES ('key_1', 'acc_1', 'k', 'h', 'm', 1, ?)`,
-    )
-    .run(limit);
-  engine
-    .prepare<[number]>(
-      "INSERT INTO ledger_entries (id, account_id, kind, amount, created_at) VALUES ('led_0', 'acc_1', 1, ?, 1)",
-    )
-    .run(balance);
-}
-
-/** Gives the test's account more keys. */
-export function addKeys(t: TestLedger, ids: readonly string[], limit: number | null = null): void {
-  const insert = t.engine.prepare<[string, string, number | null]>(
-    `INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at, credit_limit)
-     VALUES (?, 'acc_1', 'k', ?, 'm', 1, ?)`,
+async function seed(database: TestDatabase, { balance = 0, limit = null, postpaid = false }: Standing): Promise<void> {
+  await database.query(
+    "INSERT INTO accounts (id, name, created_at, balance, recharged, postpaid) VALUES ('acc_1', 'one', 1, ?, ?, ?)",
+    ...[balance, balance, postpaid ? 1 : 0],
   );
-  for (const id of ids) insert.run(id, `hash of ${id}`, limit);
-}
-
-/** Merges all that is due of keys and hours. */
-export function mergeAll({ engine, parts: { pendingTotals } }: TestLedger): void {
-  for (let part = 0; part < pendingTotals.parts; part++) engine.books.transact(() => pendingTotals.merge(part));
+  await database.query(
+    `INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at, credit_limit)
+     VALUES ('key_1', 'acc_1', 'k', 'h', 'm', 1, ?)`,
+    limit,
+  );
+  await database.query(
+    "INSERT INTO ledger_entries (id, account_id, kind, amount, created_at) VALUES ('led_0', 'acc_1', 1, ?, 1)",
+    balance,
+  );
 }
 
 /** What a call of the test's account asks to be held. */
@@ -143,10 +135,12 @@ export function unlimitedRequest(requestId: string, max: number, now: number) {
   return { ...holdRequest(requestId, max, max, now), isLimited: false };
 }
 
-/** Has another process look at a database whose own was killed, when what that held has lapsed. */
-export async function sweptByAnother(other: Promise<TestLedger>): Promise<TestLedger> {
+/** Has another gateway look at a database whose own was killed, when what that held has lapsed. */
+export async function sweptByAnother<
+  T extends { pass(ms: number): Promise<void> | void; readonly ledger: Pick<LedgerByIds, "sweep"> },
+>(other: Promise<T>): Promise<T> {
   const swept = await other;
-  swept.pass(holdMs);
+  await swept.pass(holdMs);
   await swept.ledger.sweep();
   return swept;
 }

@@ -80,7 +80,7 @@ async function run(step: Step, known: readonly ModelCall[], now: number, real: R
 function explain(made: readonly Made[], model: MoneyModel): MoneyModel | undefined {
   if (made.length === 0) return model;
   for (const [i, one] of made.entries()) {
-    const next = { ...model, calls: model.calls.map((call) => ({ ...call })) };
+    const next = { ...model, calls: model.calls.map((call) => ({ ...call })), steady: model.steady?.slice() };
     const explained = isSame(one, next) ? explain(made.toSpliced(i, 1), next) : undefined;
     if (explained) return explained;
   }
@@ -125,7 +125,7 @@ const redeem = fc.nat().map((which) =>
 const pass = fc.integer({ min: 1, max: 2 * holdMs }).map((ms) =>
   command(`pass ${ms}`, async (model, real) => {
     model.now += ms;
-    real.setNow(model.now);
+    await real.setNow(model.now);
   }),
 );
 

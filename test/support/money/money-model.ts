@@ -26,11 +26,25 @@ export interface MoneyModel {
   /** What was moved: recharges, refunds and grants. */
   entries: number;
   charges: number;
+  /** Since when each process has moved its deadlines on without a gap; undefined where that does not matter. */
+  readonly steady: ProcessLife[] | undefined;
 }
 
-export function newMoneyModel(now: number): MoneyModel {
+/** ProcessLife is what Postgres knows of a process. */
+export interface ProcessLife {
+  readonly since: number;
+  readonly renewedAt: number;
+}
+
+/** On Postgres: how long a process is steady before it expires what others hold, and the longest gap between deadlines moved on. */
+const [steadyMs, gapMs] = [30_000, 60_000];
+/** On Postgres: the deadline of a hold is moved on where that is so much later. */
+const worthMs = 20_000;
+
+/** `needsSteady` says that the database is one of Postgres: there a process that comes back after an outage expires nothing at first. */
+export function newMoneyModel(now: number, needsSteady: boolean): MoneyModel {
   const sums = { balance: 0, recharged: 0, spent: 0, entries: 0, charges: 0 };
-  return { now, ...sums, postpaid: false, limit: null, calls: [], codes: [] };
+  return { now, ...sums, steady: needsSteady ? [] : undefined, postpaid: false, limit: null, calls: [], codes: [] };
 }
 
 /** What an account may be credited in its life. */
@@ -58,6 +72,7 @@ export interface ModelHold {
 }
 
 export function modelHold(model: MoneyModel, { id, process, max, min, holdMs }: ModelHold): Held {
+  modelAsk(model, process);
   const ofBalance = leftOfBalance(model);
   const ofLimit = leftOfLimit(model);
   const available = Math.max(0, Math.min(ofBalance, ofLimit));
@@ -68,6 +83,7 @@ export function modelHold(model: MoneyModel, { id, process, max, min, holdMs }: 
 }
 
 export function modelSettle(model: MoneyModel, call: ModelCall, cost: number): Captured | undefined {
+  modelAsk(model, call.process);
   if (call.state === "settled") return undefined;
   const released = call.state === "held" ? call.amount : 0;
   const left = Math.max(0, Math.min(leftOfBalance(model), leftOfLimit(model)));
@@ -81,11 +97,27 @@ export function modelSettle(model: MoneyModel, call: ModelCall, cost: number): C
 
 /** One process moves its own deadlines on, and frees what is past its own. */
 export function modelSweep(model: MoneyModel, process: number, holdMs: number): void {
-  for (const call of model.calls) {
-    if (call.state !== "held") continue;
-    if (call.process === process) call.expiresAt = model.now + holdMs;
-    else if (call.expiresAt <= model.now) call.state = "lost";
+  const { now, calls, steady } = model;
+  const held = calls.filter(({ state }) => state === "held");
+  for (const call of held) {
+    const isWorth = !steady || call.expiresAt < now + holdMs - worthMs;
+    if (call.process === process && isWorth) call.expiresAt = now + holdMs;
   }
+  if (steady && !isSteady(steady, process, now)) return;
+  for (const call of held) if (call.expiresAt <= now) call.state = "lost";
+}
+
+/** Moves the process's own deadline on, and says whether it may expire what others hold. */
+function isSteady(steady: ProcessLife[], process: number, now: number): boolean {
+  const { since, renewedAt } = steady[process] ?? { since: now, renewedAt: now };
+  const next = { since: now - renewedAt > gapMs ? now : since, renewedAt: now };
+  steady[process] = next;
+  return now - next.since >= steadyMs;
+}
+
+/** A process that asks the database for the first time is known to it from then on. */
+export function modelAsk({ steady, now }: MoneyModel, process: number): void {
+  if (steady) steady[process] ??= { since: now, renewedAt: now };
 }
 
 /** A recharge, refund or grant. Returns whether it may be made. */

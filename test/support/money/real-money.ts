@@ -1,17 +1,16 @@
-/** One account and one key in a real SQLite file, and two processes' views of it, for the property test. */
+/** One account and one key in a real database, and two processes' views of it, for the property test. */
 import { deepStrictEqual } from "node:assert";
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Capture } from "../../../src/ledger/contract.ts";
-import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import type { Recorded } from "../../../src/storage/money/entries.ts";
 import type { Claimed } from "../../../src/storage/money/redeem-codes.ts";
-import { openStorage, type Storage } from "../../../src/storage/storage.ts";
+import { reconciled } from "../../../src/storage/proof/proof.ts";
+import { proveAndRepair } from "../../../src/storage/proof/repair.ts";
+import type { Storage } from "../../../src/storage/storage.ts";
 import { accelerators } from "../accelerators.ts";
+import { newTestDatabase } from "../storage/test-database.ts";
 import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 import { heldOf, type MoneyModel } from "./money-model.ts";
-import { reconcile } from "./proof.ts";
+import { openToProve } from "./proof.ts";
 
 export interface MoneyProcess {
   readonly ledger: LedgerByIds;
@@ -20,7 +19,7 @@ export interface MoneyProcess {
 
 export interface RealMoney {
   readonly processes: readonly MoneyProcess[];
-  setNow(now: number): void;
+  setNow(now: number): Promise<void>;
   newRequestId(): string;
   /** Makes a redeem code, and returns its hash. */
   newCode(amount: number): Promise<string>;
@@ -36,29 +35,16 @@ export interface RealMoney {
 const accountId = "acc_1";
 const keyId = "key_1";
 
-/** Makes a database with the account and the key, to be copied for each run. */
-export async function seedMoney(): Promise<{ file: string; remove: () => Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), "money-test-"));
-  const file = join(folder, "seed.db");
-  const storage = await openStorage(file);
-  await storage.accounts.insert({ id: accountId, name: "one", created_at: 1 });
-  const secret = { secret_hash: "h", secret_mask: "m" };
-  await storage.keys.insert({ id: keyId, account_id: accountId, name: "k", ...secret, created_at: 1 });
-  await storage.close();
-  return { file, remove: () => rm(folder, { recursive: true }) };
-}
-
-export async function openMoney(seed: string, now: number): Promise<RealMoney> {
-  const folder = await mkdtemp(join(tmpdir(), "money-test-"));
-  const file = join(folder, "gateway.db");
-  await copyFile(seed, file);
+/** Makes a database with the account and the key, and opens it in both processes. */
+export async function openMoney(now: number): Promise<RealMoney> {
+  const database = await newTestDatabase();
   let time = now;
   let made = 0;
   const onError = (error: unknown) => {
     throw error;
   };
   const open = async (): Promise<MoneyProcess> => {
-    const storage = await openStorage(file);
+    const storage = await database.open();
     return {
       storage,
       ledger: createLedger({ openBooks: storage.openBooks(accelerators.hasJournal), clock: () => time, onError }),
@@ -66,20 +52,23 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
   };
   const processes = [await open(), await open()];
   const storageOf = (process: number) => (processes[process] as MoneyProcess).storage;
-  const sums = await openDatabase(file);
-  const rows = sums.engine.prepare<[], Record<string, number>>(
-    `SELECT balance, recharged, a.held, k.held AS held_of_key, spent,
+  await storageOf(0).accounts.insert({ id: accountId, name: "one", created_at: 1 });
+  const secret = { secret_hash: "h", secret_mask: "m" };
+  await storageOf(0).keys.insert({ id: keyId, account_id: accountId, name: "k", ...secret, created_at: 1 });
+  await database.setClock(now);
+  const proving = await openToProve(database);
+  const sums = `SELECT balance, recharged, a.held, k.held AS held_of_key, spent,
        (SELECT count(*) FROM ledger_entries WHERE kind <> 4) AS entries,
        (SELECT count(*) FROM requests WHERE cost > 0) AS charges,
        (SELECT count(*) FROM requests WHERE outcome <> 5) AS settled,
        (SELECT count(*) FROM requests WHERE outcome = 5) AS lost,
        (SELECT count(*) FROM holds) AS holds
-     FROM accounts a JOIN api_keys k ON k.account_id = a.id`,
-  );
+     FROM accounts_now a JOIN api_keys_now k ON k.account_id = a.id`;
   return {
     processes,
-    setNow(now) {
+    async setNow(now) {
       time = now;
+      await database.setClock(now);
     },
     newRequestId: () => `req_${made++}`,
     async newCode(amount) {
@@ -98,23 +87,22 @@ export async function openMoney(seed: string, now: number): Promise<RealMoney> {
       void (await storageOf(1).accounts.update(accountId, { postpaid: postpaid ? 1 : 0 })),
     async compare(model) {
       for (const { storage } of processes) await storage.holds.total();
+      await storageOf(0).recall(accountId);
       const { balance, recharged, spent, entries, charges, calls } = model;
       const held = heldOf(model);
       const count = (state: string) => calls.filter((call) => call.state === state).length;
       const states = { settled: count("settled"), lost: count("lost"), holds: count("held") };
-      deepStrictEqual(
-        { ...rows.get() },
-        { balance, recharged, held, held_of_key: held, spent, entries, charges, ...states },
-      );
-      deepStrictEqual((await reconcile(sums.engine)).findings, []);
+      const [rows] = await database.query(sums);
+      deepStrictEqual({ ...rows }, { balance, recharged, held, held_of_key: held, spent, entries, charges, ...states });
+      deepStrictEqual((await reconciled(proveAndRepair(proving, { now: 0 }))).findings, []);
     },
     async close() {
-      await sums.db.destroy();
       for (const { ledger, storage } of processes) {
         await ledger.close();
         await storage.close();
       }
-      await rm(folder, { recursive: true });
+      await proving.destroy();
+      await database.remove();
     },
   };
 }

@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createRejects } from "../../journal/rejects.ts";
 import { createSegments } from "../../journal/segments.ts";
 import { availableOf } from "../../money/available.ts";
-import type { OpenBooks } from "../../money/books.ts";
+import type { Changes, OpenBooks } from "../../money/books.ts";
 import type { Available } from "../../money/contract.ts";
 import { refuseMoved } from "../moves.ts";
 import type { Scope } from "../scope.ts";
@@ -17,6 +17,8 @@ import { call } from "./books/call.ts";
 import { available } from "./books/functions/available.ts";
 import { isLeased, recall } from "./books/functions/leases.ts";
 import { merge } from "./books/functions/upkeep.ts";
+import { createNodeLocks } from "./books/node-lock.ts";
+import { openSentLog } from "./books/sent-log.ts";
 import { databaseId, type LeftBehindOptions, openSpool, writeLeftBehind } from "./books/spool.ts";
 import { connectServer } from "./connection.ts";
 import { type Counts, createCounts } from "./counts.ts";
@@ -39,6 +41,8 @@ export interface PostgresOptions {
   readonly poolSize: number;
   /** The version of the program. */
   readonly version: string;
+  /** Names what of the configuration all nodes should have alike; undefined where that is not compared. */
+  readonly configuration?: string | undefined;
   /** Says that what is kept on this machine is to survive a loss of power, too. */
   readonly isSynced: boolean;
   /** A replica that usage is read from; undefined for none. */
@@ -60,7 +64,7 @@ export interface DatabaseState
 }
 
 /** Opened is what storage needs of the database. */
-export interface Opened extends Pick<Management, "db"> {
+export interface Opened extends Pick<Management, "db">, Changes {
   readonly scope: Scope;
   readonly openBooks: OpenBooks;
   available(keyId: string): Promise<Available>;
@@ -71,7 +75,6 @@ export interface Opened extends Pick<Management, "db"> {
   recall(accountId: string): Promise<void>;
   /** Counts what was set aside on this machine for an operator. */
   journalRejects(): number;
-  version(): number;
   readonly writable: Writable;
   readonly state: DatabaseState;
   /** Undefined where none is configured. */
@@ -102,11 +105,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Opened> {
 }
 
 async function openOver(server: Server, watcher: Watcher, options: PostgresOptions) {
-  const { dataDir, version, isSynced, leftBehindMs: everyMs = leftBehindMs, onError } = options;
+  const { dataDir, version, configuration, isSynced, leftBehindMs: everyMs = leftBehindMs, onError } = options;
   const pool = guardedPool(server.pool, () => watcher.awayMs() !== undefined);
   const guarded: Server = { ...server, pool };
   const { db, scope } = openManagement(guarded, watcher.changed);
-  const segments = createSegments(join(dataDir, spoolFolder), isSynced);
+  const folder = join(dataDir, spoolFolder);
+  const segments = createSegments(folder, isSynced);
   const session = await server.connect();
   const database = await databaseId(session);
   session.close();
@@ -120,7 +124,8 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
       database,
     }));
   const own = new Set<string>();
-  const leftBehind = await watchLeftBehind({ server, segments, own, onError }, watcher, everyMs);
+  const locks = createNodeLocks(folder, onError);
+  const leftBehind = await watchLeftBehind({ server, segments, folder, own, onError }, watcher, everyMs);
   const writable = createReachable(watcher);
   const rejects = createRejects(segments);
   const counts = createCounts();
@@ -129,13 +134,19 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
     scope,
     openBooks(of) {
       own.add(of.node);
+      const unlock = locks.keep(of.node);
       const spool = openSpool(segments, of.node, database);
-      return openPostgresBooks({ ...of, server: guarded, watcher, spool, version, counts });
+      const sentLog = openSentLog({ folder, node: of.node, database, onError });
+      const books = openPostgresBooks({
+        ...{ ...of, server: guarded, watcher, spool, sentLog, version, configuration, counts },
+      });
+      return { ...books, close: () => books.close().finally(unlock) };
     },
     available: (keyId) => availableTo(guarded, keyId),
     recall: (accountId) => recallAll(guarded, accountId, counts),
     journalRejects: rejects.count,
     version: watcher.version,
+    changedSince: watcher.changedSince,
     writable,
     state: { ...counts, nodes: watcher.nodes, isUp: () => watcher.awayMs() === undefined, replica: replica?.state },
     replica,
@@ -144,7 +155,8 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
       await replica?.close();
       await leftBehind.close();
       watcher.close();
-      await db.destroy();
+      // Itself: Kysely's `destroy` leaves it open where no store was ever asked.
+      await server.pool.end();
     },
   };
   return opened;

@@ -7,6 +7,8 @@
  * heard (`silence.ts`).
  */
 import { setTimeout as delay } from "node:timers/promises";
+import type { Changes } from "../../money/books.ts";
+import { type ChangedNames, createChangedNames, type NamedChange } from "../changed-names.ts";
 import type { Session } from "./session.ts";
 import { createSilence, type Silence, startLooking, within } from "./silence.ts";
 
@@ -15,9 +17,8 @@ export interface WatcherOptions {
   readonly onError: (error: unknown) => void;
 }
 
-export interface Watcher {
-  /** Returns another number within a second of any change, by whatever node; at once for one of `changed`. */
-  version(): number;
+/** What `changed` tells of counts at once; what it was of is known as soon as the database has been asked. */
+export interface Watcher extends Changes {
   /** Says that this node has changed something. */
   changed(): void;
   /** Calls `listener` with accounts whose idle leases are asked for; an empty id stands for all. Returns what ends that. */
@@ -39,31 +40,33 @@ interface Seen {
   readonly number: number;
   readonly nodes: number;
   readonly recalls: readonly (readonly [id: number, accountId: string])[];
+  readonly names: readonly NamedChange[];
 }
+
+/** So many names are read at once: of more changes than that everything is read again. */
+const maxNames = 2000;
 
 const question = `SELECT (SELECT max(number) FROM changes) AS number,
   (SELECT count(*) FROM nodes WHERE alive_until > now_ms()) AS nodes,
-  coalesce((SELECT json_agg(json_build_array(id, account_id)) FROM recalls WHERE at > now_ms() - 3000), '[]') AS recalls`;
+  coalesce((SELECT json_agg(json_build_array(id, account_id)) FROM recalls WHERE at > now_ms() - 3000), '[]') AS recalls,
+  coalesce((SELECT json_agg(json_build_array(number, name)) FROM
+    (SELECT number, name FROM changed_names WHERE number > $1 ORDER BY number LIMIT ${maxNames}) n), '[]') AS names`;
 
 export async function startWatcher({ connect, onError }: WatcherOptions): Promise<Watcher> {
   const silence = createSilence();
   const seen = createSeen(silence);
+  const { pause, wake } = createPauses();
   let isClosed = false;
-  let wake: () => void = () => {};
 
-  async function pause(): Promise<void> {
-    const woken = Promise.withResolvers<void>();
-    wake = woken.resolve;
-    const timeout = setTimeout(woken.resolve, askMs);
-    timeout.unref();
-    await woken.promise;
-    clearTimeout(timeout);
+  async function ask(session: Session): Promise<void> {
+    const own = seen.own();
+    seen.see(await answerOf(session, seen.number()), own);
   }
 
   async function begin(): Promise<Session> {
     const session = await connect();
-    await session.listen?.(() => wake());
-    seen.see(await answerOf(session));
+    await session.listen?.(wake);
+    await ask(session);
     return session;
   }
 
@@ -71,7 +74,7 @@ export async function startWatcher({ connect, onError }: WatcherOptions): Promis
     for (let session: Session | undefined = first; !isClosed; await delay(50, undefined, { ref: false })) {
       try {
         session ??= await begin();
-        for (await pause(); !isClosed; await pause()) seen.see(await answerOf(session));
+        for (await pause(); !isClosed; await pause()) await ask(session);
       } catch (error) {
         if (!isClosed) onError(error);
       }
@@ -84,6 +87,10 @@ export async function startWatcher({ connect, onError }: WatcherOptions): Promis
   const stopLooking = startLooking(silence);
   return {
     ...seen.watcher,
+    changed() {
+      seen.watcher.changed();
+      wake();
+    },
     close() {
       isClosed = true;
       stopLooking();
@@ -92,9 +99,30 @@ export async function startWatcher({ connect, onError }: WatcherOptions): Promis
   };
 }
 
-/** Asks once. Rejects where the answer takes too long. */
-async function answerOf(session: Session): Promise<Seen> {
-  const [row] = await within(session.query(question), answerMs);
+/** Pauses end by themselves, or when they are woken: one that is woken before it begins is none. */
+function createPauses() {
+  let isWoken = false;
+  let end: (() => void) | undefined;
+  return {
+    wake(): void {
+      isWoken = true;
+      end?.();
+    },
+    async pause(): Promise<void> {
+      const woken = Promise.withResolvers<void>();
+      end = woken.resolve;
+      const timeout = setTimeout(woken.resolve, askMs);
+      timeout.unref();
+      if (!isWoken) await woken.promise;
+      clearTimeout(timeout);
+      isWoken = false;
+    },
+  };
+}
+
+/** Asks once, for the names of changes after `number` too. Rejects where the answer takes too long. */
+async function answerOf(session: Session, number: number): Promise<Seen> {
+  const [row] = await within(session.query(question, [number]), answerMs);
   return row as unknown as Seen;
 }
 
@@ -102,15 +130,18 @@ async function answerOf(session: Session): Promise<Seen> {
 function createSeen(silence: Silence) {
   const listeners = new Set<(accountId: string) => void>();
   let heard = new Set<number>();
-  let number: number | undefined;
+  let names: ChangedNames | undefined;
   let nodes = 0;
   let [changes, own, stale] = [0, 0, 0];
+  /** What of the own changes the database has told of. */
+  let ownSeen = 0;
   let answeredAt = performance.now();
   // By time itself: whoever stalled does not know what changed meanwhile.
   const isStale = () => performance.now() - answeredAt > freshMs;
   const watcher: Omit<Watcher, "close"> = {
     // All only grow. Where nothing is known, each number is another.
     version: () => changes + own + (isStale() ? ++stale : stale),
+    changedSince: (...of) => own > ownSeen || isStale() || names === undefined || names.changedSince(...of),
     changed() {
       own++;
     },
@@ -123,12 +154,16 @@ function createSeen(silence: Silence) {
   };
   return {
     watcher,
-    see(now: Seen): void {
+    own: () => own,
+    number: () => names?.seen() ?? 0,
+    /** `ownThen` is how many own changes there were when it was asked. */
+    see(now: Seen, ownThen: number): void {
       answeredAt = performance.now();
       silence.heard();
       // Counted and not taken: a server that took over may have fewer.
-      if (number !== now.number) changes++;
-      number = now.number;
+      names ??= createChangedNames(now.number);
+      if (names.seen() !== now.number) names.see(now.number, now.names, ++changes + own + stale);
+      ownSeen = ownThen;
       nodes = now.nodes;
       for (const [id, accountId] of now.recalls)
         if (!heard.has(id)) for (const listener of listeners) listener(accountId);

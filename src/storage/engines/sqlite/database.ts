@@ -19,13 +19,24 @@ import type { Database } from "../scope.ts";
 import { createWritable, type WritableWatch } from "../writable.ts";
 import { addonOptions } from "./addon.ts";
 import { isAlone } from "./alone.ts";
+import { createChanges } from "./changes.ts";
 import { openManagement } from "./management/management.ts";
 import { isOutdated, migrate } from "./migrate.ts";
 import { type MadeFiles, makeFile, makeLockFile } from "./new-file.ts";
 import { openingError } from "./opening-error.ts";
 import { awaitTurn, lockFile, showPresence, takes } from "./presence.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
-import { createVersion } from "./version.ts";
+import { createVersion, ownedVersion } from "./version.ts";
+
+/** DatabaseOwner is another process that has the ledger of this database, as a worker asks it. */
+export interface DatabaseOwner {
+  /** Returns another number after any change, by whatever process but this one. */
+  version(): number;
+  /** Has it post what it has not posted. */
+  settled(): PromiseLike<unknown>;
+  /** Tells it that this process has changed something. Resolves when all know who go by that. */
+  changed(): Promise<void>;
+}
 
 /** Durability is what a commit survives: the death of the process, or also a loss of power. */
 export type Durability = "process" | "power";
@@ -69,6 +80,7 @@ export function keepAlone(path: string): (() => void) | undefined {
 export async function openDatabase(
   path: string,
   durability: Durability = "process",
+  owner?: DatabaseOwner,
 ): Promise<{ db: Database; engine: Engine }> {
   const open: Sqlite.Database[] = [];
   const made: MadeFiles[] = [];
@@ -100,7 +112,7 @@ export async function openDatabase(
     const close = () => {
       for (const one of open) one.close();
     };
-    return await engineOf({ books, stores, segments, close });
+    return await engineOf({ books, stores, segments, close, owner });
   } catch (error) {
     const told = openingError(path, error);
     for (const one of open) one.close();
@@ -165,9 +177,10 @@ interface Connections {
   readonly segments: Segments;
   /** Closes both, and whatever else is open. */
   close(): void;
+  readonly owner: DatabaseOwner | undefined;
 }
 
-async function engineOf({ books: sqlite, stores, segments, close }: Connections) {
+async function engineOf({ books: sqlite, stores, segments, close, owner }: Connections) {
   const runner = sqlite.transaction((work: () => unknown) => work());
   const transactions = createTransactions(runner, () => sqlite.inTransaction);
   const { whenCommitted } = transactions;
@@ -176,10 +189,8 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
   const access: Access = { sqlite, transactions, writable, behind, written: 0 };
   const { write, flush, flushToRead } = accessing(access);
   const dataVersion = sqlite.prepare("PRAGMA data_version").pluck();
-  const version = createVersion(
-    () => dataVersion.get(),
-    () => access.written,
-  );
+  const written = () => access.written;
+  const version = owner ? ownedVersion(owner, written) : createVersion(() => dataVersion.get(), written);
   const { db, scope } = await openManagement(
     {
       sqlite: stores,
@@ -187,6 +198,7 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
         if (behind.size > 0 && !withoutWaiting(flush)) throw new LockedError();
       },
       settleToRead: flushToRead,
+      settled: owner?.settled,
       onWritten: version.changed,
       writable,
       close,
@@ -209,18 +221,24 @@ async function engineOf({ books: sqlite, stores, segments, close }: Connections)
     whenCommitted,
     withoutWaiting,
     writable,
-    segments: {
-      ...segments,
-      open: (...begun) => writable.watch("notes", () => segments.open(...begun)),
-      append: (...line) => writable.watch("notes", () => segments.append(...line)),
-    },
+    segments: watchedSegments(segments, writable),
     beforeAccess(one) {
       behind.add(one);
       return () => void behind.delete(one);
     },
     version: version.current,
+    changes: createChanges(books, version.current),
   };
   return { db, engine };
+}
+
+/** Remembers whether the journal can be written. */
+function watchedSegments(segments: Segments, { watch }: Pick<WritableWatch, "watch">): Segments {
+  return {
+    ...segments,
+    open: (...begun) => watch("notes", () => segments.open(...begun)),
+    append: (...line) => watch("notes", () => segments.append(...line)),
+  };
 }
 
 function accessing({ sqlite, transactions, writable, behind }: Access) {

@@ -1,4 +1,5 @@
 /** Tells whether anything in the database has changed, by this process or another, at next to no cost. */
+import type { MaybePromise } from "../../../runtime/maybe-promise.ts";
 
 /** How long another process's change may go unnoticed: less than a caller needs to make another call. */
 const noticedMs = 1;
@@ -7,7 +8,7 @@ export interface Version {
   /** Returns a greater number after every change; `isExact` says that none may go unnoticed. */
   current(isExact?: boolean): number;
   /** Says that another connection of this process has written: that is a change from now on. */
-  changed(): void;
+  changed(): MaybePromise<void>;
 }
 
 /**
@@ -33,6 +34,18 @@ export function createVersion(version: () => unknown, written: () => number): Ve
       byOthers++;
       // So that it is no other change later.
       seen = version();
+    },
+  };
+}
+
+/** Adds the writes of this process to the changes that its owner tells of: the file changes with every call of other workers, too. */
+export function ownedVersion(owner: { version(): number; changed(): Promise<void> }, written: () => number): Version {
+  let changes = 0;
+  return {
+    current: () => owner.version() + written() + changes,
+    changed() {
+      changes++;
+      return owner.changed();
     },
   };
 }

@@ -5,7 +5,7 @@ import * as answers from "./answers.ts";
 import * as calls from "./calls.ts";
 import * as money from "./money.ts";
 import * as moves from "./moves.ts";
-import { changes, nodes, recalls } from "./nodes.ts";
+import { changedNames, changes, nodes, recalls } from "./nodes.ts";
 import * as people from "./people.ts";
 import type { Dialect, Schema, TableShape, ViewShape } from "./shape.ts";
 
@@ -39,6 +39,7 @@ const tables: readonly TableShape[] = [
   nodes,
   recalls,
   changes,
+  changedNames,
 ];
 
 const hourColumns = ["account_id", "hour", "key_id", "model", "requests", ...summedColumns];

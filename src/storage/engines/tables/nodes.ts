@@ -1,5 +1,5 @@
-/** Describes what nodes tell each other through Postgres. SQLite has one node. */
-import { bigint, integer, orNull, orZero, serial, type TableShape, text } from "./shape.ts";
+/** Describes what nodes tell each other through the database. */
+import { bigint, integer, orEmpty, orNull, orZero, serial, type TableShape, text } from "./shape.ts";
 
 /** The nodes that work on the database, and what was decided of the last turn of each. */
 export const nodes: TableShape = {
@@ -16,6 +16,8 @@ export const nodes: TableShape = {
     /** Its last turn, and what was decided, as JSON: a turn that is asked again gets the same. */
     turn: orZero(bigint),
     decisions: orNull(text),
+    /** Names what of its configuration all nodes should have alike; empty where it does not say. */
+    configuration: orEmpty(text),
   },
   key: ["node"],
   only: "postgres",
@@ -36,6 +38,13 @@ export const changes: TableShape = {
   name: "changes",
   columns: { id: integer, number: bigint },
   key: ["id"],
-  only: "postgres",
   use: "hot",
+};
+
+/** The keys and accounts that the last changes were of; an empty name stands for all. */
+export const changedNames: TableShape = {
+  name: "changed_names",
+  columns: { number: bigint, name: text },
+  key: ["number", "name"],
+  use: "passing",
 };

@@ -74,6 +74,10 @@ export function orZero(column: ColumnShape): ColumnShape {
   return { ...column, default: 0 };
 }
 
+export function orEmpty(column: ColumnShape): ColumnShape {
+  return { ...column, default: "" };
+}
+
 export function unique(column: ColumnShape): ColumnShape {
   return { ...column, isUnique: true };
 }

@@ -1,9 +1,12 @@
 /** The database goes away under calls, and comes back: what was told is charged once, and new calls are refused meanwhile. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createNodeLocks } from "../../../../src/storage/engines/postgres/books/node-lock.ts";
+import { openSentLog } from "../../../../src/storage/engines/postgres/books/sent-log.ts";
 import { openSpool, writeLeftBehind } from "../../../../src/storage/engines/postgres/books/spool.ts";
 import { AwayError } from "../../../../src/storage/engines/postgres/errors.ts";
 import { startWatcher } from "../../../../src/storage/engines/postgres/watcher.ts";
@@ -20,6 +23,16 @@ import {
 } from "../../../support/storage/books-stage.ts";
 import { type PostgresServer, postgresPrograms, serverAt, startPostgres } from "../../../support/storage/postgres.ts";
 import { openPostgresStage, type PostgresStage } from "../../../support/storage/postgres-stage.ts";
+
+/** Whether a disk of memory can be had here. */
+function mayMount(): boolean {
+  try {
+    execFileSync("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], { stdio: "ignore" });
+    return process.getuid?.() === 0;
+  } catch {
+    return false;
+  }
+}
 
 describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
   let postgres: PostgresServer;
@@ -101,6 +114,7 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
       writeLeftBehind({
         server: t.server,
         segments: segments(),
+        folder,
         own: new Set(["nod_b"]),
         onError: (error) => t.errors.push(error),
       });
@@ -112,6 +126,121 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
     expect(await t.account("acc_1")).toMatchObject({ balance: 1e9 - 37 });
     expect(await t.faults()).toEqual([]);
   });
+
+  test("what a living process has in a folder is left alone by others there, however long the database takes it for dead", async () => {
+    const books = await t.open("nod_a");
+    await hold(books, holdOf("req_0", 100, lease));
+    const database = String((await t.query("SELECT id FROM database_identity"))[0]?.id);
+    const unlock = createNodeLocks(folder, (error) => t.errors.push(error)).keep("nod_a");
+    const spool = openSpool(segments(), "nod_a", database);
+    spool.append({ seq: 1, at: now, entries: [begun("req_1", 100, taken), ended(callOf("req_1", 30), taken)] });
+    const log = openSentLog({ folder, node: "nod_a", database, onError: (error) => t.errors.push(error) });
+    log.note([begun("req_2", 100, taken), begun("req_1", 100, taken)], 2, 0);
+    const next = () =>
+      writeLeftBehind({
+        ...{ server: t.server, segments: segments(), folder },
+        ...{ own: new Set(["nod_b"]), onError: (error: unknown) => t.errors.push(error) },
+      });
+    await t.pass(100_000);
+    expect(await next()).toBe(0);
+    expect(segments().nodes()).toEqual(["nod_a"]);
+    unlock();
+    expect([await next(), await next()]).toEqual([1, 0]);
+    expect(t.errors).toEqual([]);
+    // The one was charged, and the other has a hold that has expired: it is recorded as lost with all such.
+    expect(await t.account("acc_1")).toMatchObject({ balance: 1e9 - 30 });
+    expect((await t.holds()).map(({ id }) => id)).toContain("req_2");
+    expect(readdirSync(folder).filter((name) => name !== "journal")).toEqual([]);
+  });
+
+  test("calls are noted in two files in turn, which keep no more than the database does not know", async () => {
+    const log = openSentLog({
+      folder,
+      node: "nod_a",
+      database: "dba_1",
+      onError: (error) => t.errors.push(error),
+      maxBytes: 400,
+    });
+    const call = (seq: number) => [begun(`req_${seq}`, 100, taken)];
+    for (let seq = 1; seq <= 200; seq++) log.note(call(seq), seq, seq - 2);
+    const text = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+    expect(text).toHaveLength(2);
+    for (const one of text) expect(one.length).toBeLessThan(1000);
+    expect(text.join("")).toContain("req_200");
+    // While the database writes nothing, nothing is given up.
+    for (let seq = 201; seq <= 260; seq++) log.note(call(seq), seq, 199);
+    const all = readdirSync(folder)
+      .map((name) => readFileSync(join(folder, name), "utf8"))
+      .join("");
+    for (let seq = 200; seq <= 260; seq++) expect(all).toContain(`"req_${seq}"`);
+    log.remove();
+    expect(readdirSync(folder)).toEqual([]);
+    expect(t.errors).toEqual([]);
+  });
+
+  test("a log that cannot be written is told of once, and keeps no call from being sent", async () => {
+    writeFileSync(join(folder, "notes"), "a file where a folder is to be");
+    const log = openSentLog({
+      folder: join(folder, "notes"),
+      node: "nod_a",
+      database: "dba_1",
+      onError: (error) => t.errors.push(error),
+    });
+    for (let seq = 1; seq < 10; seq++) log.note([begun(`req_${seq}`, 100, taken)], seq, 0);
+    expect(t.errors.map(String)).toEqual(["Error: calls cannot be noted on this machine before they are sent"]);
+    log.remove();
+  });
+
+  test.skipIf(!mayMount())(
+    "a full disk (of memory, mounted) stops a node while the database is away, and only then",
+    async () => {
+      const disk = join(folder, "disk");
+      mkdirSync(disk);
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]);
+      try {
+        const fill = () => {
+          const { bavail, bsize } = statfsSync(disk);
+          writeFileSync(join(disk, "fill"), Buffer.alloc(bavail * bsize));
+        };
+        fill();
+        const told: unknown[] = [];
+        const log = openSentLog({
+          folder: disk,
+          node: "nod_f",
+          database: "dba_1",
+          onError: (error) => told.push(error),
+        });
+        const server = serverAt(url);
+        const stage = await openPostgresStage(server, (node, database) =>
+          openSpool(createSegments(disk, false), node, database),
+        );
+        const books = await stage.open("nod_f");
+        const own = leaseOfAccount("nod_f");
+        await hold(books, holdOf("req_0", 100, { lease: { id: own.leaseId, isOfKey: false } }));
+        const write = recordsOf(books);
+        for (const seq of [1, 2, 3]) log.note([begun(`req_f${seq}`, 100, own)], seq, 0);
+        expect(told.map(String)).toEqual(["Error: calls cannot be noted on this machine before they are sent"]);
+        // The database itself is there.
+        await write(begun("req_1", 100, own), ended(callOf("req_1", 30), own));
+        await postgres.crash();
+        await expect(write(begun("req_2", 100, own), ended(callOf("req_2", 40), own))).rejects.toThrow(/no space left/);
+        await expect(write(begun("req_3", 100, own), ended(callOf("req_3", 50), own))).rejects.toThrow(/no space left/);
+        rmSync(join(disk, "fill"));
+        await write(begun("req_4", 100, own), ended(callOf("req_4", 7), own));
+        await postgres.start();
+        await expect.poll(() => hold(books, holdOf("req_5", 5)).catch(String), { timeout: 10_000 }).toEqual([5]);
+        const { account, faults, rows } = await look();
+        expect(rows.map(({ id, cost }) => [id, cost]).sort()).toEqual([
+          ["req_1", 30],
+          ["req_4", 7],
+        ]);
+        expect([account.balance, faults]).toEqual([1e9 - 37, []]);
+        await stage.close();
+      } finally {
+        execFileSync("umount", ["--lazy", disk]);
+      }
+    },
+  );
 
   test("a turn that was given up and decided all the same is undone before the next", async () => {
     const books = await t.open("nod_a");

@@ -60,7 +60,7 @@ export function batchOf(records: readonly JournalRecord[]): Batch {
   for (const { taken } of [...settled, ...released, ...begun]) if (taken) leases.add(taken.leaseId);
   const holds = begun.map((entry) => {
     const { requestId: i, taken, accountId: a, keyId: k, operation: o, model: m, amount, createdAt: t } = entry;
-    return { i, l: taken.leaseId, of_key: taken.isOfKey, a, k, o, m, amount, t };
+    return { i, l: taken?.leaseId, of_key: taken?.isOfKey ?? true, a, k, o, m, amount, t };
   });
   const releases = released.map(({ requestId: i, taken }) => ({ i, l: taken?.leaseId, of_key: taken?.isOfKey }));
   const ended = settled.flatMap(({ entry, isDrawn }) => (entry.isHeld && !isDrawn ? [entry.call.id] : []));
@@ -148,7 +148,7 @@ function holdOf({
   amount,
   createdAt: t,
 }: HoldEntry) {
-  return { kind: "hold", i, lease: taken.leaseId, of_key: taken.isOfKey, a, k, o, m, amount, t };
+  return { kind: "hold", i, lease: taken?.leaseId, of_key: taken?.isOfKey, a, k, o, m, amount, t };
 }
 
 function settleOf({ entry, taken, isDrawn: drawn }: Settled): Members {

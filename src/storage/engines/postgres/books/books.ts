@@ -3,7 +3,7 @@
  *
  * What decides and writes goes over one connection, in the order in which it is asked for; records that wait meanwhile are one
  * statement. A record is durable when the database has committed it, or, while that is away, when it is in the node's own file
- * (`spool.ts`): then it is written as soon as the database is back. What is asked and not answered because the connection broke is
+ * (`spool.ts`): then it is written as soon as the database is back. Until then calls that run are noted there (`sent-log.ts`). What is asked and not answered because the connection broke is
  * asked again under the same number; a turn that was given up is undone before the next one.
  */
 import type { Books, BooksOptions, JournalRecord } from "../../../money/books.ts";
@@ -15,6 +15,7 @@ import { call } from "./call.ts";
 import { createDecide } from "./deciding.ts";
 import { recall, releaseLeases } from "./functions/leases.ts";
 import { createLane, type Lane } from "./lane.ts";
+import type { SentLog } from "./sent-log.ts";
 import type { Spool } from "./spool.ts";
 import { createUpkeep, type Upkeep } from "./upkeeping.ts";
 import { createWriter, type Writer } from "./writing.ts";
@@ -24,6 +25,8 @@ export interface PostgresBooksOptions extends BooksOptions {
   readonly watcher: Watcher;
   /** Keeps records while the database is away. */
   readonly spool: Spool;
+  /** Notes calls before they are sent; undefined where nothing is noted. */
+  readonly sentLog?: SentLog | undefined;
   /** The version of the program, for operators who look at the nodes. */
   readonly version: string;
   /** Counts for operators what is asked. */
@@ -47,7 +50,7 @@ interface Parts {
 }
 
 export function openPostgresBooks(options: PostgresBooksOptions): Books {
-  const { server, watcher, node, spool, onError, counts = createCounts() } = options;
+  const { server, watcher, node, spool, sentLog, onError, counts = createCounts() } = options;
   const lane = createLane({ connect: () => server.connect(), onError, onRepeat: counts.repeated, awayMs, statementMs });
   const upkeep = createUpkeep(options);
   const writer = createWriter({ lane, node, spool, onError, onWritten: upkeep.mergeLater, counts });
@@ -66,6 +69,7 @@ export function openPostgresBooks(options: PostgresBooksOptions): Books {
   upkeep.mergeLater();
   return {
     version: watcher.version,
+    changedSince: watcher.changedSince,
     mayLease: upkeep.mayLease,
     async decide(next) {
       if (lane.isAway()) throw new AwayError();
@@ -74,6 +78,7 @@ export function openPostgresBooks(options: PostgresBooksOptions): Books {
       return decisions;
     },
     write: writer.write,
+    note: sentLog && ((holds, seq) => sentLog.note(holds, seq, writer.written())),
     holdDelayMs,
     async apply(accountId) {
       await lane.idle();
@@ -90,6 +95,7 @@ export function openPostgresBooks(options: PostgresBooksOptions): Books {
       stopHearing();
       await giveBack(parts, "").catch(onError);
       await writer.close();
+      if (!lane.isAway()) sentLog?.remove();
       await upkeep.close();
       lane.close();
     },

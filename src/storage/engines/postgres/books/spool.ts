@@ -8,7 +8,9 @@ import { createRejects } from "../../../journal/rejects.ts";
 import type { Segments } from "../../../journal/segments.ts";
 import type { JournalRecord } from "../../../money/books.ts";
 import type { Server, Session } from "../session.ts";
+import { createNodeLocks } from "./node-lock.ts";
 import { createPosting } from "./posting.ts";
+import { recordSent, sentLogs } from "./sent-log.ts";
 
 export interface Spool {
   /** Appends a record. Throws, with nothing appended, where the disk refuses it. */
@@ -45,6 +47,8 @@ export async function databaseId(session: Pick<Session, "query">): Promise<strin
 export interface LeftBehindOptions {
   readonly server: Pick<Server, "connect">;
   readonly segments: Segments;
+  /** The folder of the logs of calls that were sent. */
+  readonly folder: string;
   /** The nodes of this process, whose spools are left alone: they write them themselves. */
   readonly own: ReadonlySet<string>;
   /** Receives what cannot be written, and is kept for an operator. */
@@ -52,24 +56,31 @@ export interface LeftBehindOptions {
 }
 
 /**
- * Writes what nodes that died have left on this machine, and returns of how many nodes that was. What is no record is kept beside it,
- * and a journal of another database is left alone.
+ * Writes what nodes that died have left on this machine, has calls that they had sent recorded as lost, and returns of how many nodes
+ * that was. What is no record is kept beside it, and a journal of another database is left alone.
  */
-export async function writeLeftBehind({ server, segments, own, onError }: LeftBehindOptions): Promise<number> {
-  const others = segments.nodes().filter((node) => !own.has(node));
+export async function writeLeftBehind({ server, segments, folder, own, onError }: LeftBehindOptions): Promise<number> {
+  const [spooled, logs] = [new Set(segments.nodes()), sentLogs(folder)];
+  const others = [...spooled.union(new Set(logs.map(({ node }) => node)))].filter((node) => !own.has(node));
   if (others.length === 0) return 0;
   const session = await server.connect();
   try {
     const database = await databaseId(session);
+    const sent = new Set(logs.filter((log) => log.database === database).map(({ node }) => node));
     const alive = await session.query(
       "SELECT node FROM nodes WHERE node = ANY ($1::text[]) AND alive_until > now_ms()",
       [others],
     );
     const living = new Set(alive.map((row) => row.node));
     let count = 0;
-    for (const other of others) {
-      if (!living.has(other) && (await writeOne(session, { segments, onError }, database, other))) count++;
-    }
+    const take = async (node: string) => {
+      if (spooled.has(node) && !(await writeOne(session, { segments, onError }, database, node))) return 0;
+      if (sent.has(node)) await recordSent(session, { folder, node, database });
+      return spooled.has(node) || sent.has(node) ? 1 : 0;
+    };
+    const locks = createNodeLocks(folder, onError);
+    for (const other of others.filter((node) => !living.has(node)))
+      count += (await locks.ifEnded(other, () => take(other))) ?? 0;
     return count;
   } finally {
     session.close();

@@ -13,6 +13,7 @@ import { expire, merge, renew, touch } from "./functions/upkeep.ts";
 export interface UpkeepOptions extends Pick<BooksOptions, "node" | "onError"> {
   readonly server: Server;
   readonly version: string;
+  readonly configuration?: string | undefined;
 }
 
 export interface Upkeep {
@@ -34,11 +35,13 @@ const mergeMs = 200;
 /** How often it is recorded when keys were used. */
 const touchMs = 1000;
 
-export function createUpkeep({ server, node, version, onError }: UpkeepOptions): Upkeep {
+export function createUpkeep(options: UpkeepOptions): Upkeep {
+  const { server, node, version, configuration = "", onError } = options;
   const run: Upkeep["run"] = (work) => onPool(server, work);
   const ask = <T>(of: BooksFunction, values: readonly unknown[]) => run((session) => call<T>(session, of, values));
   const mergeOf = (accountId: string) => ask<number>(merge, [accountId]);
   const merging = later(mergeMs, onError, () => mergeOf(""));
+  const compare = createCompare(options);
   const uses = createUses(onError, (some) => ask(touch, [JSON.stringify(some)]));
 
   return {
@@ -51,7 +54,8 @@ export function createUpkeep({ server, node, version, onError }: UpkeepOptions):
     mergeLater: merging.start,
     touch: uses.add,
     async renew() {
-      await ask(renew, [node, version]);
+      await ask(renew, [node, version, configuration]);
+      if (configuration !== "") await run(compare);
     },
     expire: () => ask<number>(expire, [node]),
     async close() {
@@ -65,6 +69,26 @@ export function createUpkeep({ server, node, version, onError }: UpkeepOptions):
 
 const mayLeaseSql =
   "SELECT 1 FROM api_keys WHERE id = $1 AND revoked_at IS NULL AND (credit_limit IS NULL OR $2::boolean)";
+
+/** Tells once that nodes that live have another configuration, and again where that was mended meanwhile. */
+function createCompare({ node, configuration, onError }: UpkeepOptions) {
+  let isTold = false;
+  return async (session: Pick<Session, "query">): Promise<void> => {
+    const [row] = await session.query(countOthers, [node, configuration]);
+    const others = Number(row?.others ?? 0);
+    if (others > 0 && !isTold)
+      onError(
+        new Error(
+          `${others} of ${Number(row?.nodes)} other nodes have another configuration: each call has the models, prices and rates of the ` +
+            "node that it comes to. Give all nodes the same gateway.yaml",
+        ),
+      );
+    isTold = others > 0;
+  };
+}
+
+const countOthers = `SELECT count(*) AS nodes, count(*) FILTER (WHERE configuration NOT IN ($2, '')) AS others
+  FROM nodes WHERE alive_until > now_ms() AND node <> $1`;
 
 /** Does work after a while, and again for as long as there was something to do. */
 function later(ms: number, onError: (error: unknown) => void, work: () => Promise<number>) {

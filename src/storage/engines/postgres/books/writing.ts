@@ -27,6 +27,8 @@ export interface Writer {
   write(record: JournalRecord): Promise<void>;
   /** Writes records within other work of the lane. */
   writeNow(session: Session, records: readonly JournalRecord[]): Promise<void>;
+  /** Returns the number of the last record that is written, or spooled. */
+  written(): number;
   /** Writes all that is spooled, as far as the database answers. */
   close(): Promise<void>;
 }
@@ -50,6 +52,7 @@ export function createWriter(options: WriterOptions): Writer {
       ? Promise.resolve()
       : counts.batch("write", records.length, () => posting.post(session, records));
   const backlog = createBacklog(options, post);
+  let written = 0;
   /** What waits for its statement; undefined once that is on its way. */
   let gathered: Waiting[] | undefined;
 
@@ -58,6 +61,7 @@ export function createWriter(options: WriterOptions): Writer {
     await backlog.write(session);
     for (let from = 0; from < records.length; from += maxRecords)
       await post(session, records.slice(from, from + maxRecords));
+    written = Math.max(written, records.at(-1)?.seq ?? 0);
     onWritten();
   }
 
@@ -96,6 +100,7 @@ export function createWriter(options: WriterOptions): Writer {
     async writeNow(session, records) {
       if (records.length > 0 || backlog.hasAny()) await send(session, records);
     },
+    written: () => Math.max(written, backlog.kept()),
     close: backlog.close,
   };
 }
@@ -103,6 +108,7 @@ export function createWriter(options: WriterOptions): Writer {
 /** Keeps records in the spool, and writes them as soon as the database is back, whether anything else is to be written or not. */
 function createBacklog({ lane, spool, onError, counts }: WriterOptions, post: Post) {
   let records: JournalRecord[] = [];
+  let kept = 0;
   let again: NodeJS.Timeout | undefined;
 
   async function write(session: Session): Promise<void> {
@@ -128,6 +134,8 @@ function createBacklog({ lane, spool, onError, counts }: WriterOptions, post: Po
   return {
     write,
     hasAny: () => records.length > 0,
+    /** The number of the last record that was kept. */
+    kept: () => kept,
     keep({ record, done, failed }: Waiting): void {
       try {
         spool.append(record);
@@ -136,6 +144,7 @@ function createBacklog({ lane, spool, onError, counts }: WriterOptions, post: Po
         return;
       }
       records.push(record);
+      kept = record.seq;
       counts.keep(1);
       done();
       tryLater();

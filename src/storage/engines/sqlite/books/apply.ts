@@ -7,10 +7,10 @@
  * now, out of the lease; when it ends, the lease gets the rest back. Where a lease or a hold has expired, because its process stood
  * still for long, its calls are charged one by one, by what is available; and where a lease is gone, rests go to the account.
  */
-import type { CaptureEntry, Entry, HoldEntry, ReleaseEntry, Taken } from "../../../money/books.ts";
+import type { Entry, HoldEntry, Taken } from "../../../money/books.ts";
 import type { Capture } from "../../../money/contract.ts";
 import { createTotals, hourValues, type Totals } from "../../../money/totals.ts";
-import { type GroupedEntries, groupEntries } from "./group-entries.ts";
+import { type GroupedCapture, type GroupedEntries, groupEntries, type OwnHold } from "./group-entries.ts";
 import type { EndedCall, InsertCalls } from "./insert-calls.ts";
 import { hasCalls, type PendingTotals } from "./pending-totals.ts";
 import type { LedgerStatements } from "./statements.ts";
@@ -51,10 +51,10 @@ export function createApply(parts: ApplyParts): Apply {
     const leases = createLeases(parts.statements);
     const [keys, accounts] = [createOwnerSums(), createOwnerSums()];
     const batch = { grouped: groupEntries(entries), node, expiresAt, leases, keys, accounts, totals: createTotals() };
-    const ended = endHolds(batch, parts.statements);
+    const released = endHolds(batch, parts.statements);
     leases.draw();
-    applyCaptures(batch, ended.captures, parts);
-    for (const { own, taken } of ended.releases) freeOwn(batch, own, taken, 0);
+    applyCaptures(batch, parts);
+    for (const { own, taken } of released) freeOwn(batch, own, taken, 0);
     applyHolds(batch, parts);
     writeSums(batch, mayStayPending, parts);
   };
@@ -81,35 +81,31 @@ function createLeases({ drawLease }: LedgerStatements): Leases {
   };
 }
 
-type OwnHold = NonNullable<ReturnType<LedgerStatements["deleteHold"]["get"]>>;
-
-/** EndedHold is a hold of its own that a call had, and has no longer. */
-interface EndedHold<E> {
-  readonly entry: E;
+/** ReleasedHold is a hold of its own that a call had, and has released. */
+interface ReleasedHold {
   readonly own: OwnHold;
   readonly taken: Taken | undefined;
 }
 
-type FoundCapture = { readonly entry: CaptureEntry; readonly own: OwnHold | undefined };
-
-/** Deletes the holds of calls that have ended or released them, and counts what everything takes from leases. */
-function endHolds({ grouped, leases }: Batch, { deleteHold }: LedgerStatements) {
-  const captures: FoundCapture[] = [];
-  const releases: EndedHold<ReleaseEntry>[] = [];
-  for (const entry of grouped.captures) {
-    const { call, isHeld, taken, isOfBatch } = entry;
-    const own = isHeld && !isOfBatch ? deleteHold.get(call.id) : undefined;
-    if (taken) leases.take(taken, own ? restOf(own, call.cost) : call.cost);
-    captures.push({ entry, own });
+/**
+ * Deletes the holds of calls that have ended or released them, and counts what everything takes from leases. Returns those that were
+ * released.
+ */
+function endHolds({ grouped, leases }: Batch, { deleteHold }: LedgerStatements): readonly ReleasedHold[] {
+  const released: ReleasedHold[] = [];
+  for (const capture of grouped.captures) {
+    const { entry, taken, isOfBatch } = capture;
+    if (entry.isHeld && !isOfBatch) capture.own = deleteHold.get(entry.call.id);
+    if (taken) leases.take(taken, capture.own ? restOf(capture.own, entry.call.cost) : entry.call.cost);
   }
-  for (const entry of grouped.releases) {
-    const own = deleteHold.get(entry.requestId);
+  for (const { requestId, taken } of grouped.releases) {
+    const own = deleteHold.get(requestId);
     if (!own) continue;
-    if (entry.taken) leases.take(entry.taken, restOf(own, 0));
-    releases.push({ entry, own, taken: entry.taken });
+    if (taken) leases.take(taken, restOf(own, 0));
+    released.push({ own, taken });
   }
-  for (const { taken, amount } of grouped.holds) leases.take(taken, amount);
-  return { captures, releases };
+  for (const { taken, amount } of grouped.holds) if (taken) leases.take(taken, amount);
+  return released;
 }
 
 /** What a lease gets back of a hold, as what is taken from it. */
@@ -118,11 +114,11 @@ function restOf({ amount }: OwnHold, cost: number): number {
 }
 
 /** Inserts the rows of calls that have ended, and counts what they spent and no longer hold. */
-function applyCaptures(batch: Batch, found: readonly FoundCapture[], { insertCalls, captureAlone }: ApplyParts): void {
-  const { keys, accounts, totals } = batch;
+function applyCaptures(batch: Batch, { insertCalls, captureAlone }: ApplyParts): void {
+  const { grouped, keys, accounts, totals } = batch;
   const charges: Charge[] = [];
   const alone: Capture[] = [];
-  for (const one of found) {
+  for (const one of grouped.captures) {
     const freed = freedOf(batch, one);
     if (freed)
       charges.push({
@@ -159,9 +155,11 @@ interface Charge extends EndedCall, Freed {
 }
 
 /** Returns what a call that has ended no longer holds; undefined for one that should hold something and does not. */
-function freedOf(batch: Batch, { entry, own }: FoundCapture): Freed | undefined {
-  const { call, isHeld, taken } = entry;
-  if (!isHeld) return { ofKey: 0, ofAccount: 0 };
+function freedOf(batch: Batch, { entry, own, taken, isOfBatch }: GroupedCapture): Freed | undefined {
+  const { call, isHeld } = entry;
+  // A call that costs nothing held nothing.
+  const isFree = isOfBatch ? taken === undefined && call.cost === 0 : !isHeld;
+  if (isFree) return { ofKey: 0, ofAccount: 0 };
   if (own) return freedByOwn(batch, own, taken, call.cost);
   // Out of the lease. Of the key nothing is held for a lease of the whole account.
   if (taken && batch.leases.isThere(taken)) return { ofKey: taken.isOfKey ? call.cost : 0, ofAccount: call.cost };
@@ -185,11 +183,11 @@ function applyHolds(batch: Batch, { statements, holdAlone }: ApplyParts): void {
   const { grouped, leases, totals, node, expiresAt } = batch;
   for (const hold of grouped.holds) {
     const { requestId, taken, accountId, keyId, operation, model, amount, createdAt } = hold;
-    if (!leases.isThere(taken)) holdAlone(hold, node, expiresAt);
+    if (taken && !leases.isThere(taken)) holdAlone(hold, node, expiresAt);
     else {
       statements.insertHold.run(requestId, node, accountId, keyId, operation, model, amount, createdAt, expiresAt);
       // The lease was the account's: of the key it is held from now on.
-      if (!taken.isOfKey) totals.addHold(hold);
+      if (taken?.isOfKey === false) totals.addHold(hold);
     }
   }
 }

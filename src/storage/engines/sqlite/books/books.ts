@@ -53,7 +53,7 @@ const nothing: Recalled = { records: [], leases: [] };
 export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hooks = withoutJournal()): SqliteBooks {
   const { engine, statements, steps, pendingTotals } = parts;
   const { node, clock, onError } = options;
-  const { books: connection, withoutWaiting, version } = engine;
+  const { books: connection, withoutWaiting, changes } = engine;
   const queue = createWriteQueue(withoutWaiting);
   const tryToWrite = (work: () => void) => withoutWaiting(() => connection.transact(work));
   const merger = createTotalsMerger({ pendingTotals, tryToWrite, onError });
@@ -71,7 +71,7 @@ export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hoo
   return {
     ...posts,
     whenFree: queue.run,
-    version: () => version(),
+    ...changes,
     mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
     decide(next) {
       let turn: Turn | undefined;
@@ -173,7 +173,8 @@ interface Posting {
   leased(id: string): void;
 }
 
-function createPosting(parts: BooksParts, { node, clock, onError }: BooksOptions, hooks: Hooks): Posting {
+function createPosting(parts: BooksParts, options: BooksOptions, hooks: Hooks): Posting {
+  const { node, clock, onError } = options;
   const { engine, steps, statements } = parts;
   const { books: connection } = engine;
   const touched = new Map<string, number>();
@@ -223,7 +224,8 @@ function createPosting(parts: BooksParts, { node, clock, onError }: BooksOptions
     }
   }
 
-  const hasUnposted = () => leased.size > 0 || touched.size > 0 || unreleased.size > 0 || hooks.pending().length > 0;
+  const hasLeases = () => leased.size > 0 && !options.isElsewhere;
+  const hasUnposted = () => hasLeases() || touched.size > 0 || unreleased.size > 0 || hooks.pending().length > 0;
   function onLeased(id: string): void {
     leased.add(id);
     hooks.leased();

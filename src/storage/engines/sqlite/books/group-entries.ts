@@ -1,5 +1,6 @@
 /** Groups entries of a batch by what they ask of the tables. A hold that ends within the batch asks nothing of its own. */
-import type { CaptureEntry, Entry, HoldEntry, ReleaseEntry } from "../../../money/books.ts";
+import type { CaptureEntry, Entry, HoldEntry, ReleaseEntry, Taken } from "../../../money/books.ts";
+import type { LedgerStatements } from "./statements.ts";
 
 export interface GroupedEntries {
   /** Holds of calls that still run. */
@@ -10,9 +11,18 @@ export interface GroupedEntries {
   readonly captures: readonly GroupedCapture[];
 }
 
-/** GroupedCapture says whether the call's hold is of the same batch: then it never had one of its own. */
-export interface GroupedCapture extends CaptureEntry {
-  readonly isOfBatch?: true;
+/** OwnHold is a hold of its own that a call had, and has no longer. */
+export type OwnHold = NonNullable<ReturnType<LedgerStatements["deleteHold"]["get"]>>;
+
+/** GroupedCapture is a call that has ended. There are many of them: none is copied. */
+export interface GroupedCapture {
+  readonly entry: CaptureEntry;
+  /** The lease that its hold was taken from; undefined for none. */
+  readonly taken: Taken | undefined;
+  /** Says that its hold is of the same batch: then it never had one of its own. */
+  readonly isOfBatch: boolean;
+  /** Set when its own hold is ended. */
+  own: OwnHold | undefined;
 }
 
 export function groupEntries(entries: readonly Entry[]): GroupedEntries {
@@ -24,13 +34,9 @@ export function groupEntries(entries: readonly Entry[]): GroupedEntries {
     else if (entry.kind === "free") {
       if (!running.delete(entry.requestId)) releases.push(entry);
     } else {
-      const { id } = entry.call;
-      const held = running.get(id);
-      if (!held) captures.push(entry);
-      else {
-        running.delete(id);
-        captures.push({ ...entry, isHeld: true, taken: held.taken, isOfBatch: true });
-      }
+      const held = running.get(entry.call.id);
+      if (held) running.delete(entry.call.id);
+      captures.push({ entry, taken: (held ?? entry).taken, isOfBatch: held !== undefined, own: undefined });
     }
   }
   return { holds: [...running.values()], releases, captures };

@@ -24,7 +24,7 @@ export function createJournalBooks(parts: BooksParts, options: BooksOptions): Sq
   return {
     ...books,
     write(record) {
-      // A record that came before any lease, or where the file could not be made, is applied at once.
+      // The first record where no lease is, and each where the file could not be made, is applied at once.
       if (!journal.isOpen()) return books.write(record);
       journal.append(record);
       if (journal.count() >= maxPending) books.tryToPost();
@@ -64,13 +64,16 @@ function createJournal({ engine, rows }: BooksParts, { node, clock, onError }: B
   let lastSum: string | undefined;
   const accounts = new Set<string>();
 
+  /** Within the transaction: begins the journal, for there is more to come. */
+  function begin(): void {
+    // The file comes first: a journal that the database knows of is there.
+    if (state === "none" && tried(() => segments.open(node, rows.database(), clock()), onError)) state = "begun";
+    if (state === "begun") rows.begin(node, firstSum(rows.database(), node));
+  }
+
   return {
     isOpen: () => state === "open",
-    leased() {
-      // The file comes first: a journal that the database knows of is there.
-      if (state === "none" && tried(() => segments.open(node, rows.database(), clock()), onError)) state = "begun";
-      if (state === "begun") rows.begin(node, firstSum(rows.database(), node));
-    },
+    leased: begin,
     append(record) {
       // Whoever read the sums meanwhile has had it applied.
       if (record.seq <= applied) return;
@@ -83,6 +86,7 @@ function createJournal({ engine, rows }: BooksParts, { node, clock, onError }: B
     hasCallsOf: (accountId) => accounts.has(accountId),
     pending: () => pending,
     take(records) {
+      if (state !== "open") begin();
       const row = rows.find(node);
       // Others have removed the journal of a process that was still for long. It was posted, and has begun again.
       if (!row?.isOpen && state === "open" && tried(() => segments.renew(node, clock()), onError))

@@ -9,6 +9,7 @@
  */
 import { type CompiledQuery, type DatabaseConnection, type Driver, type QueryResult, SqliteDialect } from "kysely";
 import { LRUCache } from "lru-cache";
+import type { MaybePromise } from "../../../../runtime/maybe-promise.ts";
 import { whenUnlocked } from "../../lock-retry.ts";
 import type { WritableWatch } from "../../writable.ts";
 
@@ -34,8 +35,10 @@ export interface ManagementParts {
   settle(): void;
   /** The same, except that it does nothing then. */
   settleToRead(): void;
-  /** Called when anything was written and committed. */
-  onWritten(): void;
+  /** Has another process post what it has not posted; undefined where this one has the ledger. */
+  readonly settled?: (() => PromiseLike<unknown>) | undefined;
+  /** Called when anything was written and committed. Who wrote it waits for what it returns. */
+  onWritten(): MaybePromise<void>;
   /** Throws where the caller is within a transaction of its own. */
   refuseWithin(): void;
   readonly writable: Pick<WritableWatch, "watch">;
@@ -87,7 +90,7 @@ function driverOf(management: Management, settles: boolean): Driver {
       return connectionTo(management, settles);
     },
     beginTransaction: (connection, { accessMode }) => begin(management, connection, accessMode === "read only"),
-    commitTransaction: async () => commit(management),
+    commitTransaction: () => commit(management),
     rollbackTransaction: async () => rollback(management),
     async releaseConnection() {},
     async destroy() {
@@ -112,16 +115,20 @@ function connectionTo(management: Management, settles: boolean): DatabaseConnect
 }
 
 /** Runs a statement as soon as nobody has the connection, and nobody else the lock where it writes. */
-function runAlone<R>(management: Management, settles: boolean, query: CompiledQuery): Promise<QueryResult<R>> {
-  const { settle, settleToRead, onWritten, writable } = management;
+async function runAlone<R>(management: Management, settles: boolean, query: CompiledQuery): Promise<QueryResult<R>> {
+  const { settle, settleToRead, settled, onWritten, writable } = management;
   const statement = prepared(management, query);
-  return whenFree(management, () => {
+  let isTold: MaybePromise<void> | undefined;
+  if (settles && settled) await settled();
+  const result = await whenFree(management, () => {
     if (settles) statement.readonly ? settleToRead() : settle();
     if (statement.readonly) return resultOf<R>(statement, query);
-    const result = writable.watch("database", () => resultOf<R>(statement, query));
-    onWritten();
-    return result;
+    const written = writable.watch("database", () => resultOf<R>(statement, query));
+    isTold = onWritten();
+    return written;
   });
+  await isTold;
+  return result;
 }
 
 function runWithin<R>(management: Management, owner: Transacting, query: CompiledQuery): QueryResult<R> {
@@ -133,7 +140,8 @@ function runWithin<R>(management: Management, owner: Transacting, query: Compile
 
 /** One that only reads keeps no writer out, and waits for none. */
 async function begin(management: Management, connection: DatabaseConnection, readsOnly: boolean): Promise<void> {
-  const { sqlite, settle, settleToRead } = management;
+  const { sqlite, settle, settleToRead, settled } = management;
+  await settled?.();
   await whenFree(management, () => {
     if (readsOnly) settleToRead();
     else settle();
@@ -142,11 +150,11 @@ async function begin(management: Management, connection: DatabaseConnection, rea
   });
 }
 
-function commit(management: Management): void {
+async function commit(management: Management): Promise<void> {
   const { sqlite, owner, writable, onWritten } = management;
   writable.watch("database", () => sqlite.exec("COMMIT"));
   end(management);
-  if (owner?.hasWritten) onWritten();
+  if (owner?.hasWritten) await onWritten();
 }
 
 function rollback(management: Management): void {

@@ -17,7 +17,7 @@ const lockMs = 1000;
 
 const declarations = `
   v_now bigint := now_ms();
-  v_turn bigint; v_told text; v_ids text[];
+  v_turn bigint; v_told text; v_ids text[]; v_is_alive boolean;
   c record; w record;
   r_accounts text[]; r_keys text[]; r_amounts bigint[];
   -- What accounts and keys have left, by their places in p_accounts and p_keys; null where nothing bounds it.
@@ -38,7 +38,7 @@ const declarations = `
 const guard = `
   PERFORM set_config('lock_timeout', '${lockMs}', true);
   LOOP
-    SELECT n.turn, n.decisions INTO v_turn, v_told FROM nodes n WHERE n.node = p_node FOR NO KEY UPDATE;
+    SELECT n.turn, n.decisions, n.alive_until > v_now INTO v_turn, v_told, v_is_alive FROM nodes n WHERE n.node = p_node FOR NO KEY UPDATE;
     EXIT WHEN FOUND;
     INSERT INTO nodes (node, version, started_at, steady_since, alive_until)
       VALUES (p_node, '', v_now, v_now, v_now + ${holdMs}) ON CONFLICT (node) DO NOTHING;
@@ -162,7 +162,7 @@ const lease = `
         CONTINUE;
       END IF;
       v_left := least(a_left[i], k_left[j], ${maxLeaseLeft}) / ${leaseShare};
-      v_grown := CASE WHEN v_left >= w.max * ${minLeaseCalls} THEN least(v_left, w.max * ${maxLeaseCalls}) ELSE 0 END;
+      v_grown := CASE WHEN v_is_alive AND v_left >= w.max * ${minLeaseCalls} THEN least(v_left, w.max * ${maxLeaseCalls}) ELSE 0 END;
       IF v_grown > 0 AND a_held[i] + a_more[i] < ${maxHeld} AND (NOT w.lk OR k_held[j] + k_more[j] < ${maxHeld}) THEN
         a_more[i] := a_more[i] + v_grown; a_left[i] := a_left[i] - v_grown;
         IF w.lk THEN k_more[j] := k_more[j] + v_grown; k_left[j] := k_left[j] - v_grown; END IF;

@@ -124,14 +124,14 @@ END`,
 /** Moves on the deadlines of a node, its holds and leases. Returns whether it had none that has passed. */
 export const renew = booksFunction(
   "renew",
-  "(p_node text, p_version text) RETURNS boolean",
+  "(p_node text, p_version text, p_configuration text) RETURNS boolean",
   `DECLARE v_now bigint := now_ms(); v_alive bigint;
 BEGIN
   PERFORM set_config('lock_timeout', '1000', true);
   SELECT n.alive_until INTO v_alive FROM nodes n WHERE n.node = p_node FOR NO KEY UPDATE;
-  INSERT INTO nodes (node, version, started_at, steady_since, alive_until)
-    VALUES (p_node, p_version, v_now, v_now, v_now + ${holdMs})
-    ON CONFLICT (node) DO UPDATE SET version = excluded.version, alive_until = excluded.alive_until,
+  INSERT INTO nodes (node, version, configuration, started_at, steady_since, alive_until)
+    VALUES (p_node, p_version, p_configuration, v_now, v_now, v_now + ${holdMs})
+    ON CONFLICT (node) DO UPDATE SET version = excluded.version, configuration = excluded.configuration, alive_until = excluded.alive_until,
       steady_since = CASE WHEN nodes.alive_until - ${holdMs} < v_now - ${2 * steadyMs} THEN v_now ELSE nodes.steady_since END;
   -- Those that somebody works on at this moment have their turn the next time: they have time until then.
   UPDATE holds h SET expires_at = v_now + ${holdMs} WHERE h.request_id IN (

@@ -55,7 +55,7 @@ const hold = `
   UPDATE holds x SET amount = x.amount - h.amount WHERE x.request_id = v_lease AND x.node = p_node AND x.amount >= h.amount;
   IF FOUND THEN
     IF NOT v_of_key THEN UPDATE api_keys SET held = held + h.amount WHERE id = h.k; END IF;
-  ELSE
+  ELSIF h.amount > 0 THEN
     -- Its lease has expired: it holds anew, if there is still as much.
     SELECT least(of_limit, of_balance) INTO v_left FROM ${available.name}(h.k);
     IF v_left < h.amount THEN CONTINUE; END IF;

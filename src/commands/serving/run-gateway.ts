@@ -1,0 +1,156 @@
+/** Runs a gateway in this process: alone, or as one of the workers of a machine. */
+import type { Logger } from "pino";
+import { type Gateway, startGateway } from "../../composition/gateway.ts";
+import type { WorkerPlace } from "../../composition/limits.ts";
+import { withEmbedded } from "../../composition/providers.ts";
+import type { Config } from "../../config/config.ts";
+import { createDiscovery } from "../../config/discovery/discover.ts";
+import { formatDecimal } from "../../runtime/decimal.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { createCatalog } from "../../targets/catalog.ts";
+import { openConfigured } from "../command.ts";
+import { collectWhenIdle } from "../engine/collect-when-idle.ts";
+import { setEngine } from "../engine/engine.ts";
+import { restartFor } from "../engine/restart.ts";
+import { explainListening, refuseTakenPorts } from "./listening.ts";
+import { openLog } from "./log-lines.ts";
+import { stopSignal } from "./stop-signal.ts";
+
+export type Ready = (gateway: Gateway, storage: Storage) => Promise<void>;
+
+export interface RunOptions {
+  /** prepare does work of the start while calls are accepted. Until it resolves the gateway is not ready. */
+  readonly prepare?: Ready;
+  /** warmsModels loads the embedded models at once, so that their first call is as quick as the next. */
+  readonly warmsModels?: boolean;
+  /** greet prints messages for the person who started it. */
+  readonly greet: Ready;
+}
+
+/** runGateway starts the gateway and serves until a signal stops it. Throws a StartError. */
+export async function runGateway(config: Config, options: RunOptions): Promise<void> {
+  const hasMemory = restartFor(config.memory);
+  setEngine();
+  const log = openLog(config.logLevel);
+  if (config.memory && !hasMemory)
+    log.warn({ memory: config.memory }, "another size of V8's young generation is set already");
+  await refuseTakenPorts(config);
+  const storage = await openConfigured(config, (error) =>
+    log.error({ err: error }, "work on the database failed, and goes on"),
+  );
+  await serveUntil(config, { ...options, log, storage, stop: () => stopSignal().then(() => "close") });
+  // Node removes signal handlers before a process with nothing left to do is gone; a repeated signal would then kill
+  // it.
+  process.once("beforeExit", () => process.exit());
+}
+
+/** Stop is how a gateway ends: for good, or because another process has taken its place. */
+export type Stop = "close" | "leave";
+
+export interface ServeOptions extends RunOptions {
+  readonly log: Logger;
+  /** storage is closed at the end. */
+  readonly storage: Storage;
+  /** stop is called once it listens, and resolves when it is to end. */
+  readonly stop: () => Promise<Stop>;
+  /** worker is its place among the workers of a machine; undefined for a gateway of one process. */
+  readonly worker?: WorkerPlace;
+  /** fd is the bound socket that it listens on. */
+  readonly fd?: number | undefined;
+}
+
+/** serveUntil serves until it is to stop, and ends when all that ran is over. Throws a StartError. */
+export async function serveUntil(config: Config, options: ServeOptions): Promise<void> {
+  const { prepare, greet, warmsModels, log, storage, stop, worker, fd } = options;
+  const discovery = createDiscovery(config, { log });
+  // What concerns the configuration is said once.
+  const says = (worker?.number ?? 1) === 1;
+  try {
+    const found = { ...config, models: await discovery.begin() };
+    if (says && found.models.length === 0 && !found.embeddedModels) log.warn(noModel);
+    const warnOfPrices = says ? createPriceReporter(config, log) : () => {};
+    warnOfPrices(found.models);
+    const parts = { config: found, storage, log, isPreparing: prepare !== undefined, worker, fd };
+    const gateway = await explainListening(config, () => startGateway(parts));
+    discovery.follow((models) => {
+      gateway.serveModels(models);
+      warnOfPrices(models);
+    });
+    const asked = stop();
+    let how: Stop = "close";
+    let endCollecting = () => {};
+    // Calls are accepted meanwhile.
+    void gateway.warm(warmsModels);
+    try {
+      await prepare?.(gateway, storage);
+      gateway.prepared();
+      await greet(gateway, storage);
+      endCollecting = collectWhenIdle({ isIdle: createIsIdle(gateway) });
+      how = await asked;
+    } finally {
+      endCollecting();
+      const waiting = setTimeout(() => log.warn({ at_most_ms: config.drainMs }, stillRunning), quickMs);
+      await gateway[how]();
+      clearTimeout(waiting);
+    }
+  } finally {
+    discovery.close();
+    await storage.close();
+  }
+}
+
+/** createIsIdle returns a function that reports whether no call is under way, and none has ended since it was asked last. */
+function createIsIdle(gateway: Gateway): () => boolean {
+  let before = 0;
+  return () => {
+    const { ended, ...underWay } = gateway.activity();
+    const isSame = ended === before;
+    before = ended;
+    return isSame && Object.values(underWay).every((count) => count === 0);
+  };
+}
+
+/** quickMs is how long stopping may take before a message is logged. */
+const quickMs = 1_000;
+const stillRunning = "calls that run are waited for; a second signal ends them at once";
+
+const noModel =
+  "no model is served: the configuration has no model with an upstream. " +
+  "`embedded_models: true` serves the embedded ones";
+
+/**
+ * createPriceReporter returns a function that logs, once each, that prices rely on an assumed dollar rate, or that
+ * served models have no price.
+ */
+function createPriceReporter({ embeddedModels, unpriced, cataloguePrices, catalogue, unit }: Config, log: Logger) {
+  const warnOfUnpriced = once((models: number) => {
+    if (unpriced.price) log.info({ models }, `models without a price cost what \`unpriced_models\` says`);
+    else log.warn({ models, remedy: unpricedRemedy }, unpriced.isFreeForFirst ? freeForFirst : refused);
+  });
+  const warnOfRate = once(() => {
+    const rate = `1 USD = ${formatDecimal(cataloguePrices.dollar)} ${unit.code}`;
+    log.warn({ rate, remedy: rateRemedy }, "the exchange rate of the US dollar is assumed");
+  });
+  const builtIn = new Set(catalogue.map(({ price }) => price));
+  return (models: Config["models"]) => {
+    if (cataloguePrices.isAssumed && models.some(({ price }) => price && builtIn.has(price))) warnOfRate();
+    const served = createCatalog(withEmbedded({ embeddedModels, models })).list();
+    const count = served.filter((one) => !one.price).length;
+    if (count > 0) warnOfUnpriced(count);
+  };
+}
+
+/** once returns a function that calls `warn` the first time only. */
+function once<A extends readonly unknown[]>(warn: (...args: A) => void): (...args: A) => void {
+  let isDone = false;
+  return (...args) => {
+    if (!isDone) warn(...args);
+    isDone = true;
+  };
+}
+
+const rateRemedy = "set `catalogue_prices.dollar` in gateway.yaml to the rate that you want";
+const freeForFirst =
+  "models without a price are free for the operator's own first account, and refused to others that pay beforehand";
+const refused = "models without a price are refused to accounts that pay beforehand";
+const unpricedRemedy = "set `price` of a model, or `unpriced_models`, in gateway.yaml";

@@ -1,0 +1,23 @@
+/** Divides what the configuration lets a gateway take among its workers. */
+import type { Config } from "../../config/config.ts";
+
+/**
+ * Returns the configuration of each of so many workers. What is of the whole gateway is divided: connections, and the memory of bodies,
+ * answers and what connections remember. What is of an account is not, for its calls may all come to one worker.
+ */
+export function shareOf(config: Config, workers: number): Config {
+  const part = (whole: number, least = 1) => Math.max(least, Math.ceil(whole / workers));
+  const { maxConnections, maxBodyBytes, bodiesInFlight, responsesSocket, backgroundResponses, cache } = config;
+  const divided = <T extends { readonly maxBytes: number; readonly maxBytesPerAccount: number }>(memory: T): T => {
+    const maxBytes = part(memory.maxBytes, maxBodyBytes);
+    return { ...memory, maxBytes, maxBytesPerAccount: Math.min(maxBytes, memory.maxBytesPerAccount) };
+  };
+  return {
+    ...config,
+    maxConnections: maxConnections === undefined ? undefined : part(maxConnections),
+    bodiesInFlight: divided(bodiesInFlight),
+    responsesSocket: divided(responsesSocket),
+    backgroundResponses: { ...divided(backgroundResponses), max: part(backgroundResponses.max) },
+    cache: cache && { ...cache, maxBytes: part(cache.maxBytes) },
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * A worker: serves calls on the machine's port. Its owner decides on money, keeps rates and places, and is asked over their channel.
+ *
+ * Where the owner has died, the worker refuses calls with 503 for a moment, and ends: another owner starts others.
+ */
+import type { Logger } from "pino";
+import type { Gateway } from "../../composition/gateway.ts";
+import type { Config } from "../../config/config.ts";
+import type { Channel } from "../../runtime/ipc/channel.ts";
+import { openStorageOfWorker } from "../../storage/storage-of-owner.ts";
+import { databasePath, openConfigured } from "../command.ts";
+import { setEngine } from "../engine/engine.ts";
+import { openLog } from "../serving/log-lines.ts";
+import { type Stop, serveUntil } from "../serving/run-gateway.ts";
+import { channelToParent, ignoreSignals, unpackConfig } from "./child.ts";
+import { type CrewQuestions, hello, type WorkerQuestions, type WorkerTask } from "./contract.ts";
+
+/** How long a worker whose owner has died may take to end, in milliseconds. */
+const orphanMs = 1_000;
+
+export async function worker(): Promise<void> {
+  ignoreSignals();
+  const channel = channelToParent();
+  try {
+    const task = await channel.by<CrewQuestions>().ask("worker.begin", hello());
+    if (task) await serveTask(channel, task);
+  } finally {
+    channel.close();
+  }
+  process.exit(0);
+}
+
+async function serveTask(channel: Channel, task: WorkerTask): Promise<void> {
+  const config = unpackConfig(task.config);
+  const [fd, ...others] = task.fds;
+  setEngine();
+  const log = openLog(config.logLevel, task.number);
+  const storage = await openStorage(config, channel, log);
+  let serving: Gateway | undefined;
+  const { promise, resolve: end } = Promise.withResolvers<Stop>();
+  channel.answer<WorkerQuestions>({
+    "worker.adopt": (of) => serving?.adopt(of),
+    "worker.end": end,
+    "worker.ping": () => {},
+  });
+  process.on("SIGTERM", () => end("leave"));
+  void channel.closed.then(() => {
+    log.error("the process that owns the database has ended, and so does this worker");
+    setTimeout(() => process.exit(1), orphanMs).unref();
+    end("leave");
+  });
+  await serveUntil(config, {
+    ...{ log, storage, fd, worker: { number: task.number, count: task.count, channel } },
+    stop: () => promise,
+    async greet(gateway) {
+      serving = gateway;
+      for (const other of others) gateway.adopt(other);
+      await channel.by<CrewQuestions>().ask("worker.ready", null);
+    },
+  });
+}
+
+function openStorage(config: Config, channel: Channel, log: Logger) {
+  const onError = (err: unknown) => log.error({ err }, "work on the database failed, and goes on");
+  // Each worker is a node of its own there.
+  if (config.database) return openConfigured(config, onError);
+  return openStorageOfWorker(databasePath(config), config.durability, channel);
+}

@@ -1,0 +1,85 @@
+/**
+ * The metrics of all workers, read at one address: each worker is asked for its own, and they are merged. What workers that have ended have
+ * counted stays in the sums.
+ */
+import type { Logger } from "pino";
+import { Registry } from "prom-client";
+import type { Channel, Done } from "../runtime/ipc/channel.ts";
+import { registerWorkers, type WorkerGauges } from "../telemetry/gauges/workers.ts";
+import { growing, type MetricJson, mergeMetrics, metricsText } from "../telemetry/merge-metrics.ts";
+import { processMetrics } from "../telemetry/process.ts";
+import { type Scrape, serveMetrics } from "../telemetry/scrape.ts";
+
+/** What an owner asks a worker about metrics. */
+export type MetricsQuestions = {
+  readonly "metrics.read": readonly [asked: null, metrics: readonly MetricJson[]];
+};
+
+/** What a worker tells its owner about metrics. */
+export type LastMetrics = {
+  /** Tells at the end what the worker has counted. */
+  readonly "metrics.last": readonly [metrics: readonly MetricJson[], answer: Done];
+};
+
+export interface CrewMetricsOptions extends WorkerGauges {
+  /** The bound socket on which they are read; null where nobody reads them. */
+  readonly fd: number | null;
+  readonly log: Pick<Logger, "error">;
+}
+
+export interface CrewMetrics {
+  /** Counts a worker in, as long as its channel is open. */
+  add(channel: Channel): void;
+  /** Begins to answer. */
+  listen(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How long a worker may take to tell, in milliseconds. One that takes longer counts as it was last. */
+const readMs = 1_000;
+
+export function createCrewMetrics(options: CrewMetricsOptions): CrewMetrics {
+  const own = new Registry();
+  const last = new Map<Channel, readonly MetricJson[]>();
+  let ended: MetricJson[] = [];
+  let scrape: Scrape | undefined;
+  registerWorkers(own, options);
+
+  async function readOne(channel: Channel): Promise<void> {
+    const asked = channel.by<MetricsQuestions>().ask("metrics.read", null);
+    const told = await Promise.race([asked.then(undefined, () => undefined), after(readMs)]);
+    if (told && last.has(channel)) last.set(channel, told);
+  }
+
+  async function read(): Promise<string> {
+    await Promise.all([...last.keys()].map(readOne));
+    const here = [await own.getMetricsAsJSON(), await processMetrics().getMetricsAsJSON()] as MetricJson[][];
+    return metricsText(mergeMetrics([...last.values(), ...here, ended]));
+  }
+
+  return {
+    add(channel) {
+      last.set(channel, []);
+      channel.answer<LastMetrics>({ "metrics.last": (told) => void (last.has(channel) && last.set(channel, told)) });
+      void channel.closed.then(() => {
+        ended = mergeMetrics([ended, growing(last.get(channel) ?? [])]);
+        last.delete(channel);
+      });
+    },
+    async listen() {
+      const { fd, log } = options;
+      if (fd === null || scrape) return;
+      const onError = (err: unknown) => log.error({ err }, "metrics could not be read");
+      scrape = await serveMetrics({ host: "", port: 0, fd, read, contentType: own.contentType, onError });
+    },
+    async close() {
+      await scrape?.close();
+    },
+  };
+}
+
+function after(ms: number): Promise<undefined> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms, undefined).unref();
+  });
+}

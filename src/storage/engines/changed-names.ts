@@ -1,0 +1,57 @@
+/**
+ * What has changed of keys and accounts since some moment: the database numbers changes, and names for each which keys and accounts it
+ * was of, so that whoever remembers others need not read them again.
+ *
+ * The names of the last thousand changes are kept. Who has missed more, or a change of too many, has to read everything again.
+ */
+import type { Changes } from "../money/books.ts";
+
+/** The numbers of the last changes whose names the database keeps. */
+export const keptChanges = 1000;
+/** A change of more names than this names none: it is of all. */
+export const mostNames = 100;
+/** Names a change of all. */
+export const ofAll = "";
+
+export type NamedChange = readonly [number: number, name: string];
+
+export interface ChangedNames {
+  /** Returns the number up to which changes were seen: later ones are to be asked for. */
+  seen(): number;
+  /**
+   * Learns that the last change has a number, and the names of those after the last that was seen. `version` is the first that has them.
+   */
+  see(number: number, names: readonly NamedChange[], version: number): void;
+  changedSince: Changes["changedSince"];
+}
+
+/** With more names than this, all are forgotten. */
+const maxNames = 10_000;
+
+/** `number` is that of the last change before anything was read. */
+export function createChangedNames(number: number): ChangedNames {
+  const versions = new Map<string, number>();
+  /** Before this version nothing is known. */
+  let knownFrom = 0;
+  let seen = number;
+
+  function forget(version: number): void {
+    versions.clear();
+    knownFrom = version;
+  }
+
+  return {
+    seen: () => seen,
+    see(now, names, version) {
+      const isComplete = now >= seen && new Set(names.map(([one]) => one)).size === now - seen;
+      seen = now;
+      if (!isComplete || names.some(([, name]) => name === ofAll)) return forget(version);
+      for (const [, name] of names) versions.set(name, version);
+      if (versions.size > maxNames) forget(version);
+    },
+    changedSince(asOf, accountId, keyId) {
+      if (asOf < knownFrom) return true;
+      return (versions.get(accountId) ?? 0) > asOf || (versions.get(keyId) ?? 0) > asOf;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * Shows other processes on this machine that a node lives: by a lock of a file of its own, which the system takes back when the process
+ * ends, however that is. So processes may share a folder: none takes for a dead node's what a living one keeps there, however long that
+ * could not tell the database that it lives.
+ */
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connect } from "../../sqlite/database.ts";
+import { takes } from "../../sqlite/presence.ts";
+
+export interface NodeLocks {
+  /** Keeps the lock of a node of this process until the returned function is called. */
+  keep(node: string): () => void;
+  /** Runs work with the lock of a node that has ended, and ends its lock. Returns undefined, with nothing run, where the node lives. */
+  ifEnded<T>(node: string, work: () => Promise<T>): Promise<T | undefined>;
+}
+
+/** `onError` receives why a lock cannot be kept: other processes then go by what the database says of the node. */
+export function createNodeLocks(folder: string, onError: (error: unknown) => void): NodeLocks {
+  const fileOf = (node: string) => join(folder, `${node}.lock`);
+
+  function take(file: string) {
+    const lock = connect(file, { timeout: 0 });
+    if (takes(lock, "BEGIN EXCLUSIVE")) return lock;
+    lock.close();
+    return undefined;
+  }
+
+  function end(lock: ReturnType<typeof take>, file: string): void {
+    // In this order: who has opened the file meanwhile has the lock of one that nobody looks at.
+    rmSync(file, { force: true });
+    lock?.close();
+  }
+
+  return {
+    keep(node) {
+      const file = fileOf(node);
+      try {
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        writeFileSync(file, "", { mode: 0o600 });
+        const lock = take(file);
+        return () => end(lock, file);
+      } catch (error) {
+        onError(
+          new Error(`${file} cannot be locked, by which other processes see that this one lives`, { cause: error }),
+        );
+        return () => {};
+      }
+    },
+    async ifEnded(node, work) {
+      const file = fileOf(node);
+      // One of an older version has no lock.
+      if (!existsSync(file)) return work();
+      const lock = take(file);
+      if (!lock) return undefined;
+      try {
+        return await work();
+      } finally {
+        end(lock, file);
+      }
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/** Counts changes of keys, limits and accounts in a file, and what they are of: triggers number and name them. */
+import type { Changes } from "../../money/books.ts";
+import { createChangedNames, type NamedChange } from "../changed-names.ts";
+import type { Connection } from "../engine.ts";
+
+/** `written` returns another number whenever anything was written that is seen on `connection`: until then nothing is looked up. */
+export function createChanges({ prepare }: Pick<Connection, "prepare">, written: () => number): Changes {
+  const selectNumber = prepare<[], { readonly number: number }>("SELECT number FROM changes");
+  const selectNames = prepare<[after: number], { readonly number: number; readonly name: string }>(
+    "SELECT number, name FROM changed_names WHERE number > ? ORDER BY number",
+  );
+  const numberNow = () => selectNumber.get()?.number ?? 0;
+  const names = createChangedNames(numberNow());
+  let lookedAt = written();
+  let version = 0;
+
+  function look(): void {
+    const current = written();
+    if (current === lookedAt) return;
+    lookedAt = current;
+    const number = numberNow();
+    if (number === names.seen()) return;
+    const named = selectNames.all(names.seen()).map(({ number, name }): NamedChange => [number, name]);
+    names.see(number, named, ++version);
+  }
+
+  return {
+    version() {
+      look();
+      return version;
+    },
+    changedSince(...of) {
+      look();
+      return names.changedSince(...of);
+    },
+  };
+}

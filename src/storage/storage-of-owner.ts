@@ -1,0 +1,80 @@
+/**
+ * All stores over SQLite's file, in the process that owns it for the workers of a machine; and in a worker, which reads and writes the
+ * file itself, and asks its owner for all that is money.
+ */
+import type { Channel } from "../runtime/ipc/channel.ts";
+import { whenUnlocked } from "./engines/lock-retry.ts";
+import { openOwnedBooks } from "./engines/owner/books.ts";
+import { type BooksKeeper, keepBooks, type OwnerOptions } from "./engines/owner/keep-books.ts";
+import { watchOwner } from "./engines/owner/watch-owner.ts";
+import { createBooksParts } from "./engines/sqlite/books/parts.ts";
+import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
+import { type Storage, storageOver } from "./storage.ts";
+
+export type { BooksKeeper } from "./engines/owner/keep-books.ts";
+
+export interface OwnedStorage {
+  readonly storage: Storage;
+  /** Keeps the books of workers. */
+  readonly books: BooksKeeper;
+}
+
+/** Opens the file for an owner, as `openStorage` does. `node` names its own books. */
+export async function openStorageOfOwner(
+  path: string,
+  durability: Durability,
+  { node, clock, onError }: Pick<OwnerOptions, "node" | "clock" | "onError">,
+): Promise<OwnedStorage> {
+  const opened = await openDatabase(path, durability);
+  const { engine } = opened;
+  const storage = storageOver(path, opened);
+  const { statements, steps } = createBooksParts(engine);
+  const books = keepBooks({
+    ...{ node, clock, onError },
+    openBooks: storage.openBooks,
+    available: steps.available,
+    settle: () => engine.read(() => {}),
+    lapse: (of) => whenUnlocked(() => engine.books.transact(() => void statements.renewHolds.run(clock(), of))),
+    version() {
+      // None may go unnoticed.
+      engine.version(true);
+      return engine.changes.version();
+    },
+    trouble: engine.writable.trouble,
+  });
+  return { storage, books };
+}
+
+/** Opens the file for a worker. `channel` leads to its owner, who has opened it before. */
+export async function openStorageOfWorker(path: string, durability: Durability, channel: Channel): Promise<Storage> {
+  const owner = await watchOwner(channel);
+  const opened = await openDatabase(path, durability, owner);
+  const { engine } = opened;
+  const { statements, steps } = createBooksParts(engine);
+  const storage = storageOver(path, opened);
+  return {
+    ...storage,
+    openBooks:
+      (hasJournal) =>
+      ({ node, onError, recall }) =>
+        openOwnedBooks({
+          ...{ channel, node, hasJournal, onError, recall },
+          ...engine.changes,
+          mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
+        }),
+    async available(keyId) {
+      await owner.settled();
+      return steps.available(keyId);
+    },
+    recall: owner.recall,
+    writable: owner.writableBeside(engine.writable),
+    async *findings(options) {
+      await owner.settled();
+      return yield* storage.findings(options);
+    },
+    async reconcile(options) {
+      await owner.settled();
+      return storage.reconcile(options);
+    },
+  };
+}

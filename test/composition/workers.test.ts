@@ -1,0 +1,201 @@
+/** Four workers on one port are one gateway to its callers: one credit, one rate, one queue, one set of keys. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { newId } from "../../src/runtime/ids.ts";
+import { askRpc, bearer } from "../support/dashboard/session.ts";
+import { eventually } from "../support/eventually.ts";
+import { openAccount, type Payer } from "../support/payer.ts";
+import { operatorKey, places, startWorkers, type WorkersStage } from "../support/workers/stage.ts";
+
+// Processes take seconds to start, and more on a busy machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const workers = 4;
+const perMinute = 30;
+const used = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
+const answerOf = (usage: object) => ({
+  ...{ id: "chatcmpl_1", object: "chat.completion", created: 1, model: "far", usage },
+  choices: [{ index: 0, message: { role: "assistant", content: "Hello!" }, finish_reason: "stop" }],
+});
+
+let stage: WorkersStage;
+
+/** Makes a call over a connection of its own, which the system gives to any of the workers. */
+async function chat({ apiKey }: Pick<Payer, "apiKey">, model = "m"): Promise<Response> {
+  const messages = [{ role: "user", content: "Hello" }];
+  return fetch(`${stage.rootUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", connection: "close", ...bearer(apiKey) },
+    body: JSON.stringify({ model, max_tokens: 3, messages }),
+  });
+}
+
+async function statusOf(answer: Promise<Response>): Promise<number> {
+  const { status, text } = await answer.then(async (one) => ({ status: one.status, text: await one.text() }));
+  return text === "" ? 0 : status;
+}
+
+interface Made {
+  readonly key: { readonly id: string; readonly secret?: string };
+  readonly secret?: string;
+}
+
+const many = <T>(count: number, one: (i: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, i) => one(i)));
+
+/** What an account has once nothing is under way and no worker has a lease of it. */
+async function settled({ accountId }: Payer) {
+  const headers = bearer(operatorKey);
+  await askRpc(
+    stage,
+    "OperatorService.RecordEntry",
+    { account: accountId, kind: "ENTRY_KIND_REFUND", amount: "999999999" },
+    headers,
+  );
+  const { balance = 0, held = 0 } = (await stage.storage.accounts.find(accountId)) ?? {};
+  return { balance, held };
+}
+
+describe("four workers", () => {
+  beforeAll(async () => {
+    stage = await startWorkers({ workers });
+    await stage.storage.accounts.insert({ id: newId("acc"), name: "first", created_at: 1 });
+  });
+
+  afterAll(() => stage.close());
+
+  beforeEach(() => {
+    stage.upstream.script = (exchange) => exchange.json(200, answerOf(used));
+  });
+
+  test("all serve", async () => {
+    const payer = await openAccount(stage);
+    await many(64, async () => expect(await statusOf(chat(payer))).toBe(200));
+    const served = stage.server.stderr
+      .split("\n")
+      .filter((line) => line.includes(`"account_id":"${payer.accountId}"`))
+      .map((line) => (JSON.parse(line) as { worker: number }).worker);
+    await eventually(() => expect(new Set(served).size).toBe(workers));
+  });
+
+  test("credit for exactly 40 calls answers exactly 40 of 120 at once, and all sums agree", async () => {
+    const { each, whole } = await wholeCost();
+    stage.upstream.script = (exchange) => exchange.json(200, answerOf(whole));
+    const payer = await openAccount(stage, { recharge: 40 * each });
+    const told = await many(120, () => statusOf(chat(payer)));
+    expect([...new Set(told)].sort()).toEqual([200, 402]);
+    expect(told.filter((status) => status === 200)).toHaveLength(40);
+    expect(await settled(payer)).toEqual({ balance: 0, held: 0 });
+    expect((await stage.storage.reconcile({ isFull: true })).findings).toEqual([]);
+  });
+
+  test("credit that is ample, and leased by all of them, answers every call that it covers until it is gone", async () => {
+    const { each, whole } = await wholeCost();
+    stage.upstream.script = (exchange) => exchange.json(200, answerOf(whole));
+    const covered = 1500;
+    const payer = await openAccount(stage, { recharge: covered * each });
+    let [answered, refused] = [0, 0];
+    await many(24, async () => {
+      for (let status = 200; status === 200; ) {
+        status = await statusOf(chat(payer));
+        if (status === 200) answered++;
+        else expect(status).toBe(402);
+      }
+      refused++;
+    });
+    expect({ answered, refused }).toEqual({ answered: covered, refused: 24 });
+    expect(await settled(payer)).toEqual({ balance: 0, held: 0 });
+    expect((await stage.storage.reconcile({ isFull: true })).findings).toEqual([]);
+  });
+
+  test("a limit of an upstream's calls holds for all of them together", async () => {
+    const payer = await openAccount(stage);
+    let [open, most] = [0, 0];
+    stage.upstream.script = (exchange) => {
+      open++;
+      most = Math.max(most, open);
+      setTimeout(() => {
+        open--;
+        exchange.json(200, answerOf(used));
+      }, 20);
+    };
+    const told = await many(60, () => statusOf(chat(payer, "narrow")));
+    expect(told.every((status) => status === 200)).toBe(true);
+    expect(most).toBe(places);
+  });
+
+  test("a key that is revoked over one is refused by all from then on", async () => {
+    const payer = await openAccount(stage, { admin: true });
+    const made = await askRpc(stage, "KeyService.CreateKey", { name: "new" }, bearer(payer.apiKey));
+    const { key, secret = key.secret ?? "" } = made.json as unknown as Made;
+    await many(32, async () => expect(await statusOf(chat({ apiKey: secret }))).toBe(200));
+    expect((await askRpc(stage, "KeyService.DeleteKey", { id: key.id }, bearer(payer.apiKey))).status).toBe(200);
+    await many(64, async () => expect(await statusOf(chat({ apiKey: secret }))).toBe(401));
+    await many(16, async () => expect(await statusOf(chat(payer))).toBe(200));
+  });
+
+  test("what they hold without need is refunded", async () => {
+    const payer = await openAccount(stage, { recharge: 1_000_000 });
+    const count = 40;
+    await many(count, async () => expect(await statusOf(chat(payer))).toBe(200));
+    const amount = String(1_000_000 - count * 15);
+    const refund = { account: payer.accountId, kind: "ENTRY_KIND_REFUND", amount };
+    const told = await askRpc(stage, "OperatorService.RecordEntry", refund, bearer(operatorKey));
+    expect(told.status, JSON.stringify(told.json)).toBe(200);
+    expect(await stage.storage.accounts.find(payer.accountId)).toMatchObject({ balance: 0, held: 0 });
+    expect(await statusOf(chat(payer))).toBe(402);
+  });
+
+  test("one scrape tells of all of them", async () => {
+    const before = await metrics();
+    const payer = await openAccount(stage);
+    await many(50, async () => expect(await statusOf(chat(payer))).toBe(200));
+    const after = await metrics();
+    const calls = "model_gateway_requests_total";
+    const sum = (text: string) =>
+      text
+        .split("\n")
+        .filter((line) => line.startsWith(calls) && line.includes('"m"'))
+        .reduce((total, line) => total + Number(line.split(" ").at(-1)), 0);
+    expect(sum(after) - sum(before)).toBe(50);
+    expect(after).toContain(`model_gateway_workers ${workers}\n`);
+  });
+
+  /** Finds what one call holds, for the answers to cost just that. */
+  async function wholeCost() {
+    const payer = await openAccount(stage, { recharge: 1_000 });
+    const held = Promise.withResolvers<number>();
+    stage.upstream.script = async (exchange) => {
+      held.resolve((await stage.storage.accounts.find(payer.accountId))?.held ?? 0);
+      exchange.json(200, answerOf(used));
+    };
+    expect(await statusOf(chat(payer))).toBe(200);
+    const each = await held.promise;
+    expect(each).toBeGreaterThan(15);
+    const prompt = each - 2 * 3;
+    return { each, whole: { prompt_tokens: prompt, completion_tokens: 3, total_tokens: prompt + 3 } };
+  }
+
+  const metrics = async () => (await fetch(stage.metricsUrl)).text();
+});
+
+describe("two workers over one rate", () => {
+  test(`admit ${perMinute} calls a minute together`, async () => {
+    stage = await startWorkers({
+      workers: 2,
+      settings: { tiers: [{ name: "All", recharge: "0", requests_per_minute: perMinute }] },
+    });
+    try {
+      stage.upstream.script = (exchange) => exchange.json(200, answerOf(used));
+      const payer = await openAccount(stage);
+      const begunAt = performance.now();
+      const told = await many(3 * perMinute, () => statusOf(chat(payer)));
+      const letIn = ((performance.now() - begunAt) / 60_000) * perMinute;
+      const admitted = told.filter((status) => status === 200).length;
+      expect(told.every((status) => status === 200 || status === 429)).toBe(true);
+      expect(admitted).toBeGreaterThanOrEqual(perMinute);
+      expect(admitted).toBeLessThanOrEqual(perMinute + Math.ceil(letIn));
+    } finally {
+      await stage.close();
+    }
+  });
+});

@@ -1,0 +1,242 @@
+/**
+ * Workers whose ledgers ask one owner for money, over real sockets and a real file: what is decided, what comes back when another is
+ * short, and what becomes of a worker that dies at any moment.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Outcome } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+import type { Hold, Ledger, Short } from "../../../../src/ledger/contract.ts";
+import { createExactLedger } from "../../../../src/ledger/exact-ledger.ts";
+import { createLeasedLedger } from "../../../../src/ledger/leases/leased-ledger.ts";
+import { newId } from "../../../../src/runtime/ids.ts";
+import type { BooksQuestions, LedgerQuestions } from "../../../../src/storage/engines/owner/contract.ts";
+import type { JournalRecord } from "../../../../src/storage/money/books.ts";
+import type { Storage } from "../../../../src/storage/storage.ts";
+import {
+  type OwnedStorage,
+  openStorageOfOwner,
+  openStorageOfWorker,
+} from "../../../../src/storage/storage-of-owner.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { endedCall, ledgersOfTests, type TestLedger, unlimitedRequest } from "../../../support/money/ledger.ts";
+import { reconcile } from "../../../support/money/proof.ts";
+import { connectEnds, type Ends } from "../../../support/workers/channels.ts";
+
+const ledgerOf = ledgersOfTests();
+const ample = 1_000_000;
+
+/** A worker of the test's own process, with a socket to its owner. */
+interface TestWorker {
+  readonly ends: Ends;
+  readonly storage: Storage;
+  readonly ledger: Ledger;
+  hold(id: string, max: number): Promise<Hold | Short>;
+}
+
+let seen: TestLedger;
+let owner: OwnedStorage;
+let workers: TestWorker[];
+let errors: unknown[];
+
+const onError = (error: unknown) => void errors.push(error);
+
+async function addWorker(hasJournal = true, create = createLeasedLedger): Promise<TestWorker> {
+  const ends = await connectEnds();
+  owner.books.serve(ends.parent);
+  const storage = await openStorageOfWorker(seen.path, "process", ends.child);
+  const ledger = create({ openBooks: storage.openBooks(hasJournal), clock: Date.now, onError: () => {} });
+  const hold = async (id: string, max: number) => ledger.hold(unlimitedRequest(id, max, Date.now()));
+  const worker = { ends, storage, ledger, hold };
+  workers.push(worker);
+  return worker;
+}
+
+async function capture({ ledger }: TestWorker, held: Hold | Short, cost: number): Promise<unknown> {
+  if (held.kind === "short") throw new Error("nothing is held");
+  return ledger.capture(endedCall(held.request.requestId, cost, Date.now()), held);
+}
+
+/** Waits until the owner has settled what dead workers left. */
+const settled = (balance: number) =>
+  eventually(async () => {
+    await owner.storage.holds.total();
+    expect(seen.account()).toEqual({ balance, held: 0 });
+  });
+
+const outcomes = () =>
+  seen.engine
+    .prepare<[], { id: string; outcome: number; cost: number }>("SELECT id, outcome, cost FROM requests ORDER BY id")
+    .all();
+
+beforeEach(async () => {
+  errors = [];
+  workers = [];
+  seen = await ledgerOf({ balance: ample });
+  owner = await openStorageOfOwner(seen.path, "process", { node: newId("nod"), clock: Date.now, onError });
+});
+
+afterEach(async () => {
+  for (const { ends, storage } of workers) {
+    ends.kill();
+    await ends.parent.closed;
+    await storage.close();
+  }
+  await owner.books.close();
+  await owner.storage.close();
+  expect(errors).toEqual([]);
+});
+
+describe.each([
+  ["a journal", true, createLeasedLedger],
+  ["leases, and no journal", false, createLeasedLedger],
+  ["neither", false, createExactLedger],
+] as const)("workers with %s", (_, hasJournal, create) => {
+  test("charge what calls cost, once, and what they have told is seen by another", async () => {
+    const [one, other] = [await addWorker(hasJournal, create), await addWorker(hasJournal, create)];
+    for (const [i, worker] of [one, other, one, other].entries())
+      expect(await capture(worker, await worker.hold(`req_${i}`, 100), 10)).toEqual({ cost: 10, waived: 0 });
+    expect(await other.storage.accounts.find("acc_1")).toMatchObject({ balance: ample - 40 });
+    for (const { ledger } of workers) await ledger.close();
+    await settled(ample - 40);
+    expect((await reconcile(seen.engine)).findings).toEqual([]);
+  });
+
+  test("that die leave what was told charged, their calls lost, and their credit free at once", async () => {
+    const [one, other] = [await addWorker(hasJournal, create), await addWorker(hasJournal, create)];
+    await capture(one, await one.hold("req_1", 100), 10);
+    await one.hold("req_2", 100);
+    await delay(5);
+    // What is on its way to the owner when the worker dies may count or not: the call is lost either way.
+    await one.hold("req_3", 100);
+    one.ends.kill();
+    await settled(ample - 10);
+    expect(outcomes()).toMatchObject(
+      [
+        { id: "req_1", outcome: Outcome.ANSWERED, cost: 10 },
+        { id: "req_2", outcome: Outcome.LOST, cost: 0 },
+      ].concat(outcomes().length > 2 ? [{ id: "req_3", outcome: Outcome.LOST, cost: 0 }] : []),
+    );
+    expect(await capture(other, await other.hold("req_4", 100), 10)).toEqual({ cost: 10, waived: 0 });
+    expect((await reconcile(seen.engine)).findings).toEqual([]);
+  });
+});
+
+describe("a worker that is short", () => {
+  test("has what others lease without need", async () => {
+    const [one, other] = [await addWorker(), await addWorker()];
+    await capture(one, await one.hold("req_1", 100), 0);
+    const leased = ample - seen.account().balance + seen.account().held;
+    expect(leased).toBeGreaterThan(0);
+    // All that there is.
+    expect(await other.hold("req_2", ample)).toMatchObject({ kind: "held", amount: ample });
+    expect(await one.hold("req_3", 1)).toMatchObject({ kind: "short", available: 0 });
+  });
+
+  test("is refused after a moment where another does not answer, and served once that is dead", async () => {
+    const [one, other] = [await addWorker(), await addWorker()];
+    await capture(one, await one.hold("req_1", 100), 0);
+    one.ends.child.answer<Pick<LedgerQuestions, "ledger.recall">>({ "ledger.recall": () => new Promise(() => {}) });
+    const begunAt = performance.now();
+    expect(await other.hold("req_2", ample)).toMatchObject({ kind: "short" });
+    expect(performance.now() - begunAt).toBeGreaterThan(300);
+    one.ends.kill();
+    await settled(ample);
+    expect(await other.hold("req_3", ample)).toMatchObject({ kind: "held", amount: ample });
+  });
+
+  test("takes a lease that grows at this very moment into account: no credit is lost", async () => {
+    const [one, other] = [await addWorker(), await addWorker()];
+    // Both at once, again and again: leases grow while they are recalled.
+    for (let round = 0; round < 30; round++) {
+      const [mine, all] = await Promise.all([one.hold(`req_a${round}`, 100), other.hold(`req_b${round}`, ample - 100)]);
+      if (mine.kind === "held") await one.ledger.release(mine);
+      if (all.kind === "held") await other.ledger.release(all);
+      expect([mine.kind, all.kind]).toEqual(["held", "held"]);
+    }
+    for (const { ledger } of workers) await ledger.close();
+    await settled(ample);
+  });
+});
+
+test("a record counts once, whatever brings it, and however often", async () => {
+  const ends = await connectEnds();
+  owner.books.serve(ends.parent);
+  const { ask } = ends.child.by<BooksQuestions>();
+  await ask("books.open", { node: newId("nod"), hasJournal: true });
+  const record = (seq: number): JournalRecord => {
+    const call = endedCall(`req_${seq}`, 10, Date.now());
+    return { seq, at: Date.now(), entries: [{ kind: "settle", call, isHeld: false, isLimited: false }] };
+  };
+  const hold = { ...unlimitedRequest("req_h", 100, Date.now()), lease: { id: "lease", isOfKey: false } };
+  const turn = { captures: [], releases: [], leases: [] };
+  // The lease makes the journal begin.
+  await ask("books.decide", { ...turn, records: [], holds: [hold] });
+  await Promise.all([
+    ask("books.write", record(1)),
+    ask("books.write", record(1)),
+    ask("books.decide", { ...turn, records: [record(1), record(2)], holds: [] }),
+    ask("books.write", record(2)),
+    ask("books.write", record(3)),
+    ask("books.close", { records: [record(2), record(3)], leases: ["lease"] }),
+  ]);
+  ends.kill();
+  await settled(ample - 30);
+  expect(outcomes().filter(({ cost }) => cost > 0)).toHaveLength(3);
+});
+
+describe("a change", () => {
+  test("by one worker is known by the others when it is answered", async () => {
+    const [one, other] = [await addWorker(), await addWorker()];
+    const before = [one.storage.version(), other.storage.version()];
+    await one.storage.keys.revoke("key_1", Date.now());
+    expect(one.storage.version()).not.toBe(before[0]);
+    expect(other.storage.version()).not.toBe(before[1]);
+  });
+
+  test("by another process is known within a moment, and what calls write is none", async () => {
+    const worker = await addWorker();
+    await capture(worker, await worker.hold("req_1", 100), 10);
+    const before = worker.storage.version();
+    await capture(worker, await worker.hold("req_2", 100), 10);
+    await delay(200);
+    expect(worker.storage.version()).toBe(before);
+    seen.engine.prepare<[]>("UPDATE api_keys SET name = 'other'").run();
+    await eventually(() => expect(worker.storage.version()).not.toBe(before), 1_000);
+  });
+});
+
+test("a worker whose owner is gone refuses what it is asked, and says that it is not ready", async () => {
+  const worker = await addWorker();
+  const held = await worker.hold("req_1", 100);
+  expect(worker.storage.writable.trouble()).toBeUndefined();
+  worker.ends.kill();
+  await worker.ends.child.closed;
+  expect(worker.storage.writable.trouble()).toContain("ended");
+  await expect(worker.storage.accounts.find("acc_1")).rejects.toMatchObject({ code: "DATABASE_AWAY" });
+  await expect(worker.hold("req_2", ample)).rejects.toMatchObject({ code: "DATABASE_AWAY" });
+  expect(held.kind).toBe("held");
+});
+
+test("calls that were only noted when their worker died are lost, and what was written of others is not", async () => {
+  const ends = await connectEnds();
+  owner.books.serve(ends.parent);
+  const { ask, tell } = ends.child.by<BooksQuestions>();
+  await ask("books.open", { node: newId("nod"), hasJournal: true });
+  const noted = (id: string) => unlimitedRequest(id, 100, Date.now());
+  const holds = (...ids: string[]) => ids.map((id) => ({ ...noted(id), createdAt: Date.now() }));
+  tell("books.note", { holds: holds("req_1", "req_2"), seq: 1 });
+  const call = endedCall("req_1", 10, Date.now());
+  const free = { kind: "free", requestId: "req_2" } as const;
+  const entries = [{ kind: "settle", call, isHeld: false, isLimited: false } as const, free];
+  await ask("books.write", { seq: 1, at: Date.now(), entries });
+  tell("books.note", { holds: holds("req_3"), seq: 2 });
+  // A question that is answered: so the note has arrived.
+  await ask("books.renew", null);
+  ends.kill();
+  await settled(ample - 10);
+  await eventually(() => expect(outcomes()).toHaveLength(2));
+  expect(outcomes()).toMatchObject([
+    { id: "req_1", outcome: Outcome.ANSWERED, cost: 10 },
+    { id: "req_3", outcome: Outcome.LOST, cost: 0 },
+  ]);
+});

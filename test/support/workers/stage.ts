@@ -1,0 +1,95 @@
+/** A gateway of several workers as people run it: real processes on one port, over a database and an upstream of the test's. */
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { openStorage, type Storage } from "../../../src/storage/storage.ts";
+import { bin, Running, temporaryFolder, type Variables } from "../command.ts";
+import { environment } from "../environment.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../scripted-upstream.ts";
+
+export interface Processes {
+  readonly primary: number;
+  readonly owner: number;
+  readonly workers: readonly number[];
+}
+
+export interface WorkersStage {
+  readonly server: Running;
+  readonly rootUrl: string;
+  readonly metricsUrl: string;
+  readonly upstream: ScriptedUpstream;
+  /** The path of its configuration, which may be written anew. */
+  readonly config: string;
+  readonly databasePath: string;
+  /** The database, seen from another process. Only where the data are in SQLite. */
+  readonly storage: Storage;
+  processes(): Promise<Processes>;
+  close(): Promise<void>;
+}
+
+export const operatorKey = "operator-key-of-all-the-workers-here";
+/** In units a million tokens, for calls of a millionth a token. */
+const price = { input: "1", output: "2" };
+const model = { family: "workers", kind: "chat", price, max_output_tokens: 64 };
+/** How many calls the upstream of `narrow` may have at a time. */
+export const places = 3;
+
+export interface WorkersInit {
+  readonly workers: number;
+  /** More of gateway.yaml. */
+  readonly settings?: object;
+  readonly env?: Variables;
+}
+
+export async function startWorkers({ workers, settings, env }: WorkersInit): Promise<WorkersStage> {
+  const [folder, upstream] = await Promise.all([temporaryFolder(), startScriptedUpstream()]);
+  const config = join(folder.path, "gateway.yaml");
+  await writeFile(config, configuration(upstream.baseUrl, settings));
+  const databasePath = join(folder.path, "gateway.db");
+  const storage = await openStorage(databasePath);
+  const server = new Running(process.execPath, [bin, "serve", "--workers", String(workers), "--config", config], {
+    ...{ PORT: "0", DATA_DIR: folder.path, LOG_LEVEL: "info", ...environment },
+    ...env,
+  });
+  const [, rootUrl = ""] = await server.shows(/serves at (\S+)/);
+  const [, metricsUrl = ""] = await server.shows(/read at (\S+)/);
+  return {
+    ...{ server, rootUrl, metricsUrl, upstream, config, databasePath, storage },
+    processes: () => processesOf(server.child.pid as number),
+    async close() {
+      await server.stop();
+      await storage.close();
+      await upstream.close();
+      await folder.remove();
+    },
+  };
+}
+
+/** Returns gateway.yaml with a model `m`, and a model `narrow` of few places; as JSON, which is YAML. */
+export function configuration(baseUrl: string, settings: object = {}): string {
+  return JSON.stringify({
+    operator_key: operatorKey,
+    retries: { attempts: 1 },
+    failed_credentials: { per_minute: 100_000 },
+    tiers: [{ name: "All", recharge: "0", requests_per_minute: 1_000_000 }],
+    upstreams: [
+      { name: "far", kind: "openai", base_url: baseUrl, api_key: "k" },
+      { name: "narrow", kind: "openai", base_url: baseUrl, api_key: "k", queue: { max_concurrent: places } },
+    ],
+    models: [
+      { id: "m", ...model, targets: [{ upstream: "far", model: "far" }] },
+      { id: "narrow", ...model, targets: [{ upstream: "narrow", model: "far" }] },
+    ],
+    ...settings,
+  });
+}
+
+/** Returns the processes of a gateway by its primary's id. */
+export async function processesOf(primary: number): Promise<Processes> {
+  const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid="]);
+  const rows = stdout.split("\n").map((line) => line.trim().split(/\s+/).map(Number));
+  const childrenOf = (parent: number) => rows.flatMap(([pid = 0, of]) => (of === parent ? [pid] : []));
+  const [owner = 0] = childrenOf(primary);
+  return { primary, owner, workers: owner === 0 ? [] : childrenOf(owner) };
+}
