@@ -93,15 +93,19 @@ function stageOf(left: MoveMark | undefined, came: MoveMark | undefined, { from,
   }
 }
 
+/** What a gateway leaves that was started and stopped: the link for its first user, and that it was made. */
+const ofFirstStart: ReadonlySet<string> = new Set(["links", "acts"]);
+
 /** Refuses a target that has anything, or makes room there. */
 async function clear(ends: { to: MoveEnd }, { to: place, makesRoom }: MoveInit): Promise<string | undefined> {
   const { to } = ends;
-  const found = await firstTableWithRows(to);
+  const found = await tablesWithRows(to);
   const isUnfinished = (await moveOf(to.db))?.state === "arriving";
-  if (found === undefined && !isUnfinished) return undefined;
-  const what = isUnfinished ? "a part of the data of a move that was not ended" : `data already (${found})`;
+  if (found.length === 0 && !isUnfinished) return undefined;
+  const mayGo = isUnfinished || found.every((name) => ofFirstStart.has(name));
+  const what = isUnfinished ? "a part of the data of a move that was not ended" : `data already (${found.join(", ")})`;
   const cannot = (remedy: string) => new StorageError(`${to.name} has ${what}. ${remedy}`);
-  if (to.empty && !isUnfinished) throw cannot("Name an empty database");
+  if (to.empty && !mayGo) throw cannot("Name an empty database");
   if (!makesRoom && to.empty) throw cannot("Name an empty database, or remove that by --force");
   if (!makesRoom) throw cannot("Name another file, or move that one aside by --force");
   const made = await makeRoom(to, place);
@@ -109,16 +113,13 @@ async function clear(ends: { to: MoveEnd }, { to: place, makesRoom }: MoveInit):
   return made.movedTo;
 }
 
-async function firstTableWithRows({ db }: MoveEnd): Promise<string | undefined> {
+async function tablesWithRows({ db }: MoveEnd): Promise<string[]> {
+  const found: string[] = [];
   for (const { name } of movedTables) {
-    const row = await db
-      .selectFrom(name as "accounts")
-      .select((all) => all.lit(1).as("one"))
-      .limit(1)
-      .executeTakeFirst();
-    if (row) return name;
+    const any = db.selectFrom(name as "accounts").select((all) => all.lit(1).as("one"));
+    if (await any.limit(1).executeTakeFirst()) found.push(name);
   }
-  return undefined;
+  return found;
 }
 
 /** Shuts both ends. Where the source is not fit to be moved it is opened again, as it was. */

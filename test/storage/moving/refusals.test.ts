@@ -104,24 +104,25 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
     const node = { DATABASE_URL: url, DATA_DIR: join(folder.path, `node-${folders}`) };
     const server = new Running(process.execPath, [bin, "serve"], { PORT: "0", ...node });
     try {
-      await server.shows(/serves at/);
-      await query(url, "DELETE FROM links");
-      expectLine(await migrate(url), /a gateway works on the database .* Stop all of them first/);
+      // The link for its first user is the last that it makes.
+      await server.shows(/set-up#/);
+      expectLine(await migrate(url), /has data already \(links\)\. Name an empty database, or remove that by --force/);
+      expectLine(await migrate(url, env, "--force"), /a gateway works on the database .* Stop all of them first/);
+      expect(await query(url, "SELECT count(*) FROM links")).toEqual([{ count: 1 }]);
       await expectOpen();
       expectLine(await migrate(file({ DATA_DIR: node.DATA_DIR }), node), /a gateway works on the database/);
     } finally {
       await server.stop("SIGKILL");
     }
-    // The link for its first user is made as soon as it serves.
-    await query(url, "DELETE FROM links");
-    expectLine(await migrate(url), /one that was killed counts for a minute and a half/);
+    expectLine(await migrate(url, env, "--force"), /one that was killed counts for a minute and a half/);
     await query(url, "UPDATE nodes SET alive_until = 0");
-    expect((await migrate(url)).code).toBe(0);
+    expect((await migrate(url, env, "--force")).code).toBe(0);
+    expect(await rowsAt(url)).toEqual(rowsInFile(file()));
   });
 
   test("a target that has data: a file is moved aside by --force, Postgres has to be another", async () => {
     expect((await commands.run(["accounts", "create", "--name", "two"], { DATABASE_URL: url })).code).toBe(0);
-    expectLine(await migrate(url), /has data already \(accounts\)\. Name an empty database/);
+    expectLine(await migrate(url), /has data already \(accounts, acts\)\. Name an empty database/);
     expectLine(await migrate(url, env, "--force"), /Name an empty database/);
     await expectOpen();
     const there = rowsInFile(file());

@@ -15,7 +15,7 @@ import { spoolFolder } from "../database.ts";
 import { isConnectionError, isLocked, openingError, remedyOf } from "../errors.ts";
 import { migrate } from "../migrate.ts";
 import { readUrl } from "../url.ts";
-import { dropFence, raiseFence, setting } from "./fence.ts";
+import { dropFence, raiseFence, refuseNodes, setting } from "./fence.ts";
 import { insertRows } from "./insert.ts";
 import { settleAll } from "./settle.ts";
 
@@ -73,7 +73,11 @@ async function endOver(name: string, db: Database): Promise<MoveEnd> {
     settle: () => settleAll(write as never, name),
     beside: async () => [],
     analyze: () => run(db as never, `ANALYZE ${tablesOf("postgres").map((table) => table.name)}`),
-    empty: () => write((trx) => truncate(trx)),
+    empty: () =>
+      write(async (trx) => {
+        await refuseNodes(trx as never, name);
+        await truncate(trx);
+      }),
     explain: (error) => explained(name, error),
     close: () => db.destroy(),
   };

@@ -59,7 +59,8 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "''").replaceAll("$body$", "$ body $")}'`;
 }
 
-async function refuseNodes(db: Db, name: string): Promise<void> {
+/** Throws a StorageError where nodes live. */
+export async function refuseNodes(db: Db, name: string): Promise<void> {
   const { rows } = await sql<{
     nodes: number;
   }>`SELECT count(*) AS nodes FROM nodes WHERE alive_until > now_ms()`.execute(db);

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import { newId } from "../../../../runtime/ids.ts";
 import { StorageError } from "../../../../runtime/write-trouble.ts";
 import type { BooksFunction } from "../books/functions/function.ts";
-import { expire, merge, renew } from "../books/functions/upkeep.ts";
+import { expire, merge } from "../books/functions/upkeep.ts";
 
 type Db = Kysely<unknown>;
 
@@ -26,8 +26,8 @@ export async function settleAll(write: <T>(work: (db: Db) => Promise<T>) => Prom
  */
 async function expireSome(db: Db): Promise<number> {
   const node = newId("nod");
-  await call(db, renew, node, "migrate-to");
-  await sql`UPDATE nodes SET steady_since = 0 WHERE node = ${node}`.execute(db);
+  await sql`INSERT INTO nodes (node, version, started_at, steady_since, alive_until)
+    VALUES (${node}, 'migrate-to', 0, 0, now_ms() + 60000)`.execute(db);
   await sql`UPDATE holds SET expires_at = 0 WHERE expires_at > 0`.execute(db);
   const expired = await call<number>(db, expire, node);
   await sql`DELETE FROM nodes WHERE node = ${node}`.execute(db);
