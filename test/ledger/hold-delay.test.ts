@@ -60,7 +60,7 @@ describe("the entry of a hold", () => {
     expect(await ledger.capture(endedCall("r1", 4, t.now()))).toEqual({ cost: 4, waived: 0 });
     expect(written).toEqual([["hold", "settle"]]);
     await ledger.close();
-    expect(t.account()).toEqual({ balance: 1_000_000 - 14, held: 0 });
+    expect(await t.account()).toEqual({ balance: 1_000_000 - 14, held: 0 });
   });
 
   test("goes along with what another call comes to", async () => {
@@ -92,7 +92,7 @@ describe("the entry of a hold", () => {
     await ledger.release("r1");
     await ledger.close();
     expect(written.flat()).toEqual([]);
-    expect(t.account()).toEqual({ balance: 1_000_000 - 10, held: 0 });
+    expect(await t.account()).toEqual({ balance: 1_000_000 - 10, held: 0 });
   });
 
   test("is among the records that are given back with a lease", async () => {
