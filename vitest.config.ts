@@ -23,12 +23,12 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** What is about one engine, and starts what it needs itself: a run on another database (`test/support/servers.ts`) leaves it out. */
+/** What is about one engine, and starts what it needs itself: a run on another database (`test/support/run/start-servers.ts`) leaves it out. */
 const ofOneEngine = (process.env.TEST_DATABASE ?? "sqlite") === "sqlite" ? [] : ["test/storage/engines/**"];
 
 export default defineConfig({
   test: {
-    globalSetup: ["test/support/servers.ts"],
+    globalSetup: ["test/support/run/start-servers.ts"],
     // Real sockets and processes on a machine that does other things too: this bounds what hangs, and times nothing.
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -36,7 +36,7 @@ export default defineConfig({
     maxWorkers: Math.ceil(1.5 * availableParallelism()),
     sequence: { sequencer: LongestFirst },
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)) },
-    setupFiles: ["test/support/setup.ts"],
+    setupFiles: ["test/support/run/setup.ts"],
     projects: [
       // The gateway's modules are loaded once a process: to load them for each file took a tenth of the time.
       {

@@ -20,7 +20,7 @@ import { query, serverAt } from "./postgres.ts";
 
 export type Dialect = "sqlite" | "postgres";
 
-/** Set where the run's server is started (`servers.ts`), for the processes that run the tests. */
+/** Set where the run's server is started (`run/start-servers.ts`), for the processes that run the tests. */
 const serverUrl = process.env.TEST_POSTGRES_URL;
 
 /** Which database this run is about. */

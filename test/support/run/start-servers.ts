@@ -5,11 +5,11 @@
  * the one of a URL, whose user may create databases. `TEST_LIMITS=redis` and `=valkey` have test gateways share their rates over one of
  * these. Without them it is SQLite and memory.
  */
-import { openStorageOnPostgres } from "../../src/storage/storage-on-postgres.ts";
-import { temporaryFolder } from "./command.ts";
-import { hasRedis, type RedisKind, redisKinds, startRedis } from "./redis/server.ts";
-import { postgresPrograms, query, startPostgres } from "./storage/postgres.ts";
-import { copyPrefix, template } from "./storage/test-database.ts";
+import { openStorageOnPostgres } from "../../../src/storage/storage-on-postgres.ts";
+import { temporaryFolder } from "../command.ts";
+import { hasRedis, type RedisKind, redisKinds, startRedis } from "../redis/server.ts";
+import { postgresPrograms, query, startPostgres } from "../storage/postgres.ts";
+import { copyPrefix, template } from "../storage/test-database.ts";
 
 /** No machine is to be survived, and databases come and go by the hundred. */
 const settings = [
