@@ -41,14 +41,12 @@ export interface GroupCommit {
 }
 
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
-  const { books, clock } = options;
-  const { holdDelayMs = 0 } = books;
-  const unwritten = createUnwritten(clock);
+  const { holdDelayMs = 0 } = options.books;
+  const unwritten = createUnwritten(options.clock);
   const decisions = createDecisions(options, unwritten);
   const writes = createWrites(options, unwritten);
-  const delay = createDelay(holdDelayMs, () => {
-    if (unwritten.isAny()) void written();
-  });
+  const drained = () => (unwritten.isAny() ? written() : undefined);
+  const delay = createDelay(holdDelayMs, drained);
   const noteBegun = createNotes(options, unwritten);
   let turn: Deferred<void> | undefined;
   /** Says that what is not written is written at the end of this turn. */
@@ -60,12 +58,11 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   function turnEnd(): Deferred<void> {
-    if (!turn) {
-      const begun = new Deferred<void>();
-      turn = begun;
-      recordAtTurnEnd(() => endTurn(begun));
-    }
-    return turn;
+    if (turn) return turn;
+    const begun = new Deferred<void>();
+    turn = begun;
+    recordAtTurnEnd(() => endTurn(begun));
+    return begun;
   }
 
   /** Before what calls ask their upstreams is sent, in the same turn (`turn-end.ts`). */
@@ -95,14 +92,17 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     },
     withdraw: unwritten.withdraw,
     written,
-    drained: () => (unwritten.isAny() ? written() : undefined),
+    drained,
     unwritten: unwritten.seal,
-    async settled() {
+    settled() {
       delay.end();
-      const underWay = () => turn ?? writes.running() ?? decisions.running();
-      while (underWay()) await catchError(underWay, () => {});
+      return untilNone(() => turn ?? writes.running() ?? decisions.running());
     },
   };
+}
+
+async function untilNone(underWay: () => PromiseLike<void> | undefined): Promise<void> {
+  while (underWay()) await catchError(underWay, () => {});
 }
 
 /** Does work a while after `begin`, or at `end`. */

@@ -154,6 +154,7 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
       writable.close();
       await replica?.close();
       await leftBehind.close();
+      locks.close();
       watcher.close();
       await db.destroy();
     },

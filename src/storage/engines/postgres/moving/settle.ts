@@ -26,7 +26,7 @@ export async function settleAll(write: <T>(work: (db: Db) => Promise<T>) => Prom
  */
 async function expireSome(db: Db): Promise<number> {
   const node = newId("nod");
-  await call(db, renew, node, "migrate-to");
+  await call(db, renew, node, "migrate-to", "");
   await sql`UPDATE nodes SET steady_since = 0 WHERE node = ${node}`.execute(db);
   await sql`UPDATE holds SET expires_at = 0 WHERE expires_at > 0`.execute(db);
   const expired = await call<number>(db, expire, node);
