@@ -161,6 +161,7 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
       writable.close();
       await replica?.close();
       await leftBehind.close();
+      locks.close();
       watcher.close();
       // Itself: Kysely's `destroy` leaves it open where no store was ever asked.
       await server.pool.end();

@@ -19,7 +19,7 @@ import type { Database } from "../scope.ts";
 import { createWritable, type WritableWatch } from "../writable.ts";
 import { addonOptions } from "./addon.ts";
 import { isAlone } from "./alone.ts";
-import { createChanges } from "./changes.ts";
+import { createChanges } from "./management/changes.ts";
 import { openManagement } from "./management/management.ts";
 import { isOutdated, migrate } from "./migrate.ts";
 import { type MadeFiles, makeFile, makeLockFile } from "./new-file.ts";

@@ -1,4 +1,5 @@
 /** A database of Postgres as storage has it: stores, books and the watch over one server, also while that is away. */
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
@@ -114,6 +115,8 @@ describe.skipIf(!postgresPrograms)("a database of Postgres", () => {
     const next = await openPostgres({ ...options(), leftBehindMs: 20 });
     try {
       expect(segments.nodes()).toEqual(["nod_killed"]);
+      // The system takes back the lock of a process that is killed.
+      rmSync(join(folder.path, "postgres.notes", "nod_killed.lock"));
       const later = sql`UPDATE nodes SET alive_until = now_ms() - 1 WHERE node = 'nod_killed'`;
       await later.execute(next.db);
       await expect.poll(() => segments.nodes(), { timeout: 10_000 }).toEqual([]);

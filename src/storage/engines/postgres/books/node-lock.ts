@@ -13,11 +13,14 @@ export interface NodeLocks {
   keep(node: string): () => void;
   /** Runs work with the lock of a node that has ended, and ends its lock. Returns undefined, with nothing run, where the node lives. */
   ifEnded<T>(node: string, work: () => Promise<T>): Promise<T | undefined>;
+  /** Ends all locks that are kept. */
+  close(): void;
 }
 
 /** `onError` receives why a lock cannot be kept: other processes then go by what the database says of the node. */
 export function createNodeLocks(folder: string, onError: (error: unknown) => void): NodeLocks {
   const fileOf = (node: string) => join(folder, `${node}.lock`);
+  const kept = new Map<string, () => void>();
 
   function take(file: string) {
     const lock = connect(file, { timeout: 0 });
@@ -39,13 +42,21 @@ export function createNodeLocks(folder: string, onError: (error: unknown) => voi
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         writeFileSync(file, "", { mode: 0o600 });
         const lock = take(file);
-        return () => end(lock, file);
+        kept.set(node, () => end(lock, file));
+        return () => {
+          kept.get(node)?.();
+          kept.delete(node);
+        };
       } catch (error) {
         onError(
           new Error(`${file} cannot be locked, by which other processes see that this one lives`, { cause: error }),
         );
         return () => {};
       }
+    },
+    close() {
+      for (const unlock of kept.values()) unlock();
+      kept.clear();
     },
     async ifEnded(node, work) {
       const file = fileOf(node);

@@ -1,7 +1,7 @@
 /** Counts changes of keys, limits and accounts in a file, and what they are of: triggers number and name them. */
-import type { Changes } from "../../money/books.ts";
-import { createChangedNames, type NamedChange } from "../changed-names.ts";
-import type { Connection } from "../engine.ts";
+import type { Changes } from "../../../money/books.ts";
+import { createChangedNames, type NamedChange } from "../../changed-names.ts";
+import type { Connection } from "../../engine.ts";
 
 /** `written` returns another number whenever anything was written that is seen on `connection`: until then nothing is looked up. */
 export function createChanges({ prepare }: Pick<Connection, "prepare">, written: () => number): Changes {
