@@ -33,8 +33,7 @@ const mostOwed = 10_000;
 
 export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): RedisSlices {
   const connection = createConnection({ ...options, nodesKey: `${prefix}nodes` });
-  /** What is to be given back once Redis is back, by the bucket. */
-  const owed = new Map<string, Unused>();
+  const owed = createOwed();
   let roundTrips = 0;
   let roundTripMs = 0;
   /** Notes an answer that took so long. */
@@ -61,14 +60,7 @@ export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): R
   function giveBack(id: string, rate: Ask["rate"], units: number): void {
     if (units === 0) return;
     if (!connection.isAway()) void ask({ id, rate, least: 0, need: 0, spare: 0, drawn: -units }).catch(() => {});
-    else if (owed.has(id) || owed.size < mostOwed)
-      owed.set(id, { id, rate, units: units + (owed.get(id)?.units ?? 0) });
-  }
-
-  function giveBackOwed(): void {
-    const all = [...owed.values()];
-    owed.clear();
-    for (const { id, rate, units } of all) giveBack(id, rate, units);
+    else owed.add({ id, rate, units });
   }
 
   async function take(asks: readonly Ask[]): Promise<readonly Slice[]> {
@@ -79,7 +71,7 @@ export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): R
       count(performance.now() - begunAt);
       const refused = outcomes.find(({ status }) => status === "rejected");
       if (refused) throw (refused as PromiseRejectedResult).reason;
-      if (owed.size > 0) giveBackOwed();
+      for (const { id, rate, units } of owed.take()) giveBack(id, rate, units);
       return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<Slice>).value);
     } catch (error) {
       connection.failed(error);
@@ -99,5 +91,23 @@ export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): R
     firstTried: connection.firstTried,
     counts: () => ({ roundTrips, roundTripSeconds: roundTripMs / 1_000, ...connection.counts }),
     close: connection.close,
+  };
+}
+
+/** Remembers what is to be given back once Redis is back. */
+function createOwed() {
+  let owed = new Map<string, Unused>();
+  return {
+    add({ id, rate, units }: Unused): void {
+      const before = owed.get(id);
+      if (before || owed.size < mostOwed) owed.set(id, { id, rate, units: units + (before?.units ?? 0) });
+    },
+    /** Returns all of it, and forgets it. */
+    take(): readonly Unused[] {
+      if (owed.size === 0) return [];
+      const all = [...owed.values()];
+      owed = new Map();
+      return all;
+    },
   };
 }

@@ -64,9 +64,18 @@ export async function startWatcher(options: WatcherOptions): Promise<Watcher> {
 
   async function begin(): Promise<Session> {
     const session = await connect();
-    await session.listen?.(() => wake());
-    seen.see(await answerOf(session));
-    return session;
+    try {
+      if (session.listen)
+        await within(
+          session.listen(() => wake()),
+          answerMs,
+        );
+      seen.see(await answerOf(session));
+      return session;
+    } catch (error) {
+      session.close();
+      throw error;
+    }
   }
 
   async function run(first: Session): Promise<void> {
