@@ -34,13 +34,7 @@ const mostOwed = 10_000;
 export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): RedisSlices {
   const connection = createConnection({ ...options, nodesKey: `${prefix}nodes` });
   const owed = createOwed();
-  let roundTrips = 0;
-  let roundTripMs = 0;
-  /** Notes an answer that took so long. */
-  const count = (ms: number) => {
-    roundTrips++;
-    roundTripMs += ms;
-  };
+  const trips = createTrips();
 
   async function ask({ id, rate, least, need, spare, drawn }: Ask): Promise<Slice> {
     const args = [rate.capacity, rate.windowMs, least, need, spare, drawn];
@@ -68,7 +62,7 @@ export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): R
     const settled = Promise.allSettled(asks.map(ask));
     try {
       const outcomes = await within(options.timeoutMs, settled);
-      count(performance.now() - begunAt);
+      trips.count(performance.now() - begunAt);
       const refused = outcomes.find(({ status }) => status === "rejected");
       if (refused) throw (refused as PromiseRejectedResult).reason;
       for (const { id, rate, units } of owed.take()) giveBack(id, rate, units);
@@ -82,15 +76,27 @@ export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): R
 
   return {
     take,
-    places: createRedisPlaces(connection, { ...options, prefix }, count),
+    places: createRedisPlaces(connection, { ...options, prefix }, trips.count),
     giveBack(unused) {
       for (const { id, rate, units } of unused) giveBack(id, rate, units);
     },
     isAway: connection.isAway,
     nodes: connection.nodes,
     firstTried: connection.firstTried,
-    counts: () => ({ roundTrips, roundTripSeconds: roundTripMs / 1_000, ...connection.counts }),
+    counts: () => ({ ...trips.counts(), ...connection.counts }),
     close: connection.close,
+  };
+}
+
+/** Counts answers, and how long they took. */
+function createTrips() {
+  let [roundTrips, ms] = [0, 0];
+  return {
+    count(tookMs: number): void {
+      roundTrips++;
+      ms += tookMs;
+    },
+    counts: () => ({ roundTrips, roundTripSeconds: ms / 1000 }),
   };
 }
 

@@ -74,37 +74,19 @@ function guardedClient(
   open: () => Promise<PostgresPoolClient>,
   { isAway, onRepeat }: GuardedPoolOptions,
 ): PostgresPoolClient {
-  let client = first;
-  let [isInTransaction, isBroken, isGone] = [false, false, false];
-
-  async function ask(sql: string, values?: readonly unknown[]) {
-    if (isBroken) throw new AwayError();
-    try {
-      return await within(client.query(sql, values as unknown[]), mostMs, isAway);
-    } catch (error) {
-      isBroken = isConnectionError(error);
-      throw error;
-    }
-  }
-
-  /** Goes on with another connection. */
-  async function renew(): Promise<void> {
-    discard(client);
-    isGone = true;
-    client = await open();
-    isBroken = isGone = false;
-  }
+  const place = createPlace(first, open, isAway);
+  let isInTransaction = false;
 
   async function repeated(sql: string, values?: readonly unknown[]) {
     const isRepeatable = reads.test(sql) || begins.test(sql);
     const until = performance.now() + againMs;
     for (let conflicts = 0; ; onRepeat()) {
       try {
-        return await ask(sql, values);
+        return await place.ask(sql, values);
       } catch (error) {
-        if (isBroken) {
+        if (place.isBroken()) {
           if (!isRepeatable || isAway() || performance.now() > until) throw asAway(error);
-          await renew();
+          await place.renew();
         } else {
           if (!isConflict(error) || ++conflicts > maxConflicts) throw error;
           // By chance, so that two which met do not meet again.
@@ -121,15 +103,40 @@ function guardedClient(
       return answer;
     }
     if (ends.test(sql)) isInTransaction = false;
-    return ask(sql, values).catch(asAway);
+    return place.ask(sql, values).catch(asAway);
   }
 
-  const release = () => {
-    if (isGone) return;
-    if (isBroken) discard(client);
-    else client.release();
+  return Object.assign(Object.create(first) as PostgresPoolClient, { query, release: place.release });
+}
+
+/** The place of a connection: the one that is there, which nobody asks any more once it broke. */
+function createPlace(first: PostgresPoolClient, open: () => Promise<PostgresPoolClient>, isAway: () => boolean) {
+  let client = first;
+  let [isBroken, isGone] = [false, false];
+  return {
+    isBroken: () => isBroken,
+    async ask(sql: string, values?: readonly unknown[]) {
+      if (isBroken) throw new AwayError();
+      try {
+        return await within(client.query(sql, values as unknown[]), mostMs, isAway);
+      } catch (error) {
+        isBroken = isConnectionError(error);
+        throw error;
+      }
+    },
+    /** Closes it, and goes on with another. */
+    async renew(): Promise<void> {
+      discard(client);
+      isGone = true;
+      client = await open();
+      isBroken = isGone = false;
+    },
+    release(): void {
+      if (isGone) return;
+      if (isBroken) discard(client);
+      else client.release();
+    },
   };
-  return Object.assign(Object.create(first) as PostgresPoolClient, { query, release });
 }
 
 function giveBack(client: PostgresPoolClient): void {

@@ -105,10 +105,8 @@ function createConnection({ connect, awayMs, statementMs, isServerAway }: LaneOp
       return isClosed;
     });
     if (isClosed) opened.close();
-    session = opened;
-    isGivenUp = false;
+    [session, connecting, isGivenUp] = [opened, undefined, false];
     outage.end();
-    connecting = undefined;
     return opened;
   }
 
