@@ -21,7 +21,7 @@ export interface FleetNode {
   isPaused(): boolean;
   /** Starts it, and keeps it running. Resolves when it serves. */
   start(): Promise<void>;
-  /** Ends it in good order. Returns its exit code. */
+  /** Ends it in good order. Returns its exit code; null where it had to be killed. */
   stop(): Promise<number | null>;
   /** What its processes have logged. */
   logged(): string;
@@ -40,6 +40,9 @@ export interface NodeOptions {
 
 /** How long a supervisor waits before it starts one again that could not start, and for how long the first start is tried; in milliseconds. */
 const [againMs, mostMs] = [300, 90_000];
+
+/** How long one may take to end in good order, in milliseconds. */
+const stopMs = 60_000;
 
 export async function createNode({
   number,
@@ -118,7 +121,9 @@ export async function createNode({
     },
     async stop() {
       isStopping = true;
+      const late = setTimeout(() => running?.child.kill("SIGKILL"), stopMs);
       const code = (await running?.stop("SIGTERM"))?.code ?? null;
+      clearTimeout(late);
       history.begin("down", number);
       return code;
     },

@@ -33,15 +33,8 @@ const mostOwed = 10_000;
 
 export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): RedisSlices {
   const connection = createConnection({ ...options, nodesKey: `${prefix}nodes` });
-  /** What is to be given back once Redis is back, by the bucket. */
-  const owed = new Map<string, Unused>();
-  let roundTrips = 0;
-  let roundTripMs = 0;
-  /** Notes an answer that took so long. */
-  const count = (ms: number) => {
-    roundTrips++;
-    roundTripMs += ms;
-  };
+  const owed = createOwed();
+  const trips = createTrips();
 
   async function ask({ id, rate, least, need, spare, drawn }: Ask): Promise<Slice> {
     const args = [rate.capacity, rate.windowMs, least, need, spare, drawn];
@@ -61,14 +54,7 @@ export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): R
   function giveBack(id: string, rate: Ask["rate"], units: number): void {
     if (units === 0) return;
     if (!connection.isAway()) void ask({ id, rate, least: 0, need: 0, spare: 0, drawn: -units }).catch(() => {});
-    else if (owed.has(id) || owed.size < mostOwed)
-      owed.set(id, { id, rate, units: units + (owed.get(id)?.units ?? 0) });
-  }
-
-  function giveBackOwed(): void {
-    const all = [...owed.values()];
-    owed.clear();
-    for (const { id, rate, units } of all) giveBack(id, rate, units);
+    else owed.add({ id, rate, units });
   }
 
   async function take(asks: readonly Ask[]): Promise<readonly Slice[]> {
@@ -76,10 +62,10 @@ export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): R
     const settled = Promise.allSettled(asks.map(ask));
     try {
       const outcomes = await within(options.timeoutMs, settled);
-      count(performance.now() - begunAt);
+      trips.count(performance.now() - begunAt);
       const refused = outcomes.find(({ status }) => status === "rejected");
       if (refused) throw (refused as PromiseRejectedResult).reason;
-      if (owed.size > 0) giveBackOwed();
+      for (const { id, rate, units } of owed.take()) giveBack(id, rate, units);
       return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<Slice>).value);
     } catch (error) {
       connection.failed(error);
@@ -90,14 +76,44 @@ export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): R
 
   return {
     take,
-    places: createRedisPlaces(connection, { ...options, prefix }, count),
+    places: createRedisPlaces(connection, { ...options, prefix }, trips.count),
     giveBack(unused) {
       for (const { id, rate, units } of unused) giveBack(id, rate, units);
     },
     isAway: connection.isAway,
     nodes: connection.nodes,
     firstTried: connection.firstTried,
-    counts: () => ({ roundTrips, roundTripSeconds: roundTripMs / 1_000, ...connection.counts }),
+    counts: () => ({ ...trips.counts(), ...connection.counts }),
     close: connection.close,
+  };
+}
+
+/** Counts answers, and how long they took. */
+function createTrips() {
+  let [roundTrips, ms] = [0, 0];
+  return {
+    count(tookMs: number): void {
+      roundTrips++;
+      ms += tookMs;
+    },
+    counts: () => ({ roundTrips, roundTripSeconds: ms / 1000 }),
+  };
+}
+
+/** Remembers what is to be given back once Redis is back. */
+function createOwed() {
+  let owed = new Map<string, Unused>();
+  return {
+    add({ id, rate, units }: Unused): void {
+      const before = owed.get(id);
+      if (before || owed.size < mostOwed) owed.set(id, { id, rate, units: units + (before?.units ?? 0) });
+    },
+    /** Returns all of it, and forgets it. */
+    take(): readonly Unused[] {
+      if (owed.size === 0) return [];
+      const all = [...owed.values()];
+      owed = new Map();
+      return all;
+    },
   };
 }

@@ -76,7 +76,7 @@ export function readinessLines({ load: { balancer }, stage: { history, nodes } }
   const isBeside = ({ node, at }: Probe) => {
     const begun = Math.max(...(nodes[node]?.starts ?? []).filter((start) => start <= at), Number.NEGATIVE_INFINITY);
     return (
-      spansWithin(spans, [at - readyMs, at + 1000], { troubles: ["down", "paused"], node }).length > 0 ||
+      spansWithin(spans, [at - readyMs, at + 2000], { troubles: ["down", "paused"], node }).length > 0 ||
       at - begun < readyMs
     );
   };

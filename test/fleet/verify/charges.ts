@@ -21,14 +21,15 @@ export function wholeCostOf(call: Pick<ClientCall, "form" | "number">): number {
 }
 
 /** Matches rows with calls: by the id where the client knows it, and else by what the call used, which the upstream told. */
-export function matchRows(calls: readonly ClientCall[], rows: readonly CallRow[]) {
+export function matchRows(calls: readonly ClientCall[], rows: readonly CallRow[], answered: ReadonlySet<number>) {
   const ofCall = new Map<ClientCall, CallRow[]>();
   const strangers: CallRow[] = [];
   const byId = new Map(calls.filter(({ id }) => id !== undefined).map((call) => [call.id, call]));
   const unnamed = calls.filter(({ id }) => id === undefined);
   const chats = new Map(unnamed.filter((call) => kindOf(call) === "chat").map((call) => [call.number, call]));
   const embeddings = Map.groupBy(
-    unnamed.filter((call) => kindOf(call) === "embeddings"),
+    // What several of them used is alike: one that was not answered is none that was charged.
+    unnamed.filter((call) => kindOf(call) === "embeddings" && answered.has(call.number)),
     (call) => `${call.account.id} ${wholeCostOf(call)}`,
   );
   for (const row of rows) {
@@ -49,7 +50,7 @@ export function matchRows(calls: readonly ClientCall[], rows: readonly CallRow[]
 }
 
 export function chargeLines({ load: { calls }, settled: { rows }, stage: { upstream } }: Run): readonly Line[] {
-  const { ofCall, strangers } = matchRows(calls, rows);
+  const { ofCall, strangers } = matchRows(calls, rows, upstream.answered);
   const told: string[] = [];
   const others: string[] = strangers.map((row) => `${wordsOf(row)}: nobody's call`);
   let [whole, left, leftCharged, undelivered, lost, refused] = [0, 0, 0, 0, 0, 0];

@@ -32,6 +32,11 @@ export function moneyLines({ stage: { accounts }, load: { recharges }, settled }
       faults,
     },
     {
+      what: "every gateway ends when it is asked to",
+      figure: `exit codes ${settled.exitCodes.join(", ")}`,
+      faults: settled.exitCodes.flatMap((code, node) => (code === 0 ? [] : [`node ${node}: ${code ?? "was killed"}`])),
+    },
+    {
       what: "nothing is held when all is over",
       figure: `${settled.holds} holds; ${settled.overdue} that nobody ended while nodes served`,
       faults: settled.holds + settled.overdue > 0 ? ["there should be none"] : [],

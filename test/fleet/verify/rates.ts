@@ -50,8 +50,22 @@ function wholeRun({ load: { calls }, settled, stage: { history } }: Run, account
   const counted = admitted.length - untold;
   const off = counted > due ? counted - due : Math.min(0, counted + unsure - due);
   const words = `${counted} of ${Math.round(due)} (${((100 * (counted - due)) / due).toFixed(2)} %), ${unsure} unsure, ${untold} untold`;
-  const faults = Math.abs(off) > due * tolerance || Number.isNaN(left) ? [`${account.id}: ${words}, ${left} left`] : [];
-  return { words, faults };
+  // While no node was there nobody could ask for what the rate allows.
+  const goneMs = noneThere(history.spans, begin, at);
+  const isOff = off > due * tolerance || -off > due * tolerance + goneMs * perMs;
+  const faults = isOff || Number.isNaN(left) ? [`${account.id}: ${words}, ${left} left`] : [];
+  return { words: goneMs > 0 ? `${words}, for ${(goneMs / 1000).toFixed(1)} s no node was there` : words, faults };
+}
+
+/** For how many milliseconds no node was there. */
+function noneThere(spans: readonly Span[], from: number, to: number): number {
+  const stepMs = 100;
+  let sum = 0;
+  for (let at = from; at < to; at += stepMs) {
+    const gone = spansWithin(spans, [at, at], { troubles: ["down", "paused"] });
+    if (new Set(gone.map(({ node }) => node)).size >= nodeCount) sum += stepMs;
+  }
+  return sum;
 }
 
 /** Says that the node that let a call through died before it could tell Redis, which was away. */

@@ -5,6 +5,7 @@
  * connections alone. Nothing depends on what a session remembers, so a pooler may stand between; only notifications need a
  * connection of one's own to the server, and without them changes are seen by asking.
  */
+import type { Socket } from "node:net";
 import pg from "pg";
 import type { Row, Server, Session } from "./session.ts";
 import type { Address } from "./url.ts";
@@ -25,6 +26,7 @@ export function connectServer(options: ServerOptions): Server {
   pool.on("error", (error) => options.onError(withoutClient(error)));
   // One that breaks within a transaction, between two statements, has nobody else who listens: its next statement fails.
   pool.on("connect", (client) => void client.on("error", () => {}));
+  boundEnd(pool);
   return {
     name: options.address.name,
     pool: pool as unknown as Server["pool"],
@@ -33,6 +35,28 @@ export function connectServer(options: ServerOptions): Server {
       return sessionOf(client, await opened(client));
     },
   };
+}
+
+/** How long a connection may take to end before it is destroyed, in milliseconds: a server that is silent never lets it go. */
+const endMs = 1000;
+
+/** Without it a connection on which nothing comes would keep the process from ending. */
+function destroyLater(client: pg.ClientBase): NodeJS.Timeout {
+  const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection;
+  return setTimeout(() => stream.destroy(), endMs).unref();
+}
+
+/** Has a pool end in any case: connections that are not let go are destroyed. */
+function boundEnd(pool: pg.Pool): void {
+  const open = new Set<pg.ClientBase>();
+  pool.on("connect", (client) => void open.add(client));
+  pool.on("remove", (client) => void open.delete(client));
+  const end = pool.end.bind(pool) as () => Promise<void>;
+  const ended = async () => {
+    for (const client of open) destroyLater(client);
+    await end();
+  };
+  Object.assign(pool, { end: ended });
 }
 
 /** The pool adds the connection to an error, with the key that cancels its statements: that is nobody's to read in a log. */
@@ -79,6 +103,7 @@ async function sessionOf(client: pg.Client, state: { readonly isOpen: boolean })
     isOpen: () => state.isOpen,
     close() {
       client.end().catch(() => {});
+      destroyLater(client);
     },
   };
 }

@@ -32,7 +32,17 @@ const begins = /^\s*(?:begin|start)\b/i;
 const ends = /^\s*(?:commit|rollback)\s*$/i;
 const reads = /^\s*select\b/i;
 
-export function guardedPool(pool: PostgresPool, { isAway, onRepeat }: GuardedPoolOptions): PostgresPool {
+export function guardedPool(pool: PostgresPool, options: GuardedPoolOptions): PostgresPool {
+  const open = createOpen(pool, options);
+  // Kysely makes a connection of its own from the pool's settings, to cancel a query.
+  return Object.assign(Object.create(pool) as PostgresPool, {
+    connect: async () => guardedClient(await open(), open, options),
+    end: () => pool.end(),
+  });
+}
+
+/** Returns what takes a connection, as soon as there is one. */
+function createOpen(pool: PostgresPool, { isAway }: GuardedPoolOptions): () => Promise<PostgresPoolClient> {
   /** Takes a connection. One that comes when nobody waits any longer goes back. */
   async function take(): Promise<PostgresPoolClient> {
     const taking = pool.connect();
@@ -44,7 +54,7 @@ export function guardedPool(pool: PostgresPool, { isAway, onRepeat }: GuardedPoo
     }
   }
 
-  async function open(): Promise<PostgresPoolClient> {
+  return async () => {
     const until = performance.now() + againMs;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       if (isAway()) throw new AwayError();
@@ -55,13 +65,57 @@ export function guardedPool(pool: PostgresPool, { isAway, onRepeat }: GuardedPoo
       }
       await delay(pauseMs);
     }
+  };
+}
+
+/** A connection of the pool, in whose place another comes where it breaks. */
+function guardedClient(
+  first: PostgresPoolClient,
+  open: () => Promise<PostgresPoolClient>,
+  { isAway, onRepeat }: GuardedPoolOptions,
+): PostgresPoolClient {
+  const place = createPlace(first, open, isAway);
+  let isInTransaction = false;
+
+  async function repeated(sql: string, values?: readonly unknown[]) {
+    const isRepeatable = reads.test(sql) || begins.test(sql);
+    const until = performance.now() + againMs;
+    for (let conflicts = 0; ; onRepeat()) {
+      try {
+        return await place.ask(sql, values);
+      } catch (error) {
+        if (place.isBroken()) {
+          if (!isRepeatable || isAway() || performance.now() > until) throw asAway(error);
+          await place.renew();
+        } else {
+          if (!isConflict(error) || ++conflicts > maxConflicts) throw error;
+          // By chance, so that two which met do not meet again.
+          await delay(Math.random() * Math.min(firstPauseMs * 2 ** conflicts, maxPauseMs));
+        }
+      }
+    }
   }
 
-  function guarded(first: PostgresPoolClient): PostgresPoolClient {
-    let client = first;
-    let [isInTransaction, isBroken] = [false, false];
+  async function query(sql: string, values?: readonly unknown[]) {
+    if (!isInTransaction) {
+      const answer = await repeated(sql, values);
+      isInTransaction = begins.test(sql);
+      return answer;
+    }
+    if (ends.test(sql)) isInTransaction = false;
+    return place.ask(sql, values).catch(asAway);
+  }
 
-    async function ask(sql: string, values?: readonly unknown[]) {
+  return Object.assign(Object.create(first) as PostgresPoolClient, { query, release: place.release });
+}
+
+/** The place of a connection: the one that is there, which nobody asks any more once it broke. */
+function createPlace(first: PostgresPoolClient, open: () => Promise<PostgresPoolClient>, isAway: () => boolean) {
+  let client = first;
+  let [isBroken, isGone] = [false, false];
+  return {
+    isBroken: () => isBroken,
+    async ask(sql: string, values?: readonly unknown[]) {
       if (isBroken) throw new AwayError();
       try {
         return await within(client.query(sql, values as unknown[]), mostMs, isAway);
@@ -69,53 +123,20 @@ export function guardedPool(pool: PostgresPool, { isAway, onRepeat }: GuardedPoo
         isBroken = isConnectionError(error);
         throw error;
       }
-    }
-
-    /** Goes on with another connection. */
-    async function renew(): Promise<void> {
+    },
+    /** Closes it, and goes on with another. */
+    async renew(): Promise<void> {
       discard(client);
+      isGone = true;
       client = await open();
-      isBroken = false;
-    }
-
-    async function repeated(sql: string, values?: readonly unknown[]) {
-      const isRepeatable = reads.test(sql) || begins.test(sql);
-      const until = performance.now() + againMs;
-      for (let conflicts = 0; ; onRepeat()) {
-        try {
-          return await ask(sql, values);
-        } catch (error) {
-          if (isBroken) {
-            if (!isRepeatable || isAway() || performance.now() > until) throw asAway(error);
-            await renew();
-          } else {
-            if (!isConflict(error) || ++conflicts > maxConflicts) throw error;
-            // By chance, so that two which met do not meet again.
-            await delay(Math.random() * Math.min(firstPauseMs * 2 ** conflicts, maxPauseMs));
-          }
-        }
-      }
-    }
-
-    async function query(sql: string, values?: readonly unknown[]) {
-      if (!isInTransaction) {
-        const answer = await repeated(sql, values);
-        isInTransaction = begins.test(sql);
-        return answer;
-      }
-      if (ends.test(sql)) isInTransaction = false;
-      return ask(sql, values).catch(asAway);
-    }
-
-    const release = () => (isBroken ? discard(client) : client.release());
-    return Object.assign(Object.create(first) as PostgresPoolClient, { query, release });
-  }
-
-  // Kysely makes a connection of its own from the pool's settings, to cancel a query.
-  return Object.assign(Object.create(pool) as PostgresPool, {
-    connect: async () => guarded(await open()),
-    end: () => pool.end(),
-  });
+      isBroken = isGone = false;
+    },
+    release(): void {
+      if (isGone) return;
+      if (isBroken) discard(client);
+      else client.release();
+    },
+  };
 }
 
 function giveBack(client: PostgresPoolClient): void {

@@ -67,9 +67,14 @@ export async function startWatcher(options: WatcherOptions): Promise<Watcher> {
 
   async function begin(): Promise<Session> {
     const session = await connect();
-    await session.listen?.(wake);
-    await ask(session);
-    return session;
+    try {
+      if (session.listen) await within(session.listen(wake), answerMs);
+      await ask(session);
+      return session;
+    } catch (error) {
+      session.close();
+      throw error;
+    }
   }
 
   async function run(first: Session): Promise<void> {

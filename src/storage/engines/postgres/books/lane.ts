@@ -80,8 +80,7 @@ export function createLane(options: LaneOptions): Lane {
 function createConnection({ connect, awayMs, statementMs, isServerAway }: LaneOptions) {
   let session: Session | undefined;
   let connecting: Promise<Session> | undefined;
-  /** For how long there has been no connection; undefined while there is one. */
-  let broken: { readonly silence: Silence; readonly stop: () => void } | undefined;
+  const outage = createOutage();
   /** Says that work was given up: what comes after it does not wait. */
   let isGivenUp = false;
   let isClosed = false;
@@ -90,14 +89,8 @@ function createConnection({ connect, awayMs, statementMs, isServerAway }: LaneOp
   function drop(): void {
     session?.close();
     session = undefined;
-    breaks();
+    outage.begin();
     begin();
-  }
-
-  function breaks(): void {
-    if (broken) return;
-    const silence = createSilence();
-    broken = { silence, stop: startLooking(silence) };
   }
 
   function begin(): Promise<Session> {
@@ -108,18 +101,16 @@ function createConnection({ connect, awayMs, statementMs, isServerAway }: LaneOp
 
   async function open(): Promise<Session> {
     const opened = await untilConnected(connect, () => {
-      breaks();
+      outage.begin();
       return isClosed;
     });
     if (isClosed) opened.close();
-    session = opened;
-    isGivenUp = false;
-    broken?.stop();
-    broken = connecting = undefined;
+    [session, connecting, isGivenUp] = [opened, undefined, false];
+    outage.end();
     return opened;
   }
 
-  const isAway = () => isGivenUp || (broken !== undefined && broken.silence.ms() > awayMs);
+  const isAway = () => isGivenUp || outage.ms() > awayMs;
 
   return {
     isAway,
@@ -141,9 +132,26 @@ function createConnection({ connect, awayMs, statementMs, isServerAway }: LaneOp
     },
     close() {
       isClosed = true;
-      broken?.stop();
+      outage.end();
       session?.close();
     },
+  };
+}
+
+/** Measures for how long there has been no connection, by the time in which one could have been heard of. */
+function createOutage() {
+  let current: { readonly silence: Silence; readonly stop: () => void } | undefined;
+  return {
+    begin(): void {
+      if (current) return;
+      const silence = createSilence();
+      current = { silence, stop: startLooking(silence) };
+    },
+    end(): void {
+      current?.stop();
+      current = undefined;
+    },
+    ms: () => current?.silence.ms() ?? 0,
   };
 }
 
