@@ -16,7 +16,7 @@ export const engineLoads: readonly Load[] = [
   full("50-ms", "chat of 1 kB, an upstream that takes 50 ms, 1,000 connections", chat(1000, models.late), 1000),
   full("32", "chat of 1 kB, 32 connections", chat(1000), 32),
   rated("500-a-second", "500 requests/s, whatever the answers take", 500),
-  rated("2000-a-second", "2,000 requests/s, whatever the answers take", 2000),
+  rated("1000-a-second", "1,000 requests/s, whatever the answers take", 1000),
 ];
 
 /** full asks as fast as answers come. */
