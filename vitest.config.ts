@@ -23,8 +23,9 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** What is about one engine, and starts what it needs itself: a run on another database (`test/support/run/start-servers.ts`) leaves it out. */
-const ofOneEngine = (process.env.TEST_DATABASE ?? "sqlite") === "sqlite" ? [] : ["test/storage/engines/**"];
+/** What itself starts the engines that it is about: a run on another database (`test/support/run/start-servers.ts`) leaves it out. */
+const ofEngines =
+  (process.env.TEST_DATABASE ?? "sqlite") === "sqlite" ? [] : ["test/storage/engines/**", "test/storage/moving/**"];
 
 export default defineConfig({
   test: {
@@ -41,7 +42,7 @@ export default defineConfig({
       // The gateway's modules are loaded once a process: to load them for each file took a tenth of the time.
       {
         extends: true,
-        test: { name: "together", include: ["test/**/*.test.ts"], exclude: [...alone, ...ofOneEngine], isolate: false },
+        test: { name: "together", include: ["test/**/*.test.ts"], exclude: [...alone, ...ofEngines], isolate: false },
       },
       { extends: true, test: { name: "alone", include: alone } },
     ],
