@@ -9,7 +9,7 @@ import { codeOf, StorageError } from "../runtime/write-trouble.ts";
 import { publish, syncFile, syncFolder, unusedName } from "./durable-files.ts";
 import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { isUnused, keepAlone } from "./engines/sqlite/database.ts";
-import { stay } from "./engines/sqlite/moving.ts";
+import { stay } from "./engines/sqlite/moving/end.ts";
 import { makeFolders } from "./engines/sqlite/new-file.ts";
 import type { Reconciliation } from "./proof/proof.ts";
 import { openStorage, type Storage } from "./storage.ts";

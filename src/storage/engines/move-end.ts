@@ -1,6 +1,6 @@
 /**
  * The contract of one end of a move of all data: a database that nobody else works on, read and written without stores and books.
- * `moving/` moves from one to the other; `sqlite/moving.ts` and `postgres/moving/` implement it.
+ * `moving/` moves from one to the other; `sqlite/moving/` and `postgres/moving/` implement it.
  */
 import type { Finding } from "../proof/finding.ts";
 import type { MoveMark } from "./moves.ts";

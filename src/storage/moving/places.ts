@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { StorageError } from "../../runtime/write-trouble.ts";
 import type { MoveEnd } from "../engines/move-end.ts";
 import { moveOf } from "../engines/moves.ts";
-import { isMoving, openSqliteEnd, refuseUsed } from "../engines/sqlite/moving.ts";
+import { isMoving, openSqliteEnd, refuseUsed } from "../engines/sqlite/moving/end.ts";
 import { moveAside } from "../restore.ts";
 import { openStorage, type Storage } from "../storage.ts";
 

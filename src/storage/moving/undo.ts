@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { StorageError } from "../../runtime/write-trouble.ts";
 import type { MoveEnd } from "../engines/move-end.ts";
 import { moveOf } from "../engines/moves.ts";
-import { openSqliteEnd } from "../engines/sqlite/moving.ts";
+import { openSqliteEnd } from "../engines/sqlite/moving/end.ts";
 import type { Ends } from "./copy.ts";
 import { openTarget, type Place } from "./places.ts";
 import { movedTables } from "./tables.ts";

@@ -1,19 +1,19 @@
 /** SQLite as one end of a move: a file that this process has for itself until it closes it, or dies. */
 import { setTimeout } from "node:timers/promises";
-import { codeOf, diskRemedy, StorageError } from "../../../runtime/write-trouble.ts";
-import { createSegments, journalFolder } from "../../journal/segments.ts";
-import { reconcileJournal } from "../../money/reconcile-journal.ts";
-import type { Connection, Statement } from "../engine.ts";
-import type { MoveEnd, Values } from "../move-end.ts";
-import { moveOf, setMove } from "../moves.ts";
-import type { Database } from "../scope.ts";
-import type { TableShape } from "../tables/shape.ts";
-import { createPendingTotals } from "./books/pending-totals.ts";
-import { ledgerStatements } from "./books/statements.ts";
-import { connect, isUnused, keepAlone, plainOf, type RawConnection } from "./database.ts";
-import { createJournalRows } from "./journal/journal-rows.ts";
-import { migrate } from "./migrate.ts";
-import { openingError } from "./opening-error.ts";
+import { codeOf, diskRemedy, StorageError } from "../../../../runtime/write-trouble.ts";
+import { createSegments, journalFolder } from "../../../journal/segments.ts";
+import { reconcileJournal } from "../../../money/reconcile-journal.ts";
+import type { Connection, Statement } from "../../engine.ts";
+import type { MoveEnd, Values } from "../../move-end.ts";
+import { moveOf, setMove } from "../../moves.ts";
+import type { Database } from "../../scope.ts";
+import type { TableShape } from "../../tables/shape.ts";
+import { createPendingTotals } from "../books/pending-totals.ts";
+import { ledgerStatements } from "../books/statements.ts";
+import { connect, isUnused, keepAlone, plainOf, type RawConnection } from "../database.ts";
+import { createJournalRows } from "../journal/journal-rows.ts";
+import { migrate } from "../migrate.ts";
+import { openingError } from "../opening-error.ts";
 
 /** Throws a StorageError where anybody works on the file of a database. */
 export function refuseUsed(path: string): void {
