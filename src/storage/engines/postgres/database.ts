@@ -111,10 +111,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Opened> {
 async function openOver(server: Server, watcher: Watcher, options: PostgresOptions) {
   const { dataDir, version, configuration, isSynced, leftBehindMs: everyMs = leftBehindMs, onError } = options;
   const counts = createCounts();
-  const pool = guardedPool(server.pool, {
-    isAway: () => watcher.awayMs() !== undefined,
-    onRepeat: counts.repeated,
-  });
+  const isAway = () => watcher.awayMs() !== undefined;
+  const pool = guardedPool(server.pool, { isAway, onRepeat: counts.repeated });
   const guarded: Server = { ...server, pool };
   const { db, scope } = openManagement(guarded, watcher.changed);
   const folder = join(dataDir, spoolFolder);
@@ -122,15 +120,9 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
   const session = await server.connect();
   const database = await databaseId(session);
   session.close();
-  const replica =
-    options.replica &&
-    (await openReplica({
-      ...options.replica,
-      primary: guarded,
-      poolSize: options.poolSize,
-      statementTimeoutMs,
-      database,
-    }));
+  const { poolSize } = options;
+  const beside = { primary: guarded, poolSize, statementTimeoutMs, database };
+  const replica = options.replica && (await openReplica({ ...options.replica, ...beside }));
   const own = new Set<string>();
   const locks = createNodeLocks(folder, onError);
   const leftBehind = await watchLeftBehind({ server, segments, folder, own, onError }, watcher, everyMs);
@@ -144,9 +136,8 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
       const unlock = locks.keep(of.node);
       const spool = openSpool(segments, of.node, database);
       const sentLog = openSentLog({ folder, node: of.node, database, onError });
-      const books = openPostgresBooks({
-        ...{ ...of, server: guarded, watcher, spool, sentLog, version, configuration, counts },
-      });
+      const parts = { server: guarded, watcher, spool, sentLog, version, configuration, counts };
+      const books = openPostgresBooks({ ...of, ...parts });
       return { ...books, close: () => books.close().finally(unlock) };
     },
     available: (keyId) => availableTo(guarded, keyId),
@@ -155,7 +146,7 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
     version: watcher.version,
     changedSince: watcher.changedSince,
     writable,
-    state: { ...counts, nodes: watcher.nodes, isUp: () => watcher.awayMs() === undefined, replica: replica?.state },
+    state: { ...counts, nodes: watcher.nodes, isUp: () => !isAway(), replica: replica?.state },
     replica,
     async close() {
       writable.close();
