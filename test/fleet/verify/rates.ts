@@ -17,6 +17,8 @@ import type { Run } from "./judge.ts";
 const tolerance = 0.01;
 /** How long after an outage a node may take to tell what it used, in milliseconds. */
 const toldMs = 2500;
+/** A shorter stretch shows nothing, in milliseconds. */
+const leastQuietMs = 2000;
 const perMs = slowPerMinute / 60_000;
 
 interface Stretch {
@@ -82,6 +84,13 @@ function isUntold({ node, sentAt }: ClientCall, spans: readonly Span[]): boolean
 function quietLine({ load: { calls }, stage: { history }, span }: Run, rated: readonly FleetAccount[]): Line {
   const usedUp = Math.max(...rated.map((account) => firstRefusal(calls, account)));
   const quiet = longestQuiet(history.spans, Math.max(span[0], usedUp) + 1000, span[1] - 1000);
+  const what = "admitted at a rate: in the longest quiet stretch";
+  if (!(quiet.to - quiet.from >= leastQuietMs))
+    return {
+      what,
+      figure: "none",
+      faults: [`no ${leastQuietMs / 1000} s without trouble once all had used their minute up`],
+    };
   const figures = rated.map((account) => countIn(calls, account, quiet));
   const due = (quiet.to - quiet.from) * perMs;
   // A slice of 50 ms for each node, and what is let through at the edges.
@@ -96,7 +105,7 @@ function quietLine({ load: { calls }, stage: { history }, span }: Run, rated: re
     );
   const seconds = ((quiet.to - quiet.from) / 1000).toFixed(1);
   return {
-    what: "admitted at a rate: in the longest quiet stretch",
+    what,
     figure: `${figures.join(" and ")} of ${due.toFixed(1)} in ${seconds} s`,
     faults,
   };
