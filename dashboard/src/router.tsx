@@ -1,12 +1,5 @@
 /** Maps addresses to pages. Pages load when they are first opened. */
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from "@tanstack/react-router";
 import { PageFailed, PageMissing, PageOpening } from "./frame/page-states.tsx";
 import { type RequestSearch, readAuditSearch, readRequestSearch } from "./search.ts";
 
@@ -91,12 +84,10 @@ const operator = createRoute({
   path: "/operator",
   component: lazyRouteComponent(() => import("./frame/operators-only.tsx"), "OperatorsOnly"),
 });
-const operatorStart = createRoute({
+const operatorOverview = createRoute({
   getParentRoute: () => operator,
   path: "/",
-  beforeLoad: () => {
-    throw redirect({ to: "/operator/accounts" });
-  },
+  component: lazyRouteComponent(() => import("./pages/operator/operator-overview-page.tsx"), "OperatorOverviewPage"),
 });
 const accounts = createRoute({
   getParentRoute: () => operator,
@@ -146,7 +137,18 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("./pages/operator/audit-page.tsx"), "AuditPage"),
 });
 
-const operatorPages = [operatorStart, accounts, account, users, codes, upstreams, requests, anyRequest, limits, audit];
+const operatorPages = [
+  operatorOverview,
+  accounts,
+  account,
+  users,
+  codes,
+  upstreams,
+  requests,
+  anyRequest,
+  limits,
+  audit,
+];
 const accountPages = [overview, keys, usage, request, recharge, models, playground, settings];
 
 export const router = createRouter({

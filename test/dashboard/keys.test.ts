@@ -121,14 +121,36 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     });
   });
 
-  test("an operator without credit is led to the accounts, and not to an operator", async () => {
+  test("an operator without credit adds funds to the own account on the spot, and asks nobody", async () => {
     const accountId = newId("acc");
     await gateway.storage.accounts.insert({ id: accountId, name: "Operator", created_at: Date.now() });
     await enter(await signIn(gateway, Date.now(), { accountId, email: "first@example.com", operator: true }));
     await window.open("/");
-    await page.getByText("You operate the gateway: recharge your own account").waitFor();
-    await page.getByRole("link", { name: "Open the accounts" }).click();
-    await page.getByRole("heading", { name: "Accounts" }).waitFor();
+    await page.getByText("You operate the gateway, so you add funds to your own account").waitFor();
+    await page.getByRole("button", { name: "Add funds" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Grant", { exact: true }).click();
+    await dialog.getByLabel("Amount").fill("12.5");
+    await dialog.getByRole("button", { name: "Add funds" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText("The account can pay for calls").waitFor();
+    expect((await gateway.storage.accounts.find(accountId))?.balance).toBe(12_500_000);
+    const [entry] = await gateway.storage.entries.page(accountId, { kinds: [], limit: 1 });
+    expect(entry?.kind).toBe(3);
+  });
+
+  test("an operator goes between the own account and the gateway's, each with its own pages", async () => {
+    await window.open("/");
+    const areas = page.getByRole("group", { name: "Area" });
+    await page.getByRole("link", { name: "API keys" }).waitFor();
+    expect(await page.getByRole("link", { name: "Accounts", exact: true }).count()).toBe(0);
+    await areas.getByRole("link", { name: "Operator" }).click();
+    await page.getByRole("heading", { level: 1, name: "Gateway overview" }).waitFor();
+    expect(await page.getByRole("link", { name: "API keys" }).count()).toBe(0);
+    await page.getByRole("link", { name: "Accounts", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Accounts" }).waitFor();
+    await areas.getByRole("link", { name: "My account" }).click();
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
   });
 
   test("an account with nothing is led to its first key, and from there to its first call", async () => {
@@ -137,13 +159,17 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     await enter(await signIn(gateway, Date.now(), { accountId, email: "new@example.com" }));
     await window.open("/");
     await page.getByRole("heading", { name: "First steps" }).waitFor();
-    await page.getByRole("link", { name: "Create a key" }).click();
-    await page.getByRole("heading", { name: "No API keys yet" }).waitFor();
-    const { secret } = await newKey("First", { accountId });
-    await window.open("/");
+    await page.getByText(`${gateway.rootUrl}/v1`, { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Create a key" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("First");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    const secret = await dialog.getByRole("textbox", { name: "Secret" }).inputValue();
+    await dialog.getByRole("button", { name: "I have copied it" }).click();
+    await page.getByText("You have “First”.").waitFor();
     // It is postpaid, so that it needs no credit beforehand.
     await expect.poll(() => page.getByLabel("Done").count()).toBe(2);
-    expect(await page.getByRole("link", { name: "Create a key" }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Create a key" }).count()).toBe(0);
     expect(await status(secret)).toBe(200);
     await window.open("/");
     await page.getByRole("heading", { name: "Top models" }).waitFor();

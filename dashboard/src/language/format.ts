@@ -9,8 +9,12 @@ import { useSession } from "../session.tsx";
 import { type Language, useLanguage } from "./language.tsx";
 
 export interface Format {
-  /** money formats `¥1,234.50`: two decimals, and up to six if needed. */
+  /** money formats `¥1,234.50` exactly: two decimals, and up to six if needed. */
   money(millionths: bigint): string;
+  /** rounded formats `¥1,234.57`: two decimals, or two digits of less than a hundredth, as `¥0.0043`. `Money` has the exact sum, too. */
+  rounded(millionths: bigint): string;
+  /** compact formats `1.2M`, for counts that need not be exact. */
+  compact(value: number | bigint): string;
   /** count formats `1,234`. */
   count(value: number | bigint): string;
   /** percent formats `12%`, for a share of 1. */
@@ -41,6 +45,11 @@ function formatOf(language: Language, symbol: string): Format {
   const whole = new Intl.NumberFormat(language);
   const percent = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 });
   const amount = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 6 });
+  const near = new Intl.NumberFormat(language, {
+    ...{ minimumFractionDigits: 2, maximumFractionDigits: 2, maximumSignificantDigits: 2 },
+    roundingPriority: "morePrecision",
+  });
+  const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 });
   const date = new Intl.DateTimeFormat(language, { dateStyle: "medium" });
   const month = new Intl.DateTimeFormat(language, { year: "numeric", month: "long", timeZone: "UTC" });
   const minute = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
@@ -49,6 +58,8 @@ function formatOf(language: Language, symbol: string): Format {
   const ago = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   return {
     money: (millionths) => `${millionths < 0n ? "−" : ""}${symbol}${amount.format(decimalOf(millionths))}`,
+    rounded: (millionths) => `${millionths < 0n ? "−" : ""}${symbol}${near.format(decimalOf(millionths))}`,
+    compact: (value) => compact.format(value),
     count: (value) => whole.format(value),
     percent: (part) => percent.format(part),
     duration: (ms) => durationOf(ms, language),

@@ -1,6 +1,6 @@
 /** The time spans of the overview and their buckets: hours, or days of UTC. */
-import { Bucket } from "../../../../gen/modelgateway/v1/usage_pb.ts";
-import type { Language } from "../../language/language.tsx";
+import { Bucket } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import type { Language } from "../language/language.tsx";
 
 export const spanNames = ["day", "week", "month"] as const;
 
@@ -24,6 +24,19 @@ export const spans: Readonly<Record<SpanName, Span>> = {
 export function bucketsOf({ bucketMs, count }: Span, now: number): readonly number[] {
   const last = Math.floor(now / bucketMs) * bucketMs;
   return Array.from({ length: count }, (_, i) => last - (count - 1 - i) * bucketMs);
+}
+
+/** spanMs returns the length of the whole span. */
+export function spanMs({ bucketMs, count }: Span): number {
+  return bucketMs * count;
+}
+
+/**
+ * beforeOf returns the span before, as far into it as it is now in this one, to the hour: so that what is compared is as long.
+ */
+export function beforeOf(span: Span, begins: readonly number[], now: number): { from: number; to: number } {
+  const length = spanMs(span);
+  return { from: (begins[0] ?? now) - length, to: (Math.floor((now - length) / hourMs) + 1) * hourMs };
 }
 
 /** bucketWriter formats hours in the reader's time zone, and days in UTC. */
