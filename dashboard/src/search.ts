@@ -7,6 +7,7 @@ export interface RequestSearch {
   readonly model?: string;
   /** outcome is an outcome's public name, such as `answered`. */
   readonly outcome?: string;
+  readonly upstream?: string;
   /** from and to are days such as `2026-01-31` in the reader's time zone, both included. */
   readonly from?: string;
   readonly to?: string;
@@ -20,7 +21,7 @@ export interface AuditSearch {
 }
 
 export function readRequestSearch(search: Record<string, unknown>): RequestSearch {
-  return pick(search, ["key", "model", "outcome", "from", "to", "account"]);
+  return pick(search, ["key", "model", "upstream", "outcome", "from", "to", "account"]);
 }
 
 export function readAuditSearch(search: Record<string, unknown>): AuditSearch {

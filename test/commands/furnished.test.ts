@@ -38,7 +38,7 @@ const summed = (storage: Storage, groupBy: "upstream" | "model") =>
 
 test("a month of calls at three vendors reconciles, and is furnished once", { timeout: 120_000 }, async () => {
   const { storage, accountId, options } = await furnished();
-  const proof = await storage.reconcile({ full: true });
+  const proof = await storage.reconcile({ isFull: true });
   expect(proof.findings).toEqual([]);
   const before = await summed(storage, "upstream");
   expect(before.groups.map(({ group }) => group).sort()).toEqual(["anthropic", "deepseek", "openai"]);

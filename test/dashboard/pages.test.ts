@@ -154,7 +154,7 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
     const { page, context } = await signedIn();
     await open(page, gateway, "/usage");
     await page.getByRole("cell", { name: named.name }).first().waitFor();
-    const around = await page.getByRole("region", { name: "Requests" }).boundingBox();
+    const around = await page.getByRole("region", { name: "Requests", exact: true }).boundingBox();
     const last = await page.getByRole("columnheader", { name: "Duration" }).boundingBox();
     expect(ends(last)).toBeLessThanOrEqual(ends(around));
     await context.close();

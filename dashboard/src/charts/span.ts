@@ -26,6 +26,23 @@ export function bucketsOf({ bucketMs, count }: Span, now: number): readonly numb
   return Array.from({ length: count }, (_, i) => last - (count - 1 - i) * bucketMs);
 }
 
+/** Buckets are the buckets of a span that the reader chose by dates. */
+export interface Buckets {
+  readonly bucket: Bucket;
+  /** begins is the beginning of each bucket, oldest first, in milliseconds since 1970. */
+  readonly begins: readonly number[];
+}
+
+/** bucketsBetween returns hours for up to two days, and days for more; of more than 400 days, the last. */
+export function bucketsBetween(from: number, to: number): Buckets {
+  const isShort = to - from <= 48 * hourMs;
+  const bucketMs = isShort ? hourMs : 24 * hourMs;
+  const [first, last] = [from, to - 1].map((at) => Math.floor(at / bucketMs));
+  const count = Math.min(400, Math.max(1, (last ?? 0) - (first ?? 0) + 1));
+  const begins = Array.from({ length: count }, (_, i) => ((last ?? 0) - (count - 1 - i)) * bucketMs);
+  return { bucket: isShort ? Bucket.HOUR : Bucket.DAY, begins };
+}
+
 /** spanMs returns the length of the whole span. */
 export function spanMs({ bucketMs, count }: Span): number {
   return bucketMs * count;
@@ -40,7 +57,7 @@ export function beforeOf(span: Span, begins: readonly number[], now: number): { 
 }
 
 /** bucketWriter formats hours in the reader's time zone, and days in UTC. */
-export function bucketWriter({ bucket }: Span, language: Language): (at: number) => string {
+export function bucketWriter({ bucket }: Pick<Span, "bucket">, language: Language): (at: number) => string {
   const format =
     bucket === Bucket.HOUR
       ? new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })

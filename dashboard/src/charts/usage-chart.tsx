@@ -6,12 +6,15 @@ import { Box, ColorSwatch, Group, Paper, Skeleton, Text, Title, VisuallyHidden }
 import { lazy, Suspense } from "react";
 import { useFormat } from "../language/format.ts";
 import { texts, useLanguage, useTexts } from "../language/language.tsx";
-import { bucketWriter, type SpanName, spans } from "./span.ts";
+import { type Buckets, bucketWriter } from "./span.ts";
 import { type Measure, type Part, type Split, total } from "./split.ts";
 
 const Bars = lazy(async () => ({ default: (await import("./bars.tsx")).Bars }));
 
-const said = texts({ time: "Time", total: "Total", others: "Others" }, { time: "时间", total: "合计", others: "其他" });
+const said = texts(
+  { time: "Time", total: "Total", others: "Others", overTime: (what: string) => `${what} over time` },
+  { time: "时间", total: "合计", others: "其他", overTime: (what: string) => `${what}走势` },
+);
 
 /** shownParts is the number of separate series; the rest is summed as one. */
 const shownParts = 5;
@@ -22,7 +25,8 @@ interface Props {
   readonly title: string;
   readonly of: Split;
   readonly measure: Measure;
-  readonly span: SpanName;
+  /** span says whether the buckets are hours or days. */
+  readonly span: Pick<Buckets, "bucket">;
   readonly nameOf: (id: string) => string;
 }
 
@@ -66,7 +70,7 @@ export function UsageChart({ title, of, measure, span, nameOf }: Props) {
   const t = useTexts(said);
   const format = useFormat();
   const { language } = useLanguage();
-  const when = bucketWriter(spans[span], language);
+  const when = bucketWriter(span, language);
   const write = (value: bigint) => (measure === "cost" ? format.rounded(value) : format.count(value));
   const short = (value: number) =>
     measure === "cost" ? format.rounded(BigInt(Math.round(value))) : format.compact(value);
@@ -79,7 +83,7 @@ export function UsageChart({ title, of, measure, span, nameOf }: Props) {
     ...Object.fromEntries(sumsAt(parts).map((sum, i) => [`s${i}`, Number(sum)])),
   }));
   return (
-    <Paper withBorder p="lg" component="section" aria-label={title} miw={0}>
+    <Paper withBorder p="lg" component="section" aria-label={t.overTime(title)} miw={0}>
       <Group justify="space-between" mb="md" wrap="nowrap">
         <Title order={3} size="h5">
           {title}
@@ -94,7 +98,7 @@ export function UsageChart({ title, of, measure, span, nameOf }: Props) {
       <Box pos="relative">
         <VisuallyHidden>
           <table>
-            <caption>{title}</caption>
+            <caption>{t.overTime(title)}</caption>
             <thead>
               <tr>
                 <th scope="col">{t.time}</th>

@@ -1,7 +1,7 @@
 /** Several measures of the same groups, side by side, with one legend. */
 import { SimpleGrid, Stack } from "@mantine/core";
 import { texts, useTexts } from "../language/language.tsx";
-import type { SpanName } from "./span.ts";
+import type { Buckets } from "./span.ts";
 import type { Measure, Split } from "./split.ts";
 import { ChartLegend, UsageChart } from "./usage-chart.tsx";
 
@@ -13,7 +13,8 @@ const said = texts(
 interface Props {
   readonly of: Split;
   readonly measures: readonly Measure[];
-  readonly span: SpanName;
+  /** span says whether the buckets are hours or days. */
+  readonly span: Pick<Buckets, "bucket">;
   readonly nameOf: (id: string) => string;
 }
 

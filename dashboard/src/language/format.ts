@@ -25,6 +25,8 @@ export interface Format {
   moment(at: Timestamp): string;
   /** exactly formats date and time, to the second. */
   exactly(at: Timestamp): string;
+  /** briefly formats day and time, to the second, without the year. */
+  briefly(at: Timestamp): string;
   /** day formats the date. */
   day(at: Timestamp | Date): string;
   /** month formats the month that it is in by UTC, as `June 2026`. */
@@ -54,6 +56,9 @@ function formatOf(language: Language, symbol: string): Format {
   const month = new Intl.DateTimeFormat(language, { year: "numeric", month: "long", timeZone: "UTC" });
   const minute = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
   const second = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
+  const brief = new Intl.DateTimeFormat(language, {
+    ...{ month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
+  });
   const clock = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
   const ago = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   return {
@@ -65,6 +70,7 @@ function formatOf(language: Language, symbol: string): Format {
     duration: (ms) => durationOf(ms, language),
     moment: (at) => minute.format(timestampDate(at)),
     exactly: (at) => second.format(timestampDate(at)),
+    briefly: (at) => brief.format(timestampDate(at)),
     day: (at) => date.format(at instanceof Date ? at : timestampDate(at)),
     month: (at) => month.format(timestampDate(at)),
     time: (at) => clock.format(timestampDate(at)),

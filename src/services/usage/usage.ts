@@ -90,8 +90,9 @@ export function usageService({
       return whole(SummarizeRequestsResponseSchema, summaryMessage(summary, filter.groupBy));
     },
     async exportRequests({ request, caller, signal }) {
-      const { keyId, model, from, to } = request.message();
-      const pages = requests.pages({ accountId: caller.accountId, keyId, model, ...span(from, to) }, signal);
+      const { keyId, model, upstream, from, to } = request.message();
+      const filter = { accountId: caller.accountId, keyId, model, upstream, ...span(from, to) };
+      const pages = requests.pages(filter, signal);
       const headers = { "content-disposition": 'attachment; filename="requests.csv"' };
       return { kind: "stream", frames: csvFrames(pages), headers };
     },

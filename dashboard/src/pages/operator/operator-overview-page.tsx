@@ -139,7 +139,7 @@ export function OperatorOverviewPage() {
             const shownName = (id: string) => (id === "" ? t.cache : nameOf(id));
             return (
               <>
-                <UsageCharts {...{ of, measures, span: spanName, nameOf: shownName }} />
+                <UsageCharts {...{ of, measures, span, nameOf: shownName }} />
                 <Groups by={by} of={summary?.groups ?? []} nameOf={shownName} />
               </>
             );

@@ -147,7 +147,7 @@ function Charts({ begins, models, spenders, keys, spanName }: ChartsProps) {
         {({ sums }) => (
           <UsageCharts
             of={split(sums, by, begins)}
-            span={spanName}
+            span={spans[spanName]}
             nameOf={by === "model" ? ownName : keyName}
             measures={measures}
           />
