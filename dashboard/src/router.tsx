@@ -1,7 +1,7 @@
 /** Maps addresses to pages. Pages load when they are first opened. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from "@tanstack/react-router";
 import { PageFailed, PageMissing, PageOpening } from "./frame/page-states.tsx";
-import { type RequestSearch, readAuditSearch, readRequestSearch } from "./search.ts";
+import { type KeySearch, type RequestSearch, readAuditSearch, readKeySearch, readRequestSearch } from "./search.ts";
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: () => <PageMissing outside /> });
 
@@ -42,6 +42,7 @@ const overview = createRoute({
 const keys = createRoute({
   getParentRoute: () => signedIn,
   path: "/keys",
+  validateSearch: (search: Record<string, unknown>): KeySearch => readKeySearch(search),
   component: lazyRouteComponent(() => import("./pages/keys/keys-page.tsx"), "KeysPage"),
 });
 const usage = createRoute({
@@ -149,7 +150,10 @@ const operatorPages = [
   limits,
   audit,
 ];
-const accountPages = [overview, keys, usage, request, recharge, models, playground, settings];
+/** Any other address, within the frame. */
+const missing = createRoute({ getParentRoute: () => signedIn, path: "$", component: () => <PageMissing /> });
+
+const accountPages = [overview, keys, usage, request, recharge, models, playground, settings, missing];
 
 export const router = createRouter({
   routeTree: root.addChildren([

@@ -20,6 +20,17 @@ export interface AuditSearch {
   readonly action?: string;
 }
 
+export interface KeySearch {
+  /** find is what the keys are searched for. */
+  readonly find?: string;
+  /** create opens the form of a new key. */
+  readonly create?: true;
+}
+
+export function readKeySearch({ create, ...search }: Record<string, unknown>): KeySearch {
+  return { ...pick(search, ["find"]), ...(create === true ? { create } : {}) };
+}
+
 export function readRequestSearch(search: Record<string, unknown>): RequestSearch {
   return pick(search, ["key", "model", "upstream", "outcome", "from", "to", "account"]);
 }

@@ -88,6 +88,19 @@ const operatorPlaces: readonly Place[] = [
   ["/operator/audit", "audit", IconHistory],
 ];
 
+export interface ShownPlace {
+  readonly to: LinkProps["to"] & string;
+  readonly label: string;
+  readonly icon: ComponentType<{ readonly size?: number }>;
+}
+
+/** usePlaces returns the pages of both areas, by the names that the navigation has for them. */
+export function usePlaces(): { readonly own: readonly ShownPlace[]; readonly operators: readonly ShownPlace[] } {
+  const t = useTexts(said);
+  const named = ([to, name, icon]: Place) => ({ to, label: t[name], icon });
+  return { own: places.map(named), operators: operatorPlaces.map(named) };
+}
+
 interface Props {
   readonly operator: boolean;
   readonly onNavigate: () => void;
@@ -95,20 +108,19 @@ interface Props {
 
 /** Navigation shows the pages of one area: those of the reader's own account, or those of the operator. */
 export function Navigation({ operator, onNavigate }: Props) {
-  const t = useTexts(said);
+  const { own, operators } = usePlaces();
   const { pathname } = useLocation();
   const isOperating = operator && isWithin(pathname, "/operator");
-  const shown = isOperating ? operatorPlaces : places;
   return (
     <Stack gap="sm">
       {operator && <Areas isOperating={isOperating} />}
       <Stack gap={2}>
-        {shown.map(([to, name, Icon]) => (
+        {(isOperating ? operators : own).map(({ to, label, icon: Icon }) => (
           <NavLink
             key={to}
             component={Link}
             to={to}
-            label={t[name]}
+            label={label}
             leftSection={<Icon size={18} aria-hidden />}
             active={isHere(pathname, to)}
             aria-current={isHere(pathname, to) ? "page" : undefined}
