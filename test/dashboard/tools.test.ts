@@ -126,6 +126,72 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       expect(await page.getByRole("textbox", { name: "Message" }).isEnabled()).toBe(true);
     });
 
+    test("sends images, a schema and how much to reason, and shows the same call as code", async () => {
+      await newKey("Attaching");
+      await window.open("/playground?model=slow-chat");
+      await choose("Key", "Attaching");
+      await page.getByRole("combobox", { name: "Reasoning effort" }).click();
+      await page.getByRole("option", { name: "Low", exact: true }).click();
+      await page.getByRole("switch", { name: /^JSON schema/ }).click();
+      const pixel = Buffer.from(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+        "base64",
+      );
+      await page.locator("input[type=file]").setInputFiles({ name: "pixel.png", mimeType: "image/png", buffer: pixel });
+      await page.getByRole("button", { name: "Remove pixel.png" }).waitFor();
+      await say("What is it?");
+      const exchange = await upstream.next();
+      expect(exchange.json).toMatchObject({
+        reasoning_effort: "low",
+        response_format: { type: "json_schema", json_schema: { name: "answer", strict: true } },
+        messages: [
+          {
+            role: "user",
+            content: [
+              { type: "image_url", image_url: { url: `data:image/png;base64,${pixel.toString("base64")}` } },
+              { type: "text", text: "What is it?" },
+            ],
+          },
+        ],
+      });
+      exchange.head(200, eventStream);
+      await exchange.write(piece('{"city": "Oslo", "celsius": 3}'));
+      exchange.end(`${frame({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}data: [DONE]\n\n`);
+      await answers().getByText('"celsius": 3').waitFor();
+      await page.getByRole("button", { name: "View code" }).click();
+      const dialog = page.getByRole("dialog");
+      const code = dialog.getByRole("tabpanel");
+      await code.getByText("/v1/chat/completions").waitFor();
+      for (const [client, written] of [
+        ["curl", '"reasoning_effort": "low"'],
+        ["Python", 'reasoning_effort="low"'],
+        ["TypeScript", "new OpenAI({ baseURL:"],
+      ] as const) {
+        await dialog.getByRole("tab", { name: client }).click();
+        await expect.poll(() => code.textContent()).toContain(written);
+        expect(await code.textContent()).toContain("<the content of pixel.png>");
+        expect(await code.textContent()).not.toContain(pixel.toString("base64"));
+      }
+    });
+
+    test("asks two models the same, side by side", async () => {
+      const { key } = await newKey("Comparing");
+      await window.open("/playground?model=embedded-chat");
+      await choose("Key", "Comparing");
+      await choose("Compare with", "slow-chat");
+      await say("say nine green lamps");
+      const exchange = await upstream.next();
+      exchange.head(200, eventStream);
+      await exchange.write(piece("Ten red ones"));
+      exchange.end(`${frame({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}data: [DONE]\n\n`);
+      const side = (model: string) => page.getByRole("region", { name: `Conversation with ${model}` });
+      await side("embedded-chat").getByText("nine green lamps", { exact: true }).waitFor();
+      await side("slow-chat").getByText("Ten red ones").waitFor();
+      await expect
+        .poll(async () => (await callsOf(key.id)).map(({ model }) => model).sort(), { timeout: 9000 })
+        .toEqual(["embedded-chat", "slow-chat"]);
+    });
+
     test("has a text spoken, in a sound that the browser can play", async () => {
       await window.open("/playground?model=tts-1");
       await page.getByRole("textbox", { name: "Text" }).fill("Good morning to everybody.");

@@ -7,6 +7,7 @@ import { InferenceService } from "../../../../gen/modelgateway/v1/inference_pb.t
 import { keyHeader } from "../../transport.ts";
 import {
   type Answer,
+  type Attachment,
   brokenOff,
   type Call,
   type ChatSettings,
@@ -68,7 +69,8 @@ export function useChat({ keyId, model, settings }: ChatOptions) {
   return {
     turns,
     isComing: turns.some((turn) => turn.by === "model" && turn.state === "coming"),
-    send: (text: string) => ask.mutate([...turns, { by: "person", id: nextId(), text }]),
+    send: (text: string, files: readonly Attachment[]) =>
+      ask.mutate([...turns, { by: "person", id: nextId(), text, files }]),
     answerCalls: (calls: readonly Call[], results: readonly string[]) =>
       ask.mutate([
         ...turns,
@@ -93,3 +95,5 @@ function costIn(headers: Headers): Pick<Answer, "cost"> {
   const cost = headers.get("x-gateway-cost");
   return cost === null ? {} : { cost };
 }
+
+export type ChatState = ReturnType<typeof useChat>;
