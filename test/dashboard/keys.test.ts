@@ -150,7 +150,7 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
   test("several keys are disabled and deleted at once, after a confirmation", async () => {
     const accountId = newId("acc");
     await gateway.storage.accounts.insert({ id: accountId, name: "Bulky", created_at: Date.now(), postpaid: 1 });
-    const keys = [];
+    const keys: Awaited<ReturnType<typeof newKey>>[] = [];
     for (const name of ["Kept", "Bulk 1", "Bulk 2"]) keys.push(await newKey(name, { accountId }));
     await enter(await signIn(gateway, Date.now(), { accountId, email: "bulky@example.com" }));
     await window.open("/keys");

@@ -141,7 +141,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       await page.getByRole("button", { name: "Remove pixel.png" }).waitFor();
       await say("What is it?");
       const exchange = await upstream.next();
-      expect(exchange.json).toMatchObject({
+      expect(JSON.parse(exchange.body.toString())).toMatchObject({
         reasoning_effort: "low",
         response_format: { type: "json_schema", json_schema: { name: "answer", strict: true } },
         messages: [
