@@ -42,11 +42,11 @@ if (chromiumPath === undefined) throw new Error("there is no Chromium here; CHRO
 mkdirSync(folder, { recursive: true });
 const { models, upstreams } = loadConfig(undefined, { ...vendorKeys });
 const config = { models: withEmbedded({ models, embeddedModels: true }), upstreams };
-const gateway = await startTestGateway(config, { clock: Date.now });
+const gateway = await startTestGateway(config, { clock: Date.now, postpaid: false, recharge: 0 });
 const { storage, accountId } = gateway;
 await storage.accounts.update(accountId, { name: "Acme" });
-await furnish({ config, storage, accountId, now: Date.now() });
 const operator = await signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
+await furnish({ config, storage, accountId, now: Date.now() });
 const browser = await launchBrowser();
 const { context, page } = await visit(browser, { colorScheme: "light" });
 

@@ -120,6 +120,8 @@ export function Navigation({ operator, onNavigate }: Props) {
             key={to}
             component={Link}
             to={to}
+            // An area's first page is not also active on all pages below its address.
+            activeOptions={{ exact: to === "/" || to === "/operator" }}
             label={label}
             leftSection={<Icon size={18} aria-hidden />}
             active={isHere(pathname, to)}

@@ -48,7 +48,7 @@ function formatOf(language: Language, symbol: string): Format {
   const percent = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 });
   const amount = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 6 });
   const near = new Intl.NumberFormat(language, {
-    ...{ minimumFractionDigits: 2, maximumFractionDigits: 2, maximumSignificantDigits: 2 },
+    ...{ minimumFractionDigits: 2, maximumFractionDigits: 2, minimumSignificantDigits: 2, maximumSignificantDigits: 2 },
     roundingPriority: "morePrecision",
   });
   const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 });

@@ -90,10 +90,31 @@ async function caller({ storage, now }: Stage, accountId: string, planned: Plann
     creditLimit: limit === undefined ? null : limit * 1_000_000,
     models: models ? JSON.stringify(models) : null,
   });
+  await recordCreation(storage, { accountId, keyId: key.id, name, at: createdAt });
   const allowed = habits[habit].filter((one) => models === undefined || models.includes(one.model));
   const to = Math.min(expiresAt ?? now, planned.isDisabled ? now - 4 * dayMs : now);
   const own = allowed.length > 0 ? allowed : habits[habit].filter(({ model }) => model.startsWith("gpt"));
   return { accountId, keyId: key.id, weight, habits: own, from: createdAt, to };
+}
+
+interface Creation {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly name: string;
+  readonly at: number;
+}
+
+/** Records in the audit log who created a key: the account's first user, or else the operator. */
+async function recordCreation(
+  { users, auditEvents }: Storage,
+  { accountId, keyId, name, at }: Creation,
+): Promise<void> {
+  const [user] = await users.page({ search: accountId, limit: 1 });
+  const actor = user ? { actor_kind: "user", actor_id: user.id } : { actor_kind: "operator_key", actor_id: "" };
+  await auditEvents.insert({
+    ...{ id: newId("act", at), created_at: at, action: "KeyService.CreateKey", ...actor, account_id: accountId },
+    ...{ subject: keyId, details: JSON.stringify({ name }), refused: "", address: "192.0.2.17" },
+  });
 }
 
 /** The money comes in four payments, in whole hundreds, and some of it is left. */

@@ -14,6 +14,7 @@ import {
   extended,
   newAnswer,
   requestOf,
+  type ToolResult,
   type Turn,
 } from "./conversation.ts";
 
@@ -71,11 +72,8 @@ export function useChat({ keyId, model, settings }: ChatOptions) {
     isComing: turns.some((turn) => turn.by === "model" && turn.state === "coming"),
     send: (text: string, files: readonly Attachment[]) =>
       ask.mutate([...turns, { by: "person", id: nextId(), text, files }]),
-    answerCalls: (calls: readonly Call[], results: readonly string[]) =>
-      ask.mutate([
-        ...turns,
-        ...calls.map((call, at) => ({ by: "tool" as const, id: nextId(), call, text: results[at] ?? "" })),
-      ]),
+    answerCalls: (calls: readonly Call[], texts: readonly string[]) =>
+      ask.mutate([...turns, ...calls.map((call, at) => resultOf(nextId(), call, texts[at]))]),
     /** retry asks for the last answer again. */
     retry: () => ask.mutate(turns.slice(0, -1)),
     stop: () => running.current?.abort(),
@@ -85,6 +83,10 @@ export function useChat({ keyId, model, settings }: ChatOptions) {
       setTurns([]);
     },
   };
+}
+
+function resultOf(id: number, call: Call, text = ""): ToolResult {
+  return { by: "tool", id, call, text };
 }
 
 function hasBegun({ text, reasoning, calls }: Answer): boolean {

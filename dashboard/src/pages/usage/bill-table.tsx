@@ -143,9 +143,7 @@ export function BillTable({ charges, request: { cost, waived }, label }: Props) 
               <Table.Td ta="right" style={{ fontVariantNumeric: "tabular-nums" }}>
                 {charge.kind === "share" ? format.money(charge.count) : format.count(charge.count)}
               </Table.Td>
-              <Table.Td ta="right" style={{ fontVariantNumeric: "tabular-nums" }}>
-                × {rateOf(charge)}
-              </Table.Td>
+              <Table.Td className={text.number}>× {rateOf(charge)}</Table.Td>
               <Table.Td className={text.number}>= {format.money(amountOf(charge))}</Table.Td>
             </Table.Tr>
           ))}
