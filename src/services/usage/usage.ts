@@ -68,16 +68,8 @@ export function usageService({
       const bucketMs = bucketMsOf(message.bucket);
       const times = bucketedSpan(message, bucketMs, clock());
       const limit = maxSums + 1;
-      const sums = await requests.sums({
-        accountId: caller.accountId,
-        keyId,
-        model,
-        ...times,
-        bucketMs,
-        byKey,
-        byModel,
-        limit,
-      });
+      const filter = { accountId: caller.accountId, keyId, model, ...times };
+      const sums = await requests.sums({ ...filter, bucketMs, byKey, byModel, limit });
       if (sums.length === limit) {
         const advice = "ask for a shorter time, longer buckets, or one key or model";
         throw invalidValue("from", `there are more than ${maxSums} sums; ${advice}`);

@@ -1,7 +1,7 @@
 /** The gateway at a glance: what all accounts spend, how calls end, and how the upstreams are. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
-import { Alert, Anchor, Group, Paper, SegmentedControl, SimpleGrid, Stack, Table, Text } from "@mantine/core";
+import { Alert, Anchor, Group, Paper, SegmentedControl, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useInterval } from "@mantine/hooks";
 import { IconCloud } from "@tabler/icons-react";
 import { keepPreviousData } from "@tanstack/react-query";
@@ -9,18 +9,16 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { OperatorService, type Upstream } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { RequestGroup, type RequestTotals } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+import { GroupTable } from "../../charts/group-table.tsx";
 import { beforeOf, bucketsOf, type SpanName, spans } from "../../charts/span.ts";
-import { type Measure, splitSummary, tokensOf } from "../../charts/split.ts";
+import { type Measure, splitSummary } from "../../charts/split.ts";
 import { UsageCharts } from "../../charts/usage-charts.tsx";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { Money } from "../../parts/money.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
-import text from "../../parts/text.module.css";
-import { WideTable } from "../../parts/wide-table.tsx";
 import { SpanControl } from "../overview/span-control.tsx";
 import { sumsOf, TotalsFigures } from "../overview/totals-figures.tsx";
 import { AccountLink } from "./account-link.tsx";
@@ -35,19 +33,13 @@ const said = texts(
     account: "By account",
     model: "By model",
     upstream: "By upstream",
-    cost: "Spend",
-    requests: "Requests",
-    errors: "Errors",
     partial: (since: string) =>
       `There are more calls than are read at once. These figures are of the calls since ${since}.`,
     upstreams: "Upstreams",
     upstreamsAbout: "Their health in the last 15 minutes.",
     allUpstreams: "All about the upstreams",
     noUpstreams: "No upstreams",
-    groups: "Totals",
     name: "Name",
-    tokens: "Tokens",
-    slow: "Latency, 95th percentile",
     cache: "Answered from the cache",
     none: "No requests in this time.",
   },
@@ -58,18 +50,12 @@ const said = texts(
     account: "按账户",
     model: "按模型",
     upstream: "按上游",
-    cost: "消费",
-    requests: "请求数",
-    errors: "错误",
     partial: (since: string) => `调用数超出一次可读取的数量，以下数据仅包含 ${since} 之后的调用。`,
     upstreams: "上游",
     upstreamsAbout: "最近 15 分钟的状况。",
     allUpstreams: "查看全部上游",
     noUpstreams: "没有上游",
-    groups: "合计",
     name: "名称",
-    tokens: "Token",
-    slow: "耗时 P95",
     cache: "缓存应答",
     none: "此时段内没有请求。",
   },
@@ -201,7 +187,6 @@ interface GroupsProps {
 
 function Groups({ by, of, nameOf }: GroupsProps) {
   const t = useTexts(said);
-  const format = useFormat();
   if (of.length === 0) {
     return (
       <Text size="sm" c="dimmed">
@@ -209,46 +194,14 @@ function Groups({ by, of, nameOf }: GroupsProps) {
       </Text>
     );
   }
+  const toAccount = (id: string, name: string) => (
+    <AccountLink id={id} fz="inherit">
+      {name}
+    </AccountLink>
+  );
   return (
     <Paper withBorder>
-      <WideTable label={t.groups} minWidth={620}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t.name}</Table.Th>
-            <Table.Th className={text.number}>{t.requests}</Table.Th>
-            <Table.Th className={text.number}>{t.errors}</Table.Th>
-            <Table.Th className={text.number}>{t.tokens}</Table.Th>
-            <Table.Th className={text.number}>{t.slow}</Table.Th>
-            <Table.Th className={text.number}>{t.cost}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {of.map((one) => (
-            <Table.Tr key={one.group}>
-              <Table.Td className={text.name}>
-                {by === "account" ? (
-                  <AccountLink id={one.group} fz="inherit">
-                    {nameOf(one.group)}
-                  </AccountLink>
-                ) : (
-                  nameOf(one.group)
-                )}
-              </Table.Td>
-              <Table.Td className={text.number}>{format.count(one.requests)}</Table.Td>
-              <Table.Td className={text.number}>
-                {format.percent(Number(one.errors) / Math.max(1, Number(one.requests)))}
-              </Table.Td>
-              <Table.Td className={text.number}>{format.compact(tokensOf(one))}</Table.Td>
-              <Table.Td className={text.number}>
-                {one.durationP95Ms === undefined ? "–" : format.duration(one.durationP95Ms)}
-              </Table.Td>
-              <Table.Td className={text.number}>
-                <Money of={one.cost} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </WideTable>
+      <GroupTable of={of} head={t.name} nameOf={nameOf} link={by === "account" ? toAccount : undefined} />
     </Paper>
   );
 }

@@ -1,15 +1,15 @@
 /** The totals of the calls that the filters select, and a chart of them, grouped as the reader chooses. */
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
-import { Alert, Group, Paper, Select, SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
+import { Alert, Group, Paper, Select, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
 import {
   RequestGroup,
-  type RequestTotals,
   type SummarizeRequestsResponse,
   UsageService,
 } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+import { errorsOf, GroupTable } from "../../charts/group-table.tsx";
 import { type Buckets, bucketsBetween } from "../../charts/span.ts";
 import { type Measure, splitSummary, tokensOf } from "../../charts/split.ts";
 import { UsageCharts } from "../../charts/usage-charts.tsx";
@@ -20,8 +20,6 @@ import { Fact } from "../../parts/fact.tsx";
 import { Money } from "../../parts/money.tsx";
 import { type OutcomeWord, useOutcomeNames } from "../../parts/outcome.tsx";
 import { filterOf, isOutcome } from "../../parts/request-choice.ts";
-import text from "../../parts/text.module.css";
-import { WideTable } from "../../parts/wide-table.tsx";
 import type { RequestSearch } from "../../search.ts";
 
 const said = texts(
@@ -42,7 +40,6 @@ const said = texts(
     outcome: "Status",
     operation: "Operation",
     cache: "Answered from the cache",
-    totals: "Totals by group",
     partial: (since: string) =>
       `There are more calls than are summed at once. The totals are of the calls since ${since}.`,
   },
@@ -63,7 +60,6 @@ const said = texts(
     outcome: "状态",
     operation: "操作",
     cache: "缓存应答",
-    totals: "分组合计",
     partial: (since: string) => `调用数超出一次可汇总的数量，以下合计仅包含 ${since} 之后的调用。`,
   },
 );
@@ -79,6 +75,7 @@ const groups = {
 type By = keyof typeof groups;
 
 const measures = ["cost", "requests", "tokens"] as const satisfies readonly Measure[];
+const shownGroups = 10;
 const weekMs = 7 * 86_400_000;
 
 /** bucketsFor returns the buckets of what the address selects: by default those of the last seven days. */
@@ -132,7 +129,9 @@ export function UsageSummary({ search, keyNames }: Props) {
               />
             </Group>
             <UsageCharts of={splitSummary(answer, buckets.begins)} measures={measures} span={buckets} nameOf={nameOf} />
-            {answer.groups.length > 1 && <GroupTable of={answer.groups} head={t[by]} nameOf={nameOf} />}
+            {answer.groups.length > 1 && (
+              <GroupTable of={answer.groups.slice(0, shownGroups)} head={t[by]} nameOf={nameOf} flush />
+            )}
           </Stack>
         )}
       </Answer>
@@ -175,54 +174,5 @@ function Totals({
       </SimpleGrid>
       {completeFrom && <Alert color="gray">{t.partial(format.moment(completeFrom))}</Alert>}
     </Stack>
-  );
-}
-
-function errorsOf({ errors, requests }: RequestTotals, percent: (share: number) => string): string {
-  return requests === 0n ? "–" : percent(Number(errors) / Number(requests));
-}
-
-interface TableProps {
-  readonly of: readonly RequestTotals[];
-  readonly head: string;
-  readonly nameOf: (group: string) => string;
-}
-
-const shownGroups = 10;
-
-function GroupTable({ of, head, nameOf }: TableProps) {
-  const t = useTexts(said);
-  const format = useFormat();
-  return (
-    <WideTable label={t.totals} minWidth={560} flush fz={13} verticalSpacing={6}>
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{head}</Table.Th>
-          <Table.Th className={text.number}>{t.requests}</Table.Th>
-          <Table.Th className={text.number}>{t.errors}</Table.Th>
-          <Table.Th className={text.number}>{t.tokens}</Table.Th>
-          <Table.Th className={text.number}>{t.slow}</Table.Th>
-          <Table.Th className={text.number}>{t.cost}</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {of.slice(0, shownGroups).map((one) => (
-          <Table.Tr key={one.group}>
-            <Table.Td className={text.name} title={nameOf(one.group)}>
-              {nameOf(one.group)}
-            </Table.Td>
-            <Table.Td className={text.number}>{format.count(one.requests)}</Table.Td>
-            <Table.Td className={text.number}>{errorsOf(one, format.percent)}</Table.Td>
-            <Table.Td className={text.number}>{format.compact(tokensOf(one))}</Table.Td>
-            <Table.Td className={text.number}>
-              {one.durationP95Ms === undefined ? "–" : format.duration(one.durationP95Ms)}
-            </Table.Td>
-            <Table.Td className={text.number}>
-              <Money of={one.cost} />
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </WideTable>
   );
 }
