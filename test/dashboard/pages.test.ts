@@ -129,7 +129,7 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
     return found;
   }
 
-  const minutes = isThorough ? 40 : 5;
+  const minutes = isThorough ? 40 : 8;
   test.for(locales)(
     "are accessible behind the sign-in, in every look: %s",
     { timeout: minutes * 60_000 },
@@ -146,6 +146,16 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
       await context.close();
     },
   );
+
+  test("are searched by a palette that is accessible, too", async () => {
+    const { page, context } = await signedIn();
+    await open(page, gateway, "/");
+    await page.getByRole("button", { name: /^Search/ }).click();
+    await page.getByRole("dialog", { name: "Search" }).getByRole("textbox", { name: "Search" }).fill("key");
+    await page.getByRole("dialog").getByRole("button", { name: "API keys" }).waitFor();
+    expect(await faults(page)).toEqual([]);
+    await context.close();
+  });
 
   test("are cut off at no width, in either language", { timeout: 240_000 }, async () => {
     const found: string[] = [];

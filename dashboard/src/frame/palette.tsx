@@ -95,8 +95,7 @@ export default function Palette() {
       onSpotlightClose={() => setOpen(false)}
       shortcut="mod + K"
       tagsToIgnore={[]}
-      title={undefined}
-      aria-label={t.title}
+      attributes={{ content: { "aria-label": t.title } }}
       maxHeight={440}
       scrollable
     >
