@@ -62,6 +62,7 @@ async function shoot(on: Page, name: string, path: string): Promise<void> {
   if (name === "playground") await converse(on);
   // Pages that refresh periodically never become idle.
   await on.waitForLoadState("networkidle").catch(() => {});
+  await on.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
   await on.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
   console.log(`docs/screenshots/${name}.png`);
 }
