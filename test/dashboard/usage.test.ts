@@ -82,7 +82,7 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", { timeout: 60_0
       .toEqual([
         "ModelRequestsErrorsTokens95th percentileCost",
         expect.stringMatching(/^beta250%2\.4K.*¥1\.23$/),
-        expect.stringMatching(/^alpha90%10\.8K.*¥0\.08$/),
+        expect.stringMatching(/^alpha90%10\.8K.*¥0\.080$/),
       ]);
     await page.getByRole("combobox", { name: "Group by" }).click();
     await page.getByRole("option", { name: "Status" }).click();
@@ -98,7 +98,7 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", { timeout: 60_0
     await expect
       .poll(() => page.getByRole("table", { name: "Requests", exact: true }).getByRole("row").count())
       .toBe(4);
-    await expect.poll(totals).toHaveLength(3);
+    await expect.poll(totals, { timeout: 9000 }).toHaveLength(3);
     expect(page.url()).toContain("upstream=south");
   });
 

@@ -11,7 +11,7 @@ import { type Language, useLanguage } from "./language.tsx";
 export interface Format {
   /** money formats `¥1,234.50` exactly: two decimals, and up to six if needed. */
   money(millionths: bigint): string;
-  /** rounded formats `¥1,234.57`: two decimals, or two digits of less than a hundredth, as `¥0.0043`. `Money` has the exact sum, too. */
+  /** rounded formats `¥1,234.57`: two decimals, and at least two digits, as `¥0.0043`. `Money` has the exact sum, too. */
   rounded(millionths: bigint): string;
   /** compact formats `1.2M`, for counts that need not be exact. */
   compact(value: number | bigint): string;
