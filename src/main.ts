@@ -12,7 +12,7 @@ type Command = (args: readonly string[]) => Promise<void>;
 const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
   Object.entries({
     serve: async () => (await import("./commands/serve.ts")).serve,
-    demo: async () => (await import("./commands/demo.ts")).demo,
+    demo: async () => (await import("./commands/demo/demo.ts")).demo,
     accounts: async () => (await import("./commands/accounts.ts")).accounts,
     keys: async () => (await import("./commands/keys.ts")).keys,
     users: async () => (await import("./commands/users.ts")).users,
