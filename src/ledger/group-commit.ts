@@ -147,18 +147,22 @@ function createWrites({ books, onError }: GroupCommitOptions, unwritten: Unwritt
     if (!last) return undefined;
     const writing = writeEach(books, records);
     if (!isPromise(writing)) return unwritten.written(last.seq);
+    let isOver = false;
     const over = (after: () => void) => {
+      isOver = true;
       running = undefined;
       after();
     };
-    running = writing.then(
+    const written = writing.then(
       () => over(() => unwritten.written(last.seq)),
       (error) =>
         over(() => {
           throw error;
         }),
     );
-    return running;
+    // What a Deferred has already come to is told at once, as by an owner that is gone: then nothing runs any more.
+    if (!isOver) running = written;
+    return written;
   }
 
   function runAgain(ending: Deferred<void>, error: unknown): void {

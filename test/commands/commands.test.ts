@@ -616,7 +616,14 @@ describe("help and version", () => {
 
   test("are written for what is no command, and refused for what is nothing", async () => {
     const { stdout } = await commands.run(["help", "configuration"], env);
-    for (const word of ["--config", "GATEWAY_CONFIG", "DATA_DIR", "Links lead to HOST and PORT"])
+    for (const word of [
+      "--config",
+      "GATEWAY_CONFIG",
+      "DATA_DIR",
+      "DATABASE_URL",
+      "REDIS_URL",
+      "HOST and PORT,\nto which links lead",
+    ])
       expect(stdout).toContain(word);
     for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
     const codes = (await commands.run(["help", "exit-codes"], env)).stdout;

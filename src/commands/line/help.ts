@@ -73,10 +73,11 @@ gateway.example.yaml. Without a file the gateway serves the embedded models,
 those of the vendors whose keys are set, such as OPENAI_API_KEY, and those of
 the server at OPENAI_BASE_URL.
 
-HOST, PORT, DATA_DIR and LOG_LEVEL take precedence over the file. Accounts, keys
-and money are in the data folder: ./data, unless the configuration has another.
-Links lead to HOST and PORT: set them as for \`serve\`, or public_urls.root in the
-file.
+HOST, PORT, DATA_DIR and LOG_LEVEL take precedence over the file, and so do
+WORKERS, DATABASE_URL, DATABASE_REPLICA_URL and REDIS_URL. Accounts, keys and
+money are in the Postgres of DATABASE_URL, else in the data folder: ./data,
+unless the configuration has another: set all as for \`serve\`. So HOST and PORT,
+to which links lead, or public_urls.root in the file.
 
 Amounts are decimals in units, such as 12.50. Times look like
 2030-01-31T12:00:00Z.`,

@@ -58,8 +58,11 @@ export async function move(init: MoveInit): Promise<Moved | undefined> {
     if (stage === "done") return undefined;
     let movedTo: string | undefined;
     if (stage === "begin") {
-      movedTo = await clear(ends, init);
-      await begin({ from, to: ends.to }, init);
+      const isTaken = await checkRoom(ends.to, init);
+      await begin({ from, to: ends.to }, init, async () => {
+        if (isTaken) ({ to: ends.to, movedTo } = await makeRoom(ends.to, init.to));
+        return ends.to;
+      });
     }
     return { ...(await goOn({ from, to: ends.to }, init)), movedTo };
   } catch (error) {
@@ -96,21 +99,18 @@ function stageOf(left: MoveMark | undefined, came: MoveMark | undefined, { from,
 /** What a gateway leaves that was started and stopped: the link for its first user, and that it was made. */
 const ofFirstStart: ReadonlySet<string> = new Set(["links", "acts"]);
 
-/** Refuses a target that has anything, or makes room there. */
-async function clear(ends: { to: MoveEnd }, { to: place, makesRoom }: MoveInit): Promise<string | undefined> {
-  const { to } = ends;
+/** Returns whether room has to be made at the target. Throws a StorageError where it has anything that is to stay. */
+async function checkRoom(to: MoveEnd, { makesRoom }: MoveInit): Promise<boolean> {
   const found = await tablesWithRows(to);
   const isUnfinished = (await moveOf(to.db))?.state === "arriving";
-  if (found.length === 0 && !isUnfinished) return undefined;
+  if (found.length === 0 && !isUnfinished) return false;
   const mayGo = isUnfinished || found.every((name) => ofFirstStart.has(name));
   const what = isUnfinished ? "a part of the data of a move that was not ended" : `data already (${found.join(", ")})`;
   const cannot = (remedy: string) => new StorageError(`${to.name} has ${what}. ${remedy}`);
   if (to.empty && !mayGo) throw cannot("Name an empty database");
   if (!makesRoom && to.empty) throw cannot("Name an empty database, or remove that by --force");
   if (!makesRoom) throw cannot("Name another file, or move that one aside by --force");
-  const made = await makeRoom(to, place);
-  ends.to = made.to;
-  return made.movedTo;
+  return true;
 }
 
 async function tablesWithRows({ db }: MoveEnd): Promise<string[]> {
@@ -122,8 +122,15 @@ async function tablesWithRows({ db }: MoveEnd): Promise<string[]> {
   return found;
 }
 
-/** Shuts both ends. Where the source is not fit to be moved it is opened again, as it was. */
-async function begin({ from, to }: Ends, { acceptsFindings, onStep }: MoveInit): Promise<void> {
+/**
+ * Shuts both ends. Where the source is not fit to be moved it is opened again, as it was, and the target is not touched: `prepare` makes
+ * room there, and returns it.
+ */
+async function begin(
+  { from, to }: Ends,
+  { acceptsFindings, onStep }: MoveInit,
+  prepare: () => Promise<MoveEnd>,
+): Promise<void> {
   const before = await moveOf(from.db);
   const at = Date.now();
   const id = newId("mov", at);
@@ -140,7 +147,7 @@ async function begin({ from, to }: Ends, { acceptsFindings, onStep }: MoveInit):
           "or move the data with what it finds by --accept-findings",
       );
     }
-    await to.shut({ id, state: "arriving", place: from.name, at });
+    await (await prepare()).shut({ id, state: "arriving", place: from.name, at });
   } catch (error) {
     // Where that fails, too, it stays shut, and says so to whoever opens it.
     await from.open(before?.state === "leaving" ? undefined : before).catch(() => {});

@@ -140,7 +140,7 @@ export const kinds = {
   journal_unposted: {
     means: "Calls that callers were told of are in a journal, and in no table: their process died or cannot write.",
     repair:
-      "Start a gateway on this database: it posts what others have left behind within seconds. If one runs, look at its log.",
+      "Start a gateway on this database: a minute and a half after their process died it posts them. If one ran so long, look at its log.",
   },
   journal_unreadable: {
     means: "A line of a journal is no record. If it was one, the charges in it are lost.",

@@ -127,6 +127,11 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
     await expectOpen();
     const there = rowsInFile(file());
     expectLine(await migrate(file(), { DATABASE_URL: url }), /Name another file, or move that one aside by --force/);
+    await query(url, "UPDATE accounts SET balance = balance + 1");
+    const refused = await migrate(file(), { DATABASE_URL: url }, "--force");
+    expectLine(refused, /the proof of .* finds something/);
+    expect(rowsInFile(file())).toEqual(there);
+    await query(url, "UPDATE accounts SET balance = balance - 1");
     const moved = await migrate(file(), { DATABASE_URL: url }, "--force");
     expect([moved.code, moved.stderr]).toEqual([0, expect.stringContaining("The file that was there is ")]);
     const aside = readdirSync(env.DATA_DIR).find((name) => /^gateway\.db\.before-move-.*Z$/.test(name)) ?? "";
