@@ -6,7 +6,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Answers, type Channel, toldError } from "../../../runtime/ipc/channel.ts";
-import { andThen, type MaybePromise } from "../../../runtime/maybe-promise.ts";
+import { andThen, catchError, type MaybePromise } from "../../../runtime/maybe-promise.ts";
 import type { Books, Decision, Decisions, OpenBooks, Recalled, Turn } from "../../money/books.ts";
 import type { Available } from "../../money/contract.ts";
 import type { BooksQuestions, LedgerQuestions, Noted, ToldDecision, ToldDecisions } from "./contract.ts";
@@ -44,6 +44,8 @@ interface Served {
   written: number;
   /** Calls whose records are still to come. */
   noted: Noted[];
+  /** Leases that a turn that failed was to give back: they go with what is given back next. */
+  unreleased: readonly string[];
 }
 
 /** How long a turn waits for the idle leases of other workers, in milliseconds. */
@@ -68,7 +70,7 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
   async function end(worker: Served): Promise<void> {
     workers.delete(worker);
     await recordNoted(worker, clock());
-    await worker.books.releaseLeases(worker.leases.all());
+    await worker.books.releaseLeases([...worker.leases.all(), ...worker.unreleased]);
     await worker.books.close();
     await options.lapse(worker.node);
     await sweep();
@@ -78,7 +80,8 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
     serve(channel) {
       const open = ({ node, hasJournal }: { readonly node: string; readonly hasJournal: boolean }) => {
         const books = openBooks(hasJournal)({ node, clock, onError, recall: () => nothing, isElsewhere: true });
-        const worker: Served = { channel, node, books, leases: createHeldLeases(), written: 0, noted: [] };
+        const left = { written: 0, noted: [], unreleased: [] };
+        const worker: Served = { channel, node, books, leases: createHeldLeases(), ...left };
         workers.add(worker);
         void channel.closed.then(() => {
           const over = end(worker).catch(onError);
@@ -116,7 +119,10 @@ function answersOf(worker: Served, workers: ReadonlySet<Served>, options: OwnerO
     "books.note": (noted) => void worker.noted.push(noted),
     "books.touch": ([keyId, at]) => books.touch(keyId, at),
     "books.release": (leases) => giveBack(worker, { records: [], leases }),
-    "books.renew": () => books.renew(),
+    async "books.renew"() {
+      await books.renew();
+      await giveBack(worker, { records: [], leases: [] });
+    },
     "books.close": (left) => giveBack(worker, left),
   };
 }
@@ -143,8 +149,10 @@ async function recordNoted({ books, noted, written }: Served, at: number): Promi
 /** Writes records, and releases leases behind them. */
 async function giveBack(worker: Served, { records, leases }: Recalled): Promise<void> {
   const writing = records.map((record) => write(worker, record));
-  for (const id of leases) worker.leases.remove(id);
-  const releasing = leases.length > 0 ? worker.books.releaseLeases(leases) : undefined;
+  const given = [...worker.unreleased, ...leases];
+  worker.unreleased = [];
+  for (const id of given) worker.leases.remove(id);
+  const releasing = given.length > 0 ? worker.books.releaseLeases(given) : undefined;
   await Promise.all([...writing, releasing]);
 }
 
@@ -166,13 +174,20 @@ function decide(
 function decideOnce(worker: Served, turn: Turn): MaybePromise<Decisions> {
   const { books, leases } = worker;
   let records: Recalled["records"] = [];
-  for (const id of turn.leases) leases.remove(id);
+  const given = [...worker.unreleased, ...turn.leases];
+  worker.unreleased = [];
   const next = () => {
     records = turn.records.filter(({ seq }) => seq > worker.written);
-    return { ...turn, records };
+    return { ...turn, records, leases: given };
   };
-  return andThen(andThen(books.decide(next), decidedWhole), (decisions) => {
+  const failed = (error: unknown) => {
+    worker.unreleased = [...given, ...worker.unreleased];
+    throw error;
+  };
+  const deciding = catchError(() => books.decide(next), failed);
+  return andThen(andThen(deciding, decidedWhole), (decisions) => {
     wrote(worker, records);
+    for (const id of given) leases.remove(id);
     for (const [i, { lease, accountId }] of turn.holds.entries()) {
       const decision = decisions.holds[i];
       if (lease && decision?.kind === "decided" && decision.value.kind === "leased") leases.add(lease.id, accountId);

@@ -169,7 +169,11 @@ function createSeen(silence: Silence) {
       silence.heard();
       // Counted and not taken: a server that took over may have fewer.
       names ??= createChangedNames(now.number);
-      if (names.seen() !== now.number) names.see(now.number, now.names, ++changes + own + stale);
+      if (names.seen() !== now.number) {
+        // What was cut off in the middle of a change tells too little of it.
+        const told = now.names.length < maxNames ? now.names : [];
+        names.see(now.number, told, ++changes + own + stale);
+      }
       ownSeen = ownThen;
       nodes = now.nodes;
       for (const [id, accountId] of now.recalls)

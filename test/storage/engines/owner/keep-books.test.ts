@@ -3,6 +3,7 @@
  * short, and what becomes of a worker that dies at any moment.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import Sqlite from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Outcome } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Hold, Ledger, Short } from "../../../../src/ledger/contract.ts";
@@ -144,6 +145,17 @@ describe("a worker that is short", () => {
     await settled(ample);
     expect(await other.hold("req_3", ample)).toMatchObject({ kind: "held", amount: ample });
   });
+
+  test("has what another was to give back while the database was locked for long", async () => {
+    const [one, other] = [await addWorker(), await addWorker()];
+    await capture(one, await one.hold("req_1", 100), 0);
+    const locker = new Sqlite(seen.path);
+    locker.exec("BEGIN IMMEDIATE");
+    await expect(one.hold("req_2", ample)).rejects.toMatchObject({ code: "SQLITE_BUSY" });
+    locker.exec("ROLLBACK");
+    locker.close();
+    expect(await other.hold("req_3", ample)).toMatchObject({ kind: "held", amount: ample });
+  }, 20_000);
 
   test("takes a lease that grows at this very moment into account: no credit is lost", async () => {
     const [one, other] = [await addWorker(), await addWorker()];

@@ -99,6 +99,7 @@ describe.skipIf(!postgresPrograms)("connections to Postgres that break", () => {
   test("a lost connection for notifications does not make the server away, and what changes is seen", async () => {
     const seen = storage.version();
     proxy.silenceListeners();
+    await query(url, "UPDATE accounts SET name = 'other'");
     for (const until = performance.now() + 2500; performance.now() < until; await delay(20)) {
       expect((await find())?.id).toBe(payer.accountId);
       expect(storage.writable.trouble()).toBeUndefined();
@@ -164,6 +165,28 @@ describe.skipIf(!postgresPrograms)("connections to Postgres that break", () => {
         { id: requestId, cost: 1234, waived: 0 },
       ]);
       expect(await query(url, "SELECT balance, held FROM accounts_now")).toEqual([{ balance: 10_000 - 1234, held: 0 }]);
+    });
+  }, 30_000);
+
+  test("what a turn held, and was to give back, when the server fell silent is free again soon after", async () => {
+    const ledger = createLeasedLedger({ openBooks: storage.openBooks(true), clock: Date.now, onError: () => {} });
+    closing.push(ledger.close);
+    const { accountId, keyId } = payer;
+    const hold = (requestId: string, max: number) => {
+      const of = { accountId, keyId, operation: "chat", model: "m", min: max, now: Date.now(), isLimited: false };
+      return ledger.hold({ ...of, requestId, max });
+    };
+    const requestId = newId("req");
+    const held = await hold(requestId, 5);
+    if (held.kind !== "held") throw new Error("it is not held");
+    expect(held.isExact).toBe(false);
+    await ledger.capture(callOf(requestId, 5, { account_id: accountId, key_id: keyId }), held);
+    proxy.set("silent");
+    await expect(hold(newId("req"), 9000)).rejects.toThrow(AwayError);
+    proxy.set("forward");
+    await eventually(async () => {
+      await ledger.sweep();
+      expect(await query(url, "SELECT balance, held FROM accounts_now")).toEqual([{ balance: 9995, held: 0 }]);
     });
   }, 30_000);
 });

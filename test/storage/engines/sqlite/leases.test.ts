@@ -80,6 +80,23 @@ describe("a lease", () => {
     vi.advanceTimersByTime(10_000);
     expect(onDisk(t.path)).toMatchObject({ balance: ample - 10, held: 0 });
   });
+
+  test("that could not be given back while the database was locked for long goes with what is written next", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const t = await ledgerOf({ balance: ample });
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
+    await t.ledger.capture(endedCall("r1", 10, t.now()));
+    vi.advanceTimersByTime(100);
+    const locker = new Sqlite(t.path);
+    locker.exec("BEGIN IMMEDIATE");
+    await vi.advanceTimersByTimeAsync(20_000);
+    locker.exec("ROLLBACK");
+    locker.close();
+    await t.ledger.hold(unlimitedRequest("r2", 10, t.now()));
+    await t.ledger.capture(endedCall("r2", 10, t.now()));
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(onDisk(t.path)).toMatchObject({ balance: ample - 20, held: 0 });
+  });
 });
 
 describe("the journal of a process that died", () => {

@@ -57,11 +57,14 @@ export function openPostgresBooks(options: PostgresBooksOptions): Books {
   const upkeep = createUpkeep(options);
   const writer = createWriter({ lane, node, spool, onError, onWritten: upkeep.mergeLater, counts });
   const parts: Parts = { options, lane, writer, upkeep, unreleased: new Set() };
-  const decide = createDecide({
+  const { decide, undoLost } = createDecide({
     lane,
     node,
     writeNow: writer.writeNow,
     counts,
+    releaseLater(leases) {
+      for (const id of leases) parts.unreleased.add(id);
+    },
     recall(accounts) {
       counts.recalled(accounts.length);
       return upkeep.run((session) => call(session, recall, [accounts]));
@@ -90,6 +93,7 @@ export function openPostgresBooks(options: PostgresBooksOptions): Books {
     releaseLeases: (ids) => release(parts, [], ids),
     async renew() {
       await upkeep.renew();
+      await undoLost();
       await release(parts, [], []);
     },
     expire: upkeep.expire,

@@ -22,11 +22,19 @@ export interface DecideOptions {
   readonly writeNow: Writer["writeNow"];
   /** Asks other nodes for their idle leases of accounts. */
   readonly recall: (accounts: readonly string[]) => Promise<void>;
+  /** Has leases released later that a turn was to give back, and perhaps did not. */
+  readonly releaseLater: (leases: readonly string[]) => void;
   readonly counts: Counts;
 }
 
-export function createDecide(options: DecideOptions): (next: () => Turn) => Promise<Decisions> {
-  const { lane, writeNow, recall } = options;
+export interface Deciding {
+  decide(next: () => Turn): Promise<Decisions>;
+  /** Undoes turns of which nobody knows whether they were decided, for a node that has no other to decide. */
+  undoLost(): Promise<void>;
+}
+
+export function createDecide(options: DecideOptions): Deciding {
+  const { lane, writeNow, recall, releaseLater } = options;
   const turns = createTurns(options);
 
   async function decideItems(asked: Asked): Promise<Decided> {
@@ -39,11 +47,13 @@ export function createDecide(options: DecideOptions): (next: () => Turn) => Prom
 
   /** Decides the parts of a turn for themselves, after one of them has failed all. */
   async function decideApart(asked: Asked, error: unknown): Promise<Decided> {
+    releaseLater(asked.leases);
     if (!isFault(error) && !isLocked(error)) throw error;
     const parts = isLocked(error) ? accountsOf(asked) : itemsOf(asked);
     if (parts.length <= 1) return failedItem(asked, isLocked(error) ? new LockedError() : error);
     const made: Decided[] = [];
-    for (const part of parts) made.push(await decideItems(part));
+    // What was decided of the others is theirs, whatever becomes of this one.
+    for (const part of parts) made.push(await decideItems(part).catch((failed) => failedItem(part, failed)));
     return joined(asked, parts, made);
   }
 
@@ -59,7 +69,7 @@ export function createDecide(options: DecideOptions): (next: () => Turn) => Prom
     return { ...decisions, holds: decisions.holds.map((one, place) => (recallable.has(place) ? later(place) : one)) };
   }
 
-  return async (next) => {
+  async function decideTurn(next: () => Turn): Promise<Decisions> {
     let turn: Turn | undefined;
     let decisions: Decided;
     try {
@@ -73,6 +83,13 @@ export function createDecide(options: DecideOptions): (next: () => Turn) => Prom
       decisions = await decideApart(turn, error);
     }
     return turn ? withLater(turn, decisions) : decisions;
+  }
+
+  return {
+    decide: decideTurn,
+    async undoLost() {
+      if (turns.hasLost() && !lane.isAway()) await lane.run((session) => turns.undo(session));
+    },
   };
 }
 
@@ -84,7 +101,7 @@ function createTurns({ node, counts }: DecideOptions) {
   let last = 0;
 
   /** Undoes other turns than this one: their callers were told that nothing came of them. */
-  async function undo(session: Session, except: Asked): Promise<void> {
+  async function undo(session: Session, except?: Asked): Promise<void> {
     for (const asked of open.filter((one) => one !== except)) {
       const [ids, leases] = [
         asked.holds.map((hold) => hold.requestId),
@@ -96,8 +113,11 @@ function createTurns({ node, counts }: DecideOptions) {
   }
 
   return {
+    undo,
+    hasLost: () => open.length > 0,
     async ask(session: Session, asked: Asked): Promise<Decided> {
       await undo(session, asked);
+      const isAgain = open.includes(asked);
       const number = numbers.get(asked) ?? ++last;
       numbers.set(asked, number);
       open = [...open.filter((one) => one !== asked), asked];
@@ -107,8 +127,8 @@ function createTurns({ node, counts }: DecideOptions) {
         open = [];
         return decided(text, asked);
       } catch (error) {
-        // The server itself has answered: nothing came of it.
-        if (!isConnectionError(error)) open = open.filter((one) => one !== asked);
+        // The server itself has answered: nothing came of it, unless an earlier attempt is still under way there.
+        if (!isConnectionError(error) && !isAgain) open = open.filter((one) => one !== asked);
         throw error;
       }
     },

@@ -4,6 +4,7 @@
  *
  * Another process's lock never blocks: what has to write waits by timers, in its order, and what only reads goes on.
  */
+import { catchError } from "../../../../runtime/maybe-promise.ts";
 import { isFault } from "../../../../runtime/write-trouble.ts";
 import {
   type Books,
@@ -84,7 +85,13 @@ export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hoo
       posting.touched.set(keyId, now);
       postLater();
     },
-    releaseLeases: (leases) => queue.run(() => post(() => ({ ...nothing, leases }))),
+    releaseLeases(leases) {
+      const failed = (error: unknown) => {
+        for (const id of leases) posting.unreleased.add(id);
+        throw error;
+      };
+      return catchError(() => queue.run(() => post(() => ({ ...nothing, leases }))), failed);
+    },
     renew: () => queue.run(() => connection.transact(() => void statements.renewHolds.run(clock() + holdMs, node))),
     expire: () =>
       queue.run(() => {
@@ -169,6 +176,8 @@ interface Posting {
   hasUnposted(): boolean;
   /** When keys were used last that is not written. */
   readonly touched: Map<string, number>;
+  /** Leases that were given back in a transaction that failed, or never began: they go with whatever is posted next. */
+  readonly unreleased: Set<string>;
   /** Says that a lease has a row from now on, until it is released. */
   leased(id: string): void;
 }
@@ -179,7 +188,6 @@ function createPosting(parts: BooksParts, options: BooksOptions, hooks: Hooks): 
   const { books: connection } = engine;
   const touched = new Map<string, number>();
   const leased = new Set<string>();
-  /** Leases that were given back in a transaction that failed. */
   const unreleased = new Set<string>();
   let seen = engine.version();
 
@@ -214,8 +222,8 @@ function createPosting(parts: BooksParts, options: BooksOptions, hooks: Hooks): 
       const result = withFallback(connection, attempt);
       seen = version;
       touched.clear();
+      for (const id of [...unreleased, ...(recalled?.leases ?? [])]) leased.delete(id);
       unreleased.clear();
-      for (const id of recalled?.leases ?? []) leased.delete(id);
       hooks.committed(records);
       return result;
     } catch (error) {
@@ -231,7 +239,7 @@ function createPosting(parts: BooksParts, options: BooksOptions, hooks: Hooks): 
     hooks.leased();
   }
 
-  return { transact, hasUnposted, touched, leased: onLeased };
+  return { transact, hasUnposted, touched, unreleased, leased: onLeased };
 }
 
 /**

@@ -1,0 +1,31 @@
+/** What a node learns of changes by other nodes, from what the database tells when it is asked. */
+import { expect, test } from "vitest";
+import type { Session } from "../../../../src/storage/engines/postgres/session.ts";
+import { startWatcher } from "../../../../src/storage/engines/postgres/watcher.ts";
+import { eventually } from "../../../support/eventually.ts";
+
+test("more changes than are named at once are changes of all, also where the last of them is named in part", async () => {
+  const changes = 21;
+  const names = Array.from({ length: changes }, (_, i) =>
+    Array.from({ length: 96 }, (_, n) => [i + 1, `key_${i}_${n}`]),
+  ).flat();
+  let number = 0;
+  const session: Session = {
+    async query(sql) {
+      const most = Number(/LIMIT (\d+)/.exec(sql)?.[1]);
+      expect(names.length).toBeGreaterThan(most);
+      expect(names[most - 1]?.[0]).toBe(changes);
+      return [{ number, nodes: 1, recalls: [], names: number === 0 ? [] : names.slice(0, most) }];
+    },
+    listen: undefined,
+    isOpen: () => true,
+    close: () => {},
+  };
+  const watcher = await startWatcher({ connect: async () => session, onError: () => {} });
+  const before = watcher.version();
+  expect(watcher.changedSince(before, "acc_1", "key_20_95")).toBe(false);
+  number = changes;
+  await eventually(() => expect(watcher.version()).not.toBe(before));
+  expect(watcher.changedSince(before, "acc_1", "key_20_95")).toBe(true);
+  watcher.close();
+});
