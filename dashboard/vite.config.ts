@@ -1,15 +1,25 @@
 /** How the dashboard is built (`build.js`), and served while it is worked on (`npm run dashboard`). */
+import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
 
 /** Where the gateway is, for the development server. */
 const gateway = "http://127.0.0.1:8080";
 
+/** fontLicence adds the licence of the face to those of the bundled packages: Vite tells those of modules alone. */
+const fontLicence: Plugin = {
+  name: "font-licence",
+  writeBundle({ dir = "" }) {
+    const text = readFileSync(join(import.meta.dirname, "../node_modules/@fontsource-variable/inter/LICENSE"), "utf8");
+    appendFileSync(join(dir, "licenses.md"), `\n## Inter (OFL-1.1)\n\n${text}`);
+  },
+};
+
 export default defineConfig({
   root: import.meta.dirname,
   base: "/dashboard/",
-  plugins: [react()],
+  plugins: [react(), fontLicence],
   resolve: {
     alias: { "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js": join(import.meta.dirname, "no-rules.ts") },
   },

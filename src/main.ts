@@ -12,7 +12,7 @@ type Command = (args: readonly string[]) => Promise<void>;
 const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
   Object.entries({
     serve: async () => (await import("./commands/serve.ts")).serve,
-    demo: async () => (await import("./commands/demo.ts")).demo,
+    demo: async () => (await import("./commands/demo/demo.ts")).demo,
     accounts: async () => (await import("./commands/accounts.ts")).accounts,
     keys: async () => (await import("./commands/keys.ts")).keys,
     users: async () => (await import("./commands/users.ts")).users,
@@ -31,11 +31,14 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     files: async () => (await import("./commands/files.ts")).files,
     help: async () => printHelp,
     version: async () => printVersion,
-    // What `serve` with workers starts, and nobody else.
-    owner: async () => (await import("./commands/workers/owner.ts")).owner,
-    worker: async () => (await import("./commands/workers/worker.ts")).worker,
   }),
 );
+
+/** What `serve` with workers starts, and nobody else. */
+const parts: typeof commands = new Map([
+  ["owner", async () => (await import("./commands/workers/owner.ts")).owner],
+  ["worker", async () => (await import("./commands/workers/worker.ts")).worker],
+]);
 
 async function main(args: readonly string[]): Promise<void> {
   const [first = "serve"] = args;
@@ -47,7 +50,7 @@ async function main(args: readonly string[]): Promise<void> {
   if (asked("--version", "-v")) return printVersion();
   // Options without a command are those of `serve`.
   const [name, rest] = first.startsWith("-") ? ["serve", args] : [first, args.slice(1)];
-  const load = commands.get(name);
+  const load = commands.get(name) ?? parts.get(name);
   if (!load) throw new UsageError(`there is no command "${name}". ${helpHint()}`);
   const command = await load();
   await command(rest);

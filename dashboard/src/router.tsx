@@ -1,14 +1,7 @@
 /** Maps addresses to pages. Pages load when they are first opened. */
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from "@tanstack/react-router";
 import { PageFailed, PageMissing, PageOpening } from "./frame/page-states.tsx";
-import { type RequestSearch, readAuditSearch, readRequestSearch } from "./search.ts";
+import { type KeySearch, type RequestSearch, readAuditSearch, readKeySearch, readRequestSearch } from "./search.ts";
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: () => <PageMissing outside /> });
 
@@ -49,6 +42,7 @@ const overview = createRoute({
 const keys = createRoute({
   getParentRoute: () => signedIn,
   path: "/keys",
+  validateSearch: (search: Record<string, unknown>): KeySearch => readKeySearch(search),
   component: lazyRouteComponent(() => import("./pages/keys/keys-page.tsx"), "KeysPage"),
 });
 const usage = createRoute({
@@ -91,12 +85,10 @@ const operator = createRoute({
   path: "/operator",
   component: lazyRouteComponent(() => import("./frame/operators-only.tsx"), "OperatorsOnly"),
 });
-const operatorStart = createRoute({
+const operatorOverview = createRoute({
   getParentRoute: () => operator,
   path: "/",
-  beforeLoad: () => {
-    throw redirect({ to: "/operator/accounts" });
-  },
+  component: lazyRouteComponent(() => import("./pages/operator/operator-overview-page.tsx"), "OperatorOverviewPage"),
 });
 const accounts = createRoute({
   getParentRoute: () => operator,
@@ -146,8 +138,22 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("./pages/operator/audit-page.tsx"), "AuditPage"),
 });
 
-const operatorPages = [operatorStart, accounts, account, users, codes, upstreams, requests, anyRequest, limits, audit];
-const accountPages = [overview, keys, usage, request, recharge, models, playground, settings];
+const operatorPages = [
+  operatorOverview,
+  accounts,
+  account,
+  users,
+  codes,
+  upstreams,
+  requests,
+  anyRequest,
+  limits,
+  audit,
+];
+/** Any other address, within the frame. */
+const missing = createRoute({ getParentRoute: () => signedIn, path: "$", component: () => <PageMissing /> });
+
+const accountPages = [overview, keys, usage, request, recharge, models, playground, settings, missing];
 
 export const router = createRouter({
   routeTree: root.addChildren([

@@ -7,6 +7,7 @@ export interface RequestSearch {
   readonly model?: string;
   /** outcome is an outcome's public name, such as `answered`. */
   readonly outcome?: string;
+  readonly upstream?: string;
   /** from and to are days such as `2026-01-31` in the reader's time zone, both included. */
   readonly from?: string;
   readonly to?: string;
@@ -19,8 +20,19 @@ export interface AuditSearch {
   readonly action?: string;
 }
 
+export interface KeySearch {
+  /** find is what the keys are searched for. */
+  readonly find?: string;
+  /** create opens the form of a new key. */
+  readonly create?: true;
+}
+
+export function readKeySearch({ create, ...search }: Record<string, unknown>): KeySearch {
+  return { ...pick(search, ["find"]), ...(create === true ? { create } : {}) };
+}
+
 export function readRequestSearch(search: Record<string, unknown>): RequestSearch {
-  return pick(search, ["key", "model", "outcome", "from", "to", "account"]);
+  return pick(search, ["key", "model", "upstream", "outcome", "from", "to", "account"]);
 }
 
 export function readAuditSearch(search: Record<string, unknown>): AuditSearch {

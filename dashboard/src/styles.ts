@@ -2,6 +2,7 @@
  * The style sheets of the component library: its base, then those of the used components in the library's own order,
  * since later rules win. A test compares the list with the components in use.
  */
+import "./fonts.css";
 import "@mantine/core/styles/baseline.css";
 import "@mantine/core/styles/default-css-variables.css";
 import "@mantine/core/styles/global.css";
@@ -30,8 +31,13 @@ import "@mantine/core/styles/Breadcrumbs.css";
 import "@mantine/core/styles/Burger.css";
 import "@mantine/core/styles/Button.css";
 import "@mantine/core/styles/Center.css";
+import "@mantine/core/styles/Checkbox.css";
+import "@mantine/core/styles/CheckboxCard.css";
+import "@mantine/core/styles/CheckboxIndicator.css";
 import "@mantine/core/styles/Code.css";
+import "@mantine/core/styles/ColorSwatch.css";
 import "@mantine/core/styles/Menu.css";
+import "@mantine/core/styles/Kbd.css";
 import "@mantine/core/styles/Modal.css";
 import "@mantine/core/styles/Pill.css";
 import "@mantine/core/styles/PillsInput.css";

@@ -8,24 +8,30 @@ export const theme = createTheme({
   defaultRadius: "md",
   cursorType: "pointer",
   fontFamily:
-    'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans SC", "PingFang SC", "Microsoft YaHei", sans-serif',
+    '"Inter Variable", system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans SC", "PingFang SC", "Microsoft YaHei", sans-serif',
   fontFamilyMonospace: 'ui-monospace, "SF Mono", Menlo, Consolas, monospace',
   headings: { fontWeight: "600" },
   respectReducedMotion: true,
   components: { Table: { classNames: { thead: classes.head } } },
 });
 
-/** variables replaces the library's grey for dimmed text, whose contrast is too low. */
+/** variables replaces the library's grey for dimmed text, whose contrast is too low, and adds colours of this dashboard's own. */
 export const variables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
     "--mantine-color-dimmed": "var(--mantine-color-gray-7)",
     "--mantine-color-placeholder": "var(--mantine-color-gray-7)",
     "--mantine-color-error": "var(--mantine-color-red-9)",
+    "--gateway-good": "#087f5b",
+    "--gateway-track": "var(--mantine-color-gray-1)",
+    "--gateway-raised": "var(--mantine-color-white)",
   },
   dark: {
     "--mantine-color-dimmed": "var(--mantine-color-gray-5)",
     "--mantine-color-placeholder": "var(--mantine-color-gray-5)",
     "--mantine-color-error": "var(--mantine-color-red-4)",
+    "--gateway-good": "var(--mantine-color-teal-4)",
+    "--gateway-track": "var(--mantine-color-dark-8)",
+    "--gateway-raised": "var(--mantine-color-dark-5)",
   },
 });

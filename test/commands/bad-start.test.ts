@@ -91,7 +91,10 @@ describe("data of an older version, while an older gateway works on them", () =>
     database = join(env.DATA_DIR, "gateway.db");
     older = await openStorage(database);
     const sqlite = new Sqlite(database);
-    sqlite.exec("DELETE FROM kysely_migration WHERE name = '0017-accounts-now'; DROP VIEW accounts_now");
+    const triggers = sqlite.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").pluck().all();
+    sqlite.exec(triggers.map((name) => `DROP TRIGGER ${name};`).join(""));
+    sqlite.exec("DROP TABLE changed_names; DROP TABLE changes");
+    sqlite.exec("DELETE FROM kysely_migration WHERE name = '0019-changed-names'");
     sqlite.close();
     return () => older.close();
   });

@@ -109,7 +109,7 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
       const found = async () => Promise.all((await buttons()).map((button) => button.getAttribute("aria-label")));
       const search = page.getByRole("textbox", { name: "Search by name, secret or id" });
       await search.fill("NEEDLE");
-      await expect.poll(found).toEqual(["Actions for Needle in hay", "Actions for Sleeping needle"]);
+      await expect.poll(found).toEqual(["Actions for Sleeping needle", "Actions for Needle in hay"]);
       await page.getByRole("combobox", { name: "Status" }).click();
       await page.getByRole("option", { name: "Disabled", exact: true }).click();
       await expect.poll(found).toEqual(["Actions for Sleeping needle"]);
@@ -121,14 +121,136 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     });
   });
 
-  test("an operator without credit is led to the accounts, and not to an operator", async () => {
+  test("keys are put in order by a column's head: the newest first, until another is chosen", async () => {
+    const now = Date.now();
+    const accountId = newId("acc");
+    await gateway.storage.accounts.insert({ id: accountId, name: "Orderly", created_at: now, postpaid: 1 });
+    for (const [age, name] of [
+      [3, "key 10"],
+      [1, "key 9"],
+      [2, "key 2"],
+    ] as const)
+      await newKey(name, { accountId, now: now - age * 1000 });
+    await enter(await signIn(gateway, now, { accountId, email: "orderly@example.com" }));
+    await window.open("/keys");
+    const buttons = page.getByRole("button", { name: /^Actions for/ });
+    const order = async () =>
+      (await Promise.all((await buttons.all()).map((button) => button.getAttribute("aria-label")))).map((label) =>
+        label?.replace("Actions for ", ""),
+      );
+    await expect.poll(order).toEqual(["key 9", "key 2", "key 10"]);
+    await page.getByRole("button", { name: "Key", exact: true }).click();
+    await expect.poll(order).toEqual(["key 2", "key 9", "key 10"]);
+    await page.getByRole("button", { name: "Key", exact: true }).click();
+    await expect.poll(order).toEqual(["key 10", "key 9", "key 2"]);
+    const sorted = page.getByRole("columnheader", { name: "Key", exact: true });
+    expect(await sorted.getAttribute("aria-sort")).toBe("descending");
+  });
+
+  test("several keys are disabled and deleted at once, after a confirmation", async () => {
+    const accountId = newId("acc");
+    await gateway.storage.accounts.insert({ id: accountId, name: "Bulky", created_at: Date.now(), postpaid: 1 });
+    const keys: Awaited<ReturnType<typeof newKey>>[] = [];
+    for (const name of ["Kept", "Bulk 1", "Bulk 2"]) keys.push(await newKey(name, { accountId }));
+    await enter(await signIn(gateway, Date.now(), { accountId, email: "bulky@example.com" }));
+    await window.open("/keys");
+    for (const name of ["Bulk 1", "Bulk 2"]) await page.getByRole("checkbox", { name: `Select ${name}` }).check();
+    const bar = page.getByRole("region", { name: "Actions for the selected keys" });
+    await bar.getByText("2 keys selected").waitFor();
+    await bar.getByRole("button", { name: "Disable" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Bulk 2, Bulk 1").waitFor();
+    await dialog.getByRole("button", { name: "Disable" }).click();
+    await bar.waitFor({ state: "detached" });
+    const states = async () =>
+      Promise.all(keys.map(async ({ key }) => (await gateway.storage.keys.find(accountId, key.id))?.disabled));
+    expect(await states()).toEqual([0, 1, 1]);
+    await page.getByRole("checkbox", { name: "Select all keys that are shown" }).check();
+    await page.getByRole("checkbox", { name: "Select Kept" }).uncheck();
+    await bar.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByRole("textbox").fill("delete");
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await bar.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Actions for Bulk 1" }).waitFor({ state: "detached" });
+    expect((await gateway.storage.keys.list(accountId)).filter(({ revoked_at }) => revoked_at === null)).toHaveLength(
+      1,
+    );
+  });
+
+  test("the palette finds pages, keys, accounts and calls, and does what is done most", async () => {
+    const { key } = await newKey("Palatable");
+    await window.open("/");
+    const find = async (text: string, label: string | RegExp) => {
+      await page.keyboard.press("Control+k");
+      const field = page.getByRole("dialog").getByRole("textbox", { name: "Search" });
+      await field.fill(text);
+      await page.getByRole("dialog").getByRole("button", { name: label }).first().waitFor();
+      await page.keyboard.press("Enter");
+    };
+    await page.getByRole("button", { name: /^Search/ }).click();
+    await page.getByRole("dialog").getByRole("textbox", { name: "Search" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await find("audit", "Audit log");
+    await page.getByRole("heading", { level: 1, name: "Audit log" }).waitFor();
+    await find("palat", /^Palatable/);
+    await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
+    expect(await page.getByRole("textbox", { name: "Search by name, secret or id" }).inputValue()).toBe(key.id);
+    const account = await gateway.storage.accounts.find(gateway.accountId);
+    await find(gateway.accountId, account?.name ?? "");
+    await page.getByRole("heading", { level: 1, name: account?.name ?? "" }).waitFor();
+    await find("create a key", "Create a key");
+    await page.getByRole("dialog", { name: "Create an API key" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(page.url()).not.toContain("create");
+    const { secret } = await newKey("Called");
+    expect(await status(secret)).toBe(200);
+    const [call] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
+    await find(call?.id ?? "", /^Open req_/);
+    await page.getByRole("heading", { level: 1, name: "Request" }).waitFor();
+  });
+
+  test("an address that leads nowhere is told within the frame, and the sign-in waits for what is typed", async () => {
+    await window.open("/no/such/page");
+    await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
+    await page.getByRole("link", { name: "API keys" }).waitFor();
+    await window.context.clearCookies();
+    await page.goto(`${gateway.rootUrl}/dashboard/sign-in`);
+    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+    await expect.poll(() => focused("type")).toBe("email");
+  });
+
+  test("an operator without credit adds funds to the own account on the spot, and asks nobody", async () => {
     const accountId = newId("acc");
     await gateway.storage.accounts.insert({ id: accountId, name: "Operator", created_at: Date.now() });
     await enter(await signIn(gateway, Date.now(), { accountId, email: "first@example.com", operator: true }));
     await window.open("/");
-    await page.getByText("You operate the gateway: recharge your own account").waitFor();
-    await page.getByRole("link", { name: "Open the accounts" }).click();
-    await page.getByRole("heading", { name: "Accounts" }).waitFor();
+    await page.getByText("You operate the gateway, so you add funds to your own account").waitFor();
+    await page.getByRole("button", { name: "Add funds" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Grant", { exact: true }).click();
+    await dialog.getByLabel("Amount").fill("12.5");
+    await dialog.getByRole("button", { name: "Add funds" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText("The account can pay for calls").waitFor();
+    expect((await gateway.storage.accounts.find(accountId))?.balance).toBe(12_500_000);
+    const [entry] = await gateway.storage.entries.page(accountId, { kinds: [], limit: 1 });
+    expect(entry?.kind).toBe(3);
+  });
+
+  test("an operator goes between the own account and the gateway's, each with its own pages", async () => {
+    await window.open("/");
+    const areas = page.getByRole("group", { name: "Area" });
+    await page.getByRole("link", { name: "API keys" }).waitFor();
+    expect(await page.getByRole("link", { name: "Accounts", exact: true }).count()).toBe(0);
+    await areas.getByRole("link", { name: "Operator" }).click();
+    await page.getByRole("heading", { level: 1, name: "Gateway overview" }).waitFor();
+    expect(await page.getByRole("link", { name: "API keys" }).count()).toBe(0);
+    await page.getByRole("link", { name: "Accounts", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Accounts" }).waitFor();
+    await areas.getByRole("link", { name: "My account" }).click();
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
   });
 
   test("an account with nothing is led to its first key, and from there to its first call", async () => {
@@ -137,13 +259,17 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     await enter(await signIn(gateway, Date.now(), { accountId, email: "new@example.com" }));
     await window.open("/");
     await page.getByRole("heading", { name: "First steps" }).waitFor();
-    await page.getByRole("link", { name: "Create a key" }).click();
-    await page.getByRole("heading", { name: "No API keys yet" }).waitFor();
-    const { secret } = await newKey("First", { accountId });
-    await window.open("/");
+    await page.getByText(`${gateway.rootUrl}/v1`, { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Create a key" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("First");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    const secret = await dialog.getByRole("textbox", { name: "Secret" }).inputValue();
+    await dialog.getByRole("button", { name: "I have copied it" }).click();
+    await page.getByText("You have “First”.").waitFor();
     // It is postpaid, so that it needs no credit beforehand.
     await expect.poll(() => page.getByLabel("Done").count()).toBe(2);
-    expect(await page.getByRole("link", { name: "Create a key" }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Create a key" }).count()).toBe(0);
     expect(await status(secret)).toBe(200);
     await window.open("/");
     await page.getByRole("heading", { name: "Top models" }).waitFor();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePort } from "../../bench/free-port.ts";
 import { bin, Running, type Variables } from "../support/command.ts";
-import { startProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+import { startProxy, type TcpProxy } from "../support/upstreams/tcp-proxy.ts";
 import type { History } from "./history.ts";
 
 export interface FleetNode {

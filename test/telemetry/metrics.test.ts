@@ -19,6 +19,7 @@ import type { Config, ModelConfig, UpstreamConfig } from "../../src/config/confi
 import { nothingOpen } from "../../src/doors/listener/connections.ts";
 import type { EndedCall } from "../../src/pipeline/observe.ts";
 import { type DatabaseGauges, registerDatabase } from "../../src/telemetry/gauges/database.ts";
+import { registerWorkers } from "../../src/telemetry/gauges/workers.ts";
 import { registerGauges } from "../../src/telemetry/gauges.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { createCounter, createHistogram } from "../../src/telemetry/series.ts";
@@ -595,6 +596,7 @@ test("of its replica it is told whether usage is read there, how far it is behin
 });
 
 describe("what is deployed with it", () => {
+  const workers = { serving: () => 2, replaced: () => 0 };
   const files = ["deploy/prometheus/alerts.yaml", "deploy/grafana/model-gateway.json"] as const;
   const [alerts, dashboard] = files.map((file) => readFileSync(join(root, file), "utf8")) as [string, string];
 
@@ -605,10 +607,11 @@ describe("what is deployed with it", () => {
     const address = { url: "redis://127.0.0.1:1", isCluster: false, prefix: "" };
     const redis = { ...address, whenAway: "divide", assumedNodes: 1, ...times } as const;
     await start({ cache: { maxBytes: 100_000, keepMs: 1000, priceShare: 0 }, redis });
-    const ofPostgres = new Registry();
-    registerDatabase(ofPostgres, database);
+    const ofOthers = new Registry();
+    registerDatabase(ofOthers, database);
+    registerWorkers(ofOthers, workers);
     const scraped = await scrape(gateway.metricsPort);
-    const types = new Map([...scraped.types, ...read(await ofPostgres.metrics()).types]);
+    const types = new Map([...scraped.types, ...read(await ofOthers.metrics()).types]);
     const parts = (type: string) => (type === "histogram" ? ["", "_bucket", "_sum", "_count"] : [""]);
     const names = new Set([...types].flatMap(([name, type]) => parts(type).map((part) => name + part)));
     for (const [i, text] of [alerts, dashboard].entries()) {
@@ -626,6 +629,7 @@ describe("what is deployed with it", () => {
   test("asks for them by labels that they have", () => {
     const registry = new Registry();
     createMetrics(registry);
+    registerWorkers(registry, workers);
     const cache = { entries: () => 0, bytes: () => 0 };
     registerGauges(registry, {
       version: "",

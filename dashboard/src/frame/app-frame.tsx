@@ -9,12 +9,14 @@ import classes from "./app-frame.module.css";
 import { LanguageSwitch } from "./language-switch.tsx";
 import { Mark } from "./mark.tsx";
 import { Navigation } from "./navigation.tsx";
+import { PaletteButton } from "./palette-button.tsx";
 import { ThemeSwitch } from "./theme-switch.tsx";
 import { UserMenu } from "./user-menu.tsx";
 
 const said = texts({ skip: "Skip to the content", menu: "Menu" }, { skip: "跳到正文", menu: "菜单" });
 
 const Corner = lazy(() => import("./corner.tsx"));
+const Palette = lazy(() => import("./palette.tsx"));
 
 export function AppFrame() {
   const t = useTexts(said);
@@ -44,6 +46,7 @@ export function AppFrame() {
             <Mark />
           </Group>
           <Group gap={4} wrap="nowrap">
+            <PaletteButton />
             <LanguageSwitch />
             <ThemeSwitch />
             <UserMenu user={user} />
@@ -60,6 +63,7 @@ export function AppFrame() {
           <Outlet />
           <Suspense>
             <Corner />
+            <Palette />
           </Suspense>
         </div>
       </AppShell.Main>

@@ -1,5 +1,5 @@
-/** The links to the pages. */
-import { NavLink, Stack, Text } from "@mantine/core";
+/** The links to the pages, of one area at a time. */
+import { Group, NavLink, Stack } from "@mantine/core";
 import {
   IconActivity,
   IconBuilding,
@@ -19,6 +19,7 @@ import {
 import { Link, type LinkProps, useLocation } from "@tanstack/react-router";
 import type { ComponentType } from "react";
 import { texts, useTexts } from "../language/language.tsx";
+import classes from "./navigation.module.css";
 
 const said = texts(
   {
@@ -29,7 +30,10 @@ const said = texts(
     models: "Models",
     playground: "Playground",
     settings: "Settings",
+    own: "My account",
     operator: "Operator",
+    areas: "Area",
+    gateway: "Overview",
     accounts: "Accounts",
     users: "Users",
     codes: "Redeem codes",
@@ -46,7 +50,10 @@ const said = texts(
     models: "模型",
     playground: "试验场",
     settings: "设置",
+    own: "我的账户",
     operator: "运营",
+    areas: "区域",
+    gateway: "概览",
     accounts: "账户",
     users: "用户",
     codes: "兑换码",
@@ -71,6 +78,7 @@ const places: readonly Place[] = [
 ];
 
 const operatorPlaces: readonly Place[] = [
+  ["/operator", "gateway", IconLayoutDashboard],
   ["/operator/accounts", "accounts", IconBuilding],
   ["/operator/users", "users", IconUsers],
   ["/operator/codes", "codes", IconTicket],
@@ -80,39 +88,72 @@ const operatorPlaces: readonly Place[] = [
   ["/operator/audit", "audit", IconHistory],
 ];
 
+export interface ShownPlace {
+  readonly to: LinkProps["to"] & string;
+  readonly label: string;
+  readonly icon: ComponentType<{ readonly size?: number }>;
+}
+
+/** usePlaces returns the pages of both areas, by the names that the navigation has for them. */
+export function usePlaces(): { readonly own: readonly ShownPlace[]; readonly operators: readonly ShownPlace[] } {
+  const t = useTexts(said);
+  const named = ([to, name, icon]: Place) => ({ to, label: t[name], icon });
+  return { own: places.map(named), operators: operatorPlaces.map(named) };
+}
+
 interface Props {
   readonly operator: boolean;
   readonly onNavigate: () => void;
 }
 
+/** Navigation shows the pages of one area: those of the reader's own account, or those of the operator. */
 export function Navigation({ operator, onNavigate }: Props) {
-  const t = useTexts(said);
+  const { own, operators } = usePlaces();
   const { pathname } = useLocation();
-  const isHere = (to: string) => (to === "/" ? pathname === "/" : pathname === to || pathname.startsWith(`${to}/`));
-  const link = ([to, name, Icon]: Place) => (
-    <NavLink
-      key={to}
-      component={Link}
-      to={to}
-      label={t[name]}
-      leftSection={<Icon size={18} aria-hidden />}
-      active={isHere(to)}
-      aria-current={isHere(to) ? "page" : undefined}
-      onClick={onNavigate}
-      variant="light"
-    />
-  );
+  const isOperating = operator && isWithin(pathname, "/operator");
   return (
-    <Stack gap={2}>
-      {places.map(link)}
-      {operator && (
-        <>
-          <Text size="xs" fw={600} c="dimmed" tt="uppercase" px="sm" pt="md" pb={4}>
-            {t.operator}
-          </Text>
-          {operatorPlaces.map(link)}
-        </>
-      )}
+    <Stack gap="sm">
+      {operator && <Areas isOperating={isOperating} />}
+      <Stack gap={2}>
+        {(isOperating ? operators : own).map(({ to, label, icon: Icon }) => (
+          <NavLink
+            key={to}
+            component={Link}
+            to={to}
+            // An area's first page is not also active on all pages below its address.
+            activeOptions={{ exact: to === "/" || to === "/operator" }}
+            label={label}
+            leftSection={<Icon size={18} aria-hidden />}
+            active={isHere(pathname, to)}
+            aria-current={isHere(pathname, to) ? "page" : undefined}
+            onClick={onNavigate}
+            variant="light"
+          />
+        ))}
+      </Stack>
     </Stack>
   );
+}
+
+/** Areas switches between the reader's own account and the operator's pages. */
+function Areas({ isOperating }: { readonly isOperating: boolean }) {
+  const t = useTexts(said);
+  return (
+    <Group grow gap={4} wrap="nowrap" className={classes.areas} role="group" aria-label={t.areas}>
+      <Link to="/" className={classes.area} data-active={!isOperating || undefined} aria-current={!isOperating}>
+        {t.own}
+      </Link>
+      <Link to="/operator" className={classes.area} data-active={isOperating || undefined} aria-current={isOperating}>
+        {t.operator}
+      </Link>
+    </Group>
+  );
+}
+
+function isHere(pathname: string, to: string): boolean {
+  return to === "/" || to === "/operator" ? pathname === to || pathname === `${to}/` : isWithin(pathname, to);
+}
+
+function isWithin(pathname: string, to: string): boolean {
+  return pathname === to || pathname.startsWith(`${to}/`);
 }

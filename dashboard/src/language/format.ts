@@ -9,8 +9,12 @@ import { useSession } from "../session.tsx";
 import { type Language, useLanguage } from "./language.tsx";
 
 export interface Format {
-  /** money formats `¥1,234.50`: two decimals, and up to six if needed. */
+  /** money formats `¥1,234.50` exactly: two decimals, and up to six if needed. */
   money(millionths: bigint): string;
+  /** rounded formats `¥1,234.57`: two decimals, and at least two digits, as `¥0.0043`. `Money` has the exact sum, too. */
+  rounded(millionths: bigint): string;
+  /** compact formats `1.2M`, for counts that need not be exact. */
+  compact(value: number | bigint): string;
   /** count formats `1,234`. */
   count(value: number | bigint): string;
   /** percent formats `12%`, for a share of 1. */
@@ -21,6 +25,8 @@ export interface Format {
   moment(at: Timestamp): string;
   /** exactly formats date and time, to the second. */
   exactly(at: Timestamp): string;
+  /** briefly formats day and time, to the second, without the year. */
+  briefly(at: Timestamp): string;
   /** day formats the date. */
   day(at: Timestamp | Date): string;
   /** month formats the month that it is in by UTC, as `June 2026`. */
@@ -41,19 +47,30 @@ function formatOf(language: Language, symbol: string): Format {
   const whole = new Intl.NumberFormat(language);
   const percent = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 });
   const amount = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 6 });
+  const near = new Intl.NumberFormat(language, {
+    ...{ minimumFractionDigits: 2, maximumFractionDigits: 2, minimumSignificantDigits: 2, maximumSignificantDigits: 2 },
+    roundingPriority: "morePrecision",
+  });
+  const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 });
   const date = new Intl.DateTimeFormat(language, { dateStyle: "medium" });
   const month = new Intl.DateTimeFormat(language, { year: "numeric", month: "long", timeZone: "UTC" });
   const minute = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
   const second = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
+  const brief = new Intl.DateTimeFormat(language, {
+    ...{ month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
+  });
   const clock = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
   const ago = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   return {
     money: (millionths) => `${millionths < 0n ? "−" : ""}${symbol}${amount.format(decimalOf(millionths))}`,
+    rounded: (millionths) => `${millionths < 0n ? "−" : ""}${symbol}${near.format(decimalOf(millionths))}`,
+    compact: (value) => compact.format(value),
     count: (value) => whole.format(value),
     percent: (part) => percent.format(part),
     duration: (ms) => durationOf(ms, language),
     moment: (at) => minute.format(timestampDate(at)),
     exactly: (at) => second.format(timestampDate(at)),
+    briefly: (at) => brief.format(timestampDate(at)),
     day: (at) => date.format(at instanceof Date ? at : timestampDate(at)),
     month: (at) => month.format(timestampDate(at)),
     time: (at) => clock.format(timestampDate(at)),

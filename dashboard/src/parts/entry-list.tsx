@@ -5,6 +5,7 @@ import { EntryKind, type LedgerEntry } from "../../../gen/modelgateway/v1/accoun
 import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { Moment } from "./moment.tsx";
+import { Money } from "./money.tsx";
 import { useNarrow } from "./narrow.ts";
 import { WideTable } from "./wide-table.tsx";
 
@@ -120,11 +121,10 @@ function useEntryKinds(): (entry: LedgerEntry) => string {
 }
 
 function Amount({ of: { amount } }: { readonly of: LedgerEntry }) {
-  const format = useFormat();
   return (
     <Text size="sm" style={{ fontVariantNumeric: "tabular-nums", whiteSpace: "nowrap" }}>
       {amount > 0n && "+"}
-      {format.money(amount)}
+      <Money of={amount} />
     </Text>
   );
 }

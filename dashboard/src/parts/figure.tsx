@@ -7,17 +7,19 @@ interface Props {
   readonly title: string;
   /** value is undefined while it is loading. */
   readonly value: ReactNode;
+  /** change is shown beside the value. */
+  readonly change?: ReactNode;
   readonly children: ReactNode;
 }
 
-export function Figure({ title, value, children }: Props) {
+export function Figure({ title, value, change, children }: Props) {
   return (
     <Paper withBorder p="md">
       <Stack gap={6} h="100%">
         <Text size="sm" c="dimmed" component="h2" fw={400}>
           {title}
         </Text>
-        <Group mih={32}>
+        <Group mih={32} gap="xs" align="baseline">
           {value === undefined ? (
             <Skeleton height={24} width="60%" />
           ) : (
@@ -25,6 +27,7 @@ export function Figure({ title, value, children }: Props) {
               {value}
             </Text>
           )}
+          {value !== undefined && change}
         </Group>
         {children}
       </Stack>

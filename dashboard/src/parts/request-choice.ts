@@ -7,12 +7,13 @@ import { type OutcomeWord, outcomes } from "./outcome.tsx";
 
 type Filter = Exclude<MessageInitShape<typeof RequestFilterSchema>, { $typeName: string }>;
 
-export function filterOf({ key, model, outcome, from, to }: RequestSearch): Filter {
+export function filterOf({ key, model, upstream, outcome, from, to }: RequestSearch): Filter {
   const begins = from === undefined ? undefined : midnight(from, 0);
   const ends = to === undefined ? undefined : midnight(to, 1);
   return {
     ...(key === undefined ? {} : { keyId: key }),
     ...(model === undefined ? {} : { model }),
+    ...(upstream === undefined ? {} : { upstream }),
     ...(outcome !== undefined && isOutcome(outcome) ? { outcomes: [outcomes[outcome]] } : {}),
     ...(begins ? { from: timestampFromDate(begins) } : {}),
     ...(ends ? { to: timestampFromDate(ends) } : {}),

@@ -6,6 +6,7 @@ import type { ReactNode } from "react";
 import type { Request, Running, Usage } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { type Format, useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
+import { Money } from "./money.tsx";
 import { OutcomeMark } from "./outcome.tsx";
 
 const said = texts(
@@ -15,7 +16,7 @@ const said = texts(
     model: "Model",
     key: "Key",
     operation: "Operation",
-    outcome: "Outcome",
+    outcome: "Status",
     input: "Tokens in",
     output: "Tokens out",
     cost: "Cost",
@@ -31,7 +32,7 @@ const said = texts(
     model: "模型",
     key: "密钥",
     operation: "操作",
-    outcome: "结果",
+    outcome: "状态",
     input: "输入 Token",
     output: "输出 Token",
     cost: "费用",
@@ -78,10 +79,10 @@ export function useRequestColumns({
       head: t.time,
       ended: ({ id, createdAt }) => (
         <Anchor component={Link} to={page} params={{ requestId: id } as never} fz="inherit">
-          {createdAt && format.exactly(createdAt)}
+          {createdAt && <span title={format.exactly(createdAt)}>{format.briefly(createdAt)}</span>}
         </Anchor>
       ),
-      running: ({ createdAt }) => createdAt && format.exactly(createdAt),
+      running: ({ createdAt }) => createdAt && format.briefly(createdAt),
     },
     { name: "outcome", head: t.outcome, ended: (request) => <OutcomeMark of={request} />, running: underWay },
     { name: "model", head: t.model, clipped: true, ...both(({ model }) => <Clipped text={model} />) },
@@ -104,8 +105,8 @@ export function useRequestColumns({
     },
     {
       ...{ name: "cost", head: t.cost, numeric: true },
-      ended: ({ cost }) => format.money(cost),
-      running: ({ held }) => t.upTo(format.money(held)),
+      ended: ({ cost }) => <Money of={cost} />,
+      running: ({ held }) => t.upTo(format.rounded(held)),
     },
     {
       ...{ name: "firstByte", head: t.firstByte, numeric: true },
@@ -140,7 +141,7 @@ function Input({ usage, format }: { readonly usage: Usage | undefined; readonly 
 /** Clipped shows a long name shortened; the tooltip has the whole name. */
 function Clipped({ text, title = text }: { readonly text: string; readonly title?: string }) {
   return (
-    <Text inherit truncate maw={140} title={title === text ? text : `${text} (${title})`}>
+    <Text inherit truncate maw={260} title={title === text ? text : `${text} (${title})`}>
       {text}
     </Text>
   );

@@ -14,7 +14,8 @@ const said = texts(
     key: "Key",
     keyHint: "key_…",
     model: "Model",
-    outcome: "Outcome",
+    upstream: "Upstream",
+    outcome: "Status",
     all: "All",
     from: "From",
     to: "To",
@@ -27,7 +28,8 @@ const said = texts(
     key: "密钥",
     keyHint: "key_…",
     model: "模型",
-    outcome: "结果",
+    upstream: "上游",
+    outcome: "状态",
     all: "全部",
     from: "起始日期",
     to: "截止日期",
@@ -44,16 +46,18 @@ interface Props {
   readonly search: RequestSearch;
   readonly onChange: (search: RequestSearch) => void;
   readonly models: readonly string[];
+  /** upstreams are the upstreams to choose from; unset: there is no such filter. */
+  readonly upstreams?: readonly string[];
   /** keys are the keys to choose from; unset: a key is given by its id. */
   readonly keys?: readonly Choice[];
   /** ofAccounts shows an account filter, too. Keys and models are then searched within an account only. */
   readonly ofAccounts?: boolean;
 }
 
-export function RequestFilters({ search, onChange, models, keys, ofAccounts = false }: Props) {
+export function RequestFilters({ search, onChange, models, upstreams, keys, ofAccounts = false }: Props) {
   const t = useTexts(said);
   const names = useOutcomeNames();
-  const { account, key, model, outcome, from, to } = search;
+  const { account, key, model, upstream, outcome, from, to } = search;
   const change = (name: keyof RequestSearch, value: string | null) => {
     const { [name]: _, ...others } = search;
     onChange(value ? { ...others, [name]: value } : others);
@@ -73,6 +77,13 @@ export function RequestFilters({ search, onChange, models, keys, ofAccounts = fa
         {...{ label: t.model, all: t.all, data: modelChoices, value: model, disabled: needsAccount, width: 190 }}
         on={(value) => change("model", value)}
       />
+      {upstreams && (
+        <Picked
+          {...{ label: t.upstream, all: t.all, value: upstream, disabled: needsAccount }}
+          data={upstreams.map((name) => ({ value: name, label: name }))}
+          on={(value) => change("upstream", value)}
+        />
+      )}
       <Picked
         {...{ label: t.outcome, all: t.all, data: outcomeChoices, value: outcome }}
         on={(value) => change("outcome", value)}

@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/usage.proto.
  */
 export const file_modelgateway_v1_usage: GenFile = /*@__PURE__*/
-  fileDesc("Chttb2RlbGdhdGV3YXkvdjEvdXNhZ2UucHJvdG8SD21vZGVsZ2F0ZXdheS52MSKAAgoFVXNhZ2USHgoMaW5wdXRfdG9rZW5zGAEgASgDQgiKtRgECAEQARIjChFjYWNoZV9yZWFkX3Rva2VucxgCIAEoA0IIirUYBAgBEAESJAoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgDQgiKtRgECAEQARIfCg1vdXRwdXRfdG9rZW5zGAQgASgDQgiKtRgECAEQARIiChByZWFzb25pbmdfdG9rZW5zGAUgASgDQgiKtRgECAEQARIcCgpjaGFyYWN0ZXJzGAYgASgDQgiKtRgECAEQARIpChdjYWNoZV93cml0ZV9ob3VyX3Rva2VucxgHIAEoA0IIirUYBAgBEAEi9QEKCVByaWNlUGFydBIYCghwcmljZV9pZBgBIAEoCUIGirUYAggBEhgKCHJlcXVlc3RzGAIgASgNQgaKtRgCCAESJQoFdXNhZ2UYAyABKAsyFi5tb2RlbGdhdGV3YXkudjEuVXNhZ2USJAoSaW5wdXRfYXVkaW9fdG9rZW5zGAQgASgDQgiKtRgECAEQARIkChJpbnB1dF9pbWFnZV90b2tlbnMYBSABKANCCIq1GAQIARABEiUKE291dHB1dF9hdWRpb190b2tlbnMYBiABKANCCIq1GAQIARABEhoKCHNlYXJjaGVzGAcgASgDQgiKtRgECAEQASL4BAoHUmVxdWVzdBISCgJpZBgBIAEoCUIGirUYAggBEhYKBmtleV9pZBgCIAEoCUIGirUYAggBEhkKCW9wZXJhdGlvbhgDIAEoCUIGirUYAggBEhUKBW1vZGVsGAQgASgJQgaKtRgCCAESGAoIdXBzdHJlYW0YBSABKAlCBoq1GAIIARIxCgdvdXRjb21lGAYgASgOMhgubW9kZWxnYXRld2F5LnYxLk91dGNvbWVCBoq1GAIIARIlCgV1c2FnZRgHIAEoCzIWLm1vZGVsZ2F0ZXdheS52MS5Vc2FnZRIZCgllc3RpbWF0ZWQYCCABKAhCBoq1GAIIARIWCgRjb3N0GAkgASgDQgiKtRgECAEoBhIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbCgtkdXJhdGlvbl9tcxgLIAEoDUIGirUYAggBEhoKDWZpcnN0X2J5dGVfbXMYDCABKA1IAIgBARIYCgZ3YWl2ZWQYDSABKANCCIq1GAQIASgGEhoKCmFjY291bnRfaWQYDiABKAlCBoq1GAIIARItCgV0cmllZBgPIAMoCzIeLm1vZGVsZ2F0ZXdheS52MS5GYWlsZWRBdHRlbXB0EhYKBmNhY2hlZBgQIAEoCEIGirUYAggBEhsKC2ltcGxhdXNpYmxlGBEgASgIQgaKtRgCCAESFQoIcHJpY2VfaWQYEiABKAlIAYgBARIvCgtwcmljZV9wYXJ0cxgTIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5QcmljZVBhcnRCEAoOX2ZpcnN0X2J5dGVfbXNCCwoJX3ByaWNlX2lkIpkBCgZDaGFyZ2USFAoEa2luZBgBIAEoCUIGirUYAggBEhcKBWNvdW50GAIgASgDQgiKtRgECAEQARIWCgRyYXRlGAMgASgDQgiKtRgECAEoBhIYCgZmYWN0b3IYBCABKANCCIq1GAQIARABEhQKBG1vZGUYBSABKAlCBoq1GAIIARIYCghwcmljZV9pZBgGIAEoCUIGirUYAggBIvwBCg1GYWlsZWRBdHRlbXB0EhgKCHVwc3RyZWFtGAEgASgJQgaKtRgCCAESJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKC2R1cmF0aW9uX21zGAMgASgNQgaKtRgCCAESFwoHZmFpbHVyZRgEIAEoCUIGirUYAggBEhUKBW1vZGVsGAUgASgJQgaKtRgCCAESGwoJbG9zdF9jb3N0GAYgASgDQgiKtRgECAEQARIZCglvdmVydGFrZW4YByABKAhCBoq1GAIIARIkCgR0b2xkGAggASgLMhYubW9kZWxnYXRld2F5LnYxLlVzYWdlIssBCgdSdW5uaW5nEhIKAmlkGAEgASgJQgaKtRgCCAESGgoKYWNjb3VudF9pZBgCIAEoCUIGirUYAggBEhYKBmtleV9pZBgDIAEoCUIGirUYAggBEhkKCW9wZXJhdGlvbhgEIAEoCUIGirUYAggBEhUKBW1vZGVsGAUgASgJQgaKtRgCCAESFgoEaGVsZBgGIAEoA0IIirUYBAgBKAYSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFAoSTGlzdFJ1bm5pbmdSZXF1ZXN0IkAKE0xpc3RSdW5uaW5nUmVzcG9uc2USKQoHcnVubmluZxgBIAMoCzIYLm1vZGVsZ2F0ZXdheS52MS5SdW5uaW5nItUBCg1SZXF1ZXN0RmlsdGVyEhMKBmtleV9pZBgBIAEoCUgAiAEBEhIKBW1vZGVsGAIgASgJSAGIAQESKAoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKCG91dGNvbWVzGAUgAygOMhgubW9kZWxnYXRld2F5LnYxLk91dGNvbWVCCLpIBZIBAhAKQgkKB19rZXlfaWRCCAoGX21vZGVsIqkBChNMaXN0UmVxdWVzdHNSZXF1ZXN0Ei4KBmZpbHRlchgBIAEoCzIeLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0RmlsdGVyEiIKCXBhZ2Vfc2l6ZRgCIAEoDUIKukgHKgUY6AcoAUgAiAEBEiEKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGMgBSAGIAQFCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbiJ0ChRMaXN0UmVxdWVzdHNSZXNwb25zZRIqCghyZXF1ZXN0cxgBIAMoCzIYLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iMwoRR2V0UmVxdWVzdFJlcXVlc3QSFwoCaWQYASABKAlCBrpIA8gBAUgAiAEBQgUKA19pZCJpChJHZXRSZXF1ZXN0UmVzcG9uc2USKQoHcmVxdWVzdBgBIAEoCzIYLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0EigKB2NoYXJnZXMYAiADKAsyFy5tb2RlbGdhdGV3YXkudjEuQ2hhcmdlIqkCChBMaXN0VXNhZ2VSZXF1ZXN0EjYKBmJ1Y2tldBgBIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5CdWNrZXRCCLpIBYIBAhABSACIAQESKAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBmJ5X2tleRgEIAEoCEgBiAEBEhUKCGJ5X21vZGVsGAUgASgISAKIAQESEwoGa2V5X2lkGAYgASgJSAOIAQESEgoFbW9kZWwYByABKAlIBIgBAUIJCgdfYnVja2V0QgkKB19ieV9rZXlCCwoJX2J5X21vZGVsQgkKB19rZXlfaWRCCAoGX21vZGVsIjwKEUxpc3RVc2FnZVJlc3BvbnNlEicKBHN1bXMYASADKAsyGS5tb2RlbGdhdGV3YXkudjEuVXNhZ2VTdW0i7AEKCFVzYWdlU3VtEi0KCWJlZ2luc19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGa2V5X2lkGAIgASgJSACIAQESEgoFbW9kZWwYAyABKAlIAYgBARIaCghyZXF1ZXN0cxgEIAEoA0IIirUYBAgBEAESJQoFdXNhZ2UYBSABKAsyFi5tb2RlbGdhdGV3YXkudjEuVXNhZ2USFgoEY29zdBgGIAEoA0IIirUYBAgBKAYSGAoGd2FpdmVkGAcgASgDQgiKtRgECAEoBkIJCgdfa2V5X2lkQggKBl9tb2RlbCKnAQoVRXhwb3J0UmVxdWVzdHNSZXF1ZXN0EhMKBmtleV9pZBgBIAEoCUgAiAEBEhIKBW1vZGVsGAIgASgJSAGIAQESKAoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgkKB19rZXlfaWRCCAoGX21vZGVsIl4KFkV4cG9ydFJlcXVlc3RzUmVzcG9uc2USGQoMY29udGVudF90eXBlGAEgASgJSACIAQESEAoDY3N2GAIgASgMSAGIAQFCDwoNX2NvbnRlbnRfdHlwZUIGCgRfY3N2Kr4BCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABIiChBPVVRDT01FX0FOU1dFUkVEEAEaDKK1GAhhbnN3ZXJlZBIeCg5PVVRDT01FX0ZBSUxFRBACGgqitRgGZmFpbGVkEh4KDk9VVENPTUVfQlJPS0VOEAMaCqK1GAZicm9rZW4SGgoMT1VUQ09NRV9MRUZUEAQaCKK1GARsZWZ0EhoKDE9VVENPTUVfTE9TVBAFGgiitRgEbG9zdCpUCgZCdWNrZXQSFgoSQlVDS0VUX1VOU1BFQ0lGSUVEEAASGQoLQlVDS0VUX0hPVVIQARoIorUYBGhvdXISFwoKQlVDS0VUX0RBWRACGgeitRgDZGF5MqkECgxVc2FnZVNlcnZpY2USYwoMTGlzdFJlcXVlc3RzEiQubW9kZWxnYXRld2F5LnYxLkxpc3RSZXF1ZXN0c1JlcXVlc3QaJS5tb2RlbGdhdGV3YXkudjEuTGlzdFJlcXVlc3RzUmVzcG9uc2UiBtq1GAIQAhJgCgtMaXN0UnVubmluZxIjLm1vZGVsZ2F0ZXdheS52MS5MaXN0UnVubmluZ1JlcXVlc3QaJC5tb2RlbGdhdGV3YXkudjEuTGlzdFJ1bm5pbmdSZXNwb25zZSIG2rUYAhACEl0KCkdldFJlcXVlc3QSIi5tb2RlbGdhdGV3YXkudjEuR2V0UmVxdWVzdFJlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuR2V0UmVxdWVzdFJlc3BvbnNlIgbatRgCEAISWgoJTGlzdFVzYWdlEiEubW9kZWxnYXRld2F5LnYxLkxpc3RVc2FnZVJlcXVlc3QaIi5tb2RlbGdhdGV3YXkudjEuTGlzdFVzYWdlUmVzcG9uc2UiBtq1GAIQAhKWAQoORXhwb3J0UmVxdWVzdHMSJi5tb2RlbGdhdGV3YXkudjEuRXhwb3J0UmVxdWVzdHNSZXF1ZXN0GicubW9kZWxnYXRld2F5LnYxLkV4cG9ydFJlcXVlc3RzUmVzcG9uc2UiMdq1GAsIBBACKgNjc3YwAYLT5JMCHBIaL2FwaS92MS91c2FnZS9yZXF1ZXN0cy5jc3YwAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
+  fileDesc("Chttb2RlbGdhdGV3YXkvdjEvdXNhZ2UucHJvdG8SD21vZGVsZ2F0ZXdheS52MSKAAgoFVXNhZ2USHgoMaW5wdXRfdG9rZW5zGAEgASgDQgiKtRgECAEQARIjChFjYWNoZV9yZWFkX3Rva2VucxgCIAEoA0IIirUYBAgBEAESJAoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgDQgiKtRgECAEQARIfCg1vdXRwdXRfdG9rZW5zGAQgASgDQgiKtRgECAEQARIiChByZWFzb25pbmdfdG9rZW5zGAUgASgDQgiKtRgECAEQARIcCgpjaGFyYWN0ZXJzGAYgASgDQgiKtRgECAEQARIpChdjYWNoZV93cml0ZV9ob3VyX3Rva2VucxgHIAEoA0IIirUYBAgBEAEi9QEKCVByaWNlUGFydBIYCghwcmljZV9pZBgBIAEoCUIGirUYAggBEhgKCHJlcXVlc3RzGAIgASgNQgaKtRgCCAESJQoFdXNhZ2UYAyABKAsyFi5tb2RlbGdhdGV3YXkudjEuVXNhZ2USJAoSaW5wdXRfYXVkaW9fdG9rZW5zGAQgASgDQgiKtRgECAEQARIkChJpbnB1dF9pbWFnZV90b2tlbnMYBSABKANCCIq1GAQIARABEiUKE291dHB1dF9hdWRpb190b2tlbnMYBiABKANCCIq1GAQIARABEhoKCHNlYXJjaGVzGAcgASgDQgiKtRgECAEQASL4BAoHUmVxdWVzdBISCgJpZBgBIAEoCUIGirUYAggBEhYKBmtleV9pZBgCIAEoCUIGirUYAggBEhkKCW9wZXJhdGlvbhgDIAEoCUIGirUYAggBEhUKBW1vZGVsGAQgASgJQgaKtRgCCAESGAoIdXBzdHJlYW0YBSABKAlCBoq1GAIIARIxCgdvdXRjb21lGAYgASgOMhgubW9kZWxnYXRld2F5LnYxLk91dGNvbWVCBoq1GAIIARIlCgV1c2FnZRgHIAEoCzIWLm1vZGVsZ2F0ZXdheS52MS5Vc2FnZRIZCgllc3RpbWF0ZWQYCCABKAhCBoq1GAIIARIWCgRjb3N0GAkgASgDQgiKtRgECAEoBhIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbCgtkdXJhdGlvbl9tcxgLIAEoDUIGirUYAggBEhoKDWZpcnN0X2J5dGVfbXMYDCABKA1IAIgBARIYCgZ3YWl2ZWQYDSABKANCCIq1GAQIASgGEhoKCmFjY291bnRfaWQYDiABKAlCBoq1GAIIARItCgV0cmllZBgPIAMoCzIeLm1vZGVsZ2F0ZXdheS52MS5GYWlsZWRBdHRlbXB0EhYKBmNhY2hlZBgQIAEoCEIGirUYAggBEhsKC2ltcGxhdXNpYmxlGBEgASgIQgaKtRgCCAESFQoIcHJpY2VfaWQYEiABKAlIAYgBARIvCgtwcmljZV9wYXJ0cxgTIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5QcmljZVBhcnRCEAoOX2ZpcnN0X2J5dGVfbXNCCwoJX3ByaWNlX2lkIpkBCgZDaGFyZ2USFAoEa2luZBgBIAEoCUIGirUYAggBEhcKBWNvdW50GAIgASgDQgiKtRgECAEQARIWCgRyYXRlGAMgASgDQgiKtRgECAEoBhIYCgZmYWN0b3IYBCABKANCCIq1GAQIARABEhQKBG1vZGUYBSABKAlCBoq1GAIIARIYCghwcmljZV9pZBgGIAEoCUIGirUYAggBIvwBCg1GYWlsZWRBdHRlbXB0EhgKCHVwc3RyZWFtGAEgASgJQgaKtRgCCAESJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKC2R1cmF0aW9uX21zGAMgASgNQgaKtRgCCAESFwoHZmFpbHVyZRgEIAEoCUIGirUYAggBEhUKBW1vZGVsGAUgASgJQgaKtRgCCAESGwoJbG9zdF9jb3N0GAYgASgDQgiKtRgECAEQARIZCglvdmVydGFrZW4YByABKAhCBoq1GAIIARIkCgR0b2xkGAggASgLMhYubW9kZWxnYXRld2F5LnYxLlVzYWdlIssBCgdSdW5uaW5nEhIKAmlkGAEgASgJQgaKtRgCCAESGgoKYWNjb3VudF9pZBgCIAEoCUIGirUYAggBEhYKBmtleV9pZBgDIAEoCUIGirUYAggBEhkKCW9wZXJhdGlvbhgEIAEoCUIGirUYAggBEhUKBW1vZGVsGAUgASgJQgaKtRgCCAESFgoEaGVsZBgGIAEoA0IIirUYBAgBKAYSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFAoSTGlzdFJ1bm5pbmdSZXF1ZXN0IkAKE0xpc3RSdW5uaW5nUmVzcG9uc2USKQoHcnVubmluZxgBIAMoCzIYLm1vZGVsZ2F0ZXdheS52MS5SdW5uaW5nIvkBCg1SZXF1ZXN0RmlsdGVyEhMKBmtleV9pZBgBIAEoCUgAiAEBEhIKBW1vZGVsGAIgASgJSAGIAQESKAoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKCG91dGNvbWVzGAUgAygOMhgubW9kZWxnYXRld2F5LnYxLk91dGNvbWVCCLpIBZIBAhAKEhUKCHVwc3RyZWFtGAYgASgJSAKIAQFCCQoHX2tleV9pZEIICgZfbW9kZWxCCwoJX3Vwc3RyZWFtIqkBChNMaXN0UmVxdWVzdHNSZXF1ZXN0Ei4KBmZpbHRlchgBIAEoCzIeLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0RmlsdGVyEiIKCXBhZ2Vfc2l6ZRgCIAEoDUIKukgHKgUY6AcoAUgAiAEBEiEKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGMgBSAGIAQFCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbiJ0ChRMaXN0UmVxdWVzdHNSZXNwb25zZRIqCghyZXF1ZXN0cxgBIAMoCzIYLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iMwoRR2V0UmVxdWVzdFJlcXVlc3QSFwoCaWQYASABKAlCBrpIA8gBAUgAiAEBQgUKA19pZCJpChJHZXRSZXF1ZXN0UmVzcG9uc2USKQoHcmVxdWVzdBgBIAEoCzIYLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0EigKB2NoYXJnZXMYAiADKAsyFy5tb2RlbGdhdGV3YXkudjEuQ2hhcmdlIqkCChBMaXN0VXNhZ2VSZXF1ZXN0EjYKBmJ1Y2tldBgBIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5CdWNrZXRCCLpIBYIBAhABSACIAQESKAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBmJ5X2tleRgEIAEoCEgBiAEBEhUKCGJ5X21vZGVsGAUgASgISAKIAQESEwoGa2V5X2lkGAYgASgJSAOIAQESEgoFbW9kZWwYByABKAlIBIgBAUIJCgdfYnVja2V0QgkKB19ieV9rZXlCCwoJX2J5X21vZGVsQgkKB19rZXlfaWRCCAoGX21vZGVsIjwKEUxpc3RVc2FnZVJlc3BvbnNlEicKBHN1bXMYASADKAsyGS5tb2RlbGdhdGV3YXkudjEuVXNhZ2VTdW0i7AEKCFVzYWdlU3VtEi0KCWJlZ2luc19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGa2V5X2lkGAIgASgJSACIAQESEgoFbW9kZWwYAyABKAlIAYgBARIaCghyZXF1ZXN0cxgEIAEoA0IIirUYBAgBEAESJQoFdXNhZ2UYBSABKAsyFi5tb2RlbGdhdGV3YXkudjEuVXNhZ2USFgoEY29zdBgGIAEoA0IIirUYBAgBKAYSGAoGd2FpdmVkGAcgASgDQgiKtRgECAEoBkIJCgdfa2V5X2lkQggKBl9tb2RlbCLaAQoYU3VtbWFyaXplUmVxdWVzdHNSZXF1ZXN0Ei4KBmZpbHRlchgBIAEoCzIeLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0RmlsdGVyEjYKBmJ1Y2tldBgCIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5CdWNrZXRCCLpIBYIBAhABSACIAQESPgoIZ3JvdXBfYnkYAyABKA4yHS5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdEdyb3VwQgi6SAWCAQIQAUgBiAEBQgkKB19idWNrZXRCCwoJX2dyb3VwX2J5ItgBChlTdW1tYXJpemVSZXF1ZXN0c1Jlc3BvbnNlEi0KBXRvdGFsGAEgASgLMh4ubW9kZWxnYXRld2F5LnYxLlJlcXVlc3RUb3RhbHMSLgoGZ3JvdXBzGAIgAygLMh4ubW9kZWxnYXRld2F5LnYxLlJlcXVlc3RUb3RhbHMSKQoEc3VtcxgDIAMoCzIbLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0U3VtEjEKDWNvbXBsZXRlX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIoUDCg1SZXF1ZXN0VG90YWxzEhUKBWdyb3VwGAEgASgJQgaKtRgCCAESGgoIcmVxdWVzdHMYAiABKANCCIq1GAQIARABEhgKBmVycm9ycxgDIAEoA0IIirUYBAgBEAESGAoGY2FjaGVkGAQgASgDQgiKtRgECAEQARIlCgV1c2FnZRgFIAEoCzIWLm1vZGVsZ2F0ZXdheS52MS5Vc2FnZRIWCgRjb3N0GAYgASgDQgiKtRgECAEoBhIcCg9kdXJhdGlvbl9wNTBfbXMYByABKA1IAIgBARIcCg9kdXJhdGlvbl9wOTVfbXMYCCABKA1IAYgBARIeChFmaXJzdF9ieXRlX3A1MF9tcxgJIAEoDUgCiAEBEh4KEWZpcnN0X2J5dGVfcDk1X21zGAogASgNSAOIAQFCEgoQX2R1cmF0aW9uX3A1MF9tc0ISChBfZHVyYXRpb25fcDk1X21zQhQKEl9maXJzdF9ieXRlX3A1MF9tc0IUChJfZmlyc3RfYnl0ZV9wOTVfbXMi7AEKClJlcXVlc3RTdW0SLQoJYmVnaW5zX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCgVncm91cBgCIAEoCUIGirUYAggBEhoKCHJlcXVlc3RzGAMgASgDQgiKtRgECAEQARIYCgZlcnJvcnMYBCABKANCCIq1GAQIARABEhgKBnRva2VucxgFIAEoA0IIirUYBAgBEAESFgoEY29zdBgGIAEoA0IIirUYBAgBKAYSHAoPZHVyYXRpb25fcDk1X21zGAcgASgNSACIAQFCEgoQX2R1cmF0aW9uX3A5NV9tcyLLAQoVRXhwb3J0UmVxdWVzdHNSZXF1ZXN0EhMKBmtleV9pZBgBIAEoCUgAiAEBEhIKBW1vZGVsGAIgASgJSAGIAQESKAoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKCHVwc3RyZWFtGAUgASgJSAKIAQFCCQoHX2tleV9pZEIICgZfbW9kZWxCCwoJX3Vwc3RyZWFtIl4KFkV4cG9ydFJlcXVlc3RzUmVzcG9uc2USGQoMY29udGVudF90eXBlGAEgASgJSACIAQESEAoDY3N2GAIgASgMSAGIAQFCDwoNX2NvbnRlbnRfdHlwZUIGCgRfY3N2Kr4BCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABIiChBPVVRDT01FX0FOU1dFUkVEEAEaDKK1GAhhbnN3ZXJlZBIeCg5PVVRDT01FX0ZBSUxFRBACGgqitRgGZmFpbGVkEh4KDk9VVENPTUVfQlJPS0VOEAMaCqK1GAZicm9rZW4SGgoMT1VUQ09NRV9MRUZUEAQaCKK1GARsZWZ0EhoKDE9VVENPTUVfTE9TVBAFGgiitRgEbG9zdCpUCgZCdWNrZXQSFgoSQlVDS0VUX1VOU1BFQ0lGSUVEEAASGQoLQlVDS0VUX0hPVVIQARoIorUYBGhvdXISFwoKQlVDS0VUX0RBWRACGgeitRgDZGF5KpcCCgxSZXF1ZXN0R3JvdXASHQoZUkVRVUVTVF9HUk9VUF9VTlNQRUNJRklFRBAAEiIKE1JFUVVFU1RfR1JPVVBfTU9ERUwQARoJorUYBW1vZGVsEh4KEVJFUVVFU1RfR1JPVVBfS0VZEAIaB6K1GANrZXkSKAoWUkVRVUVTVF9HUk9VUF9VUFNUUkVBTRADGgyitRgIdXBzdHJlYW0SJgoVUkVRVUVTVF9HUk9VUF9PVVRDT01FEAQaC6K1GAdvdXRjb21lEioKF1JFUVVFU1RfR1JPVVBfT1BFUkFUSU9OEAUaDaK1GAlvcGVyYXRpb24SJgoVUkVRVUVTVF9HUk9VUF9BQ0NPVU5UEAYaC6K1GAdhY2NvdW50Mp0FCgxVc2FnZVNlcnZpY2USYwoMTGlzdFJlcXVlc3RzEiQubW9kZWxnYXRld2F5LnYxLkxpc3RSZXF1ZXN0c1JlcXVlc3QaJS5tb2RlbGdhdGV3YXkudjEuTGlzdFJlcXVlc3RzUmVzcG9uc2UiBtq1GAIQAhJgCgtMaXN0UnVubmluZxIjLm1vZGVsZ2F0ZXdheS52MS5MaXN0UnVubmluZ1JlcXVlc3QaJC5tb2RlbGdhdGV3YXkudjEuTGlzdFJ1bm5pbmdSZXNwb25zZSIG2rUYAhACEl0KCkdldFJlcXVlc3QSIi5tb2RlbGdhdGV3YXkudjEuR2V0UmVxdWVzdFJlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuR2V0UmVxdWVzdFJlc3BvbnNlIgbatRgCEAISWgoJTGlzdFVzYWdlEiEubW9kZWxnYXRld2F5LnYxLkxpc3RVc2FnZVJlcXVlc3QaIi5tb2RlbGdhdGV3YXkudjEuTGlzdFVzYWdlUmVzcG9uc2UiBtq1GAIQAhJyChFTdW1tYXJpemVSZXF1ZXN0cxIpLm1vZGVsZ2F0ZXdheS52MS5TdW1tYXJpemVSZXF1ZXN0c1JlcXVlc3QaKi5tb2RlbGdhdGV3YXkudjEuU3VtbWFyaXplUmVxdWVzdHNSZXNwb25zZSIG2rUYAhACEpYBCg5FeHBvcnRSZXF1ZXN0cxImLm1vZGVsZ2F0ZXdheS52MS5FeHBvcnRSZXF1ZXN0c1JlcXVlc3QaJy5tb2RlbGdhdGV3YXkudjEuRXhwb3J0UmVxdWVzdHNSZXNwb25zZSIx2rUYCwgEEAIqA2NzdjABgtPkkwIcEhovYXBpL3YxL3VzYWdlL3JlcXVlc3RzLmNzdjABYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
 
 /**
  * Usage is what calls used, in disjoint parts. Only `reasoning_tokens` and `cache_write_hour_tokens` are parts of other
@@ -574,6 +574,13 @@ export type RequestFilter = Message<"modelgateway.v1.RequestFilter"> & {
    * @generated from field: repeated modelgateway.v1.Outcome outcomes = 5;
    */
   outcomes: Outcome[];
+
+  /**
+   * Returns only calls whose last attempt was at this upstream. Default: all.
+   *
+   * @generated from field: optional string upstream = 6;
+   */
+  upstream?: string | undefined;
 };
 
 /**
@@ -844,6 +851,233 @@ export const UsageSumSchema: GenMessage<UsageSum> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_usage, 15);
 
 /**
+ * SummarizeRequestsRequest selects the calls to sum.
+ *
+ * @generated from message modelgateway.v1.SummarizeRequestsRequest
+ */
+export type SummarizeRequestsRequest = Message<"modelgateway.v1.SummarizeRequestsRequest"> & {
+  /**
+   * Selects calls. Without `from`, the time begins 30 buckets before `to`; without `to`, it ends now. At most 1,000
+   * buckets.
+   *
+   * @generated from field: modelgateway.v1.RequestFilter filter = 1;
+   */
+  filter?: RequestFilter | undefined;
+
+  /**
+   * The time span of each sum. Default: a day.
+   *
+   * @generated from field: optional modelgateway.v1.Bucket bucket = 2;
+   */
+  bucket?: Bucket | undefined;
+
+  /**
+   * What the calls are grouped by. Default: not at all.
+   *
+   * @generated from field: optional modelgateway.v1.RequestGroup group_by = 3;
+   */
+  groupBy?: RequestGroup | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.SummarizeRequestsRequest.
+ * Use `create(SummarizeRequestsRequestSchema)` to create a new message.
+ */
+export const SummarizeRequestsRequestSchema: GenMessage<SummarizeRequestsRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 16);
+
+/**
+ * SummarizeRequestsResponse returns the sums.
+ *
+ * @generated from message modelgateway.v1.SummarizeRequestsResponse
+ */
+export type SummarizeRequestsResponse = Message<"modelgateway.v1.SummarizeRequestsResponse"> & {
+  /**
+   * The sums of all calls of the time.
+   *
+   * @generated from field: modelgateway.v1.RequestTotals total = 1;
+   */
+  total?: RequestTotals | undefined;
+
+  /**
+   * The sums of each group, those with the greatest cost first, then those with the most calls. At most 100; those that
+   * are left out are in `total`.
+   *
+   * @generated from field: repeated modelgateway.v1.RequestTotals groups = 2;
+   */
+  groups: RequestTotals[];
+
+  /**
+   * The sums of each bucket and group in `groups`, oldest first. Buckets without calls are left out.
+   *
+   * @generated from field: repeated modelgateway.v1.RequestSum sums = 3;
+   */
+  sums: RequestSum[];
+
+  /**
+   * The time since which the sums have all calls. Unset: since the time that was asked for. Set: there were more calls
+   * than are read, and older ones are not in any sum.
+   *
+   * @generated from field: google.protobuf.Timestamp complete_from = 4;
+   */
+  completeFrom?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.SummarizeRequestsResponse.
+ * Use `create(SummarizeRequestsResponseSchema)` to create a new message.
+ */
+export const SummarizeRequestsResponseSchema: GenMessage<SummarizeRequestsResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 17);
+
+/**
+ * RequestTotals is what calls of a group used and cost, how they ended, and how long they took.
+ *
+ * @generated from message modelgateway.v1.RequestTotals
+ */
+export type RequestTotals = Message<"modelgateway.v1.RequestTotals"> & {
+  /**
+   * The group, as `group_by` describes it.
+   *
+   * @generated from field: string group = 1;
+   */
+  group: string;
+
+  /**
+   * The number of calls.
+   *
+   * @generated from field: int64 requests = 2;
+   */
+  requests: bigint;
+
+  /**
+   * The number of calls that failed, were broken off, or were lost. Callers who disconnected are not among them.
+   *
+   * @generated from field: int64 errors = 3;
+   */
+  errors: bigint;
+
+  /**
+   * The number of calls that the cache answered.
+   *
+   * @generated from field: int64 cached = 4;
+   */
+  cached: bigint;
+
+  /**
+   * What the calls used.
+   *
+   * @generated from field: modelgateway.v1.Usage usage = 5;
+   */
+  usage?: Usage | undefined;
+
+  /**
+   * The charges in millionths of the unit.
+   *
+   * @generated from field: int64 cost = 6;
+   */
+  cost: bigint;
+
+  /**
+   * The median duration of answered calls in milliseconds, to within 4 %. Unset: none was answered.
+   *
+   * @generated from field: optional uint32 duration_p50_ms = 7;
+   */
+  durationP50Ms?: number | undefined;
+
+  /**
+   * The 95th percentile of the duration of answered calls in milliseconds, to within 4 %. Unset: none was answered.
+   *
+   * @generated from field: optional uint32 duration_p95_ms = 8;
+   */
+  durationP95Ms?: number | undefined;
+
+  /**
+   * The median time to the first byte in milliseconds, to within 4 %. Unset: there was none.
+   *
+   * @generated from field: optional uint32 first_byte_p50_ms = 9;
+   */
+  firstByteP50Ms?: number | undefined;
+
+  /**
+   * The 95th percentile of the time to the first byte in milliseconds, to within 4 %. Unset: there was none.
+   *
+   * @generated from field: optional uint32 first_byte_p95_ms = 10;
+   */
+  firstByteP95Ms?: number | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.RequestTotals.
+ * Use `create(RequestTotalsSchema)` to create a new message.
+ */
+export const RequestTotalsSchema: GenMessage<RequestTotals> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 18);
+
+/**
+ * RequestSum is what the calls of a group used in one bucket.
+ *
+ * @generated from message modelgateway.v1.RequestSum
+ */
+export type RequestSum = Message<"modelgateway.v1.RequestSum"> & {
+  /**
+   * The beginning of the bucket.
+   *
+   * @generated from field: google.protobuf.Timestamp begins_at = 1;
+   */
+  beginsAt?: Timestamp | undefined;
+
+  /**
+   * The group, as in RequestTotals.
+   *
+   * @generated from field: string group = 2;
+   */
+  group: string;
+
+  /**
+   * The number of calls.
+   *
+   * @generated from field: int64 requests = 3;
+   */
+  requests: bigint;
+
+  /**
+   * The number of calls that failed, as in RequestTotals.
+   *
+   * @generated from field: int64 errors = 4;
+   */
+  errors: bigint;
+
+  /**
+   * The number of tokens, input and output.
+   *
+   * @generated from field: int64 tokens = 5;
+   */
+  tokens: bigint;
+
+  /**
+   * The charges in millionths of the unit.
+   *
+   * @generated from field: int64 cost = 6;
+   */
+  cost: bigint;
+
+  /**
+   * The 95th percentile of the duration of answered calls in milliseconds, to within 4 %. Unset: none was answered.
+   *
+   * @generated from field: optional uint32 duration_p95_ms = 7;
+   */
+  durationP95Ms?: number | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.RequestSum.
+ * Use `create(RequestSumSchema)` to create a new message.
+ */
+export const RequestSumSchema: GenMessage<RequestSum> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 19);
+
+/**
  * ExportRequestsRequest selects the calls of the export.
  *
  * @generated from message modelgateway.v1.ExportRequestsRequest
@@ -876,6 +1110,13 @@ export type ExportRequestsRequest = Message<"modelgateway.v1.ExportRequestsReque
    * @generated from field: google.protobuf.Timestamp to = 4;
    */
   to?: Timestamp | undefined;
+
+  /**
+   * Returns only calls whose last attempt was at this upstream. Default: all.
+   *
+   * @generated from field: optional string upstream = 5;
+   */
+  upstream?: string | undefined;
 };
 
 /**
@@ -883,7 +1124,7 @@ export type ExportRequestsRequest = Message<"modelgateway.v1.ExportRequestsReque
  * Use `create(ExportRequestsRequestSchema)` to create a new message.
  */
 export const ExportRequestsRequestSchema: GenMessage<ExportRequestsRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 16);
+  messageDesc(file_modelgateway_v1_usage, 20);
 
 /**
  * ExportRequestsResponse is one chunk of the export.
@@ -911,7 +1152,7 @@ export type ExportRequestsResponse = Message<"modelgateway.v1.ExportRequestsResp
  * Use `create(ExportRequestsResponseSchema)` to create a new message.
  */
 export const ExportRequestsResponseSchema: GenMessage<ExportRequestsResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 17);
+  messageDesc(file_modelgateway_v1_usage, 21);
 
 /**
  * Outcome is how a call ended. It decides what the caller is charged for.
@@ -1018,6 +1259,75 @@ export const BucketSchema: GenEnum<Bucket> = /*@__PURE__*/
   enumDesc(file_modelgateway_v1_usage, 1);
 
 /**
+ * RequestGroup is what calls are grouped by.
+ *
+ * @generated from enum modelgateway.v1.RequestGroup
+ */
+export const RequestGroup = {
+  /**
+   * All calls are one group, with an empty name.
+   *
+   * @generated from enum value: REQUEST_GROUP_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * By the model's id.
+   *
+   * @generated from enum value: REQUEST_GROUP_MODEL = 1;
+   */
+  MODEL: 1,
+
+  /**
+   * By the key's id.
+   *
+   * @generated from enum value: REQUEST_GROUP_KEY = 2;
+   */
+  KEY: 2,
+
+  /**
+   * By the upstream of the last attempt; empty for answers from the cache.
+   *
+   * @generated from enum value: REQUEST_GROUP_UPSTREAM = 3;
+   */
+  UPSTREAM: 3,
+
+  /**
+   * By the public name of the outcome, such as `answered`.
+   *
+   * @generated from enum value: REQUEST_GROUP_OUTCOME = 4;
+   */
+  OUTCOME: 4,
+
+  /**
+   * By the operation, such as `chat`.
+   *
+   * @generated from enum value: REQUEST_GROUP_OPERATION = 5;
+   */
+  OPERATION: 5,
+
+  /**
+   * By the account's id.
+   *
+   * @generated from enum value: REQUEST_GROUP_ACCOUNT = 6;
+   */
+  ACCOUNT: 6,
+} as const;
+
+/**
+ * RequestGroup is what calls are grouped by.
+ *
+ * @generated from enum modelgateway.v1.RequestGroup
+ */
+export type RequestGroup = (typeof RequestGroup)[keyof typeof RequestGroup] | UnknownEnum;
+
+/**
+ * Describes the enum modelgateway.v1.RequestGroup.
+ */
+export const RequestGroupSchema: GenEnum<RequestGroup> = /*@__PURE__*/
+  enumDesc(file_modelgateway_v1_usage, 2);
+
+/**
  * UsageService lists the calls of the caller's account and their sums. It needs an administrator key or a session.
  *
  * @generated from service modelgateway.v1.UsageService
@@ -1062,6 +1372,17 @@ export const UsageService: GenService<{
     methodKind: "unary";
     input: typeof ListUsageRequestSchema;
     output: typeof ListUsageResponseSchema;
+  },
+  /**
+   * Sums the calls that are kept by how they ended and how long they took, in buckets and groups. It reads the calls
+   * themselves, at most the newest 200,000 of the time; ListUsage has the sums that are kept for good.
+   *
+   * @generated from rpc modelgateway.v1.UsageService.SummarizeRequests
+   */
+  summarizeRequests: {
+    methodKind: "unary";
+    input: typeof SummarizeRequestsRequestSchema;
+    output: typeof SummarizeRequestsResponseSchema;
   },
   /**
    * Exports calls as comma-separated values (RFC 4180): a header line, then a line for each call, newest first.

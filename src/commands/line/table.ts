@@ -94,7 +94,13 @@ HOST, PORT and DATA_DIR in the environment set its address and its folder:
       },
     },
   },
-  demo: { summary: "the same, with an account, keys and a first call to play with", options: config },
+  demo: {
+    summary: "the same, with an account, keys and a first call to play with",
+    options: {
+      ...config,
+      furnished: { type: "boolean", summary: "with a month of calls by thirty keys at three vendors" },
+    },
+  },
   "accounts create": {
     summary: "create an account; prints its id",
     options: {

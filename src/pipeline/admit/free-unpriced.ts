@@ -13,6 +13,17 @@ export interface FreeUnpricedOptions {
 export function createFreeUnpriced({ accounts, isFreeForFirst, version }: FreeUnpricedOptions) {
   let seen: number | undefined;
   let first: string | undefined;
+  let looking: { readonly asOf: number; readonly found: Promise<string | undefined> } | undefined;
+
+  /** Callers of one version look once. */
+  function lookUpOnce(current: number): Promise<string | undefined> {
+    if (looking?.asOf === current) return looking.found;
+    const found = lookUp(current).finally(() => {
+      if (looking?.found === found) looking = undefined;
+    });
+    looking = { asOf: current, found };
+    return found;
+  }
 
   async function lookUp(current: number): Promise<string | undefined> {
     const found = await accounts.first();
@@ -25,6 +36,6 @@ export function createFreeUnpriced({ accounts, isFreeForFirst, version }: FreeUn
     if (!isFreeForFirst) return false;
     const current = version();
     if (current === seen) return accountId === first;
-    return lookUp(current).then((found) => accountId === found);
+    return lookUpOnce(current).then((found) => accountId === found);
   };
 }

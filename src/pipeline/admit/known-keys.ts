@@ -6,7 +6,7 @@ import { LRUCache } from "lru-cache";
 import type { Caller } from "../../call/call.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
 import type { Ledger } from "../../ledger/contract.ts";
-import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 import type { Changes } from "../../storage/money/books.ts";
 
@@ -45,7 +45,7 @@ const maxKnown = 50_000;
 const maxUnknown = 10_000;
 
 export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
-  const { keys, ledger, changes } = options;
+  const { keys, ledger, changes, isFreeUnpriced = () => false } = options;
   const { credit } = ledger;
   const know = createKnow(options);
   const known = new LRUCache<string, KnownKey>({ max: maxKnown });
@@ -76,6 +76,13 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
     return made;
   }
 
+  /** Goes on with a key that has not changed. Whether unpriced models are free for its account may follow from others. */
+  const asOfNow = (found: KnownKey, asOf: number): MaybePromise<KnownKey> =>
+    andThen(isFreeUnpriced(found.key.account_id), (isFree) => {
+      found.caller = { ...found.caller, asOf, isFreeUnpriced: isFree };
+      return found;
+    });
+
   return {
     find(secretHash, now) {
       const current = changes.version();
@@ -83,7 +90,8 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
       if (current !== seen) for (const each of [unknown, reading]) each.clear();
       seen = current;
       const found = known.get(secretHash);
-      if (found && isUnchanged(found, current, changes) && isStillValid(found.key, secretHash, now)) return found;
+      if (found && isUnchanged(found, current, changes) && isStillValid(found.key, secretHash, now))
+        return found.caller.asOf === current ? found : asOfNow(found, current);
       if (unknown.has(secretHash)) return undefined;
       return readOnce(secretHash, now, current);
     },
@@ -107,13 +115,10 @@ function createKnow({ tiers, ledger: { credit }, isFreeUnpriced = () => false }:
   };
 }
 
-/** Reports whether a key is as it is known, and notes as of which version. */
-function isUnchanged(known: KnownKey, current: number, changes: Changes): boolean {
-  const { key, caller } = known;
+/** Reports whether a key is as it is known. */
+function isUnchanged({ key, caller }: KnownKey, current: number, changes: Changes): boolean {
   if (caller.asOf === current) return true;
-  if (caller.asOf === undefined || changes.changedSince(caller.asOf, key.account_id, key.id)) return false;
-  known.caller = { ...caller, asOf: current };
-  return true;
+  return caller.asOf !== undefined && !changes.changedSince(caller.asOf, key.account_id, key.id);
 }
 
 /** Reports whether a secret is still valid. The one before the last rotation has an expiry of its own. */

@@ -7,6 +7,7 @@ import {
   ListAuditResponseSchema,
   ListUpstreamsResponseSchema,
   type OperatorService,
+  SummarizeAllRequestsResponseSchema,
 } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { RequestFilter } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
@@ -14,7 +15,8 @@ import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import { accessOf } from "../../pipeline/admit/authorize.ts";
 import { pageOf } from "../page.ts";
 import { callWithBill, requestMessage } from "../usage/request-message.ts";
-import { requestFilterOf } from "../usage/usage.ts";
+import { summaryFilterOf, summaryLimits, summaryMessage } from "../usage/summary-message.ts";
+import { requestFilterOf } from "../usage/time-span.ts";
 import { whole } from "../whole.ts";
 import { auditEventMessage } from "./audit-event-message.ts";
 import { limitsMessage } from "./limits-message.ts";
@@ -24,10 +26,10 @@ import { upstreamMessage } from "./upstream-message.ts";
 
 type Rpcs = Pick<
   ServiceImplementation<typeof OperatorService>,
-  "listAllRequests" | "getAnyRequest" | "listUpstreams" | "describeLimits" | "listAudit"
+  "listAllRequests" | "summarizeAllRequests" | "getAnyRequest" | "listUpstreams" | "describeLimits" | "listAudit"
 >;
 
-export function operatorViews({ storage, config, upstreams, services }: OperatorParts): Rpcs {
+export function operatorViews({ storage, config, upstreams, services, clock }: OperatorParts): Rpcs {
   const { accounts, requests, auditEvents, prices } = storage;
   const idOf = async (account: string | undefined) => (account ? (await findAccount(accounts, account)).id : undefined);
   return {
@@ -42,6 +44,13 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
           : requests.page({ ...filter, accountId }, before, limit, signal),
       );
       return whole(ListAllRequestsResponseSchema, { requests: items.map(requestMessage), ...next });
+    },
+    async summarizeAllRequests({ request, signal }) {
+      const { account, summary } = request.message();
+      const accountId = await idOf(account);
+      const filter = { ...summaryFilterOf(summary, clock()), ...(accountId === undefined ? {} : { accountId }) };
+      const found = await requests.summarize(filter, summaryLimits, signal);
+      return whole(SummarizeAllRequestsResponseSchema, { summary: summaryMessage(found, filter.groupBy) });
     },
     async getAnyRequest({ request }) {
       const { id = "" } = request.message();
@@ -66,9 +75,10 @@ export function operatorViews({ storage, config, upstreams, services }: Operator
   };
 }
 
-/** refuseWithoutAccount refuses to filter the calls of all accounts by key or model: no index covers that. */
+/** refuseWithoutAccount refuses to filter the calls of all accounts by key, model or upstream: no index covers that. */
 function refuseWithoutAccount(filter: RequestFilter | undefined): void {
-  for (const [name, value] of [["key_id", filter?.keyId] as const, ["model", filter?.model] as const]) {
+  const { keyId: key_id, model, upstream } = filter ?? {};
+  for (const [name, value] of Object.entries({ key_id, model, upstream })) {
     if (value !== undefined)
       throw invalidValue(`filter.${name}`, "it is looked for within an account; name `account` too");
   }

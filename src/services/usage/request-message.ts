@@ -13,7 +13,7 @@ import {
 import type { FailedAttempt } from "../../pipeline/attempt/failed-attempts.ts";
 import { type BillLine, billOf, priceIdsOf, type WrittenPart } from "../../pipeline/charge/bill.ts";
 import type { UsageSum } from "../../storage/calls/requests.ts";
-import type { CallRow, ColumnName } from "../../storage/columns.ts";
+import type { CallRow, ColumnName, SummedColumn } from "../../storage/columns.ts";
 import type { HoldRow } from "../../storage/money/holds.ts";
 import type { PriceStore } from "../../storage/money/prices.ts";
 import { type CallField, callFields } from "./call-fields.ts";
@@ -34,6 +34,11 @@ export function sumMessage(sum: UsageSum): MessageInitShape<typeof UsageSumSchem
     ...(model === null ? {} : { model }),
     requests: BigInt(requests),
   };
+}
+
+/** usageOfSums returns the usage that sums of calls have. */
+export function usageOfSums(sums: Readonly<Record<SummedColumn, number>>): MessageInitShape<typeof UsageSchema> {
+  return messageOf(ofSum, sums).usage as MessageInitShape<typeof UsageSchema>;
 }
 
 /** callWithBill returns a call with the lines of its bill, by the prices that are kept. */

@@ -28,6 +28,11 @@ export function requestsOnReplica(replica: RequestStore, primary: RequestStore, 
         () => replica.sums(filter),
         () => primary.sums(filter),
       ),
+    summarize: (...of) =>
+      read(
+        () => replica.summarize(...of),
+        () => primary.summarize(...of),
+      ),
     losses: (...of) =>
       read(
         () => replica.losses(...of),

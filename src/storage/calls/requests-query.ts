@@ -6,6 +6,7 @@ export interface RequestFilter {
   readonly accountId: string;
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
+  readonly upstream?: string | undefined;
   /** Selects calls that cost something. */
   readonly isCharged?: boolean;
   /** Selects calls that ended so: numbers of the proto's Outcome. Empty or unset for all. */
@@ -49,7 +50,7 @@ export function isRare({ outcomes = [] }: Pick<RequestFilter, "outcomes">): bool
 
 /** Returns the query. Exported for the test that proves which index it follows. */
 export function pageQuery(db: Database, filter: Partial<RequestFilter>, { least, below }: IdSpan, limit: number) {
-  const { accountId, keyId, model, isCharged = false, outcomes = [], from, to } = filter;
+  const { accountId, keyId, model, upstream, isCharged = false, outcomes = [], from, to } = filter;
   return (
     db
       .selectFrom("requests")
@@ -59,6 +60,7 @@ export function pageQuery(db: Database, filter: Partial<RequestFilter>, { least,
       .where("id", "<", below)
       .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
       .$if(model !== undefined, (query) => query.where("model", "=", model as string))
+      .$if(upstream !== undefined, (query) => query.where("upstream", "=", upstream as string))
       .$if(isCharged, (query) => query.where("cost", ">", 0))
       .$if(outcomes.length > 0, (query) => query.where("outcome", "in", outcomes))
       // The condition as the index has it, which leaves answered calls out.

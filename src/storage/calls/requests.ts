@@ -10,6 +10,7 @@ import { type CallRow, type SummedColumn, summedColumns } from "../columns.ts";
 import type { Database, Scope } from "../engines/scope.ts";
 import { type AllFilter, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
 import { type Asker, createSearch, isSought } from "./search.ts";
+import { type Summary, type SummaryFilter, type SummaryLimits, summarize } from "./summary.ts";
 
 export interface UsageFilter {
   readonly accountId: string;
@@ -53,6 +54,8 @@ export interface RequestStore {
   pages(filter: RequestFilter, asker?: Asker): AsyncIterable<readonly CallRow[]>;
   /** Sums what was used, oldest first. */
   sums(filter: UsageFilter): Promise<UsageSum[]>;
+  /** Sums calls that are kept, of an account or of all, by how they ended and how long they took. */
+  summarize(filter: SummaryFilter, limits: SummaryLimits, asker?: Asker): Promise<Summary>;
   /** Sums the operator's loss in hours that begin at or after `from` and before `to`, with up to `limit` accounts that it is of. */
   losses(span: { readonly from: number; readonly to: number }, limit: number): Promise<Losses>;
 }
@@ -74,6 +77,7 @@ export function requestStore({ db }: Pick<Scope, "db">): RequestStore {
     pageOfAll: listed,
     pages: pagesOf(page),
     sums: (filter) => sumsQuery(db, filter).execute(),
+    summarize: (filter, limits, asker) => summarize(db, filter, limits, asker),
     losses: (span, limit) => readLosses(db, span, limit),
   };
 }

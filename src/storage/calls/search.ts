@@ -1,5 +1,6 @@
 /**
- * Searches for those calls of an account that no index leads to, newest first: of a key, of a model, or that cost something.
+ * Searches for those calls of an account that no index leads to, newest first: of a key, of a model, of an
+ * upstream, or that cost something.
  *
  * `usage_hours` and the pending totals tell in which hours there are any; no other hours are read. In such an hour the account's
  * calls are read some thousand at a time, and between two steps the event loop goes on: a rare key of an account with many calls
@@ -33,8 +34,8 @@ export interface Asker {
 }
 
 /** Reports whether calls have to be searched for, since no index has what the filter names. */
-export function isSought({ keyId, model, isCharged = false }: RequestFilter): boolean {
-  return keyId !== undefined || model !== undefined || isCharged;
+export function isSought({ keyId, model, upstream, isCharged = false }: RequestFilter): boolean {
+  return keyId !== undefined || model !== undefined || upstream !== undefined || isCharged;
 }
 
 /** Hour is an hour in which calls were made, and the highest cost of theirs. */

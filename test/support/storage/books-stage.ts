@@ -70,6 +70,11 @@ export async function decide(books: Books, turn: Partial<Turn>): Promise<Decisio
   return books.decide(() => ({ records: [], leases: [], captures: [], releases: [], holds: [], ...turn }));
 }
 
+/** Waits for a decision that comes later. */
+export async function decided<T>(one: Decision<T> | undefined): Promise<Decision<T> | undefined> {
+  return one?.kind === "later" ? decided(await one.decision) : one;
+}
+
 /** Returns how each hold went: its amount, `leased` by how much, or of what it is short. */
 export async function hold(books: Books, ...holds: readonly DecidedHold[]): Promise<readonly (number | string)[]> {
   const decided = await decide(books, { holds });

@@ -305,6 +305,8 @@ async function calls({ requests, entries, keys: keyStore }: Stores, ask: Ask): P
     { model: "m1" },
     { outcomes: [2] },
     { isCharged: true },
+    { upstream: "u" },
+    { upstream: "nowhere" },
     { keyId: "key_1", model: "m1" },
     { from: t0 + 2 * 3_600_000 },
   ])
@@ -325,6 +327,13 @@ async function calls({ requests, entries, keys: keyStore }: Stores, ask: Ask): P
   await ask(
     "sums of a key",
     requests.sums({ ...of, keyId: "key_2", model: "m0", bucketMs: day, byKey: false, byModel: false }),
+  );
+  const summed = { from: t0 - day, to: t0 + day, bucketMs: day };
+  for (const groupBy of ["model", "key_id", "upstream", "outcome", "operation", "account_id", undefined] as const)
+    await ask(`a summary by ${groupBy}`, requests.summarize({ ...summed, groupBy }, { calls: 100, groups: 1 }));
+  await ask(
+    "a summary of those that failed",
+    requests.summarize({ ...summed, groupBy: "model", accountId: "acc_a", outcomes: [2] }, { calls: 100, groups: 9 }),
   );
   await ask("charges", entries.page("acc_a", { kinds: [4], limit: 5 }));
   await ask("all entries", entries.page("acc_a", { kinds: [], limit: 50 }));

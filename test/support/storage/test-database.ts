@@ -91,6 +91,7 @@ async function makeFile(): Promise<string> {
 
 function inFile(dataDir: string, path: string, removeFolder: () => Promise<void>): TestDatabase {
   let sqlite: Sqlite.Database | undefined;
+  const inTurn = oneByOne();
   function opened(): Sqlite.Database {
     sqlite ??= new Sqlite(path);
     return sqlite;
@@ -107,7 +108,7 @@ function inFile(dataDir: string, path: string, removeFolder: () => Promise<void>
     query: run,
     exec: async (sql) => void opened().exec(sql),
     setClock: async () => {},
-    read: (work) => within(run, "BEGIN", work),
+    read: (work) => inTurn(() => within(run, "BEGIN", work)),
     contents: () => contentsOf(run, "SELECT name FROM sqlite_schema WHERE type = 'table'"),
     async remove() {
       sqlite?.close();
@@ -119,6 +120,7 @@ function inFile(dataDir: string, path: string, removeFolder: () => Promise<void>
 function onServer(dataDir: string, url: string, removeFolder: () => Promise<void>): TestDatabase {
   const server = serverAt(url);
   let session: Promise<Session> | undefined;
+  const inTurn = oneByOne();
   async function run<T>(sql: string, ...values: readonly unknown[]): Promise<T[]> {
     session ??= server.connect();
     let count = 0;
@@ -141,7 +143,7 @@ function onServer(dataDir: string, url: string, removeFolder: () => Promise<void
       void (await run(
         `CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT ${now}::bigint $$`,
       )),
-    read: (work) => within(run, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work),
+    read: (work) => inTurn(() => within(run, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work)),
     contents: () => contentsOf(run, "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()"),
     async remove() {
       (await session)?.close();
@@ -149,6 +151,16 @@ function onServer(dataDir: string, url: string, removeFolder: () => Promise<void
       drop(url);
       await removeFolder();
     },
+  };
+}
+
+/** Returns what runs one work after another: all are transactions of one connection. */
+function oneByOne(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const next = last.then(work, work);
+    last = next.catch(() => {});
+    return next;
   };
 }
 

@@ -6,8 +6,11 @@ import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
+import { useNarrow } from "../../parts/narrow.ts";
+import { BulkActions } from "./bulk-actions.tsx";
 import { KeyList } from "./key-list.tsx";
 import type { KeyActions } from "./key-menu.tsx";
+import { inOrder, type KeyOrder, newestFirst, orderNames, turned } from "./key-order.ts";
 import { type KeyState, keyStates, matches, stateOf, stateTexts } from "./key-state.ts";
 
 const said = texts(
@@ -19,6 +22,12 @@ const said = texts(
     none: "No keys match",
     clear: "Clear filters",
     more: "Show more",
+    order: "Order",
+    created: "Newest first",
+    name: "By name",
+    spent: "Most spent first",
+    used: "Last used first",
+    expires: "Expiring first",
   },
   {
     search: "按名称、密钥或 ID 搜索",
@@ -28,20 +37,39 @@ const said = texts(
     none: "没有匹配的密钥",
     clear: "清除筛选",
     more: "显示更多",
+    order: "排序",
+    created: "最新创建",
+    name: "按名称",
+    spent: "消费最多",
+    used: "最近使用",
+    expires: "最先过期",
   },
 );
 
 const pageLength = 50;
 
-export function FoundKeys({ among, ...actions }: KeyActions & { readonly among: readonly ApiKey[] }) {
+interface Props extends KeyActions {
+  readonly among: readonly ApiKey[];
+  /** find is what is searched for at first. */
+  readonly find?: string | undefined;
+}
+
+export function FoundKeys({ among, find = "", ...actions }: Props) {
   const t = useTexts(said);
   const states = useTexts(stateTexts);
   const format = useFormat();
-  const [search, setSearch] = useState("");
+  const [search, setSearch] = useState(find);
   const [state, setState] = useState<KeyState | "all">("all");
   const [shown, setShown] = useState(pageLength);
+  const [order, setOrder] = useState(newestFirst);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const now = Date.now();
-  const found = among.filter((key) => matches(key, search) && (state === "all" || stateOf(key, now) === state));
+  const matching = among.filter((key) => matches(key, search) && (state === "all" || stateOf(key, now) === state));
+  const found = inOrder(matching, order, now);
+  // Of a key that is gone, or not found any more, nobody sees that it is selected.
+  const chosen = found.filter(({ id }) => selected.has(id));
+  const select = (ids: readonly string[], isSelected: boolean) =>
+    setSelected((before) => (isSelected ? before.union(new Set(ids)) : before.difference(new Set(ids))));
   const clear = () => {
     setSearch("");
     setState("all");
@@ -66,10 +94,12 @@ export function FoundKeys({ among, ...actions }: KeyActions & { readonly among: 
           allowDeselect={false}
           w={160}
         />
+        <OrderSelect order={order} onOrder={setOrder} />
         <Text size="sm" c="dimmed" role="status">
           {t.count(format.count(found.length), format.count(among.length))}
         </Text>
       </Group>
+      {chosen.length > 0 && <BulkActions keys={chosen} onDone={(failed) => setSelected(new Set(failed))} />}
       {found.length === 0 ? (
         <Empty
           icon={IconSearch}
@@ -81,7 +111,14 @@ export function FoundKeys({ among, ...actions }: KeyActions & { readonly among: 
           }
         />
       ) : (
-        <KeyList of={found.slice(0, shown)} {...actions} />
+        <KeyList
+          of={found.slice(0, shown)}
+          order={order}
+          onOrder={setOrder}
+          selected={selected}
+          onSelect={select}
+          {...actions}
+        />
       )}
       {found.length > shown && (
         <Group justify="center">
@@ -91,5 +128,26 @@ export function FoundKeys({ among, ...actions }: KeyActions & { readonly among: 
         </Group>
       )}
     </Stack>
+  );
+}
+
+interface OrderProps {
+  readonly order: KeyOrder;
+  readonly onOrder: (order: KeyOrder) => void;
+}
+
+/** OrderSelect chooses the order where there are cards, and no heads of columns. */
+function OrderSelect({ order, onOrder }: OrderProps) {
+  const t = useTexts(said);
+  if (!useNarrow("76em")) return null;
+  return (
+    <Select
+      aria-label={t.order}
+      data={orderNames.map((value) => ({ value, label: t[value] }))}
+      value={order.by}
+      onChange={(by) => by && onOrder(by === "created" ? newestFirst : turned(newestFirst, by as KeyOrder["by"]))}
+      allowDeselect={false}
+      w={160}
+    />
   );
 }

@@ -89,11 +89,12 @@ export function KeyModels({ of: { models } }: { readonly of: ApiKey }) {
 export function KeySpend({ of: { spent, held, creditLimit } }: { readonly of: ApiKey }) {
   const t = useTexts(said);
   const format = useFormat();
+  const exact = creditLimit === undefined ? format.money(spent) : t.of(format.money(spent), format.money(creditLimit));
   return (
     <Stack gap={4} miw={120}>
       <Group gap={6} justify="space-between" wrap="nowrap">
-        <Text size="sm" style={{ fontVariantNumeric: "tabular-nums" }}>
-          {creditLimit === undefined ? format.money(spent) : t.of(format.money(spent), format.money(creditLimit))}
+        <Text size="sm" style={{ fontVariantNumeric: "tabular-nums" }} title={exact}>
+          {creditLimit === undefined ? format.rounded(spent) : t.of(format.rounded(spent), format.rounded(creditLimit))}
         </Text>
         {creditLimit === undefined && (
           <Text size="xs" c="dimmed">

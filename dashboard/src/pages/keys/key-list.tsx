@@ -1,5 +1,17 @@
 /** Keys as a table, or as cards in a narrow window. */
-import { Code, Group, Paper, SimpleGrid, Stack, Table, Text, VisuallyHidden } from "@mantine/core";
+import {
+  Checkbox,
+  Code,
+  Group,
+  Paper,
+  SimpleGrid,
+  Stack,
+  Table,
+  Text,
+  UnstyledButton,
+  VisuallyHidden,
+} from "@mantine/core";
+import { IconChevronDown, IconChevronUp, IconSelector } from "@tabler/icons-react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
@@ -10,6 +22,7 @@ import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AdministratorBadge, KeyModels, KeySpend, KeyStatus } from "./key-facts.tsx";
 import { type KeyActions, KeyMenu } from "./key-menu.tsx";
+import { type KeyOrder, turned } from "./key-order.ts";
 
 const said = texts(
   {
@@ -23,6 +36,8 @@ const said = texts(
     expires: "Expires",
     never: "Never",
     actions: "Actions",
+    select: (name: string) => `Select ${name}`,
+    selectAll: "Select all keys that are shown",
     overlap: (moment: string) => `The previous secret works until ${moment}`,
   },
   {
@@ -36,6 +51,8 @@ const said = texts(
     expires: "过期时间",
     never: "从未",
     actions: "操作",
+    select: (name: string) => `选择 ${name}`,
+    selectAll: "选择所有显示的密钥",
     overlap: (moment: string) => `旧密钥内容在 ${moment} 之前仍有效`,
   },
 );
@@ -44,27 +61,44 @@ const neverExpires = texts({ never: "Never" }, { never: "永不" });
 
 interface Props extends KeyActions {
   readonly of: readonly ApiKey[];
+  readonly order: KeyOrder;
+  readonly onOrder: (order: KeyOrder) => void;
+  /** selected are the ids of the selected keys. */
+  readonly selected: ReadonlySet<string>;
+  readonly onSelect: (ids: readonly string[], isSelected: boolean) => void;
 }
 
 export function KeyList(props: Props) {
   return useNarrow("76em") ? <Cards {...props} /> : <Rows {...props} />;
 }
 
-function Rows({ of, ...actions }: Props) {
+function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
   const t = useTexts(said);
   const { never } = useTexts(neverExpires);
+  const head = (by: KeyOrder["by"], name: string) => <SortedHead {...{ by, name, order, onOrder }} />;
+  const ids = of.map(({ id }) => id);
+  const count = ids.filter((id) => selected.has(id)).length;
   return (
     <Paper withBorder>
-      <WideTable label={t.keys} minWidth={900} horizontalSpacing={10}>
+      <WideTable label={t.keys} minWidth={900} horizontalSpacing={8}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>{t.name}</Table.Th>
-            <Table.Th className={text.nowrap}>{t.status}</Table.Th>
+            <Table.Th w={36}>
+              <Checkbox
+                size="xs"
+                aria-label={t.selectAll}
+                checked={count === ids.length}
+                indeterminate={count > 0 && count < ids.length}
+                onChange={(event) => onSelect(ids, event.currentTarget.checked)}
+              />
+            </Table.Th>
+            {head("name", t.name)}
+            {head("status", t.status)}
             <Table.Th>{t.models}</Table.Th>
-            <Table.Th className={text.nowrap}>{t.spent}</Table.Th>
-            <Table.Th className={text.nowrap}>{t.created}</Table.Th>
-            <Table.Th className={text.nowrap}>{t.used}</Table.Th>
-            <Table.Th className={text.nowrap}>{t.expires}</Table.Th>
+            {head("spent", t.spent)}
+            {head("created", t.created)}
+            {head("used", t.used)}
+            {head("expires", t.expires)}
             <Table.Th pos="relative">
               <VisuallyHidden>{t.actions}</VisuallyHidden>
             </Table.Th>
@@ -72,7 +106,10 @@ function Rows({ of, ...actions }: Props) {
         </Table.Thead>
         <Table.Tbody>
           {of.map((key) => (
-            <Table.Tr key={key.id}>
+            <Table.Tr key={key.id} {...(selected.has(key.id) ? { bg: "var(--mantine-color-default-hover)" } : {})}>
+              <Table.Td>
+                <Selected of={key} {...{ selected, onSelect }} />
+              </Table.Td>
               <Table.Td>
                 <Name of={key} />
               </Table.Td>
@@ -88,7 +125,7 @@ function Rows({ of, ...actions }: Props) {
               <Table.Td className={text.nowrap}>
                 <Moment at={key.createdAt} as="day" />
               </Table.Td>
-              <Table.Td>
+              <Table.Td className={text.nowrap}>
                 <Moment at={key.lastUsedAt} as="ago" none={t.never} />
               </Table.Td>
               <Table.Td className={text.nowrap}>
@@ -105,7 +142,44 @@ function Rows({ of, ...actions }: Props) {
   );
 }
 
-function Cards({ of, ...actions }: Props) {
+interface HeadProps extends Pick<Props, "order" | "onOrder"> {
+  readonly by: KeyOrder["by"];
+  readonly name: string;
+}
+
+/** SortedHead is the head of a column by which the keys can be put in order. */
+function SortedHead({ by, name, order, onOrder }: HeadProps) {
+  const isSorted = order.by === by;
+  const Icon = !isSorted ? IconSelector : order.isDescending ? IconChevronDown : IconChevronUp;
+  return (
+    <Table.Th className={text.nowrap} aria-sort={isSorted ? (order.isDescending ? "descending" : "ascending") : "none"}>
+      <UnstyledButton fz="inherit" fw="inherit" c="inherit" onClick={() => onOrder(turned(order, by))}>
+        <Group gap={2} wrap="nowrap" component="span">
+          {name}
+          <Icon size={14} aria-hidden />
+        </Group>
+      </UnstyledButton>
+    </Table.Th>
+  );
+}
+
+function Selected({
+  of: { id, name },
+  selected,
+  onSelect,
+}: Pick<Props, "selected" | "onSelect"> & { readonly of: ApiKey }) {
+  const t = useTexts(said);
+  return (
+    <Checkbox
+      size="xs"
+      aria-label={t.select(name)}
+      checked={selected.has(id)}
+      onChange={(event) => onSelect([id], event.currentTarget.checked)}
+    />
+  );
+}
+
+function Cards({ of, selected, onSelect, order: _, onOrder: __, ...actions }: Props) {
   const t = useTexts(said);
   const { never } = useTexts(neverExpires);
   return (
@@ -114,7 +188,10 @@ function Cards({ of, ...actions }: Props) {
         <Paper component="li" key={key.id} withBorder p="md" display="block">
           <Stack gap="sm">
             <Group justify="space-between" align="flex-start" wrap="nowrap">
-              <Name of={key} />
+              <Group gap="sm" align="flex-start" wrap="nowrap" miw={0}>
+                <Selected of={key} {...{ selected, onSelect }} />
+                <Name of={key} />
+              </Group>
               <KeyMenu of={key} {...actions} />
             </Group>
             <KeySpend of={key} />
@@ -148,7 +225,7 @@ function Name({ of: { name, secretMask, isAdmin, previousSecretExpiresAt } }: { 
   return (
     <Stack gap={4} miw={0}>
       <Group gap="xs">
-        <Text size="sm" fw={600} maw={260} truncate title={name}>
+        <Text size="sm" fw={600} maw={210} truncate title={name}>
           {name}
         </Text>
         {isAdmin && <AdministratorBadge />}

@@ -3,7 +3,8 @@ import { create as messageOf } from "@bufbuild/protobuf";
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { Button } from "@mantine/core";
 import { IconKey, IconPlus } from "@tabler/icons-react";
-import { useState } from "react";
+import { getRouteApi } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
 import { type ApiKey, ApiKeySchema, KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
@@ -45,6 +46,8 @@ const said = texts(
   },
 );
 
+const route = getRouteApi("/signed-in/keys");
+
 /** Opened is the open dialog. A closed dialog keeps its key while it fades out. */
 interface Opened {
   readonly dialog: KeyDialog | "create" | undefined;
@@ -59,7 +62,14 @@ export function KeysPage() {
   const keys = useQuery(KeyService.method.listKeys, {});
   const forget = useForgetKeys();
   const change = useMutation(KeyService.method.updateKey, { onSettled: forget });
+  const { create: isAsked, find } = route.useSearch();
+  const navigate = route.useNavigate();
   const [{ dialog, key }, setOpened] = useState<Opened>({ dialog: undefined, key: noKey });
+  useEffect(() => {
+    if (!isAsked) return;
+    setOpened({ dialog: "create", key: noKey });
+    void navigate({ search: {}, replace: true });
+  }, [isAsked, navigate]);
   const open = (opened: Opened) => {
     change.reset();
     setOpened(opened);
@@ -83,7 +93,13 @@ export function KeysPage() {
               {t.first}
             </Empty>
           ) : (
-            <FoundKeys among={all} onOpen={(wanted, of) => open({ dialog: wanted, key: of })} onSwitch={switchKey} />
+            <FoundKeys
+              key={find}
+              among={all}
+              find={find}
+              onOpen={(wanted, of) => open({ dialog: wanted, key: of })}
+              onSwitch={switchKey}
+            />
           )
         }
       </Answer>

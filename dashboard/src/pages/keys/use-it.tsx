@@ -64,7 +64,7 @@ export function UseIt({ of, secret }: Props) {
   );
 }
 
-function Examples({ model }: { readonly model: string | undefined }) {
+export function Examples({ model }: { readonly model: string | undefined }) {
   const t = useTexts(said);
   const { addresses } = useSession();
   const reached = ways.filter((name) => addresses[name] !== "");

@@ -6,6 +6,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Copy } from "../../parts/copy.tsx";
 import { Figure, Note } from "../../parts/figure.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { Money } from "../../parts/money.tsx";
 import text from "../../parts/text.module.css";
 import { AccountState, useBillingWord } from "./account-state.tsx";
 
@@ -53,10 +54,10 @@ export function AccountFigures({ account }: { readonly account: Account }) {
         </Text>
       </Group>
       <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
-        <Figure title={t.balance} value={format.money(account.balance)}>
+        <Figure title={t.balance} value={<Money of={account.balance} />}>
           <Note>{t.held(format.money(account.held))}</Note>
         </Figure>
-        <Figure title={t.recharged} value={format.money(account.recharged)}>
+        <Figure title={t.recharged} value={<Money of={account.recharged} />}>
           <Note>{t.net}</Note>
         </Figure>
         <Figure title={t.tier} value={tier?.name ?? "–"}>

@@ -14,7 +14,7 @@ import { AccountFigures } from "./account-figures.tsx";
 import { AccountLedger } from "./account-ledger.tsx";
 import { AccountRequests } from "./account-requests.tsx";
 import { AccountUsers } from "./account-users.tsx";
-import { RecordEntry } from "./record-entry.tsx";
+import { AddFunds } from "./add-funds.tsx";
 
 const said = texts(
   {
@@ -39,7 +39,7 @@ export function AccountPage() {
           {t.all}
         </Group>
       </Anchor>
-      <Page title={account?.name ?? t.title} actions={account && <RecordEntry account={account} />}>
+      <Page title={account?.name ?? t.title} actions={account && <AddFunds account={account} />}>
         <Answer of={found} lines={8}>
           {() => (account ? <Sections account={account} /> : <Missing />)}
         </Answer>

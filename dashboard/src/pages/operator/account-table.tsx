@@ -1,9 +1,9 @@
 /** Accounts, one a row. The name links to the account's page. */
 import { Table } from "@mantine/core";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
-import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { Money } from "../../parts/money.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
@@ -36,7 +36,6 @@ const said = texts(
 
 export function AccountTable({ accounts }: { readonly accounts: readonly Account[] }) {
   const t = useTexts(said);
-  const format = useFormat();
   const billing = useBillingWord();
   return (
     <WideTable label={t.accounts} minWidth={860}>
@@ -61,9 +60,15 @@ export function AccountTable({ accounts }: { readonly accounts: readonly Account
               </AccountLink>
             </Table.Td>
             <Table.Td>{account.tier?.name}</Table.Td>
-            <Table.Td className={text.number}>{format.money(account.balance)}</Table.Td>
-            <Table.Td className={text.number}>{format.money(account.held)}</Table.Td>
-            <Table.Td className={text.number}>{format.money(account.recharged)}</Table.Td>
+            <Table.Td className={text.number}>
+              <Money of={account.balance} />
+            </Table.Td>
+            <Table.Td className={text.number}>
+              <Money of={account.held} />
+            </Table.Td>
+            <Table.Td className={text.number}>
+              <Money of={account.recharged} />
+            </Table.Td>
             <Table.Td className={text.nowrap}>{billing(account)}</Table.Td>
             <Table.Td className={text.nowrap}>
               <AccountState of={account} />

@@ -7,7 +7,7 @@ import { useTransport } from "@connectrpc/connect-query";
 import { Stack, Text, Textarea } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Account, EntryKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
@@ -42,9 +42,11 @@ interface Props {
   readonly action: string;
   readonly about: string;
   readonly onClose: () => void;
+  /** children are fields before the amount. */
+  readonly children?: ReactNode;
 }
 
-export function EntryForm({ account, kind, action, about, onClose }: Props) {
+export function EntryForm({ account, kind, action, about, onClose, children }: Props) {
   const t = useTexts(said);
   const format = useFormat();
   const checkAmount = useAmountCheck();
@@ -74,6 +76,7 @@ export function EntryForm({ account, kind, action, about, onClose }: Props) {
   return (
     <form onSubmit={submit} noValidate>
       <Stack>
+        {children}
         <Text size="sm">
           {about} {t.balance(format.money(account.balance))}
         </Text>

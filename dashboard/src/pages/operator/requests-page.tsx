@@ -9,6 +9,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { PagedList } from "../../parts/paged-list.tsx";
+import { RequestById } from "../../parts/request-by-id.tsx";
 import { filterOf } from "../../parts/request-choice.ts";
 import { RequestFilters } from "../../parts/request-filters.tsx";
 import { RequestTable } from "../../parts/request-table.tsx";
@@ -48,6 +49,7 @@ export function RequestsPage() {
   return (
     <Page title={t.title} about={t.about}>
       <Stack>
+        <RequestById to="/operator/requests/$requestId" />
         <RequestFilters
           search={search}
           onChange={(search) => void navigate({ search, replace: true })}
@@ -71,9 +73,9 @@ export function RequestsPage() {
   );
 }
 
-/** askedBy drops a key or model without an account, which the gateway refuses. */
+/** askedBy drops a key, model or upstream without an account, which the gateway refuses. */
 function askedBy(search: RequestSearch) {
-  const { account, key: _key, model: _model, ...others } = search;
+  const { account, key: _key, model: _model, upstream: _upstream, ...others } = search;
   const filter = filterOf(account === undefined ? others : search);
   return { ...(account === undefined ? {} : { account }), filter };
 }

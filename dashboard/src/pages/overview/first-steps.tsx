@@ -1,27 +1,34 @@
-/** The first steps of an account without calls. */
+/** The first steps of an account without calls. They know who reads: what is done is ticked, and an operator adds funds here. */
 import { Anchor, Box, Button, Group, Stack, Text, ThemeIcon } from "@mantine/core";
-import { IconCheck } from "@tabler/icons-react";
+import { useDisclosure } from "@mantine/hooks";
+import { IconCheck, IconPlus } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Money } from "../../parts/money.tsx";
 import { Section } from "../../parts/section.tsx";
 import { useUser } from "../../session.tsx";
+import { CreateKey } from "../keys/create-key.tsx";
+import { AddFunds } from "../operator/add-funds.tsx";
+import { BaseAddress, CallExamples } from "./connect.tsx";
 
 const said = texts(
   {
     title: "First steps",
     create: "Create a key",
     createAbout: "A program sends it with every call.",
-    createAction: "Create a key",
+    created: (name: string) => `You have “${name}”.`,
     done: "Done",
     credit: "Get credit",
     creditAbout: "Calls are paid beforehand. Redeem a code, or ask the operator of the gateway for a recharge.",
     creditAction: "Redeem a code",
-    creditOperator:
-      "Calls are paid beforehand. You operate the gateway: recharge your own account, or grant it credit.",
-    creditAccounts: "Open the accounts",
+    creditOperator: "Calls are paid beforehand. You operate the gateway, so you add funds to your own account.",
+    creditThere: "The account can pay for calls. Its balance:",
+    creditPostpaid: "The account is billed afterwards.",
     call: "Call a model",
-    callAbout: "Give your client the address of the gateway and the key. The key's menu has examples to copy.",
+    callAbout: "Give your client the address of the gateway and the key.",
     models: "See the models",
     playground: "Or try one here",
     watch: "Watch it here",
@@ -31,15 +38,16 @@ const said = texts(
     title: "开始使用",
     create: "创建密钥",
     createAbout: "程序每次调用时都要提供密钥。",
-    createAction: "创建密钥",
+    created: (name: string) => `您已有密钥“${name}”。`,
     done: "已完成",
     credit: "获取额度",
     creditAbout: "调用需预先付费。请使用兑换码，或联系网关管理员充值。",
     creditAction: "使用兑换码",
-    creditOperator: "调用需预先付费。您是网关管理员，可为自己的账户充值或赠送额度。",
-    creditAccounts: "打开账户",
+    creditOperator: "调用需预先付费。您是网关管理员，可直接为自己的账户增加额度。",
+    creditThere: "账户可以支付调用费用，余额：",
+    creditPostpaid: "该账户为后付费。",
     call: "调用模型",
-    callAbout: "在客户端中填写网关地址和密钥。密钥的菜单中有可复制的示例。",
+    callAbout: "在客户端中填写网关地址和密钥。",
     models: "查看模型",
     playground: "或在此试用",
     watch: "在此查看",
@@ -48,50 +56,84 @@ const said = texts(
 );
 
 interface Props {
-  readonly hasKey: boolean;
-  /** hasCredit is whether the account can pay for calls. */
-  readonly hasCredit: boolean;
+  readonly keys: readonly ApiKey[];
+  /** account is undefined while it is loading. */
+  readonly account: Account | undefined;
 }
 
-export function FirstSteps({ hasKey, hasCredit }: Props) {
+export function FirstSteps({ keys, account }: Props) {
   const t = useTexts(said);
-  const { operator } = useUser();
-  const creditAbout = operator ? t.creditOperator : t.creditAbout;
+  const [first] = keys;
+  // The dialog still shows the secret when the step is done.
+  const [creating, create] = useDisclosure();
   return (
     <Section title={t.title}>
       <Stack component="ol" gap="lg" m={0} p={0}>
-        <Step number={1} title={t.create} about={t.createAbout} done={hasKey ? t.done : undefined}>
-          {!hasKey && (
-            <Button component={Link} to="/keys" size="xs">
-              {t.createAction}
+        <Step
+          number={1}
+          title={t.create}
+          about={first ? t.created(first.name) : t.createAbout}
+          done={first ? t.done : undefined}
+        >
+          {!first && (
+            <Button size="xs" leftSection={<IconPlus size={16} aria-hidden />} onClick={create.open}>
+              {t.create}
             </Button>
           )}
         </Step>
-        <Step number={2} title={t.credit} about={creditAbout} done={hasCredit ? t.done : undefined}>
-          {!hasCredit && (
-            <Anchor component={Link} to={operator ? "/operator/accounts" : "/recharge"} size="sm">
-              {operator ? t.creditAccounts : t.creditAction}
-            </Anchor>
-          )}
-        </Step>
+        <CreditStep account={account} />
         <Step number={3} title={t.call} about={t.callAbout}>
-          <Anchor component={Link} to="/models" size="sm">
-            {t.models}
-          </Anchor>
-          <Anchor component={Link} to="/playground" size="sm">
-            {t.playground}
-          </Anchor>
+          <Stack gap="sm" w="100%">
+            <BaseAddress />
+            <CallExamples permitted={first?.models ?? []} />
+            <Group gap="md">
+              <Anchor component={Link} to="/models" size="sm">
+                {t.models}
+              </Anchor>
+              <Anchor component={Link} to="/playground" size="sm">
+                {t.playground}
+              </Anchor>
+            </Group>
+          </Stack>
         </Step>
         <Step number={4} title={t.watch} about={t.watchAbout} />
       </Stack>
+      <CreateKey opened={creating} onClose={create.close} />
     </Section>
+  );
+}
+
+function CreditStep({ account }: Pick<Props, "account">) {
+  const t = useTexts(said);
+  const { operator } = useUser();
+  const canPay = account === undefined || account.postpaid || account.balance > 0n;
+  if (canPay) {
+    const about = account?.postpaid ? (
+      t.creditPostpaid
+    ) : (
+      <>
+        {t.creditThere} {account && <Money of={account.balance} />}
+      </>
+    );
+    return <Step number={2} title={t.credit} about={about} done={t.done} />;
+  }
+  return (
+    <Step number={2} title={t.credit} about={operator ? t.creditOperator : t.creditAbout}>
+      {operator ? (
+        <AddFunds account={account} compact />
+      ) : (
+        <Anchor component={Link} to="/recharge" size="sm">
+          {t.creditAction}
+        </Anchor>
+      )}
+    </Step>
   );
 }
 
 interface StepProps {
   readonly number: number;
   readonly title: string;
-  readonly about: string;
+  readonly about: ReactNode;
   /** done is shown once the step is done. */
   readonly done?: string | undefined;
   readonly children?: ReactNode;
@@ -103,9 +145,9 @@ function Step({ number, title, about, done, children }: StepProps) {
       <ThemeIcon radius="xl" size={32} variant={done ? "filled" : "default"} aria-label={done} aria-hidden={!done}>
         {done ? <IconCheck size={18} aria-hidden /> : number}
       </ThemeIcon>
-      <Box>
+      <Box flex={1} miw={0}>
         <Text fw={600}>{title}</Text>
-        <Text size="sm" c="dimmed">
+        <Text size="sm" c="dimmed" component="div">
           {about}
         </Text>
         {children && (

@@ -3,35 +3,33 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Group, SegmentedControl, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { useInterval } from "@mantine/hooks";
+import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
-import { type Account, AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
-import { KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
+import { AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import { type ApiKey, KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+import { beforeOf, bucketsOf, type SpanName, spans } from "../../charts/span.ts";
+import { type Measure, split } from "../../charts/split.ts";
+import { UsageCharts } from "../../charts/usage-charts.tsx";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Page } from "../../parts/page.tsx";
-import { AccountCards } from "./account-cards.tsx";
+import { BalanceFigure } from "./balance-figure.tsx";
+import { Connect } from "./connect.tsx";
 import { FirstSteps } from "./first-steps.tsx";
-import { bucketsOf, type SpanName, spanNames, spans } from "./span.ts";
-import { split } from "./split.ts";
+import { SpanControl } from "./span-control.tsx";
 import { TopTable } from "./top-table.tsx";
-import { UsageChart } from "./usage-chart.tsx";
+import { TotalsFigures } from "./totals-figures.tsx";
 
 const said = texts(
   {
     title: "Overview",
     usage: "Usage",
-    span: "Time",
-    day: "24 hours",
-    week: "7 days",
-    month: "30 days",
     by: "Group by",
     model: "By model",
     keyId: "By key",
     hours: "Hours are in your time zone.",
     days: "Days run from midnight to midnight UTC.",
-    spend: "Spend",
-    requests: "Requests",
     topModels: "Top models",
     topKeys: "Top keys",
     modelColumn: "Model",
@@ -41,17 +39,11 @@ const said = texts(
   {
     title: "概览",
     usage: "用量",
-    span: "时段",
-    day: "24 小时",
-    week: "7 天",
-    month: "30 天",
     by: "分组方式",
     model: "按模型",
     keyId: "按密钥",
     hours: "小时按您所在的时区显示。",
     days: "每天按 UTC 零点划分。",
-    spend: "消费",
-    requests: "请求数",
     topModels: "消费最多的模型",
     topKeys: "消费最多的密钥",
     modelColumn: "模型",
@@ -61,108 +53,134 @@ const said = texts(
 );
 
 const refreshMs = 30_000;
-const often = { refetchInterval: refreshMs };
+const often = { refetchInterval: refreshMs, placeholderData: keepPreviousData };
+const measures = ["cost", "requests", "tokens"] as const satisfies readonly Measure[];
 
-export function OverviewPage() {
-  const t = useTexts(said);
-  const [spanName, setSpanName] = useState<SpanName>("week");
-  const [by, setBy] = useState<"model" | "keyId">("model");
+/** useUsage asks for what was used in the span, and in the one before. */
+function useUsage(spanName: SpanName) {
   const [now, setNow] = useState(Date.now);
   useInterval(() => setNow(Date.now()), refreshMs, { autoInvoke: true });
   const span = spans[spanName];
   const begins = bucketsOf(span, now);
-  const asked = { bucket: span.bucket, from: timestampFromMs(begins[0] ?? now) };
+  const { bucket } = span;
+  const from = timestampFromMs(begins[0] ?? now);
+  const earlier = beforeOf(span, begins, now);
+  const past = { from: timestampFromMs(earlier.from), to: timestampFromMs(earlier.to) };
+  const { listUsage, summarizeRequests } = UsageService.method;
+  return {
+    begins,
+    models: useQuery(listUsage, { bucket, from, byModel: true }, often),
+    spenders: useQuery(listUsage, { bucket, from, byKey: true }, often),
+    before: useQuery(listUsage, { bucket, ...past }, { placeholderData: keepPreviousData }),
+    calls: useQuery(summarizeRequests, { bucket, filter: { from } }, often),
+    callsBefore: useQuery(summarizeRequests, { bucket, filter: past }, { placeholderData: keepPreviousData }),
+  };
+}
+
+export function OverviewPage() {
+  const t = useTexts(said);
+  const [spanName, setSpanName] = useState<SpanName>("week");
   const account = useQuery(AccountService.method.getAccount, {}, often);
   const keys = useQuery(KeyService.method.listKeys, {}, often);
-  const models = useQuery(UsageService.method.listUsage, { ...asked, byModel: true }, often);
-  const spenders = useQuery(UsageService.method.listUsage, { ...asked, byKey: true }, often);
-
-  const byModel = models.data && split(models.data.sums, "model", begins);
-  const names = new Map(keys.data?.keys.map(({ id, name }) => [id, name]));
-  const keyName = (id: string) => names.get(id) ?? (keys.data ? t.gone(id) : id);
-  const isNew = byModel?.requests === 0n && keys.data?.keys.every(({ lastUsedAt }) => !lastUsedAt) === true;
+  const usage = useUsage(spanName);
+  const { begins, models, before, calls, callsBefore } = usage;
+  const sums = models.data && split(models.data.sums, "model", begins).total;
+  const isNew = sums?.requests === 0n && keys.data?.keys.every(({ lastUsedAt }) => !lastUsedAt) === true;
   return (
-    <Page title={t.title}>
-      <Answer of={account} lines={3}>
-        {(answer) => <AccountCards of={answer} spent={byModel} span={t[spanName]} />}
-      </Answer>
+    <Page title={t.title} actions={!isNew && <SpanControl value={spanName} onChange={setSpanName} />}>
       {isNew && keys.data ? (
-        <FirstSteps hasKey={keys.data.keys.length > 0} hasCredit={canPay(account.data?.account)} />
+        <FirstSteps keys={keys.data.keys} account={account.data?.account} />
       ) : (
-        <Stack gap="md">
-          <Group justify="space-between" align="flex-end" gap="sm">
-            <div>
-              <Title order={2} size="h4">
-                {t.usage}
-              </Title>
-              <Text size="sm" c="dimmed">
-                {spanName === "day" ? t.hours : t.days}
-              </Text>
-            </div>
-            <Group gap="sm">
-              <SegmentedControl
-                aria-label={t.by}
-                data={[
-                  { value: "model", label: t.model },
-                  { value: "keyId", label: t.keyId },
-                ]}
-                value={by}
-                onChange={setBy}
-              />
-              <SegmentedControl
-                aria-label={t.span}
-                data={spanNames.map((value) => ({ value, label: t[value] }))}
-                value={spanName}
-                onChange={setSpanName}
-              />
-            </Group>
-          </Group>
-          <Answer of={by === "model" ? models : spenders} lines={9}>
-            {({ sums }) => {
-              const chart = { of: split(sums, by, begins), span: spanName, nameOf: by === "model" ? ownName : keyName };
-              return (
-                <SimpleGrid cols={{ base: 1, lg: 2 }}>
-                  <UsageChart title={t.spend} measure="cost" {...chart} />
-                  <UsageChart title={t.requests} measure="requests" {...chart} />
-                </SimpleGrid>
-              );
-            }}
-          </Answer>
-          <SimpleGrid cols={{ base: 1, lg: 2 }}>
-            <Answer of={models}>
-              {({ sums }) => (
-                <TopTable
-                  title={t.topModels}
-                  column={t.modelColumn}
-                  of={split(sums, "model", begins)}
-                  nameOf={ownName}
-                  searchOf={(model) => ({ model })}
-                />
-              )}
+        <Stack gap="lg">
+          <TotalsFigures
+            now={sums}
+            before={before.data && split(before.data.sums, "model", []).total}
+            calls={calls.data?.total}
+            callsBefore={callsBefore.data?.total}
+          >
+            <Answer of={account} lines={3}>
+              {(answer) => <BalanceFigure of={answer} />}
             </Answer>
-            <Answer of={spenders}>
-              {({ sums }) => (
-                <TopTable
-                  title={t.topKeys}
-                  column={t.keyColumn}
-                  of={split(sums, "keyId", begins)}
-                  nameOf={keyName}
-                  searchOf={(key) => ({ key })}
-                />
-              )}
-            </Answer>
-          </SimpleGrid>
+          </TotalsFigures>
+          <Connect />
+          <Charts {...usage} keys={keys} spanName={spanName} />
         </Stack>
       )}
     </Page>
   );
 }
 
-function ownName(id: string): string {
-  return id;
+type Usage = ReturnType<typeof useUsage>;
+
+interface ChartsProps extends Pick<Usage, "begins" | "models" | "spenders"> {
+  readonly keys: { readonly data?: { readonly keys: readonly ApiKey[] } | undefined };
+  readonly spanName: SpanName;
 }
 
-/** canPay returns whether the account is postpaid or has a balance. While that is unknown, it returns true. */
-function canPay(account: Account | undefined): boolean {
-  return account === undefined || account.postpaid || account.balance > 0n;
+function Charts({ begins, models, spenders, keys, spanName }: ChartsProps) {
+  const t = useTexts(said);
+  const [by, setBy] = useState<"model" | "keyId">("model");
+  const names = new Map(keys.data?.keys.map(({ id, name }) => [id, name]));
+  const keyName = (id: string) => names.get(id) ?? (keys.data ? t.gone(id) : id);
+  return (
+    <Stack gap="md">
+      <Group justify="space-between" align="flex-end" gap="sm">
+        <div>
+          <Title order={2} size="h4">
+            {t.usage}
+          </Title>
+          <Text size="sm" c="dimmed">
+            {spanName === "day" ? t.hours : t.days}
+          </Text>
+        </div>
+        <SegmentedControl
+          aria-label={t.by}
+          data={[
+            { value: "model", label: t.model },
+            { value: "keyId", label: t.keyId },
+          ]}
+          value={by}
+          onChange={setBy}
+        />
+      </Group>
+      <Answer of={by === "model" ? models : spenders} lines={9}>
+        {({ sums }) => (
+          <UsageCharts
+            of={split(sums, by, begins)}
+            span={spans[spanName]}
+            nameOf={by === "model" ? ownName : keyName}
+            measures={measures}
+          />
+        )}
+      </Answer>
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
+        <Answer of={models}>
+          {({ sums }) => (
+            <TopTable
+              title={t.topModels}
+              column={t.modelColumn}
+              of={split(sums, "model", begins)}
+              nameOf={ownName}
+              searchOf={(model) => ({ model })}
+            />
+          )}
+        </Answer>
+        <Answer of={spenders}>
+          {({ sums }) => (
+            <TopTable
+              title={t.topKeys}
+              column={t.keyColumn}
+              of={split(sums, "keyId", begins)}
+              nameOf={keyName}
+              searchOf={(key) => ({ key })}
+            />
+          )}
+        </Answer>
+      </SimpleGrid>
+    </Stack>
+  );
+}
+
+function ownName(id: string): string {
+  return id;
 }

@@ -1,11 +1,13 @@
 /** The models or keys with the highest spending, with their share. */
 import { Anchor, Group, Progress, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
+import { type Split, shareOf } from "../../charts/split.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Money } from "../../parts/money.tsx";
 import { Section } from "../../parts/section.tsx";
+import text from "../../parts/text.module.css";
 import type { RequestSearch } from "../../search.ts";
-import { type Split, shareOf } from "./split.ts";
 
 const said = texts(
   {
@@ -46,7 +48,7 @@ export function TopTable({ title, column, of, nameOf, searchOf }: Props) {
           {t.none}
         </Text>
       ) : (
-        <Table aria-label={title} tabularNums verticalSpacing="xs" horizontalSpacing={8} layout="fixed">
+        <Table aria-label={title} verticalSpacing="xs" horizontalSpacing={8} layout="fixed">
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{column}</Table.Th>
@@ -78,12 +80,14 @@ export function TopTable({ title, column, of, nameOf, searchOf }: Props) {
                     {t.count(format.count(requests))}
                   </Text>
                 </Table.Td>
-                <Table.Td ta="right" visibleFrom="xs">
+                <Table.Td className={text.number} visibleFrom="xs">
                   {format.count(requests)}
                 </Table.Td>
-                <Table.Td ta="right">{format.money(cost)}</Table.Td>
+                <Table.Td className={text.number}>
+                  <Money of={cost} />
+                </Table.Td>
                 <Table.Td>
-                  <Share of={shareOf(cost, of.cost)} name={nameOf(id)} />
+                  <Share of={shareOf(cost, of.total.cost)} name={nameOf(id)} />
                 </Table.Td>
               </Table.Tr>
             ))}
@@ -99,7 +103,7 @@ function Share({ of, name }: { readonly of: number; readonly name: string }) {
   return (
     <Group gap={8} justify="flex-end" wrap="nowrap">
       <Progress value={of * 100} size="sm" flex={1} aria-label={name} visibleFrom="xs" />
-      <Text size="sm" miw={44} ta="right">
+      <Text size="sm" miw={44} className={text.number}>
         {format.percent(of)}
       </Text>
     </Group>

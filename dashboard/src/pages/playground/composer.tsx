@@ -3,6 +3,8 @@ import { Button, Group, Textarea } from "@mantine/core";
 import { IconPlayerStopFilled, IconSend } from "@tabler/icons-react";
 import { type KeyboardEvent, type ReactNode, type RefObject, useState } from "react";
 import { texts, useTexts } from "../../language/language.tsx";
+import { AttachButton, Attached } from "./attachments.tsx";
+import type { Attachment } from "./conversation.ts";
 
 const said = texts(
   {
@@ -24,7 +26,7 @@ const said = texts(
 );
 
 interface Props {
-  readonly onSend: (text: string) => void;
+  readonly onSend: (text: string, files: readonly Attachment[]) => void;
   readonly onStop: () => void;
   readonly isComing: boolean;
   /** waits is whether tool calls need their results first. */
@@ -36,11 +38,13 @@ interface Props {
 export function Composer({ onSend, onStop, isComing, waits, field, children }: Props) {
   const t = useTexts(said);
   const [text, setText] = useState("");
-  const maySend = !isComing && !waits && text.trim() !== "";
+  const [files, setFiles] = useState<readonly Attachment[]>([]);
+  const maySend = !isComing && !waits && (text.trim() !== "" || files.length > 0);
   const send = () => {
     if (!maySend) return;
-    onSend(text);
+    onSend(text, files);
     setText("");
+    setFiles([]);
   };
   // The Enter that confirms an input method's text does not send the message.
   const onKeyDown = (event: KeyboardEvent) => {
@@ -68,8 +72,12 @@ export function Composer({ onSend, onStop, isComing, waits, field, children }: P
         onChange={(event) => setText(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
+      <Attached files={files} onChange={setFiles} />
       <Group justify="space-between" mt="xs" mih={36}>
-        {children}
+        <Group gap={4}>
+          <AttachButton onAttach={(added) => setFiles((before) => [...before, ...added])} />
+          {children}
+        </Group>
         {isComing ? (
           <Button
             ml="auto"

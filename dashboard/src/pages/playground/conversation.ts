@@ -2,10 +2,13 @@
  * The playground's conversation, and the request that continues it. It exists while the page is open and is not
  * stored.
  */
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import {
   type ChatCompletionChunk,
+  ContentPartType,
   type CreateChatCompletionRequestSchema,
+  ReasoningEffort,
+  ResponseFormatType,
   Role,
   type ToolCall,
   ToolType,
@@ -35,10 +38,20 @@ export interface Answer {
   readonly requestId?: string;
 }
 
+/** Attachment is an image or another file that a message has. */
+export interface Attachment {
+  readonly name: string;
+  /** type is its media type, such as `image/png`. */
+  readonly type: string;
+  /** url is its content as a data URL. */
+  readonly url: string;
+}
+
 export interface Asked {
   readonly by: "person";
   readonly id: number;
   readonly text: string;
+  readonly files: readonly Attachment[];
 }
 
 export interface ToolResult {
@@ -55,7 +68,21 @@ export interface ChatSettings {
   readonly temperature: number | undefined;
   readonly maxTokens: number | undefined;
   readonly tools: readonly FunctionTool[];
+  /** effort is a word of OpenAI's `reasoning_effort`; undefined: the model's own. */
+  readonly effort: EffortWord | undefined;
+  /** schema is the JSON schema that the answer has to have; undefined: none. */
+  readonly schema: JsonObject | undefined;
 }
+
+export const efforts = {
+  none: ReasoningEffort.NONE,
+  minimal: ReasoningEffort.MINIMAL,
+  low: ReasoningEffort.LOW,
+  medium: ReasoningEffort.MEDIUM,
+  high: ReasoningEffort.HIGH,
+} as const;
+
+export type EffortWord = keyof typeof efforts;
 
 export function newAnswer(id: number): Answer {
   return { by: "model", id, text: "", reasoning: "", calls: [], state: "coming" };
@@ -71,7 +98,7 @@ type Request = MessageInitShape<typeof CreateChatCompletionRequestSchema>;
 
 /** requestOf returns the request that continues the conversation. */
 export function requestOf(model: string, turns: readonly Turn[], settings: ChatSettings): Request {
-  const { system, temperature, maxTokens, tools } = settings;
+  const { system, temperature, maxTokens, tools, effort, schema } = settings;
   const conversation = turns.map(messageOf).filter((message) => message !== undefined);
   return {
     model,
@@ -79,12 +106,24 @@ export function requestOf(model: string, turns: readonly Turn[], settings: ChatS
     streamOptions: { includeUsage: true },
     ...(temperature === undefined ? {} : { temperature }),
     ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(effort === undefined ? {} : { reasoningEffort: efforts[effort] }),
+    ...(schema === undefined
+      ? {}
+      : {
+          responseFormat: {
+            type: ResponseFormatType.JSON_SCHEMA,
+            jsonSchema: { name: schemaName, strict: true, schema },
+          },
+        }),
     tools: [...tools],
   };
 }
 
+/** schemaName names the schema of the answer to the model. */
+export const schemaName = "answer";
+
 function messageOf(turn: Turn) {
-  if (turn.by === "person") return said(Role.USER, turn.text);
+  if (turn.by === "person") return turn.files.length === 0 ? said(Role.USER, turn.text) : attached(turn);
   if (turn.by === "tool") return { ...said(Role.TOOL, turn.text), toolCallId: turn.call.id };
   if (turn.text === "" && turn.calls.length === 0) return undefined;
   const toolCalls = turn.calls.map(({ id, name, arguments: args }) => ({
@@ -93,6 +132,16 @@ function messageOf(turn: Turn) {
     function: { name, arguments: args },
   }));
   return { ...(turn.text === "" ? { role: Role.ASSISTANT } : said(Role.ASSISTANT, turn.text)), toolCalls };
+}
+
+function attached({ text, files }: Asked) {
+  const parts = files.map(({ name, type, url }) =>
+    type.startsWith("image/")
+      ? { type: ContentPartType.IMAGE_URL, imageUrl: { url } }
+      : { type: ContentPartType.FILE, file: { filename: name, fileData: url } },
+  );
+  const words = text === "" ? [] : [{ type: ContentPartType.TEXT, text }];
+  return { role: Role.USER, content: { case: "parts" as const, value: { parts: [...parts, ...words] } } };
 }
 
 function said(role: Role, value: string) {

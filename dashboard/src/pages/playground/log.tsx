@@ -10,17 +10,26 @@ import { TurnView } from "./turn-view.tsx";
 const said = texts(
   {
     conversation: "Conversation",
+    with: (model: string) => `Conversation with ${model}`,
     begin: "Say something to the model",
     kept: "The conversation lives on this page only. Answers are charged to the key.",
   },
   {
     conversation: "对话",
+    with: (model: string) => `与 ${model} 的对话`,
     begin: "向模型提问",
     kept: "对话只保留在此页面上，费用计入所选密钥。",
   },
 );
 
-export function Log({ turns, retry }: { readonly turns: readonly Turn[]; readonly retry: (() => void) | undefined }) {
+interface Props {
+  readonly turns: readonly Turn[];
+  readonly retry: (() => void) | undefined;
+  /** model is named where there are several conversations. */
+  readonly model: string | undefined;
+}
+
+export function Log({ turns, retry, model }: Props) {
   const t = useTexts(said);
   const box = useRef<HTMLElement>(null);
   const isAtEnd = useRef(true);
@@ -38,9 +47,10 @@ export function Log({ turns, retry }: { readonly turns: readonly Turn[]; readonl
     else if (scrollTop < top.current) isAtEnd.current = false;
     top.current = scrollTop;
   };
+  const label = model === undefined ? t.conversation : t.with(model);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard.
-    <section ref={box} className={classes.log} onScroll={onScroll} tabIndex={0} aria-label={t.conversation}>
+    <section ref={box} className={classes.log} onScroll={onScroll} tabIndex={0} aria-label={label}>
       {turns.length === 0 && (
         <Empty icon={IconMessageCircle} title={t.begin}>
           {t.kept}

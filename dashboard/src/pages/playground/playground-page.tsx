@@ -94,7 +94,6 @@ function Trial({ keys, models }: Props) {
     { group: t.chat, items: named(ModelKind.CHAT) },
     { group: t.speech, items: named(ModelKind.SPEECH) },
   ];
-  const Try = model.kind === ModelKind.SPEECH ? Speech : Chat;
   return (
     <Stack>
       <Group gap="sm">
@@ -117,7 +116,11 @@ function Trial({ keys, models }: Props) {
           w={{ base: "100%", xs: 220 }}
         />
       </Group>
-      <Try keyId={key.id} model={model.id} />
+      {model.kind === ModelKind.SPEECH ? (
+        <Speech keyId={key.id} model={model.id} />
+      ) : (
+        <Chat keyId={key.id} model={model.id} models={named(ModelKind.CHAT)} />
+      )}
     </Stack>
   );
 }

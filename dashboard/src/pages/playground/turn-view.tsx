@@ -1,9 +1,9 @@
 /** One turn of the conversation. Texts of models and people are shown as plain text with their line breaks. */
-import { Box, Code, Loader, Stack, Text } from "@mantine/core";
+import { Box, Code, Group, Loader, Stack, Text } from "@mantine/core";
 import { memo } from "react";
 import { texts, useTexts } from "../../language/language.tsx";
 import { CallFailure } from "./call-failure.tsx";
-import type { Answer, Call, Turn } from "./conversation.ts";
+import type { Answer, Attachment, Call, Turn } from "./conversation.ts";
 import { Measures } from "./measures.tsx";
 import classes from "./playground.module.css";
 
@@ -47,13 +47,32 @@ export const TurnView = memo(function TurnView({ turn, retry }: Props) {
       {turn.by === "model" ? (
         <Said answer={turn} retry={retry} />
       ) : (
-        <Text size="sm" className={classes.text}>
-          {turn.text}
-        </Text>
+        <>
+          {turn.by === "person" && <Files of={turn.files} />}
+          <Text size="sm" className={classes.text}>
+            {turn.text}
+          </Text>
+        </>
       )}
     </Box>
   );
 });
+
+/** Files shows images small, and names other files. */
+function Files({ of }: { readonly of: readonly Attachment[] }) {
+  if (of.length === 0) return null;
+  return (
+    <Group gap="xs" mb={4}>
+      {of.map(({ name, type, url }, at) =>
+        type.startsWith("image/") ? (
+          <img key={at} src={url} alt={name} className={classes.image} />
+        ) : (
+          <Code key={at}>{name}</Code>
+        ),
+      )}
+    </Group>
+  );
+}
 
 function Said({ answer, retry }: { readonly answer: Answer; readonly retry: (() => void) | undefined }) {
   const t = useTexts(said);

@@ -7,12 +7,14 @@ import { InferenceService } from "../../../../gen/modelgateway/v1/inference_pb.t
 import { keyHeader } from "../../transport.ts";
 import {
   type Answer,
+  type Attachment,
   brokenOff,
   type Call,
   type ChatSettings,
   extended,
   newAnswer,
   requestOf,
+  type ToolResult,
   type Turn,
 } from "./conversation.ts";
 
@@ -68,12 +70,10 @@ export function useChat({ keyId, model, settings }: ChatOptions) {
   return {
     turns,
     isComing: turns.some((turn) => turn.by === "model" && turn.state === "coming"),
-    send: (text: string) => ask.mutate([...turns, { by: "person", id: nextId(), text }]),
-    answerCalls: (calls: readonly Call[], results: readonly string[]) =>
-      ask.mutate([
-        ...turns,
-        ...calls.map((call, at) => ({ by: "tool" as const, id: nextId(), call, text: results[at] ?? "" })),
-      ]),
+    send: (text: string, files: readonly Attachment[]) =>
+      ask.mutate([...turns, { by: "person", id: nextId(), text, files }]),
+    answerCalls: (calls: readonly Call[], texts: readonly string[]) =>
+      ask.mutate([...turns, ...calls.map((call, at) => resultOf(nextId(), call, texts[at]))]),
     /** retry asks for the last answer again. */
     retry: () => ask.mutate(turns.slice(0, -1)),
     stop: () => running.current?.abort(),
@@ -85,6 +85,10 @@ export function useChat({ keyId, model, settings }: ChatOptions) {
   };
 }
 
+function resultOf(id: number, call: Call, text = ""): ToolResult {
+  return { by: "tool", id, call, text };
+}
+
 function hasBegun({ text, reasoning, calls }: Answer): boolean {
   return text !== "" || reasoning !== "" || calls.length > 0;
 }
@@ -93,3 +97,5 @@ function costIn(headers: Headers): Pick<Answer, "cost"> {
   const cost = headers.get("x-gateway-cost");
   return cost === null ? {} : { cost };
 }
+
+export type ChatState = ReturnType<typeof useChat>;

@@ -3,6 +3,7 @@ import { Group, Stack, Text } from "@mantine/core";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Money } from "../../parts/money.tsx";
 import { Section } from "../../parts/section.tsx";
 
 const said = texts(
@@ -26,7 +27,7 @@ export function Balance({ of: { balance, held, recharged, postpaid } }: { readon
   return (
     <Section title={t.title}>
       <Text fz={32} lh={1.2} fw={600} style={{ fontVariantNumeric: "tabular-nums" }}>
-        {format.money(balance)}
+        <Money of={balance} />
       </Text>
       <Stack gap={4} component="dl" m={0}>
         <Fact name={t.held} value={format.money(held)} />

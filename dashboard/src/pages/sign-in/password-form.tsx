@@ -1,6 +1,7 @@
 /** The first step of the sign-in. */
 import { Button, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
+import { useEffect, useRef } from "react";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Password } from "../../parts/password.tsx";
 import { Refused } from "./refused.tsx";
@@ -35,11 +36,14 @@ export function PasswordForm({ busy, error, onSubmit }: Props) {
       password: (value) => (value ? null : t.noPassword),
     },
   });
+  const email = useRef<HTMLInputElement>(null);
+  useEffect(() => email.current?.focus(), []);
   return (
     <form onSubmit={form.onSubmit(({ email, password }) => onSubmit({ email: email.trim(), password }))} noValidate>
       <Stack>
         <Refused error={error} />
         <TextInput
+          ref={email}
           label={t.email}
           type="email"
           autoComplete="username"

@@ -1,4 +1,5 @@
-/** The attempts of one call in order, with their results: those that failed or were overtaken, and the last. */
+/** The attempts of one call on the time that it took, with their results: those that failed or were overtaken, and the last. */
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Group, Table, Text } from "@mantine/core";
 import { IconPlayerTrackNext } from "@tabler/icons-react";
 import type { ReactNode } from "react";
@@ -8,12 +9,16 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { OutcomeMark } from "../../parts/outcome.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
+import classes from "./attempt-table.module.css";
 
 const said = texts(
   {
     asked: "Upstreams that were asked",
     upstream: "Upstream",
-    outcome: "Outcome",
+    outcome: "Status",
+    timeline: "Time",
+    span: (from: string, to: string) => `From ${from} to ${to} of the call`,
+    waiting: (duration: string) => `First byte after ${duration}`,
     firstByte: "First byte",
     duration: "Duration",
     overtaken: "Overtaken",
@@ -25,7 +30,10 @@ const said = texts(
   {
     asked: "调用过的上游",
     upstream: "上游",
-    outcome: "结果",
+    outcome: "状态",
+    timeline: "时间",
+    span: (from: string, to: string) => `调用的第 ${from} 至 ${to}`,
+    waiting: (duration: string) => `${duration} 后收到首字节`,
     firstByte: "首字节",
     duration: "耗时",
     overtaken: "已放弃",
@@ -40,14 +48,26 @@ export function AttemptTable({ request }: { readonly request: Request }) {
   const t = useTexts(said);
   const format = useFormat();
   const { model, upstream, firstByteMs, durationMs, tried } = request;
+  const begins = tried.map((attempt) => beginOf(request, attempt));
+  // The last attempt began when the one before had failed; beside one that it overtook, it is not known when.
+  const lastBegin = Math.min(
+    durationMs,
+    Math.max(
+      0,
+      ...tried.map(({ durationMs, overtaken }, place) => (overtaken ? 0 : (begins[place] ?? 0) + durationMs)),
+    ),
+  );
   // If all attempts were of one model, it is shown above.
   const several = tried.some((attempt) => attempt.model !== "");
   return (
-    <WideTable label={t.asked} minWidth={460}>
+    <WideTable label={t.asked} minWidth={620} flush>
       <Table.Thead>
         <Table.Tr>
           <Table.Th scope="col">{t.upstream}</Table.Th>
           <Table.Th scope="col">{t.outcome}</Table.Th>
+          <Table.Th scope="col" w="40%">
+            {t.timeline}
+          </Table.Th>
           <Table.Th scope="col" ta="right">
             {t.firstByte}
           </Table.Th>
@@ -61,6 +81,14 @@ export function AttemptTable({ request }: { readonly request: Request }) {
           <Table.Tr key={place}>
             <Asked upstream={attempt.upstream} model={several ? attempt.model || model : undefined} />
             <Table.Td>{attempt.overtaken ? <Overtaken of={attempt} /> : <Failed of={attempt} />}</Table.Td>
+            <Table.Td>
+              <Bar
+                from={begins[place] ?? 0}
+                to={(begins[place] ?? 0) + attempt.durationMs}
+                of={durationMs}
+                look={attempt.overtaken ? "overtaken" : "failed"}
+              />
+            </Table.Td>
             <Table.Td className={text.number}>–</Table.Td>
             <Table.Td className={text.number}>{format.duration(attempt.durationMs)}</Table.Td>
           </Table.Tr>
@@ -70,11 +98,54 @@ export function AttemptTable({ request }: { readonly request: Request }) {
           <Table.Td>
             <OutcomeMark of={request} />
           </Table.Td>
+          <Table.Td>
+            <Bar
+              from={lastBegin}
+              to={durationMs}
+              of={durationMs}
+              firstByte={firstByteMs}
+              look={request.outcome === Outcome.FAILED || request.outcome === Outcome.LOST ? "failed" : "answered"}
+            />
+          </Table.Td>
           <Table.Td className={text.number}>{firstByteMs === undefined ? "–" : format.duration(firstByteMs)}</Table.Td>
-          <Table.Td className={text.number}>{format.duration(durationMs)}</Table.Td>
+          <Table.Td className={text.number}>{format.duration(Math.max(0, durationMs - lastBegin))}</Table.Td>
         </Table.Tr>
       </Table.Tbody>
     </WideTable>
+  );
+}
+
+/** beginOf returns when an attempt began, in milliseconds after the call. */
+function beginOf({ createdAt, durationMs }: Request, { at }: FailedAttempt): number {
+  if (!createdAt || !at) return 0;
+  return Math.min(durationMs, Math.max(0, timestampMs(at) - timestampMs(createdAt)));
+}
+
+interface BarProps {
+  /** from, to and firstByte are in milliseconds after the call arrived, of which it took `of`. */
+  readonly from: number;
+  readonly to: number;
+  readonly of: number;
+  readonly firstByte?: number | undefined;
+  readonly look: "answered" | "failed" | "overtaken";
+}
+
+/** Bar shows when an attempt was made: lighter until its first byte. */
+function Bar({ from, to, of, firstByte, look }: BarProps) {
+  const t = useTexts(said);
+  const format = useFormat();
+  const share = (ms: number) => `${(100 * Math.min(ms, of)) / Math.max(1, of)}%`;
+  const ends = Math.min(to, of);
+  const first = firstByte === undefined ? undefined : Math.min(ends, Math.max(from, firstByte));
+  const spoken = t.span(format.duration(from), format.duration(ends));
+  const title = first === undefined ? spoken : `${spoken}. ${t.waiting(format.duration(first))}.`;
+  return (
+    <div className={classes.track} role="img" aria-label={title} title={title}>
+      <div className={classes[look]} style={{ left: share(from), width: share(ends - from) }} />
+      {first !== undefined && (
+        <div className={classes.waiting} style={{ left: share(from), width: share(first - from) }} />
+      )}
+    </div>
   );
 }
 

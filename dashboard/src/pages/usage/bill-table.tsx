@@ -1,14 +1,19 @@
-/** The lines of a call's bill: what was counted, and the rate that was in force when the call ended. */
+/** The lines of a call's bill: what was counted, times the rate that was in force when the call ended; and their sum, the cost. */
 import { Table, Text } from "@mantine/core";
-import type { Charge } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+import type { Charge, Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import text from "../../parts/text.module.css";
+import { WideTable } from "../../parts/wide-table.tsx";
 
 const said = texts(
   {
     part: "Part",
     count: "Count",
-    rate: "Rate",
+    rate: "Price",
+    amount: "Amount",
+    sum: "Cost",
+    waived: "of which not charged",
     unknown:
       "The price of this call is not known: it is of an older version, its model has no price, or it was not charged.",
     exact: "All lines are added up exactly, and rounded up once to a millionth.",
@@ -34,6 +39,9 @@ const said = texts(
     part: "项目",
     count: "数量",
     rate: "单价",
+    amount: "金额",
+    sum: "费用",
+    waived: "其中未收取",
     unknown: "无法得知此调用的价格：它来自旧版本、其模型没有价格，或未收费。",
     exact: "各行精确相加，最后一次性向上取整到百万分之一。",
     perMillion: (rate: string) => `每百万 ${rate}`,
@@ -80,10 +88,22 @@ const millionths = 1_000_000;
 
 interface Props {
   readonly charges: readonly Charge[];
+  readonly request: Pick<Request, "cost" | "waived">;
   readonly label: string;
 }
 
-export function BillTable({ charges, label }: Props) {
+/** amountOf returns the amount of a line in millionths of the unit, rounded to the nearest; the sum is of the exact ones. */
+function amountOf({ kind, count, rate, factor }: Charge): bigint {
+  const million = BigInt(millionths);
+  if (kind === "share") return divided(count * rate, million);
+  return divided(count * rate * factor, single.has(kind) ? million : million * million);
+}
+
+function divided(of: bigint, by: bigint): bigint {
+  return (of + by / 2n) / by;
+}
+
+export function BillTable({ charges, request: { cost, waived }, label }: Props) {
   const t = useTexts(said);
   const format = useFormat();
   const rateOf = ({ kind, rate, factor }: Charge) => {
@@ -99,7 +119,7 @@ export function BillTable({ charges, label }: Props) {
   const modes = [...new Set(charges.map(({ mode }) => mode).filter((mode) => mode !== ""))];
   return (
     <>
-      <Table aria-label={label} fz="sm">
+      <WideTable label={label} minWidth={420} flush fz="sm">
         <Table.Thead>
           <Table.Tr>
             <Table.Th scope="col">{t.part}</Table.Th>
@@ -108,6 +128,9 @@ export function BillTable({ charges, label }: Props) {
             </Table.Th>
             <Table.Th scope="col" ta="right">
               {t.rate}
+            </Table.Th>
+            <Table.Th scope="col" ta="right">
+              {t.amount}
             </Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -120,13 +143,30 @@ export function BillTable({ charges, label }: Props) {
               <Table.Td ta="right" style={{ fontVariantNumeric: "tabular-nums" }}>
                 {charge.kind === "share" ? format.money(charge.count) : format.count(charge.count)}
               </Table.Td>
-              <Table.Td ta="right" style={{ fontVariantNumeric: "tabular-nums" }}>
-                {rateOf(charge)}
-              </Table.Td>
+              <Table.Td className={text.number}>× {rateOf(charge)}</Table.Td>
+              <Table.Td className={text.number}>= {format.money(amountOf(charge))}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
-      </Table>
+        <Table.Tfoot>
+          <Table.Tr>
+            <Table.Th scope="row" colSpan={3}>
+              {t.sum}
+            </Table.Th>
+            <Table.Td className={text.number} fw={600}>
+              {format.money(cost + waived)}
+            </Table.Td>
+          </Table.Tr>
+          {waived > 0n && (
+            <Table.Tr>
+              <Table.Th scope="row" colSpan={3} fw={400}>
+                {t.waived}
+              </Table.Th>
+              <Table.Td className={text.number}>{format.money(waived)}</Table.Td>
+            </Table.Tr>
+          )}
+        </Table.Tfoot>
+      </WideTable>
       <Text size="xs" c="dimmed">
         {[...modes.map(t.mode), t.exact].join(" ")}
       </Text>

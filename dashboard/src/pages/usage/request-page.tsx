@@ -42,7 +42,7 @@ const said = texts(
     summary: "Summary",
     tokens: "What it used",
     bill: "What it was charged by",
-    attempts: "Attempts",
+    details: "Details",
     never: "Prompts and answers are not shown: the gateway does not keep them.",
     waivedMeans: (amount: string) =>
       `${amount} could not be charged: it was more than the call had reserved and the credit that was left.`,
@@ -67,7 +67,7 @@ const said = texts(
     summary: "概要",
     tokens: "用量明细",
     bill: "计费依据",
-    attempts: "尝试记录",
+    details: "详情",
     never: "此处不显示提问与回答的内容：网关不会保存它们。",
     waivedMeans: (amount: string) => `${amount} 未能收取：超出了该调用的预留金额和可用额度。`,
   },
@@ -139,50 +139,63 @@ function RequestFacts({ request, charges, nameOf, account }: FactsProps) {
   const t = useTexts(said);
   const format = useFormat();
   const meaning = useOutcomeMeaning(request);
-  const { model, upstream, operation, keyId, cost, waived, createdAt, firstByteMs, durationMs } = request;
+  const { cost, waived, firstByteMs, durationMs } = request;
   return (
     <Stack gap="lg">
       <Paper withBorder p="lg" component="section" aria-label={t.summary}>
-        <Group gap="sm" mb="md" fw={600}>
-          <OutcomeMark of={request} />
-          <Text size="sm" c="dimmed">
-            {meaning}
-          </Text>
-        </Group>
-        <SimpleGrid component="dl" cols={{ base: 2, md: 4 }} m={0} verticalSpacing="md">
-          <Fact name={t.model}>{model}</Fact>
-          <Fact name={t.upstream}>{upstream || t.noUpstream}</Fact>
-          <Fact name={t.operation}>{operation}</Fact>
-          <Fact name={t.key}>
-            <span title={keyId}>{nameOf(keyId) ?? keyId}</span>
-          </Fact>
-          {account && <Fact name={t.account}>{account(request.accountId)}</Fact>}
-          <Fact name={t.came}>{createdAt && format.exactly(createdAt)}</Fact>
-          <Fact name={t.firstByte}>{firstByteMs === undefined ? t.noByte : format.duration(firstByteMs)}</Fact>
-          <Fact name={t.duration}>{format.duration(durationMs)}</Fact>
-          <Fact name={t.cost}>{format.money(cost)}</Fact>
-          {waived > 0n && <Fact name={t.waived}>{t.waivedMeans(format.money(waived))}</Fact>}
-        </SimpleGrid>
+        <Stack gap="md">
+          <Group gap="sm" fw={600}>
+            <OutcomeMark of={request} />
+            <Text size="sm" c="dimmed">
+              {meaning}
+            </Text>
+          </Group>
+          <SimpleGrid component="dl" cols={{ base: 2, md: 4 }} m={0} verticalSpacing="md">
+            <Fact name={t.cost}>{format.money(cost)}</Fact>
+            <Fact name={t.duration}>{format.duration(durationMs)}</Fact>
+            <Fact name={t.firstByte}>{firstByteMs === undefined ? t.noByte : format.duration(firstByteMs)}</Fact>
+            <Fact name={t.model}>{request.model}</Fact>
+            {waived > 0n && <Fact name={t.waived}>{t.waivedMeans(format.money(waived))}</Fact>}
+          </SimpleGrid>
+          {/* Where the cache answered, nobody was asked. */}
+          {!request.cached && <AttemptTable request={request} />}
+        </Stack>
       </Paper>
-      {request.cost + waived > 0n && (
-        <Section title={t.bill}>
-          <BillTable charges={charges} label={t.bill} />
-        </Section>
-      )}
-      {/* Where the cache answered, nothing was used and nobody asked. */}
-      {!request.cached && (
-        <>
+      <SimpleGrid cols={{ base: 1, lg: cost + waived > 0n && !request.cached ? 2 : 1 }} spacing="lg">
+        {cost + waived > 0n && (
+          <Section title={t.bill}>
+            <BillTable charges={charges} request={request} label={t.bill} />
+          </Section>
+        )}
+        {!request.cached && (
           <Section title={t.tokens}>
             <UsageTable request={request} label={t.tokens} />
           </Section>
-          <Section title={t.attempts}>
-            <AttemptTable request={request} />
-          </Section>
-        </>
-      )}
+        )}
+      </SimpleGrid>
+      <Details request={request} nameOf={nameOf} account={account} />
       <Alert color="gray" icon={<IconEyeOff aria-hidden />}>
         <Text size="sm">{t.never}</Text>
       </Alert>
     </Stack>
+  );
+}
+
+function Details({ request, nameOf, account }: Omit<FactsProps, "charges">) {
+  const t = useTexts(said);
+  const format = useFormat();
+  const { upstream, operation, keyId, createdAt } = request;
+  return (
+    <Section title={t.details}>
+      <SimpleGrid component="dl" cols={{ base: 2, md: 4 }} m={0} verticalSpacing="md">
+        <Fact name={t.came}>{createdAt && format.exactly(createdAt)}</Fact>
+        <Fact name={t.key}>
+          <span title={keyId}>{nameOf(keyId) ?? keyId}</span>
+        </Fact>
+        <Fact name={t.operation}>{operation}</Fact>
+        <Fact name={t.upstream}>{upstream || t.noUpstream}</Fact>
+        {account && <Fact name={t.account}>{account(request.accountId)}</Fact>}
+      </SimpleGrid>
+    </Section>
   );
 }

@@ -1,4 +1,5 @@
 /** The account's calls, running and ended, filtered by the address, and exported as a file. */
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Button, Switch } from "@mantine/core";
 import { useDocumentVisibility } from "@mantine/hooks";
@@ -7,16 +8,19 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
+import { RequestGroup, UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Waiting } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { More } from "../../parts/more.tsx";
 import { Page } from "../../parts/page.tsx";
+import { RequestById } from "../../parts/request-by-id.tsx";
 import { RequestFilters } from "../../parts/request-filters.tsx";
 import { RequestTable } from "../../parts/request-table.tsx";
 import type { RequestSearch } from "../../search.ts";
 import { ExportButton, ExportFailure, useExport } from "./export-button.tsx";
+import { UsageSummary } from "./usage-summary.tsx";
 import { useRequests, useRunning } from "./use-requests.ts";
 
 const said = texts(
@@ -52,6 +56,8 @@ export function UsagePage() {
   const exported = useExport(search);
   const keys = useQuery(KeyService.method.listKeys, {}).data?.keys ?? [];
   const models = useQuery(AccountService.method.listCatalog, {}).data?.models ?? [];
+  const upstreams = useUpstreams();
+  const keyNames = new Map(keys.map(({ id, name }) => [id, name]));
   const choose = (chosen: RequestSearch) => void navigate({ to: "/usage", search: chosen });
   return (
     <Page
@@ -65,20 +71,29 @@ export function UsagePage() {
       }
     >
       <ExportFailure {...exported} />
+      <RequestById to="/usage/$requestId" />
       <RequestFilters
         search={search}
         onChange={choose}
         keys={keys.map(({ id, name }) => ({ value: id, label: name }))}
         models={models.map(({ id }) => id)}
+        upstreams={upstreams}
       />
-      <Calls
-        search={search}
-        live={live}
-        keyNames={new Map(keys.map(({ id, name }) => [id, name]))}
-        onClear={() => choose({})}
-      />
+      <UsageSummary search={search} keyNames={keyNames} />
+      <Calls search={search} live={live} keyNames={keyNames} onClear={() => choose({})} />
     </Page>
   );
+}
+
+const monthMs = 30 * 86_400_000;
+
+/** useUpstreams returns the upstreams that the account's calls of the last month went to. */
+function useUpstreams(): readonly string[] {
+  const [from] = useState(() => timestampFromMs(Date.now() - monthMs));
+  const asked = { filter: { from }, groupBy: RequestGroup.UPSTREAM };
+  const { data } = useQuery(UsageService.method.summarizeRequests, asked, { staleTime: Number.POSITIVE_INFINITY });
+  const names = data?.groups.map(({ group }) => group) ?? [];
+  return names.filter((name) => name !== "").sort();
 }
 
 interface CallsProps {

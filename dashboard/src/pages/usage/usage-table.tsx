@@ -1,4 +1,4 @@
-/** A call's usage, in the parts that are charged separately, and whether it is an estimate. */
+/** A call's usage, in the parts that are charged separately and are not 0, and whether it is an estimate. */
 import { Table, Text } from "@mantine/core";
 import type { Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
@@ -25,6 +25,7 @@ const said = texts(
     estimated: "Estimated by the gateway: the upstream reported no usage.",
     implausible: "Counted by the gateway: what the upstream reported cannot be true.",
     told: "As the upstream reported it.",
+    nothing: "Nothing.",
   },
   {
     part: "部分",
@@ -46,6 +47,7 @@ const said = texts(
     estimated: "由网关估算：上游未报告用量。",
     implausible: "由网关计数：上游报告的用量不可能属实。",
     told: "由上游报告。",
+    nothing: "无。",
   },
 );
 
@@ -66,7 +68,9 @@ export function UsageTable({ request: { usage, estimated, implausible }, label }
     [t.reasoning, t.reasoningIs, usage?.reasoningTokens],
     [t.characters, t.charactersIs, usage?.characters],
   ] as const;
+  const used = rows.filter(([, , count = 0n]) => count > 0n);
   const note = implausible ? t.implausible : estimated ? t.estimated : t.told;
+  if (used.length === 0) return <Text size="sm">{t.nothing}</Text>;
   return (
     <>
       <Table aria-label={label} fz="sm">
@@ -79,7 +83,7 @@ export function UsageTable({ request: { usage, estimated, implausible }, label }
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {rows.map(([part, is, count = 0n]) => (
+          {used.map(([part, is, count = 0n]) => (
             <Table.Tr key={part}>
               <Table.Th scope="row" fw={400} pl={part === t.reasoning || part === t.cacheWriteHour ? "xl" : "xs"}>
                 {part}

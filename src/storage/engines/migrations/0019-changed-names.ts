@@ -26,6 +26,7 @@ const ofKeys = [
   ...["account_id", "name", "secret_hash", "is_admin", "revoked_at", "credit_limit", "models", "disabled"],
   ...["expires_at", "previous_hash", "previous_expires_at"],
 ];
+const ofUsers = ["account_id", "email", "password_hash", "is_operator", "totp_secret"];
 
 const sqliteTrigger = (name: string, event: string, changed: string, when = "") =>
   `CREATE TRIGGER ${name} AFTER ${event} FOR EACH ROW ${when} BEGIN
@@ -41,6 +42,10 @@ const triggers = [
   sqliteTrigger("api_keys_inserted", "INSERT ON api_keys", "NEW.id"),
   sqliteTrigger("api_keys_updated", `UPDATE OF ${ofKeys.join(", ")} ON api_keys`, "NEW.id"),
   sqliteTrigger("api_keys_deleted", "DELETE ON api_keys", "OLD.id"),
+  // Whose account the first one is (`free-unpriced.ts`) follows from its users.
+  sqliteTrigger("users_inserted", "INSERT ON users", "NEW.account_id"),
+  sqliteTrigger("users_updated", `UPDATE OF ${ofUsers.join(", ")} ON users`, "NEW.account_id"),
+  sqliteTrigger("users_deleted", "DELETE ON users", "OLD.account_id"),
   sqliteTrigger("entries_inserted", "INSERT ON ledger_entries", "NEW.account_id", "WHEN NEW.kind <> 4"),
 ];
 

@@ -21,7 +21,7 @@ import {
   serverAt,
   startPostgres,
 } from "../../../support/storage/postgres.ts";
-import { startProxy, type TcpProxy } from "../../../support/tcp-proxy.ts";
+import { startProxy, type TcpProxy } from "../../../support/upstreams/tcp-proxy.ts";
 
 describe.skipIf(!postgresPrograms)("connections to Postgres that break", () => {
   let postgres: PostgresServer;

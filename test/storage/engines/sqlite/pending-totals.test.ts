@@ -44,7 +44,7 @@ async function withKeys(limit: number | null = null, path?: string): Promise<Tes
 async function call(t: TestLedger, key: number, cost: number, isLimited = false): Promise<string> {
   const id = newId("req", t.now());
   const asked = isLimited ? holdRequest(id, cost + 5, cost + 5, t.now()) : unlimitedRequest(id, cost + 5, t.now());
-  const asOf = t.engine.version();
+  const asOf = t.engine.changes.version();
   expect(await t.ledger.hold({ ...asked, asOf, keyId: keyOf(key) })).toMatchObject({ kind: "held" });
   await t.ledger.capture(endedCall(id, cost, t.now(), { key_id: keyOf(key) }));
   return id;
@@ -128,7 +128,7 @@ test("merged in part, by two processes in turn and more than once, they count on
 test("calls that run are held of their keys, pending or not, and released when they have ended", async () => {
   const t = await withKeys();
   const ids = Array.from({ length: count }, (_, i) => `run_${i}`);
-  const asOf = t.engine.version();
+  const asOf = t.engine.changes.version();
   await Promise.all(ids.map((id, i) => t.ledger.hold({ ...unlimitedRequest(id, 7, t.now()), asOf, keyId: keyOf(i) })));
   await callAll(t);
   const held = () =>
@@ -184,7 +184,7 @@ test("giving a key a limit finds them in its own row", async () => {
 test("a key that is given a limit while its call runs is charged at once", async () => {
   const t = await withKeys();
   const { db, engine } = await openDatabase(t.path);
-  const asOf = t.engine.version();
+  const asOf = t.engine.changes.version();
   await t.ledger.hold({ ...unlimitedRequest("long", 1000, t.now()), asOf, keyId: keyOf(5) });
   await callAll(t);
   expect(await keyStore(engine.scope).update("acc_1", keyOf(5), { credit_limit: 1100 })).toMatchObject({

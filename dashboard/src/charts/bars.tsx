@@ -1,7 +1,5 @@
 /** Stacked bars. Loaded on first use, since the chart library is large. */
 import { BarChart } from "@mantine/charts";
-// Only the legend uses colour swatches.
-import "@mantine/core/styles/ColorSwatch.css";
 import "@mantine/charts/styles.css";
 
 export interface BarsProps {
@@ -16,14 +14,12 @@ export interface BarsProps {
 export function Bars({ title, rows, series, write }: BarsProps) {
   return (
     <BarChart
-      h={260}
+      h={200}
       data={[...rows]}
       dataKey="at"
       type="stacked"
       series={[...series]}
       valueFormatter={write}
-      withLegend
-      legendProps={{ verticalAlign: "bottom" }}
       tickLine="none"
       maxBarWidth={32}
       barProps={{ isAnimationActive: false }}

@@ -2,16 +2,19 @@
  * One measure of usage over time, stacked by model or key; and the same as a table for readers who cannot see the
  * bars.
  */
-import { Box, Group, Paper, Skeleton, Text, Title, VisuallyHidden } from "@mantine/core";
+import { Box, ColorSwatch, Group, Paper, Skeleton, Text, Title, VisuallyHidden } from "@mantine/core";
 import { lazy, Suspense } from "react";
-import { useFormat } from "../../language/format.ts";
-import { texts, useLanguage, useTexts } from "../../language/language.tsx";
-import { bucketWriter, type SpanName, spans } from "./span.ts";
+import { useFormat } from "../language/format.ts";
+import { texts, useLanguage, useTexts } from "../language/language.tsx";
+import { type Buckets, bucketWriter } from "./span.ts";
 import { type Measure, type Part, type Split, total } from "./split.ts";
 
 const Bars = lazy(async () => ({ default: (await import("./bars.tsx")).Bars }));
 
-const said = texts({ time: "Time", total: "Total", others: "Others" }, { time: "时间", total: "合计", others: "其他" });
+const said = texts(
+  { time: "Time", total: "Total", others: "Others", overTime: (what: string) => `${what} over time` },
+  { time: "时间", total: "合计", others: "其他", overTime: (what: string) => `${what}走势` },
+);
 
 /** shownParts is the number of separate series; the rest is summed as one. */
 const shownParts = 5;
@@ -22,21 +25,56 @@ interface Props {
   readonly title: string;
   readonly of: Split;
   readonly measure: Measure;
-  readonly span: SpanName;
+  /** span says whether the buckets are hours or days. */
+  readonly span: Pick<Buckets, "bucket">;
   readonly nameOf: (id: string) => string;
+}
+
+interface Series {
+  readonly label: string;
+  readonly has: (part: Part) => boolean;
+}
+
+/** useGroups returns the groups that have a series of their own, and the rest as one. */
+function useGroups({ of, nameOf }: Pick<Props, "of" | "nameOf">): readonly Series[] {
+  const t = useTexts(said);
+  const shown = of.parts.slice(0, shownParts).map(({ id }) => id);
+  return [
+    ...shown.map((id) => ({ label: nameOf(id), has: (part: Part) => part.id === id })),
+    ...(of.parts.length > shownParts ? [{ label: t.others, has: ({ id }: Part) => !shown.includes(id) }] : []),
+  ];
+}
+
+/** ChartLegend names the colours of all charts of the same groups. Readers who cannot see the bars have the tables. */
+export function ChartLegend(props: Pick<Props, "of" | "nameOf">) {
+  const groups = useGroups(props);
+  return (
+    <Group gap="md" aria-hidden>
+      {groups.map(({ label }, i) => (
+        <Group key={label} gap={6} wrap="nowrap" miw={0}>
+          <ColorSwatch
+            size={10}
+            color={`var(--mantine-color-${(colors[i] ?? "gray.6").replace(".", "-")})`}
+            withShadow={false}
+          />
+          <Text size="sm" truncate maw={220}>
+            {label}
+          </Text>
+        </Group>
+      ))}
+    </Group>
+  );
 }
 
 export function UsageChart({ title, of, measure, span, nameOf }: Props) {
   const t = useTexts(said);
   const format = useFormat();
   const { language } = useLanguage();
-  const when = bucketWriter(spans[span], language);
-  const write = (value: bigint) => (measure === "cost" ? format.money(value) : format.count(value));
-  const shown = of.parts.slice(0, shownParts).map(({ id }) => id);
-  const groups = [
-    ...shown.map((id) => ({ label: nameOf(id), has: (part: Part) => part.id === id })),
-    ...(of.parts.length > shownParts ? [{ label: t.others, has: ({ id }: Part) => !shown.includes(id) }] : []),
-  ];
+  const when = bucketWriter(span, language);
+  const write = (value: bigint) => (measure === "cost" ? format.rounded(value) : format.count(value));
+  const short = (value: number) =>
+    measure === "cost" ? format.rounded(BigInt(Math.round(value))) : format.compact(value);
+  const groups = useGroups({ of, nameOf });
   // A model's name may look like a path into the data, so series have names of their own.
   const series = groups.map(({ label }, i) => ({ name: `s${i}`, label, color: colors[i] ?? "gray.6" }));
   const sumsAt = (parts: readonly Part[]) => groups.map(({ has }) => total(parts.filter(has), measure));
@@ -45,22 +83,22 @@ export function UsageChart({ title, of, measure, span, nameOf }: Props) {
     ...Object.fromEntries(sumsAt(parts).map((sum, i) => [`s${i}`, Number(sum)])),
   }));
   return (
-    <Paper withBorder p="lg" component="section" aria-label={title} miw={0}>
+    <Paper withBorder p="lg" component="section" aria-label={t.overTime(title)} miw={0}>
       <Group justify="space-between" mb="md" wrap="nowrap">
         <Title order={3} size="h5">
           {title}
         </Title>
         <Text fw={600} style={{ fontVariantNumeric: "tabular-nums" }}>
-          {write(of[measure])}
+          {measure === "tokens" ? format.compact(of.total.tokens) : write(of.total[measure])}
         </Text>
       </Group>
-      <Suspense fallback={<Skeleton height={260} />}>
-        <Bars title={title} rows={rows} series={series} write={(value) => write(BigInt(Math.round(value)))} />
+      <Suspense fallback={<Skeleton height={200} />}>
+        <Bars title={title} rows={rows} series={series} write={short} />
       </Suspense>
       <Box pos="relative">
         <VisuallyHidden>
           <table>
-            <caption>{title}</caption>
+            <caption>{t.overTime(title)}</caption>
             <thead>
               <tr>
                 <th scope="col">{t.time}</th>

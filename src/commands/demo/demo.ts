@@ -3,24 +3,28 @@
  *
  * The first start creates the account with some credit, an ordinary key, an administrator key and an operator's
  * sign-in, and writes them to `demo.json` in the data folder, readable by its owner only. Later starts reuse them and
- * replace what is missing or no longer valid. The credit is granted once.
+ * replace what is missing or no longer valid. The credit is granted once. With `--furnished` it has a month of calls
+ * besides (`furnish.ts`).
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
-import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
-import type { Gateway } from "../composition/gateway.ts";
-import { embeddedModels } from "../composition/providers.ts";
-import { type Config, loadConfig, type ModelConfig } from "../config/config.ts";
-import { hashKeySecret, hashPassword, newPassword, verifyPassword } from "../runtime/secrets.ts";
-import { issueKey } from "../services/keys/keys.ts";
-import { addUser } from "../services/people/add-user.ts";
-import type { Storage } from "../storage/storage.ts";
-import { SseReader } from "../wire/sse.ts";
-import { readOptions } from "./line/read-options.ts";
-import { operatorClient } from "./operator.ts";
-import { rootUrl } from "./serving/listening.ts";
-import { runGateway } from "./serving/run-gateway.ts";
+import { EntryKind } from "../../../gen/modelgateway/v1/accounts_pb.ts";
+import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
+import type { Gateway } from "../../composition/gateway.ts";
+import { embeddedModels } from "../../composition/providers.ts";
+import { type Config, loadConfig, type ModelConfig } from "../../config/config.ts";
+import { processEnvironment } from "../../config/process-environment.ts";
+import { hashKeySecret, hashPassword, newPassword, verifyPassword } from "../../runtime/secrets.ts";
+import { issueKey } from "../../services/keys/keys.ts";
+import { addUser } from "../../services/people/add-user.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { SseReader } from "../../wire/sse.ts";
+import { readOptions } from "../line/read-options.ts";
+import { operatorClient } from "../operator.ts";
+import { rootUrl } from "../serving/listening.ts";
+import { runGateway } from "../serving/run-gateway.ts";
+import { furnish } from "./furnish.ts";
+import { vendorKeys } from "./plan.ts";
 
 /** Demo is the content of `demo.json`. */
 export interface Demo {
@@ -40,12 +44,15 @@ const email = "demo@example.com";
 export async function demo(args: readonly string[]): Promise<void> {
   const { values } = readOptions("demo", args);
   // The demo needs no upstream, whatever else the file configures.
-  const config = quiet(priced({ ...loadConfig(values.config), embeddedModels: true }));
+  const { furnished = false } = values;
+  const environment = furnished ? { ...vendorKeys, ...processEnvironment() } : processEnvironment();
+  const config = quiet(priced({ ...loadConfig(values.config, environment), embeddedModels: true }));
   let made: Demo;
   await runGateway(config, {
     warmsModels: true,
     async prepare(gateway, storage) {
       made = await prepareDemo(config, gateway, storage);
+      if (furnished) await furnish({ config, storage, accountId: made.account_id, now: Date.now() });
     },
     async greet() {
       console.log(introduction(made, join(config.dataDir, "demo.json")));

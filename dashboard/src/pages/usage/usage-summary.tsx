@@ -1,0 +1,178 @@
+/** The totals of the calls that the filters select, and a chart of them, grouped as the reader chooses. */
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import { useQuery } from "@connectrpc/connect-query";
+import { Alert, Group, Paper, Select, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { keepPreviousData } from "@tanstack/react-query";
+import { useState } from "react";
+import {
+  RequestGroup,
+  type SummarizeRequestsResponse,
+  UsageService,
+} from "../../../../gen/modelgateway/v1/usage_pb.ts";
+import { errorsOf, GroupTable } from "../../charts/group-table.tsx";
+import { type Buckets, bucketsBetween } from "../../charts/span.ts";
+import { type Measure, splitSummary, tokensOf } from "../../charts/split.ts";
+import { UsageCharts } from "../../charts/usage-charts.tsx";
+import { useFormat } from "../../language/format.ts";
+import { texts, useTexts } from "../../language/language.tsx";
+import { Answer } from "../../parts/answer.tsx";
+import { Fact } from "../../parts/fact.tsx";
+import { Money } from "../../parts/money.tsx";
+import { type OutcomeWord, useOutcomeNames } from "../../parts/outcome.tsx";
+import { filterOf, isOutcome } from "../../parts/request-choice.ts";
+import type { RequestSearch } from "../../search.ts";
+
+const said = texts(
+  {
+    title: "Totals",
+    week: "The last 7 days",
+    chosen: "Of the dates that are chosen",
+    requests: "Requests",
+    errors: "Errors",
+    tokens: "Tokens",
+    cost: "Cost",
+    median: "Latency, median",
+    slow: "95th percentile",
+    by: "Group by",
+    model: "Model",
+    key: "Key",
+    upstream: "Upstream",
+    outcome: "Status",
+    operation: "Operation",
+    cache: "Answered from the cache",
+    partial: (since: string) =>
+      `There are more calls than are summed at once. The totals are of the calls since ${since}.`,
+  },
+  {
+    title: "合计",
+    week: "最近 7 天",
+    chosen: "所选日期",
+    requests: "请求数",
+    errors: "错误",
+    tokens: "Token",
+    cost: "费用",
+    median: "耗时中位数",
+    slow: "P95",
+    by: "分组方式",
+    model: "模型",
+    key: "密钥",
+    upstream: "上游",
+    outcome: "状态",
+    operation: "操作",
+    cache: "缓存应答",
+    partial: (since: string) => `调用数超出一次可汇总的数量，以下合计仅包含 ${since} 之后的调用。`,
+  },
+);
+
+const groups = {
+  model: RequestGroup.MODEL,
+  key: RequestGroup.KEY,
+  upstream: RequestGroup.UPSTREAM,
+  outcome: RequestGroup.OUTCOME,
+  operation: RequestGroup.OPERATION,
+} as const;
+
+type By = keyof typeof groups;
+
+const measures = ["cost", "requests", "tokens"] as const satisfies readonly Measure[];
+const shownGroups = 10;
+const weekMs = 7 * 86_400_000;
+
+/** bucketsFor returns the buckets of what the address selects: by default those of the last seven days. */
+function bucketsFor(search: RequestSearch, now: number): Buckets {
+  const { from, to } = filterOf(search);
+  const ends = to ? Math.min(timestampMs(to as never), now) : now;
+  return bucketsBetween(from ? timestampMs(from as never) : ends - weekMs, ends);
+}
+
+interface Props {
+  readonly search: RequestSearch;
+  readonly keyNames: ReadonlyMap<string, string>;
+}
+
+export function UsageSummary({ search, keyNames }: Props) {
+  const t = useTexts(said);
+  const outcomes = useOutcomeNames();
+  const [by, setBy] = useState<By>("model");
+  const [now] = useState(Date.now);
+  const buckets = bucketsFor(search, now);
+  const { to: _, ...filter } = filterOf(search);
+  const ends = filterOf(search).to;
+  const asked = {
+    filter: { ...filter, from: timestampFromMs(buckets.begins[0] ?? now), ...(ends ? { to: ends } : {}) },
+    bucket: buckets.bucket,
+    groupBy: groups[by],
+  };
+  const summary = useQuery(UsageService.method.summarizeRequests, asked, {
+    refetchInterval: 30_000,
+    placeholderData: keepPreviousData,
+  });
+  const nameOf = (group: string) => {
+    if (by === "key") return keyNames.get(group) ?? group;
+    if (by === "outcome" && isOutcome(group)) return outcomes[group as OutcomeWord];
+    return by === "upstream" && group === "" ? t.cache : group;
+  };
+  return (
+    <Paper withBorder p="md" component="section">
+      <Answer of={summary} lines={6}>
+        {(answer) => (
+          <Stack gap="md">
+            <Group justify="space-between" align="flex-end" gap="sm">
+              <Totals of={answer} note={search.from === undefined ? t.week : t.chosen} />
+              <Select
+                label={t.by}
+                data={(Object.keys(groups) as By[]).map((value) => ({ value, label: t[value] }))}
+                value={by}
+                onChange={(value) => value && setBy(value as By)}
+                allowDeselect={false}
+                w={150}
+              />
+            </Group>
+            <UsageCharts of={splitSummary(answer, buckets.begins)} measures={measures} span={buckets} nameOf={nameOf} />
+            {answer.groups.length > 1 && (
+              <GroupTable of={answer.groups.slice(0, shownGroups)} head={t[by]} nameOf={nameOf} flush />
+            )}
+          </Stack>
+        )}
+      </Answer>
+    </Paper>
+  );
+}
+
+function Totals({
+  of: { total, completeFrom },
+  note,
+}: {
+  readonly of: SummarizeRequestsResponse;
+  readonly note: string;
+}) {
+  const t = useTexts(said);
+  const format = useFormat();
+  if (!total) return null;
+  const ms = (value: number | undefined) => (value === undefined ? "–" : format.duration(value));
+  return (
+    <Stack gap="xs" miw={0} flex="1 1 300px">
+      <Group gap="xs" align="baseline">
+        <Title order={2} size="h5">
+          {t.title}
+        </Title>
+        <Text size="xs" c="dimmed">
+          {note}
+        </Text>
+      </Group>
+      <SimpleGrid component="dl" cols={{ base: 2, xs: 3, lg: 6 }} m={0} verticalSpacing="xs">
+        <Fact name={t.requests}>{format.count(total.requests)}</Fact>
+        <Fact name={t.errors}>{errorsOf(total, format.percent)}</Fact>
+        <Fact name={t.tokens}>
+          <span title={format.count(tokensOf(total))}>{format.compact(tokensOf(total))}</span>
+        </Fact>
+        <Fact name={t.cost}>
+          <Money of={total.cost} />
+        </Fact>
+        <Fact name={t.median}>{ms(total.durationP50Ms)}</Fact>
+        <Fact name={t.slow}>{ms(total.durationP95Ms)}</Fact>
+      </SimpleGrid>
+      {completeFrom && <Alert color="gray">{t.partial(format.moment(completeFrom))}</Alert>}
+    </Stack>
+  );
+}

@@ -1,0 +1,70 @@
+/** Parses what calls are summed by, and builds the messages of the sums. */
+import { getOption, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  OutcomeSchema,
+  RequestGroup,
+  type SummarizeRequestsRequest,
+  type SummarizeRequestsResponseSchema,
+} from "../../../gen/modelgateway/v1/usage_pb.ts";
+import { word } from "../../../gen/modelgateway/v1/wire_pb.ts";
+import type { CallSum, CallTotals, GroupColumn, Percentiles, Summary } from "../../storage/calls/summary.ts";
+import { usageOfSums } from "./request-message.ts";
+import { bucketedSpan, bucketMsOf, requestFilterOf } from "./time-span.ts";
+
+export const summaryLimits = { calls: 200_000, groups: 100 } as const;
+
+const columns: Readonly<Record<RequestGroup, GroupColumn | undefined>> = {
+  [RequestGroup.UNSPECIFIED]: undefined,
+  [RequestGroup.MODEL]: "model",
+  [RequestGroup.KEY]: "key_id",
+  [RequestGroup.UPSTREAM]: "upstream",
+  [RequestGroup.OUTCOME]: "outcome",
+  [RequestGroup.OPERATION]: "operation",
+  [RequestGroup.ACCOUNT]: "account_id",
+};
+
+/** summaryFilterOf returns the storage's filter. Throws a Refusal if the time span is empty or too long. */
+export function summaryFilterOf(message: SummarizeRequestsRequest | undefined, now: number) {
+  const { filter, bucket, groupBy = RequestGroup.UNSPECIFIED } = message ?? {};
+  const bucketMs = bucketMsOf(bucket);
+  const span = bucketedSpan(filter ?? {}, bucketMs, now);
+  return { ...requestFilterOf(filter), ...span, bucketMs, groupBy: columns[groupBy] };
+}
+
+export function summaryMessage(
+  { total, groups, sums, completeFrom }: Summary,
+  groupBy: GroupColumn | undefined,
+): MessageInitShape<typeof SummarizeRequestsResponseSchema> {
+  const nameOf = groupBy === "outcome" ? outcomeWord : (group: string) => group;
+  return {
+    total: totalsMessage(total, ""),
+    groups: groups.map((one) => totalsMessage(one, nameOf(one.group))),
+    sums: sums.map((one) => sumMessage(one, nameOf(one.group))),
+    ...(completeFrom === undefined ? {} : { completeFrom: timestampFromMs(completeFrom) }),
+  };
+}
+
+const outcomeWords = new Map(OutcomeSchema.values.map((value) => [String(value.number), getOption(value, word)]));
+
+function outcomeWord(number: string): string {
+  return outcomeWords.get(number) ?? number;
+}
+
+function totalsMessage({ requests, errors, cached, sums, durationMs, firstByteMs }: CallTotals, group: string) {
+  const counts = { requests: BigInt(requests), errors: BigInt(errors), cached: BigInt(cached) };
+  return {
+    ...{ group, ...counts, usage: usageOfSums(sums), cost: BigInt(sums.cost) },
+    ...(durationMs && { durationP50Ms: durationMs.p50, durationP95Ms: durationMs.p95 }),
+    ...(firstByteMs && { firstByteP50Ms: firstByteMs.p50, firstByteP95Ms: firstByteMs.p95 }),
+  };
+}
+
+function sumMessage({ beginsAt, requests, errors, tokens, cost, durationMs }: CallSum, group: string) {
+  const counts = { requests: BigInt(requests), errors: BigInt(errors), tokens: BigInt(tokens), cost: BigInt(cost) };
+  return { beginsAt: timestampFromMs(beginsAt), group, ...counts, ...p95Of(durationMs) };
+}
+
+function p95Of(durationMs: Percentiles | undefined) {
+  return durationMs && { durationP95Ms: durationMs.p95 };
+}

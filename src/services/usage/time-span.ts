@@ -1,0 +1,44 @@
+/** Spans of time as the requests of UsageService state them, in milliseconds since 1970. */
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import { Bucket, type RequestFilter } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import { invalidValue } from "../../call/refusals.ts";
+
+const hourMs = 3_600_000;
+const defaultBuckets = 30;
+const maxBuckets = 1000;
+
+export function bucketMsOf(bucket: Bucket | undefined): number {
+  return bucket === Bucket.HOUR ? hourMs : 24 * hourMs;
+}
+
+/** requestFilterOf returns the storage's filter. Throws a Refusal if the time span is empty. */
+export function requestFilterOf({ keyId, model, upstream, outcomes = [], from, to }: Partial<RequestFilter> = {}) {
+  return { keyId, model, upstream, outcomes, ...span(from, to) };
+}
+
+/** span returns the time span in milliseconds. Throws a Refusal if it is empty. */
+export function span(from: Timestamp | undefined, to: Timestamp | undefined): { from?: number; to?: number } {
+  const [begins, ends] = [from && timestampMs(from), to && timestampMs(to)];
+  if (begins !== undefined && ends !== undefined) refuseBackwards(begins, ends);
+  return { ...(begins === undefined ? {} : { from: begins }), ...(ends === undefined ? {} : { to: ends }) };
+}
+
+/** bucketedSpan returns the span of whole buckets. Throws a Refusal if it is empty or has too many. */
+export function bucketedSpan(
+  { from, to }: { readonly from?: Timestamp | undefined; readonly to?: Timestamp | undefined },
+  bucketMs: number,
+  now: number,
+): { from: number; to: number } {
+  const ends = to ? timestampMs(to) : now;
+  const asked = from ? timestampMs(from) : ends - defaultBuckets * bucketMs;
+  refuseBackwards(asked, ends);
+  const begins = Math.floor(asked / bucketMs) * bucketMs;
+  if (ends - begins > (maxBuckets + 1) * bucketMs) {
+    throw invalidValue("from", `expected at most ${maxBuckets} buckets before \`to\``);
+  }
+  return { from: begins, to: ends };
+}
+
+function refuseBackwards(from: number, to: number): void {
+  if (from >= to) throw invalidValue("from", "expected a moment before `to`");
+}

@@ -1,0 +1,210 @@
+/**
+ * Sums calls that are kept by how they ended and how long they took, which `usage_hours` does not have.
+ *
+ * The calls themselves are read, newest first, some thousand at a time; between two steps the event loop goes on.
+ */
+import { setImmediate } from "node:timers/promises";
+import { type CallRow, noSums, type SummedColumn, summedColumns } from "../columns.ts";
+import type { Database } from "../engines/scope.ts";
+import { pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
+import type { Asker } from "./search.ts";
+
+export type GroupColumn = "model" | "key_id" | "upstream" | "outcome" | "operation" | "account_id";
+
+export interface SummaryFilter extends Partial<Omit<RequestFilter, "from" | "to">> {
+  readonly from: number;
+  readonly to: number;
+  /** The time that a sum covers, in milliseconds. */
+  readonly bucketMs: number;
+  /** Unset: all calls are one group, with an empty name. */
+  readonly groupBy: GroupColumn | undefined;
+}
+
+export interface CallTotals {
+  readonly group: string;
+  readonly requests: number;
+  readonly errors: number;
+  readonly cached: number;
+  readonly sums: Readonly<Record<SummedColumn, number>>;
+  readonly durationMs: Percentiles | undefined;
+  readonly firstByteMs: Percentiles | undefined;
+}
+
+export interface CallSum {
+  readonly beginsAt: number;
+  readonly group: string;
+  readonly requests: number;
+  readonly errors: number;
+  readonly tokens: number;
+  readonly cost: number;
+  readonly durationMs: Percentiles | undefined;
+}
+
+/** Percentiles are in milliseconds. */
+export interface Percentiles {
+  readonly p50: number;
+  readonly p95: number;
+}
+
+export interface Summary {
+  readonly total: CallTotals;
+  /** The greatest cost first, then the most calls. */
+  readonly groups: readonly CallTotals[];
+  /** Those of `groups`, oldest first. */
+  readonly sums: readonly CallSum[];
+  /** The time since which no call is missing, where not all were read. */
+  readonly completeFrom: number | undefined;
+}
+
+export interface SummaryLimits {
+  /** How many calls are read at most. */
+  readonly calls: number;
+  readonly groups: number;
+}
+
+/** How many calls a step reads. */
+const stride = 2000;
+
+/** Numbers of the proto's Outcome. */
+const answered = 1;
+const errors: ReadonlySet<number> = new Set([2, 3, 5]);
+
+/** Sums calls. Where the caller disconnects meanwhile, it sums those that were read. */
+export async function summarize(
+  db: Database,
+  filter: SummaryFilter,
+  limits: SummaryLimits,
+  asker?: Asker,
+): Promise<Summary> {
+  const span = spanOf(filter, undefined);
+  const sums = newSums();
+  let completeFrom: number | undefined;
+  for (let { below } = span, read = 0; ; await setImmediate()) {
+    const rows = await stepQuery(db, filter, { least: span.least, below }).execute();
+    for (const row of rows) add(sums, row, filter);
+    read += rows.length;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < stride || asker?.aborted) break;
+    below = last.id;
+    if (read >= limits.calls) {
+      completeFrom = last.created_at;
+      break;
+    }
+  }
+  return { ...summaryOf(sums, limits.groups), completeFrom };
+}
+
+function stepQuery(db: Database, filter: SummaryFilter, span: ReturnType<typeof spanOf>) {
+  return pageQuery(db, filter, span, stride)
+    .clearSelect()
+    .select(["id", "created_at", "account_id", "key_id", "operation", "model", "upstream", "outcome", "cached"])
+    .select(["duration_ms", "first_byte_ms", ...summedColumns]);
+}
+
+type Row = Pick<CallRow, "created_at" | GroupColumn | "cached" | "duration_ms" | "first_byte_ms" | SummedColumn>;
+
+/** Tally is what calls add up to; `durations` and `firstBytes` count them by band. */
+interface Tally {
+  requests: number;
+  errors: number;
+  cached: number;
+  readonly sums: Record<SummedColumn, number>;
+  readonly durations: Map<number, number>;
+  readonly firstBytes: Map<number, number>;
+}
+
+interface Sums {
+  readonly total: Tally;
+  readonly groups: Map<string, Tally>;
+  /** By the beginning of the bucket, then by group. */
+  readonly buckets: Map<number, Map<string, Tally>>;
+}
+
+function newSums(): Sums {
+  return { total: newTally(), groups: new Map(), buckets: new Map() };
+}
+
+function newTally(): Tally {
+  return { requests: 0, errors: 0, cached: 0, sums: { ...noSums }, durations: new Map(), firstBytes: new Map() };
+}
+
+function add(sums: Sums, row: Row, { groupBy, bucketMs }: SummaryFilter): void {
+  const group = groupBy === undefined ? "" : String(row[groupBy]);
+  const bucket = at(sums.buckets, row.created_at - (row.created_at % bucketMs), () => new Map<string, Tally>());
+  for (const tally of [sums.total, at(sums.groups, group, newTally), at(bucket, group, newTally)]) count(tally, row);
+}
+
+function count(tally: Tally, row: Row): void {
+  tally.requests++;
+  if (errors.has(row.outcome)) tally.errors++;
+  if (row.cached) tally.cached++;
+  for (const column of summedColumns) tally.sums[column] += row[column];
+  if (row.outcome === answered) increment(tally.durations, bandOf(row.duration_ms));
+  if (row.first_byte_ms !== null) increment(tally.firstBytes, bandOf(row.first_byte_ms));
+}
+
+function at<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+function increment(bands: Map<number, number>, band: number): void {
+  bands.set(band, (bands.get(band) ?? 0) + 1);
+}
+
+/** A band ends 8 % above where it begins: its middle is within 4 % of what it holds. */
+const bandRatio = Math.log(1.08);
+
+function bandOf(ms: number): number {
+  return ms <= 0 ? -1 : Math.floor(Math.log(ms) / bandRatio);
+}
+
+function middleOf(band: number): number {
+  return band === -1 ? 0 : Math.round(Math.exp((band + 0.5) * bandRatio));
+}
+
+function percentilesOf(bands: ReadonlyMap<number, number>): Percentiles | undefined {
+  const sorted = [...bands].sort(([one], [other]) => one - other);
+  const total = sorted.reduce((sum, [, calls]) => sum + calls, 0);
+  if (total === 0) return undefined;
+  const quantile = (share: number) => {
+    let below = 0;
+    for (const [band, calls] of sorted) {
+      below += calls;
+      if (below >= share * total) return middleOf(band);
+    }
+    return middleOf(sorted.at(-1)?.[0] ?? -1);
+  };
+  return { p50: quantile(0.5), p95: quantile(0.95) };
+}
+
+function summaryOf({ total, groups, buckets }: Sums, most: number): Omit<Summary, "completeFrom"> {
+  const ranked = [...groups].map(([group, tally]) => totalsOf(group, tally));
+  ranked.sort(
+    (one, other) =>
+      other.sums.cost - one.sums.cost || other.requests - one.requests || (one.group < other.group ? -1 : 1),
+  );
+  const shown = ranked.slice(0, most);
+  const sums = [...buckets]
+    .sort(([one], [other]) => one - other)
+    .flatMap(([beginsAt, bucket]) =>
+      shown.flatMap(({ group }) => {
+        const tally = bucket.get(group);
+        return tally ? [sumOf(beginsAt, group, tally)] : [];
+      }),
+    );
+  return { total: totalsOf("", total), groups: shown, sums };
+}
+
+function totalsOf(group: string, { requests, errors, cached, sums, durations, firstBytes }: Tally): CallTotals {
+  const durationMs = percentilesOf(durations);
+  return { group, requests, errors, cached, sums, durationMs, firstByteMs: percentilesOf(firstBytes) };
+}
+
+function sumOf(beginsAt: number, group: string, { requests, errors, sums, durations }: Tally): CallSum {
+  const tokens = sums.input + sums.cache_read + sums.cache_write + sums.output;
+  return { beginsAt, group, requests, errors, tokens, cost: sums.cost, durationMs: percentilesOf(durations) };
+}

@@ -1,0 +1,129 @@
+/** Usage on the dashboard, in a real browser: totals and groups, the search for a call, and what a call's page leads with. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newId } from "../../src/runtime/ids.ts";
+import type { Capture } from "../../src/storage/columns.ts";
+import { chromiumPath, launchBrowser } from "../support/dashboard/browser.ts";
+import { pricedModels } from "../support/dashboard/furnished.ts";
+import { type SignedIn, signIn } from "../support/dashboard/session.ts";
+import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
+import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+
+const hour = 3_600_000;
+
+describe.skipIf(chromiumPath === undefined)("usage in Chromium", { timeout: 60_000 }, () => {
+  let gateway: TestGateway;
+  let ada: SignedIn;
+  let browser: Browser;
+  let window: SignedInWindow;
+  let page: Page;
+  let retried: string;
+
+  beforeAll(async () => {
+    gateway = await startTestGateway({ models: [...pricedModels] }, { clock: Date.now });
+    ada = await signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
+    browser = await launchBrowser();
+    const now = Date.now();
+    retried = newId("req", now - 2 * hour);
+    const tried = [
+      { upstream: "north", at: now - 2 * hour, ms: 400, failure: "the upstream answered with status 503" },
+    ];
+    await record([
+      ...Array.from({ length: 8 }, (_, n) => ({ at: now - hour - n, model: "alpha", upstream: "north", cost: 10_000 })),
+      { at: now - hour - 20, model: "beta", upstream: "south", cost: 0, outcome: 2 },
+      { at: now - hour - 30, model: "beta", upstream: "south", cost: 1_234_567 },
+      ...[
+        { id: retried, at: now - 2 * hour, model: "alpha", upstream: "south", tried: JSON.stringify(tried), cost: 30 },
+      ],
+    ]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await gateway?.close();
+  });
+  beforeEach(async () => {
+    window = await signedInWindow(browser, gateway, ada);
+    page = window.page;
+  });
+  afterEach(async () => {
+    expect(unexpected(window)).toEqual([]);
+    await window.context.close();
+  });
+
+  async function record(calls: readonly (Partial<Capture> & { readonly at: number })[]): Promise<void> {
+    const books = gateway.storage.openBooks(false)({
+      ...{ node: "nod_test", clock: Date.now, recall: () => ({ records: [], leases: [] }) },
+      onError: (error) => expect(error).toBeUndefined(),
+    });
+    const captures = calls.map(({ at, ...call }) => ({
+      call: {
+        ...{
+          id: newId("req", at),
+          account_id: gateway.accountId,
+          key_id: "key_gone",
+          created_at: at,
+          operation: "chat",
+        },
+        ...{ outcome: 1, input: 1000, cache_read: 0, cache_write: 0, output: 200, reasoning: 0, characters: 0 },
+        ...{ estimated: 0, duration_ms: 1000, first_byte_ms: 300, ...call },
+      } as Capture,
+      most: call.cost ?? 0,
+    }));
+    await books.decide(() => ({ records: [], leases: [], releases: [], holds: [], captures }));
+    await books.close();
+  }
+
+  const totals = () => page.getByRole("region", { name: "Totals by group" }).getByRole("row").allTextContents();
+
+  test("totals are of what the filters select, and groups are chosen", async () => {
+    await window.open("/usage");
+    await expect
+      .poll(totals)
+      .toEqual([
+        "ModelRequestsErrorsTokens95th percentileCost",
+        expect.stringMatching(/^beta250%2\.4K.*¥1\.23$/),
+        expect.stringMatching(/^alpha90%10\.8K.*¥0\.080$/),
+      ]);
+    await page.getByRole("combobox", { name: "Group by" }).click();
+    await page.getByRole("option", { name: "Status" }).click();
+    await expect
+      .poll(totals)
+      .toEqual([
+        "StatusRequestsErrorsTokens95th percentileCost",
+        expect.stringMatching(/^Answered100%/),
+        expect.stringMatching(/^Failed1100%/),
+      ]);
+    await page.getByRole("combobox", { name: "Upstream" }).click();
+    await page.getByRole("option", { name: "south" }).click();
+    await expect
+      .poll(() => page.getByRole("table", { name: "Requests", exact: true }).getByRole("row").count())
+      .toBe(4);
+    await expect.poll(totals, { timeout: 9000 }).toHaveLength(3);
+    expect(page.url()).toContain("upstream=south");
+  });
+
+  test("a call is found by its id, and leads with its attempts; parts that are 0 are not there", async () => {
+    await window.open("/usage");
+    const field = page.getByRole("textbox", { name: "Find a request by its id" });
+    await field.fill("req_what");
+    await field.press("Enter");
+    await page.getByText("A request id is req_ and 25 characters").waitFor();
+    await field.fill(` ${retried} `);
+    await field.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Request" }).waitFor();
+    const attempts = page.getByRole("region", { name: "Upstreams that were asked" });
+    const rows = attempts.getByRole("row");
+    await expect.poll(() => rows.count()).toBe(3);
+    expect(await rows.nth(1).getByRole("img").getAttribute("aria-label")).toMatch(/^From 0 ms to 400 ms of the call/);
+    expect(await rows.nth(2).getByRole("img").getAttribute("aria-label")).toMatch(/^From 400 ms to 1 sec/);
+    const used = page.getByRole("table", { name: "What it used" });
+    expect(await used.getByRole("row").count()).toBe(3);
+    expect(await used.getByText("Cache read tokens").count()).toBe(0);
+  });
+
+  test("money is rounded, and told exactly to whom points at it", async () => {
+    await window.open("/usage");
+    const cost = page.getByRole("table", { name: "Requests", exact: true }).getByText("¥1.23", { exact: true });
+    expect(await cost.getAttribute("title")).toBe("¥1.234567");
+  });
+});
