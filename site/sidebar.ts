@@ -51,6 +51,7 @@ export const sections: readonly SiteSection[] = [
       page("Security", "docs/security.md"),
       page("Capacity", "docs/capacity.md"),
       page("Scaling", "docs/scaling.md"),
+      page("Internet scale", "docs/internet-scale.md"),
       page("Back-up", "docs/backup.md"),
       page("Upgrading", "docs/upgrading.md"),
       page("Migrating", "docs/migrating.md"),

@@ -1,5 +1,5 @@
 /** Says whether a fleet holds, what breaks first when more calls come, and how many Postgres servers it takes. */
-import { redisAskUs, replicaCosts } from "./costs.ts";
+import { nodeCosts, redisAskUs } from "./costs.ts";
 import { type Simulated, simulateFleet, type Work } from "./fleet.ts";
 import { flowsOf } from "./flows.ts";
 import type { Scenario } from "./scenario.ts";
@@ -25,7 +25,7 @@ export const longestWait = 50_000;
  */
 const nearlyFull = 0.9;
 
-const replicaCore = "a replica's core";
+const nodeCore = "a node's core";
 
 /** fewest is how many calls a percentile needs. */
 const fewest = 100;
@@ -40,7 +40,7 @@ export function usesOf(scenario: Scenario, simulated: Simulated): Use[] {
   const others = (scenario.callsPerSecond * simulated.shard.part - flows.hot) * scenario.seconds;
   const isLost = others > fewest && begin.count() + end.count() < 1.8 * others;
   const uses = [
-    { name: replicaCore, used: replicaUse(scenario, simulated), most },
+    { name: nodeCore, used: nodeUse(scenario, simulated), most },
     { name: "Postgres: its log", used: used.log, most },
     { name: "Redis", used: (flows.redisAsks * redisAskUs) / 1e6 / scenario.redisShards, most },
     { name: waiting, used: isLost ? Number.POSITIVE_INFINITY : wait / longestWait, most: 1 },
@@ -54,11 +54,11 @@ export function usesOf(scenario: Scenario, simulated: Simulated): Use[] {
   return [...uses, { name: "Postgres: the row of one account", used: hotWait, most: 1 }];
 }
 
-function replicaUse({ replicas, callsPerSecond, callCpu, shards }: Scenario, { batches, flows }: Simulated): number {
+function nodeUse({ nodes, callsPerSecond, callCpu, shards }: Scenario, { batches, flows }: Simulated): number {
   const entries = 2 * flows.leased + 2 * flows.scarce + flows.opened + flows.grown;
-  const transactions = (batches.write + batches.decide) * shards * replicaCosts.batch;
-  const redis = flows.redisAsks * replicaCosts.redisAsk;
-  return (callsPerSecond * callCpu + transactions + entries * replicaCosts.entry + redis) / replicas / 1e6;
+  const transactions = (batches.write + batches.decide) * shards * nodeCosts.batch;
+  const redis = flows.redisAsks * nodeCosts.redisAsk;
+  return (callsPerSecond * callCpu + transactions + entries * nodeCosts.entry + redis) / nodes / 1e6;
 }
 
 /** worstOf returns the resource that is nearest to its bound, or furthest beyond it. */
@@ -110,7 +110,7 @@ function brokenBy(scenario: Scenario): string | undefined {
 
 /** Needed is how many servers of each kind bear a load. `postgres` is undefined if no number does. */
 export interface Needed {
-  readonly replicas: number;
+  readonly nodes: number;
   readonly redis: number;
   readonly postgres: number | undefined;
 }
@@ -118,23 +118,23 @@ export interface Needed {
 /** The most Postgres servers that are tried. */
 const maxShards = 512;
 
-/** fittings is how often the numbers of replicas and of servers are fitted to each other: more replicas make smaller batches. */
+/** fittings is how often the numbers of nodes and of servers are fitted to each other: more nodes make smaller batches. */
 const fittings = 3;
 
 /** neededBy returns how many servers the scenario's load takes. */
 export function neededBy(scenario: Scenario): Needed {
   const redis = Math.max(1, Math.ceil((flowsOf(scenario).redisAsks * redisAskUs) / 1e6 / most));
   const simulate = (tried: Scenario) => usesOf(tried, simulateFleet(tried));
-  const replicaUseIn = (uses: readonly Use[]) => uses.find(({ name }) => name === replicaCore)?.used ?? 0;
-  let needed: Needed = { replicas: scenario.replicas, redis, postgres: undefined };
+  const nodeUseIn = (uses: readonly Use[]) => uses.find(({ name }) => name === nodeCore)?.used ?? 0;
+  let needed: Needed = { nodes: scenario.nodes, redis, postgres: undefined };
   for (let i = 0; i < fittings; i++) {
-    const { replicas } = needed;
-    const over = { ...scenario, replicas, redisShards: redis, seconds: tryFor };
-    const isBorne = (shards: number) => holds(simulate({ ...over, shards }).filter(({ name }) => name !== replicaCore));
+    const { nodes } = needed;
+    const over = { ...scenario, nodes, redisShards: redis, seconds: tryFor };
+    const isBorne = (shards: number) => holds(simulate({ ...over, shards }).filter(({ name }) => name !== nodeCore));
     const postgres = leastThat(isBorne);
-    const used = replicaUseIn(simulate({ ...over, shards: postgres ?? 1 }));
-    needed = { redis, postgres, replicas: Math.ceil((replicas * used) / most) };
-    if (needed.replicas === replicas) break;
+    const used = nodeUseIn(simulate({ ...over, shards: postgres ?? 1 }));
+    needed = { redis, postgres, nodes: Math.ceil((nodes * used) / most) };
+    if (needed.nodes === nodes) break;
   }
   return needed;
 }

@@ -70,8 +70,8 @@ const spike: Costs = {
 export const costSets = { functions, spike } as const;
 export type CostSet = keyof typeof costSets;
 
-/** replicaCosts are the costs of a replica's work for the database and for Redis, in microseconds of its one core. */
-export const replicaCosts = { batch: 100, entry: 2.5, redisAsk: 9 } as const;
+/** nodeCosts are the costs of a node's work for the database and for Redis, in microseconds of its one core. */
+export const nodeCosts = { batch: 100, entry: 2.5, redisAsk: 9 } as const;
 
 /** redisAskUs is the measured time of the script that grants a slice, in microseconds of Redis's one core: 168,000 scripts a second fill it. */
 export const redisAskUs = 6;

@@ -1,6 +1,6 @@
 /**
  * One Postgres server: cores that work on transactions in the order in which they come, a log whose flush commits all that wait for it,
- * and the rows of accounts that many replicas want, each of which one transaction at a time has until it is committed.
+ * and the rows of accounts that many nodes want, each of which one transaction at a time has until it is committed.
  *
  * A transaction of many short statements, and reads, are not simulated one by one: they slow the cores down by what they take.
  */

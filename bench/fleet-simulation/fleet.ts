@@ -1,5 +1,5 @@
 /**
- * Simulates a fleet over its busiest Postgres server, transaction by transaction: each replica has a lane that decides and one that
+ * Simulates a fleet over its busiest Postgres server, transaction by transaction: each node has a lane that decides and one that
  * writes, gives back idle leases and renews its holds; sums that are due are merged.
  *
  * Exact for calls that come independently: when lanes begin and end, how many items each transaction has, cores, flushes of the log, and
@@ -7,7 +7,7 @@
  * accounts are not waited for; an ample account's lease has what the calls that run at a time need. Left out: whole pages in the log after
  * a checkpoint, vacuum, standby servers, and what people look at.
  */
-import { type Costs, costSets, replicaCosts } from "./costs.ts";
+import { type Costs, costSets, nodeCosts } from "./costs.ts";
 import { createDatabase, type Database } from "./database.ts";
 import { type Calendar, createCalendar } from "./events.ts";
 import { type Flows, flowsOf, mergeMs, renewMs } from "./flows.ts";
@@ -40,13 +40,13 @@ export interface Simulated {
   readonly logBytes: number;
 }
 
-/** warmUp is how long the start is left out, in seconds: all replicas begin at once. */
+/** warmUp is how long the start is left out, in seconds: all nodes begin at once. */
 const warmUp = 0.5;
 
 export function simulateFleet(scenario: Scenario): Simulated {
   const run = startRun(scenario);
   const { calendar, database, counts } = run;
-  startReplicas(run);
+  startNodes(run);
   startMerging(run);
   calendar.runUntil(warmUp * 1e6);
   const before = database.used();
@@ -142,35 +142,35 @@ interface Statement {
   readonly cpu: number;
   readonly bytes: number;
   readonly isHot?: boolean;
-  /** Items of which a replica makes the statement. */
+  /** Items of which a node makes the statement. */
   readonly items?: number;
 }
 
-/** Sends a transaction to the server, and has its replica hear of its end. */
+/** Sends a transaction to the server, and has its node hear of its end. */
 function send({ scenario, calendar, database, counts }: Run, what: Statement, done: () => void): void {
   const { work, cpu, bytes, isHot = false, items = 0 } = what;
   counts.cpu[work] += cpu;
   const way = scenario.roundTripUs / 2;
-  calendar.after(way + replicaCosts.batch + items * replicaCosts.entry, () => {
+  calendar.after(way + nodeCosts.batch + items * nodeCosts.entry, () => {
     database.run({ cpu, bytes, isHot, done: () => calendar.after(way, done) });
   });
 }
 
-function startReplicas(run: Run): void {
-  const { replicas, reach } = run.scenario;
-  const withHot = reach === 0 ? replicas : Math.min(reach, replicas);
-  for (let replica = 0; replica < replicas; replica++) {
-    startDeciding(run, replica < withHot ? 1 / withHot : 0);
+function startNodes(run: Run): void {
+  const { nodes, reach } = run.scenario;
+  const withHot = reach === 0 ? nodes : Math.min(reach, nodes);
+  for (let node = 0; node < nodes; node++) {
+    startDeciding(run, node < withHot ? 1 / withHot : 0);
     startWriting(run);
     startGivingBack(run);
     startRenewing(run);
   }
 }
 
-/** Holds and captures of scarce calls, and leases that are opened or grow. `hotPart` is the replica's of the account that most are of. */
+/** Holds and captures of scarce calls, and leases that are opened or grow. `hotPart` is the node's of the account that most are of. */
 function startDeciding(run: Run, hotPart: number): void {
   const { calendar, random, flows, shard, costs, scenario, counts } = run;
-  const each = (flow: number) => (flow * shard.part) / scenario.replicas;
+  const each = (flow: number) => (flow * shard.part) / scenario.nodes;
   const scarce = each(flows.scarce - flows.hot);
   const { decide, log } = costs;
   startLane({
@@ -204,7 +204,7 @@ function startDeciding(run: Run, hotPart: number): void {
 /** startWriting starts the lane that writes calls which leases cover: their begin, for which no call waits, and their end, for which it waits. */
 function startWriting(run: Run): void {
   const { calendar, random, flows, shard, costs, scenario, counts } = run;
-  const rate = (flows.leased * shard.part) / scenario.replicas;
+  const rate = (flows.leased * shard.part) / scenario.nodes;
   const { write, log } = costs;
   startLane({
     ...{ calendar, random, rates: [rate, rate], waits: [undefined, run.end], gatherUs: scenario.gatherMs * 1000 },
@@ -234,8 +234,8 @@ function every({ calendar, random }: Run, us: number, happen: () => void): void 
 /** All leases that nobody drew on since the last look, in one transaction after another. */
 function startGivingBack(run: Run): void {
   const { flows, shard, costs, scenario, random, counts } = run;
-  const { leaseIdleMs, replicas, releaseRows } = scenario;
-  const expected = (flows.released * shard.accounts * leaseIdleMs) / 1000 / replicas;
+  const { leaseIdleMs, nodes, releaseRows } = scenario;
+  const expected = (flows.released * shard.accounts * leaseIdleMs) / 1000 / nodes;
   if (expected === 0 || leaseIdleMs === 0) return;
   const giveBack = (leases: number) => {
     if (leases === 0) return;
@@ -250,7 +250,7 @@ function startGivingBack(run: Run): void {
 
 function startRenewing(run: Run): void {
   const { flows, shard, costs, scenario } = run;
-  const holds = ((flows.running * shard.part + flows.leases * shard.accounts) / scenario.replicas) | 0;
+  const holds = ((flows.running * shard.part + flows.leases * shard.accounts) / scenario.nodes) | 0;
   every(run, renewMs * 1000, () => {
     const bytes = costs.log.commit + holds * costs.log.renewedHold;
     send(run, { work: "renew", cpu: 100 + holds * costs.renewedHold, bytes }, () => {});

@@ -6,11 +6,11 @@ import { leaseFor } from "../../src/storage/money/lease-size.ts";
 import { type Group, groupsOf, sumOver } from "./accounts.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** pollMs, mergeMs and renewMs are how often a replica polls the version, merges sums, and renews its holds. */
+/** pollMs, mergeMs and renewMs are how often a node polls the version, merges sums, and renews its holds. */
 export const pollMs = 250;
 export const mergeMs = 1_000;
 export const renewMs = 20_000;
-/** maxKnown is how many keys a replica remembers at most. */
+/** maxKnown is how many keys a node remembers at most. */
 const maxKnown = 50_000;
 /** touchSeconds is how often a key's last use is recorded at most; sliceSeconds is for how long a slice of a rate suffices. */
 const [touchSeconds, sliceSeconds] = [60, 0.05];
@@ -49,10 +49,10 @@ export function oncePer(rate: number, seconds: number): number {
 }
 
 export function flowsOf(scenario: Scenario): Flows {
-  const { callsPerSecond, scarce, hotScarce, replicas, callSeconds, buckets } = scenario;
+  const { callsPerSecond, scarce, hotScarce, nodes, callSeconds, buckets } = scenario;
   const groups = groupsOf(scenario);
   const leased = callsPerSecond * (1 - scarce);
-  const reach = scenario.reach === 0 ? replicas : Math.min(scenario.reach, replicas);
+  const reach = scenario.reach === 0 ? nodes : Math.min(scenario.reach, nodes);
   const ofPair = (part: number, calls: number) => (part * calls) / reach;
   const asks = sumOver(groups, (part) => part * callsPerSecond * oncePer(ofPair(part, callsPerSecond), sliceSeconds));
   return {
@@ -64,7 +64,7 @@ export function flowsOf(scenario: Scenario): Flows {
     running: callsPerSecond * callSeconds,
     keyReads: keyReadsOf(scenario, groups, reach),
     touches: sumOver(groups, (part) => part * callsPerSecond * oncePer(ofKey(scenario, part), touchSeconds)),
-    polls: (replicas * 1000) / pollMs,
+    polls: (nodes * 1000) / pollMs,
     redisAsks: asks * buckets,
     mergedAccounts:
       sumOver(groups, (part) => -Math.expm1((-part * callsPerSecond * mergeMs) / 1000)) / (mergeMs / 1000),
@@ -78,7 +78,7 @@ function ofKey({ callsPerSecond, accounts, keys }: Scenario, part: number): numb
 }
 
 /**
- * A replica looks at its leases again and again. One that no call drew on since the last look is given back. So a lease is there at
+ * A node looks at its leases again and again. One that no call drew on since the last look is given back. So a lease is there at
  * a look with the probability p that a call came since the look before, and is opened p (1 - p) times a look.
  */
 function leaseFlows(scenario: Scenario, groups: readonly Group[], leased: number, reach: number) {
@@ -98,15 +98,15 @@ function leaseFlows(scenario: Scenario, groups: readonly Group[], leased: number
 }
 
 /**
- * A key is read when it calls and is not known: because the version has changed since, which a replica sees at a poll, or because more keys
- * call than a replica knows. Where one change has replicas forget a single key, the keys that change are those that call.
+ * A key is read when it calls and is not known: because the version has changed since, which a node sees at a poll, or because more keys
+ * call than a node knows. Where one change has nodes forget a single key, the keys that change are those that call.
  */
 function keyReadsOf(scenario: Scenario, groups: readonly Group[], reach: number): number {
-  const { callsPerSecond, changes, forget, replicas, keys, accounts } = scenario;
+  const { callsPerSecond, changes, forget, nodes, keys, accounts } = scenario;
   const rate = (part: number) => ofKey(scenario, part) / reach;
   const keysOf = Math.max(1, keys / accounts);
   const knownAfter = (seconds: number) =>
-    (sumOver(groups, (part) => -Math.expm1(-rate(part) * seconds)) * keysOf * reach) / replicas;
+    (sumOver(groups, (part) => -Math.expm1(-rate(part) * seconds)) * keysOf * reach) / nodes;
   const room = knownAfter(1e9) <= maxKnown ? Number.POSITIVE_INFINITY : timeUntil(knownAfter, maxKnown);
   const polled = 1000 / pollMs;
   const forgets = polled * -Math.expm1(-changes / polled);

@@ -1,5 +1,5 @@
 /**
- * A lane of a replica's group commit: one transaction under way, and all that comes meanwhile in the next.
+ * A lane of a node's group commit: one transaction under way, and all that comes meanwhile in the next.
  *
  * Items are not simulated one by one. They come independently of the lane, so their number within a time follows Poisson's distribution,
  * and their moments are spread evenly over it. That is exact, and costs as much for a million items as for one.

@@ -10,18 +10,18 @@ export interface Step {
 export const steps: readonly Step[] = [
   { what: "as it is", change: {} },
   { what: "merges, and returns of leases, by 500 rows", change: { mergeRows: 500, releaseRows: 500 } },
-  { what: "an account's calls come to two replicas", change: { reach: 2 } },
+  { what: "an account's calls come to two nodes", change: { reach: 2 } },
   { what: "an idle lease is kept for a minute", change: { leaseIdleMs: 60_000 } },
-  { what: "a replica decides and writes every 10 ms at most", change: { gatherMs: 10 } },
+  { what: "a node decides and writes every 10 ms at most", change: { gatherMs: 10 } },
 ];
 
 export interface Planned extends Needed {
   readonly what: string;
-  /** overOne is the highest load over one Postgres, and what breaks then, with endless Redis and replicas. */
+  /** overOne is the highest load over one Postgres, and what breaks then, with endless Redis and nodes. */
   readonly overOne: Break;
 }
 
-/** endless has so many Redis servers, and so little work of a replica, that neither breaks first. */
+/** endless has so many Redis servers, and so little work of a node, that neither breaks first. */
 const endless = { redisShards: 1_000, callCpu: 0 };
 
 export function planOf(scenario: Scenario): Planned[] {

@@ -35,10 +35,10 @@ function hotOf(scenario: Scenario): Scenario {
 }
 
 /** An account with credit for 5,000 holds, a hundred calls a second. */
-function dryOf({ replicas, reach, callSeconds, hold, cost, leaseIdleMs, seed }: Scenario, recalls: boolean): Dry {
-  const served = reach === 0 ? replicas : Math.min(reach, replicas);
+function dryOf({ nodes, reach, callSeconds, hold, cost, leaseIdleMs, seed }: Scenario, recalls: boolean): Dry {
+  const served = reach === 0 ? nodes : Math.min(reach, nodes);
   const account = { callsPerSecond: 100, balance: 5_000 * hold };
-  return runDry({ ...account, replicas: served, callSeconds, hold, cost, leaseIdleMs, recalls, seed });
+  return runDry({ ...account, nodes: served, callSeconds, hold, cost, leaseIdleMs, recalls, seed });
 }
 
 /** What the row of a call takes, with its indexes, for a day of a call a second. The size is assumed. */
@@ -57,8 +57,8 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 export function textOf(told: Told): string {
   const { name, scenario, simulated, uses } = told;
-  const { replicas, callsPerSecond, keys, accounts, scarce, shards, cores, redisShards, seed } = scenario;
-  const title = `## ${name}: ${count(replicas)} replicas, ${count(callsPerSecond)} calls/s, ${count(keys)} keys of ${count(accounts)} accounts`;
+  const { nodes, callsPerSecond, keys, accounts, scarce, shards, cores, redisShards, seed } = scenario;
+  const title = `## ${name}: ${count(nodes)} nodes, ${count(callsPerSecond)} calls/s, ${count(keys)} keys of ${count(accounts)} accounts`;
   const below = `${percent(scarce)} of the calls scarce, ${shards} Postgres of ${cores} cores (${coresOf(scenario)} of them for calls), ${redisShards} Redis, seed ${seed}.`;
   const used = uses.map((use) => [use.name, percent(use.used), percent(use.most)]);
   const note = `A wait is a part of ${longestWait / 1000} ms, for one call in a hundred. Cores of Postgres: ${percent(simulated.used.cores)}; batches grow as they fill up, so waits are the bound.`;
@@ -135,8 +135,8 @@ function endText({ scenario, breaks, hotBreaks, needed, dry }: Told): string {
   );
 }
 
-function neededText({ replicas, postgres, redis }: Needed): string {
-  return `${count(replicas)} replicas, ${postgres === undefined ? "no number of" : count(postgres)} Postgres, ${count(redis)} Redis`;
+function neededText({ nodes, postgres, redis }: Needed): string {
+  return `${count(nodes)} nodes, ${postgres === undefined ? "no number of" : count(postgres)} Postgres, ${count(redis)} Redis`;
 }
 
 export function planText(planned: readonly Planned[]): string {
@@ -144,12 +144,12 @@ export function planText(planned: readonly Planned[]): string {
     what,
     rough(overOne.callsPerSecond),
     overOne.what,
-    count(needed.replicas),
+    count(needed.nodes),
     needed.postgres === undefined ? "no number" : count(needed.postgres),
     count(needed.redis),
   ]);
   return table(
-    ["with this, too", "calls/s over one Postgres", "what breaks then", "replicas for the load", "Postgres", "Redis"],
+    ["with this, too", "calls/s over one Postgres", "what breaks then", "nodes for the load", "Postgres", "Redis"],
     rows,
   );
 }

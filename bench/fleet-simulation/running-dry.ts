@@ -1,5 +1,5 @@
 /**
- * Simulates one account whose credit runs out while many replicas serve it, call by call: what is idle in their leases meanwhile, and
+ * Simulates one account whose credit runs out while many nodes serve it, call by call: what is idle in their leases meanwhile, and
  * how often those have to be called back so that no call is refused that could be paid. It is exact but for the time that the database
  * takes to answer.
  */
@@ -8,7 +8,7 @@ import { createCalendar } from "./events.ts";
 import { createRandom } from "./random.ts";
 
 export interface DryOptions {
-  readonly replicas: number;
+  readonly nodes: number;
   readonly callsPerSecond: number;
   readonly callSeconds: number;
   readonly hold: number;
@@ -26,7 +26,7 @@ export interface Dry {
   readonly mostIdle: number;
   /** What was idle in leases when the first call was short, as a number of calls' holds. */
   readonly idleWhenShort: number;
-  /** Calls that were refused although leases of other replicas could have paid. */
+  /** Calls that were refused although leases of other nodes could have paid. */
   readonly refusedWrongly: number;
   /** Times at which leases were called back, and calls that waited for that. */
   readonly recalls: number;
@@ -34,7 +34,7 @@ export interface Dry {
   readonly seconds: number;
 }
 
-/** Leases that are called back are there after this time at the latest: replicas look for that so often. */
+/** Leases that are called back are there after this time at the latest: nodes look for that so often. */
 const recallMs = 250;
 /** It ends when so many calls were refused one after another. */
 const enough = 200;
@@ -45,20 +45,20 @@ interface Lease {
 }
 
 export function runDry(options: DryOptions): Dry {
-  const { replicas, callsPerSecond, callSeconds, hold, cost, balance, leaseIdleMs, seed } = options;
+  const { nodes, callsPerSecond, callSeconds, hold, cost, balance, leaseIdleMs, seed } = options;
   const calendar = createCalendar();
   const random = createRandom(seed);
-  const leases: (Lease | undefined)[] = new Array(replicas).fill(undefined);
+  const leases: (Lease | undefined)[] = new Array(nodes).fill(undefined);
   const told = { charged: 0, mostIdle: 0, idleWhenShort: 0, refusedWrongly: 0, recalls: 0, waited: 0 };
   let [left, idle, refused, recalledAt] = [balance, 0, 0, Number.NEGATIVE_INFINITY];
   let hasBeenShort = false;
 
-  function giveBack(replica: number): void {
-    const lease = leases[replica];
+  function giveBack(node: number): void {
+    const lease = leases[node];
     if (!lease) return;
     left += lease.idle;
     idle -= lease.idle;
-    leases[replica] = undefined;
+    leases[node] = undefined;
   }
 
   function takeFrom(lease: Lease): void {
@@ -77,11 +77,11 @@ export function runDry(options: DryOptions): Dry {
   }
 
   function begin(): void {
-    const replica = Math.floor(random.next() * replicas);
-    const lease = leases[replica];
+    const node = Math.floor(random.next() * nodes);
+    const lease = leases[node];
     const grown = lease && lease.idle >= hold ? 0 : leaseFor(hold, left);
     if (lease && lease.idle >= hold) takeFrom(lease);
-    else if (grown > 0) takeFrom(grow(replica, grown));
+    else if (grown > 0) takeFrom(grow(node, grown));
     else takeExactly();
   }
 
@@ -96,9 +96,9 @@ export function runDry(options: DryOptions): Dry {
     calendar.after(random.exponential(callSeconds * 1e6), () => end(undefined));
   }
 
-  function grow(replica: number, grown: number): Lease {
-    const lease = leases[replica] ?? { idle: 0, wasUsed: true };
-    leases[replica] = lease;
+  function grow(node: number, grown: number): Lease {
+    const lease = leases[node] ?? { idle: 0, wasUsed: true };
+    leases[node] = lease;
     lease.idle += grown;
     left -= grown;
     idle += grown;
@@ -121,14 +121,14 @@ export function runDry(options: DryOptions): Dry {
       told.recalls++;
       recalledAt = calendar.now();
     }
-    for (let replica = 0; replica < replicas; replica++) giveBack(replica);
+    for (let node = 0; node < nodes; node++) giveBack(node);
   }
 
-  function look(replica: number): void {
-    const lease = leases[replica];
-    if (lease?.wasUsed === false) giveBack(replica);
+  function look(node: number): void {
+    const lease = leases[node];
+    if (lease?.wasUsed === false) giveBack(node);
     else if (lease) lease.wasUsed = false;
-    calendar.after(leaseIdleMs * 1000, () => look(replica));
+    calendar.after(leaseIdleMs * 1000, () => look(node));
   }
 
   function comeAgain(): void {
@@ -136,8 +136,7 @@ export function runDry(options: DryOptions): Dry {
     calendar.after(random.exponential(1e6 / callsPerSecond), comeAgain);
   }
 
-  for (let replica = 0; replica < replicas; replica++)
-    calendar.after(random.next() * leaseIdleMs * 1000, () => look(replica));
+  for (let node = 0; node < nodes; node++) calendar.after(random.next() * leaseIdleMs * 1000, () => look(node));
   comeAgain();
   // Nobody waits for an account that lasts for days.
   while (refused < enough && calendar.now() < maxSeconds * 1e6 && told.charged < maxCalls)

@@ -2,7 +2,7 @@
 import type { CostSet } from "./costs.ts";
 
 export interface Scenario {
-  readonly replicas: number;
+  readonly nodes: number;
   readonly callsPerSecond: number;
   readonly keys: number;
   readonly accounts: number;
@@ -14,24 +14,24 @@ export interface Scenario {
   readonly hotScarce: number;
   /** How long a call takes, in seconds, on average. */
   readonly callSeconds: number;
-  /** A replica's CPU a call, in microseconds. */
+  /** A node's CPU a call, in microseconds. */
   readonly callCpu: number;
   /** What a call reserves and what it costs, and what an ample account has, in millionths of the unit. */
   readonly hold: number;
   readonly cost: number;
   readonly balance: number;
-  /** Over how many replicas the calls of one account come; 0: over all. */
+  /** Over how many nodes the calls of one account come; 0: over all. */
   readonly reach: number;
-  /** Changes a second that all replicas must see: new keys, recharges, settings. */
+  /** Changes a second that all nodes must see: new keys, recharges, settings. */
   readonly changes: number;
-  /** Whether a change has replicas forget all keys that they know, or only those that it is of. */
+  /** Whether a change has nodes forget all keys that they know, or only those that it is of. */
   readonly forget: "all" | "changed";
   /** For how many milliseconds an idle lease is kept. */
   readonly leaseIdleMs: number;
   /** How many due rows one transaction merges, and how many leases one gives back, at most. */
   readonly mergeRows: number;
   readonly releaseRows: number;
-  /** The least time between the beginnings of two transactions of a replica, in milliseconds: fewer of them, with more in each. */
+  /** The least time between the beginnings of two transactions of a node, in milliseconds: fewer of them, with more in each. */
   readonly gatherMs: number;
   /** Rate buckets that a call asks: requests a minute, and tokens a minute where there are any (which take two asks). */
   readonly buckets: number;
@@ -43,7 +43,7 @@ export interface Scenario {
   readonly logBytes: number;
   readonly flushUs: number;
   readonly redisShards: number;
-  /** There and back between a replica and Postgres, in microseconds. */
+  /** There and back between a node and Postgres, in microseconds. */
   readonly roundTripUs: number;
   readonly costs: CostSet;
   /** How long is simulated, in seconds. */
@@ -54,7 +54,7 @@ export interface Scenario {
 /** An agent's short call that is not streamed, priced by the thousand tokens. */
 const usual: Scenario = {
   ...{
-    replicas: 3,
+    nodes: 3,
     callsPerSecond: 3_000,
     keys: 10_000,
     accounts: 1_000,
@@ -79,17 +79,17 @@ const usual: Scenario = {
 /** Cases by their names. */
 export const cases: Readonly<Record<string, Scenario>> = {
   small: usual,
-  medium: { ...usual, replicas: 10, callsPerSecond: 20_000, keys: 100_000, accounts: 10_000, changes: 5 },
+  medium: { ...usual, nodes: 10, callsPerSecond: 20_000, keys: 100_000, accounts: 10_000, changes: 5 },
   internet: {
     ...usual,
-    ...{ replicas: 100, callsPerSecond: 1_000_000, keys: 10_000_000, accounts: 1_000_000, changes: 100 },
+    ...{ nodes: 100, callsPerSecond: 1_000_000, keys: 10_000_000, accounts: 1_000_000, changes: 100 },
     ...{ cores: 32, logBytes: 1_000_000_000 },
   },
 };
 
 /** What can be set by an option of the command line, with what it means. */
 export const settings: Readonly<Partial<Record<keyof Scenario, string>>> = {
-  replicas: "gateways",
+  nodes: "gateways",
   callsPerSecond: "calls a second that all of them get",
   keys: "API keys",
   accounts: "accounts that share the keys",
@@ -97,17 +97,17 @@ export const settings: Readonly<Partial<Record<keyof Scenario, string>>> = {
   scarce: "the part of calls whose accounts have too little for a lease",
   hotScarce: "the part of these that one account makes",
   callSeconds: "how long a call takes",
-  callCpu: "a replica's CPU a call, µs: 42 to 90 for a short call, 28 more for each chunk that is streamed",
+  callCpu: "a node's CPU a call, µs: 42 to 90 for a short call, 28 more for each chunk that is streamed",
   hold: "what a call reserves, millionths of the unit",
   cost: "what a call costs, millionths of the unit",
   balance: "what an ample account has, millionths of the unit",
-  reach: "over how many replicas the calls of one account come; 0: over all",
-  changes: "changes a second that every replica must see",
-  forget: "all or changed: which known keys a change has replicas forget",
+  reach: "over how many nodes the calls of one account come; 0: over all",
+  changes: "changes a second that every node must see",
+  forget: "all or changed: which known keys a change has nodes forget",
   leaseIdleMs: "how long an idle lease is kept, ms",
   mergeRows: "due rows that one transaction merges at most",
   releaseRows: "leases that one transaction gives back at most",
-  gatherMs: "the least time between two transactions of a replica, ms",
+  gatherMs: "the least time between two transactions of a node, ms",
   buckets: "asks of rate buckets that a call makes: 1, or 3 with tokens a minute",
   shards: "Postgres servers, each with a part of the accounts",
   cores: "cores of each",
@@ -115,7 +115,7 @@ export const settings: Readonly<Partial<Record<keyof Scenario, string>>> = {
   logBytes: "bytes a second that its write-ahead log takes",
   flushUs: "how long a flush of the log takes, µs",
   redisShards: "Redis servers",
-  roundTripUs: "there and back between a replica and Postgres, µs",
+  roundTripUs: "there and back between a node and Postgres, µs",
   costs: "functions or spike: which measured costs",
   seconds: "how long is simulated",
   seed: "of the random numbers",
@@ -129,7 +129,7 @@ const words: Readonly<Partial<Record<keyof Scenario, readonly string[]>>> = {
 
 /** What must be at least one; what must lie between 0 and 1. Everything else must be at least 0. */
 const atLeastOne: ReadonlySet<string> = new Set([
-  "replicas",
+  "nodes",
   "accounts",
   "keys",
   "shards",
@@ -142,7 +142,7 @@ const atLeastOne: ReadonlySet<string> = new Set([
 const wholes: ReadonlySet<string> = new Set([...atLeastOne, "reach", "seed"]);
 const parts: ReadonlySet<string> = new Set(["scarce", "hotScarce", "coresPart"]);
 const most: Readonly<Partial<Record<keyof Scenario, number>>> = {
-  ...{ replicas: 10_000, callsPerSecond: 100_000_000, shards: 10_000, seconds: 60 },
+  ...{ nodes: 10_000, callsPerSecond: 100_000_000, shards: 10_000, seconds: 60 },
 };
 
 /** Returns the scenario with settings as they were typed. Throws an Error that explains the mistake. */

@@ -8,15 +8,15 @@ export interface ShardLoad {
   readonly part: number;
   /** The part of all accounts that it has. */
   readonly accounts: number;
-  /** Returns of how many accounts a number of calls are that one replica has sent it, on average. */
+  /** Returns of how many accounts a number of calls are that one node has sent it, on average. */
   readonly distinct: (calls: number) => number;
 }
 
 export function busiestShard(scenario: Scenario, { groups }: Flows): ShardLoad {
-  const { shards, replicas, reach } = scenario;
+  const { shards, nodes, reach } = scenario;
   const own = groupsOn(groups, shards);
   const part = sumOver(own, (calls) => calls);
-  const seen = reach === 0 ? 1 : Math.min(1, reach / replicas);
+  const seen = reach === 0 ? 1 : Math.min(1, reach / nodes);
   const seenByOne = own.map((group) => ({
     accounts: group.accounts * seen,
     part: Math.min(1, group.part / part / seen),

@@ -80,11 +80,13 @@ export function openConfigured(config: Config, onError: (error: unknown) => void
 
 /**
  * configurationName names what all nodes of a database should have alike: models, prices, upstreams, tiers. Two configurations with other
- * secrets, ports or folders have the same name.
+ * secrets, ports or folders have the same name: of headers and queries, which may have secrets, only the names count.
  */
 export function configurationName(config: Config): string {
   const { unit, unpriced, tiers, models, embeddedModels, defaultModels, disconnectDrainMs, retries, hedging } = config;
-  const upstreams = config.upstreams.map(({ api_key: _, api_keys: __, ...upstream }) => upstream);
+  const upstreams = config.upstreams.map(({ api_key: _, api_keys: __, headers = {}, query = {}, ...upstream }) => {
+    return { ...upstream, headers: Object.keys(headers).sort(), query: Object.keys(query).sort() };
+  });
   const alike = { unit, unpriced, tiers, models, embeddedModels, defaultModels, disconnectDrainMs, retries, hedging };
   return createHash("sha256")
     .update(JSON.stringify({ ...alike, upstreams }))

@@ -2,6 +2,7 @@
  * The metrics of all workers, read at one address: each worker is asked for its own, and they are merged. What workers that have ended have
  * counted stays in the sums.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import type { Channel, Done } from "../runtime/ipc/channel.ts";
@@ -47,7 +48,8 @@ export function createCrewMetrics(options: CrewMetricsOptions): CrewMetrics {
 
   async function readOne(channel: Channel): Promise<void> {
     const asked = channel.by<MetricsQuestions>().ask("metrics.read", null);
-    const told = await Promise.race([asked.then(undefined, () => undefined), after(readMs)]);
+    const late = delay(readMs, undefined, { ref: false });
+    const told = await Promise.race([asked.then(undefined, () => undefined), late]);
     if (told && last.has(channel)) last.set(channel, told);
   }
 
@@ -76,10 +78,4 @@ export function createCrewMetrics(options: CrewMetricsOptions): CrewMetrics {
       await scrape?.close();
     },
   };
-}
-
-function after(ms: number): Promise<undefined> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms, undefined).unref();
-  });
 }

@@ -46,8 +46,8 @@ export interface Slices {
    */
   take(asks: readonly Ask[]): MaybePromise<readonly Slice[]>;
   /**
-   * Gives back what is left of slices; once their place is back, where that is away. What was sent and not answered is lost: buckets are
-   * never fuller for it.
+   * Gives back what is left of slices: at once, or, while what keeps the buckets is away, when that is back. What was given back without
+   * an answer is lost, so that a bucket never has more than it should.
    */
   giveBack(unused: readonly Unused[]): void;
   /** Reports whether the place that keeps the buckets is away. Nothing is asked of it meanwhile. */

@@ -22,7 +22,7 @@ export function sendAtTurnEnd(work: Work): void {
   schedule();
 }
 
-/** Between the two, what waited for a record goes on: it may have something to send, too. */
+/** Two immediates, so that what waited for a record goes on between them: it may have something to send, too. */
 function schedule(): void {
   if (isScheduled) return;
   isScheduled = true;
@@ -42,7 +42,7 @@ function runSends(): void {
   sends = [];
   isScheduled = false;
   for (const work of due) run(work);
-  // What was recorded while records ran.
+  // Records that were added while others ran.
   if (records.length > 0) schedule();
 }
 

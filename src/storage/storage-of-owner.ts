@@ -34,7 +34,7 @@ export async function openStorageOfOwner(
     openBooks: storage.openBooks,
     available: steps.available,
     settle: () => engine.read(() => {}),
-    lapse: (of) => whenUnlocked(() => engine.books.transact(() => void statements.renewHolds.run(clock(), of))),
+    endDeadlines: (of) => whenUnlocked(() => engine.books.transact(() => void statements.renewHolds.run(clock(), of))),
     version() {
       // None may go unnoticed.
       engine.version(true);

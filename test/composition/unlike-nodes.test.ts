@@ -138,6 +138,20 @@ describe.skipIf(!postgresPrograms)("nodes that are not alike", () => {
     await eventually(async () => expect(nodes[1].told.join("")).toContain(unlike("1 of 1")));
   });
 
+  test("but not by the secrets of their upstreams, in whatever place these are", () => {
+    const withSecret = (secret: string) =>
+      configurationName({
+        ...loadConfig(undefined, environment),
+        upstreams: [
+          {
+            ...{ name: "far", kind: "openai", base_url: "http://127.0.0.1:1", api_key: secret },
+            ...{ headers: { "x-key": secret }, query: { key: secret } },
+          },
+        ],
+      } as Config);
+    expect(withSecret("one")).toBe(withSecret("another"));
+  });
+
   test("by their configuration: a node tells once, and again where that was mended meanwhile", async () => {
     const url = await postgres.createDatabase();
     const config = loadConfig(undefined, environment);

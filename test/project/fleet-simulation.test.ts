@@ -1,6 +1,6 @@
 /**
  * The simulation of a fleet gives what was measured of Postgres and Redis where that is known, its short cuts give what calls one by one
- * give, and docs/scaling.md says what it tells.
+ * give, and docs/scaling.md and docs/internet-scale.md say what it tells.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -71,8 +71,8 @@ describe("what was measured", () => {
     expect(what).toBe("Postgres: the row of one account");
   });
 
-  test("an ask of Redis decides 205 calls of a bucket of which a replica gets 4,100 a second", () => {
-    const one = { ...small, replicas: 1, accounts: 1, keys: 1, callsPerSecond: 4_100 };
+  test("an ask of Redis decides 205 calls of a bucket of which a node gets 4,100 a second", () => {
+    const one = { ...small, nodes: 1, accounts: 1, keys: 1, callsPerSecond: 4_100 };
     expect(one.callsPerSecond / flowsOf(one).redisAsks).toBeCloseTo(205, 0);
   });
 });
@@ -108,7 +108,7 @@ describe("short cuts give what calls one by one give:", () => {
       }
       isThere = wasUsed;
     }
-    const one = { ...small, replicas: 1, accounts: 1, keys: 1, scarce: 0, callsPerSecond: rate };
+    const one = { ...small, nodes: 1, accounts: 1, keys: 1, scarce: 0, callsPerSecond: rate };
     const flows = flowsOf(one);
     expect(opened / looks / look / flows.opened).toBeCloseTo(1, 1);
   });
@@ -127,8 +127,8 @@ describe("short cuts give what calls one by one give:", () => {
   });
 });
 
-describe("an account that runs dry over a hundred replicas", () => {
-  const account = { replicas: 100, callsPerSecond: 100, callSeconds: 2, hold: 20_000, cost: 5_000 };
+describe("an account that runs dry over a hundred nodes", () => {
+  const account = { nodes: 100, callsPerSecond: 100, callSeconds: 2, hold: 20_000, cost: 5_000 };
   const options = { ...account, balance: 100_000_000, leaseIdleMs: 5_000, seed: 1 };
 
   test("has calls refused that could be paid where leases are not called back", () => {
@@ -168,12 +168,12 @@ describe("a fleet", () => {
 
   test("of internet scale holds with all that the plan has", { timeout: 120_000 }, () => {
     const planned = { ...cases.internet, ...Object.assign({}, ...steps.map(({ change }) => change)) } as Scenario;
-    const { replicas, postgres, redis } = neededBy(planned);
+    const { nodes, postgres, redis } = neededBy(planned);
     expect(postgres).toBeDefined();
-    const built = { ...planned, replicas, shards: postgres ?? 0, redisShards: redis };
+    const built = { ...planned, nodes, shards: postgres ?? 0, redisShards: redis };
     // Both were fitted to each other a few times, by short runs: a fifth more servers have room.
     const roomy = { ...built, shards: Math.ceil(built.shards * 1.2) };
-    const servers = usesOf(roomy, simulateFleet(roomy)).filter(({ name }) => name !== "a replica's core");
+    const servers = usesOf(roomy, simulateFleet(roomy)).filter(({ name }) => name !== "a node's core");
     expect(servers.filter((use) => !holds([use]))).toEqual([]);
     const without = { ...(cases.internet as Scenario), shards: built.shards, redisShards: redis };
     expect(holds(usesOf(without, simulateFleet(without)))).toBe(false);
@@ -189,8 +189,8 @@ describe("npm run simulate:fleet", () => {
     expect(stdout).toContain("--calls-per-second");
     for (const [args, words] of [
       [["--case", "huge"], 'there is no "huge"; there are small, medium, internet'],
-      [["--replicas", "0"], "--replicas: expected a whole number from 1 to 10000"],
-      [["--replicas", "2.5"], "--replicas: expected a whole number from 1 to 10000"],
+      [["--nodes", "0"], "--nodes: expected a whole number from 1 to 10000"],
+      [["--nodes", "2.5"], "--nodes: expected a whole number from 1 to 10000"],
       [["--scarce", "2"], "--scarce: expected a number from 0 to 1"],
       [["--spread", "even"], "--spread: expected zipf or uniform"],
     ] as const) {
@@ -206,20 +206,20 @@ describe("npm run simulate:fleet", () => {
     const json = join(folder.path, "fleet.json");
     const { code, stdout, stderr } = await simulate("--case", "small", "--seconds", "0.5", "--json", json);
     expect(code, stderr).toBe(0);
-    expect(stdout).toContain("## small: 3 replicas, 3,000 calls/s, 10,000 keys of 1,000 accounts");
+    expect(stdout).toContain("## small: 3 nodes, 3,000 calls/s, 10,000 keys of 1,000 accounts");
     expect(stdout).toMatch(/\| what it bears as it is \| [\d,]+ calls\/s; then: .+ \|/);
     const { told } = JSON.parse(await readFile(json, "utf8"));
-    expect(told[0]).toMatchObject({ name: "small", scenario: { replicas: 3 }, needed: { postgres: 1, redis: 1 } });
+    expect(told[0]).toMatchObject({ name: "small", scenario: { nodes: 3 }, needed: { postgres: 1, redis: 1 } });
     expect(told[0].waits.end.p99_us).toBeGreaterThan(told[0].waits.end.p50_us);
     await folder.remove();
   });
 });
 
-describe("docs/scaling.md", () => {
+describe("the pages", () => {
   const numbers = (text: string) =>
     [...text.matchAll(/\d[\d,]*(?:\.\d+)?/g)].map(([n]) => Number(n.replaceAll(",", "")));
 
-  test("has what the cases bear", { timeout: 120_000 }, () => {
+  test("have what the cases bear", { timeout: 120_000 }, () => {
     const rows = tableWith("docs/scaling.md", "fleet", "waits for money, p99", "it bears", "then breaks");
     expect(rows).toHaveLength(2);
     for (const [i, [, waits = "", bears = "", breaks = ""]] of rows.entries()) {
@@ -232,16 +232,16 @@ describe("docs/scaling.md", () => {
     }
   });
 
-  test("has the plan", { timeout: 120_000 }, () => {
-    const rows = tableWith("docs/scaling.md", "with this, too", "calls/s over one Postgres");
+  test("have the plan", { timeout: 120_000 }, () => {
+    const rows = tableWith("docs/internet-scale.md", "with this, too", "calls/s over one Postgres");
     const plan = planOf(cases.internet as Scenario);
     expect(rows.map(([what]) => what)).toEqual(plan.map(({ what }) => what));
-    for (const [i, { overOne, postgres, redis, replicas }] of plan.entries()) {
-      const [, calls = "", breaks, nodes = "", servers = "", buckets = ""] = rows[i] ?? [];
+    for (const [i, { overOne, postgres, redis, nodes }] of plan.entries()) {
+      const [, calls = "", breaks, gateways = "", servers = "", buckets = ""] = rows[i] ?? [];
       expect(breaks).toBe(overOne.what);
       expect(Math.abs((numbers(calls)[0] ?? 0) / overOne.callsPerSecond - 1)).toBeLessThan(0.25);
       expect(Math.abs((numbers(servers)[0] ?? 0) - (postgres ?? 0))).toBeLessThanOrEqual(1);
-      expect(Math.abs((numbers(nodes)[0] ?? 0) / replicas - 1)).toBeLessThan(0.25);
+      expect(Math.abs((numbers(gateways)[0] ?? 0) / nodes - 1)).toBeLessThan(0.25);
       expect(numbers(buckets)[0]).toBe(redis);
     }
   });

@@ -8,6 +8,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import packageJson from "../../package.json" with { type: "json" };
 import { acceleratorNames } from "../../src/config/shape.ts";
+import { sharedMigrations } from "../../src/storage/engines/migrations/all.ts";
 import { withTables } from "../../tools/speed-tables.ts";
 import { blocks, codesIn, pages, root, tablesWith, tableWith, textOf } from "../support/pages.ts";
 
@@ -116,6 +117,11 @@ test("what CONTRIBUTING.md has people add to is in the files that it names", () 
         .map((name) => `${name}: ${where}`);
     });
   expect(missing).toEqual([]);
+});
+
+test("the migration that CONTRIBUTING.md has people add is the next one", () => {
+  const [, named] = /a file of the next number, `(\d+)-/.exec(textOf("CONTRIBUTING.md")) ?? [];
+  expect(Number(named)).toBe(Number.parseInt(sharedMigrations.at(-1)?.name ?? "", 10) + 1);
 });
 
 test("the walk through a call has at most fifteen steps", () => {

@@ -33,7 +33,9 @@ export async function restore(args: readonly string[]): Promise<void> {
   const when = new Date(done.createdAt).toISOString();
   console.error(`Restored ${resolve(database)} as it was at ${when}, by model-gateway ${done.version}.`);
   if (done.hadLeftFor !== undefined)
-    console.error(`They had moved to ${done.hadLeftFor} by then: what came there is not in them.`);
+    console.error(
+      `The data had moved to ${done.hadLeftFor} by then: what was written there since is not in this file.`,
+    );
   printProof(done.proof);
 }
 

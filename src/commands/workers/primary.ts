@@ -98,19 +98,19 @@ function startGeneration(state: State, config: Config, place: Place): Generation
   };
   child.channel.answer<PrimaryQuestions>({
     "owner.begin": () => task,
-    "owner.serves": (worker) => serves(state, generation, worker),
+    "owner.serves": (worker) => onServes(state, generation, worker),
     "owner.ready": () => retire(state, generation, 0),
     "owner.outdated": () => reload(state, "the program was replaced by another version"),
   });
   void child.ended.then(({ code, signal }) => {
     const livedMs = performance.now() - startedAt;
-    ended(state, generation, { code: code ?? 1, signal, livedMs });
+    onEnd(state, generation, { code: code ?? 1, signal, livedMs });
   });
   return generation;
 }
 
 /** Has a worker of the generation before leave, now that another serves in its place. */
-function serves(state: State, generation: Generation, worker: number): void {
+function onServes(state: State, generation: Generation, worker: number): void {
   if (state.next === generation) {
     state.previous = state.current;
     state.current = generation;
@@ -131,7 +131,7 @@ interface Ended {
   readonly livedMs: number;
 }
 
-function ended(state: State, generation: Generation, { code, signal, livedMs }: Ended): void {
+function onEnd(state: State, generation: Generation, { code, signal, livedMs }: Ended): void {
   const { log, finish } = state;
   if (state.previous === generation) state.previous = undefined;
   if (state.next === generation) {

@@ -28,7 +28,7 @@ export function openClient(options: ClientOptions, onError: (error: unknown) => 
 /** Nothing is sent that a restricted user would need a right for. */
 const plain = {
   ...({ disableOfflineQueue: true, maintNotifications: "disabled", disableClientInfo: true } as const),
-  // Who asks bounds the time by itself, of all that it asks at once.
+  // The caller bounds the time of all that it asks at once.
   commandOptions: { timeout: 0 },
 };
 

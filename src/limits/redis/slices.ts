@@ -28,7 +28,7 @@ export interface RedisSlices extends Slices, Pick<Connection, "firstTried" | "cl
   readonly places: PlaceKeeper;
 }
 
-/** Of how many buckets it is remembered what is to be given back. */
+/** The most buckets that are remembered with what is to be given back to them. */
 const mostOwed = 10_000;
 
 export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): RedisSlices {
@@ -50,7 +50,7 @@ export function createRedisSlices({ prefix, ...options }: RedisSlicesOptions): R
     }
   }
 
-  /** What was sent, and of which nobody knows whether it counted, is not given back again: a bucket is never fuller for it. */
+  /** Gives back once. It may have counted where no answer came: it is not repeated, so that a bucket never has more than it should. */
   function giveBack(id: string, rate: Ask["rate"], units: number): void {
     if (units === 0) return;
     if (!connection.isAway()) void ask({ id, rate, least: 0, need: 0, spare: 0, drawn: -units }).catch(() => {});

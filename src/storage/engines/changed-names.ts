@@ -6,11 +6,11 @@
  */
 import type { Changes } from "../money/books.ts";
 
-/** The numbers of the last changes whose names the database keeps. */
+/** How many changes, the last ones, the database keeps the names of. */
 export const keptChanges = 1000;
-/** A change of more names than this names none: it is of all. */
+/** The most names that a change has: one of more keys and accounts counts as a change of all. */
 export const mostNames = 100;
-/** Names a change of all. */
+/** The name that stands for all keys and accounts. */
 export const ofAll = "";
 
 export type NamedChange = readonly [number: number, name: string];

@@ -33,7 +33,10 @@ export interface MoveEnd {
   beside(): Promise<readonly Finding[]>;
   /** Has the engine look at what its tables have by now, so that it plans queries by that. */
   analyze(): Promise<void>;
-  /** Removes all rows, as of an unfinished move. Throws a StorageError where somebody works on it. Undefined where its file is moved aside instead. */
+  /**
+   * Removes all rows, as of an unfinished move. Throws a StorageError where somebody works on it. Undefined where its file is moved aside
+   * instead.
+   */
   readonly empty: (() => Promise<void>) | undefined;
   /** Turns an error of reading or writing into one line for an operator, as far as it is known. */
   explain(error: unknown): unknown;

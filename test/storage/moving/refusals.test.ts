@@ -253,7 +253,10 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
     expect((await commands.run(["backup", backup], env)).code).toBe(0);
     const restored = { DATA_DIR: join(folder.path, `restored-${folders}`) };
     const { code, stderr } = await commands.run(["restore", backup], restored);
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/They had moved to 127\.0\.0\.1:\d+\/test_\d+ by then/)]);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/The data had moved to 127\.0\.0\.1:\d+\/test_\d+ by then/),
+    ]);
     await expectOpen(restored);
   });
 

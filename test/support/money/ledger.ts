@@ -108,20 +108,28 @@ export function ledgersOfTests(
   };
 }
 
-async function seed(database: TestDatabase, { balance = 0, limit = null, postpaid = false }: Standing): Promise<void> {
-  await database.query(
-    "INSERT INTO accounts (id, name, created_at, balance, recharged, postpaid) VALUES ('acc_1', 'one', 1, ?, ?, ?)",
-    ...[balance, balance, postpaid ? 1 : 0],
-  );
-  await database.query(
-    `INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at, credit_limit)
-     VALUES ('key_1', 'acc_1', 'k', 'h', 'm', 1, ?)`,
-    limit,
-  );
-  await database.query(
-    "INSERT INTO ledger_entries (id, account_id, kind, amount, created_at) VALUES ('led_0', 'acc_1', 1, ?, 1)",
-    balance,
-  );
+async function seed(database: TestDatabase, standing: Standing): Promise<void> {
+  for (const [sql, values] of seedsOf(standing)) await database.query(sql, ...values);
+}
+
+/** Returns the statements that make the account, its key and its first entry, with their values. */
+export function seedsOf({ balance = 0, limit = null, postpaid = false }: Standing) {
+  const seeds: readonly (readonly [sql: string, values: readonly (number | null)[]])[] = [
+    [
+      "INSERT INTO accounts (id, name, created_at, balance, recharged, postpaid) VALUES ('acc_1', 'one', 1, ?, ?, ?)",
+      [balance, balance, postpaid ? 1 : 0],
+    ],
+    [
+      `INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at, credit_limit)
+       VALUES ('key_1', 'acc_1', 'k', 'h', 'm', 1, ?)`,
+      [limit],
+    ],
+    [
+      "INSERT INTO ledger_entries (id, account_id, kind, amount, created_at) VALUES ('led_0', 'acc_1', 1, ?, 1)",
+      [balance],
+    ],
+  ];
+  return seeds;
 }
 
 /** What a call of the test's account asks to be held. */

@@ -10,7 +10,7 @@ import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { createJournalBooks } from "../../../src/storage/engines/sqlite/journal/journal-books.ts";
 import type { OpenBooks } from "../../../src/storage/money/books.ts";
 import { accelerators, type createLeasingLedger } from "../accelerators.ts";
-import type { Standing } from "./ledger.ts";
+import { type Standing, seedsOf } from "./ledger.ts";
 import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 
 export { endedCall, holdRequest, sweptByAnother, unlimitedRequest } from "./ledger.ts";
@@ -45,7 +45,7 @@ export async function openLedger(
   const folder = path ? undefined : await mkdtemp(join(tmpdir(), "ledger-test-"));
   const file = path ?? join(folder as string, "gateway.db");
   const { db, engine } = await openDatabase(file);
-  if (!path) seed(engine, standing);
+  if (!path) for (const [sql, values] of seedsOf(standing)) engine.prepare(sql).run(...values);
   let time = Date.UTC(2026, 0, 2, 3, 4, 5);
   const errors: unknown[] = [];
   const parts = createBooksParts(engine);
@@ -92,25 +92,6 @@ export function ledgersOfTests(
     open.push(made);
     return made;
   };
-}
-
-function seed(engine: Engine, { balance = 0, limit = null, postpaid = false }: Standing): void {
-  engine
-    .prepare<[number, number, number]>(
-      "INSERT INTO accounts (id, name, created_at, balance, recharged, postpaid) VALUES ('acc_1', 'one', 1, ?, ?, ?)",
-    )
-    .run(balance, balance, postpaid ? 1 : 0);
-  engine
-    .prepare<[number | null]>(
-      `INSERT INTO api_keys (id, account_id, name, secret_hash, secret_mask, created_at, credit_limit)
-       VALUES ('key_1', 'acc_1', 'k', 'h', 'm', 1, ?)`,
-    )
-    .run(limit);
-  engine
-    .prepare<[number]>(
-      "INSERT INTO ledger_entries (id, account_id, kind, amount, created_at) VALUES ('led_0', 'acc_1', 1, ?, 1)",
-    )
-    .run(balance);
 }
 
 /** Gives the test's account more keys. */

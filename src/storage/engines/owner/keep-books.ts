@@ -21,7 +21,7 @@ export interface OwnerOptions extends StateSource {
   /** Has all that is written applied, unless another process is writing. */
   readonly settle: () => void;
   /** Ends the deadlines of a node's holds and leases. */
-  readonly lapse: (node: string) => Promise<void>;
+  readonly endDeadlines: (node: string) => Promise<void>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
@@ -72,7 +72,7 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
     await recordNoted(worker, clock());
     await worker.books.releaseLeases([...worker.leases.all(), ...worker.unreleased]);
     await worker.books.close();
-    await options.lapse(worker.node);
+    await options.endDeadlines(worker.node);
     await sweep();
   }
 

@@ -3,8 +3,9 @@
  *
  * What decides and writes goes over one connection, in the order in which it is asked for; records that wait meanwhile are one
  * statement. A record is durable when the database has committed it, or, while that is away, when it is in the node's own file
- * (`spool.ts`): then it is written as soon as the database is back. Until then calls that run are noted there (`sent-log.ts`). What is asked and not answered because the connection broke is
- * asked again under the same number; a turn that was given up is undone before the next one.
+ * (`spool.ts`): then it is written as soon as the database is back. Until then calls that run are noted there (`sent-log.ts`). What is
+ * asked and not answered because the connection broke is asked again under the same number; a turn that was given up is undone before the
+ * next one.
  */
 import type { Books, BooksOptions, JournalRecord } from "../../../money/books.ts";
 import { type Counts, createCounts } from "../counts.ts";

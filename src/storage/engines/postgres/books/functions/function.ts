@@ -29,9 +29,9 @@ export const clock: BooksFunction = {
 };
 
 /**
- * How the statements of a function are planned. A plan is made when a connection calls the function for the first times, and kept: a
- * table that was empty then would be read from end to end for as long as the connection lasts, with all rows that have gone from it.
- * None of the statements is worth compiling.
+ * How the statements of a function are planned. A connection makes a plan when it first calls the function, and keeps it. Without these
+ * settings a table that was empty then would be read from end to end for as long as the connection lasts, dead rows included. None of the
+ * statements is worth compiling.
  */
 const planning = "SET enable_seqscan = off SET jit = off";
 
