@@ -54,8 +54,15 @@ async function shutTarget(from: MoveEnd, place: Place | undefined, id: string, n
     const mark = await moveOf(to.db);
     if (mark?.id !== id)
       throw new StorageError(`the data were moved to ${name}, and not to ${to.name}. Name that, ${force}`);
-    await refuseWritten({ from, to }, force);
+    // First it is shut: what was written while both were compared would be lost.
     await to.shut({ ...mark, state: "arriving", place: from.name, at: Date.now() });
+    try {
+      await refuseWritten({ from, to }, force);
+    } catch (error) {
+      // Where that fails, too, it stays shut: the same command opens it again.
+      await to.open({ ...mark, state: "arrived" }).catch(() => {});
+      throw error;
+    }
   } finally {
     await to.close();
   }

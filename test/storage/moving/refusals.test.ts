@@ -233,6 +233,9 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
       /was written since \(the sum of accounts\.name is 3, and 6 came back\)/,
     );
     expectLine(await commands.run(["accounts", "list"], env), /were moved to/);
+    // It was shut while both were compared, and is open again.
+    await expectOpen({ DATABASE_URL: second });
+    await query(second, "UPDATE accounts SET name = 'longest'");
     expect((await commands.run(["migrate-to", "--undo", "--force"], env)).code).toBe(0);
     await expectOpen();
   });
