@@ -5,7 +5,16 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Books, holdMs, type JournalRecord } from "../../../src/storage/money/books.ts";
-import { type BooksStage, begun, callOf, decide, decided, ended, holdOf, now } from "../../support/storage/books-stage.ts";
+import {
+  type BooksStage,
+  begun,
+  callOf,
+  decide,
+  decided,
+  ended,
+  holdOf,
+  now,
+} from "../../support/storage/books-stage.ts";
 
 /** Call is one that holds something. */
 interface Call {
