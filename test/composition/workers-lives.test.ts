@@ -138,6 +138,15 @@ describe("SIGHUP", () => {
     expect(await faultsAfterwards()).toEqual([]);
   });
 
+  test("keeps what serves where the new configuration has its data elsewhere, and says so", async () => {
+    const before = await processes();
+    const written = await readFile(stage.config, "utf8");
+    await writeFile(stage.config, `${written}database:\n  url: postgres://127.0.0.1:1/other\n`);
+    gateway.child.kill("SIGHUP");
+    await eventually(() => expect(gateway.stderr).toContain("has its data elsewhere"), patience);
+    expect(await processes()).toEqual(before);
+  });
+
   test("keeps what serves where the new configuration is wrong, and says so", async () => {
     const before = await processes();
     await writeFile(stage.config, "upstreams: nonsense\n");

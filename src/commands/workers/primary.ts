@@ -166,6 +166,8 @@ function reload(state: State, why: string): void {
     return void log.warn("the processes are being replaced already: repeat the signal when that is over");
   try {
     const config = load();
+    // Old processes and new ones serve side by side for a while: on the same data, or one of them would be wrong.
+    if (isElsewhere(config, current.config)) return void log.error(elsewhere);
     if (config.host !== current.config.host || (config.port !== 0 && config.port !== sockets.port))
       log.warn({ port: sockets.port }, "the address stays as it is until the gateway is started anew");
     log.info({ why }, "the processes are replaced, one by one");
@@ -174,6 +176,13 @@ function reload(state: State, why: string): void {
   } catch (error) {
     log.error({ cause: (error as Error).message }, "the new configuration is not taken, and the old one stays");
   }
+}
+
+const elsewhere =
+  "the new configuration has its data elsewhere, and the old one stays: stop the gateway and start it for that";
+
+function isElsewhere(one: Config, other: Config): boolean {
+  return one.dataDir !== other.dataDir || one.database?.url !== other.database?.url;
 }
 
 function listenForSignals(state: State): void {
