@@ -1,4 +1,4 @@
-/** What a gateway counts for its operators while a load runs: how many calls share a statement, and how many decisions a question. */
+/** Counts, from a gateway's own metrics, how many calls share a statement to Postgres, and how many decisions a question to Redis. */
 import type { Figures } from "../figures.ts";
 import type { Target } from "../targets.ts";
 

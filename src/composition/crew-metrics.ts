@@ -11,12 +11,12 @@ import { growing, type MetricJson, mergeMetrics, metricsText } from "../telemetr
 import { processMetrics } from "../telemetry/process.ts";
 import { type Scrape, serveMetrics } from "../telemetry/scrape.ts";
 
-/** What an owner asks a worker about metrics. */
+/** MetricsQuestions are asked by an owner, and answered by a worker. */
 export type MetricsQuestions = {
   readonly "metrics.read": readonly [asked: null, metrics: readonly MetricJson[]];
 };
 
-/** What a worker tells its owner about metrics. */
+/** LastMetrics is told by a worker to its owner. */
 export type LastMetrics = {
   /** Tells at the end what the worker has counted. */
   readonly "metrics.last": readonly [metrics: readonly MetricJson[], answer: Done];

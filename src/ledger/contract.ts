@@ -5,7 +5,7 @@
  */
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import type { Slotted } from "../runtime/slot-set.ts";
-import type { HoldEntry, OpenBooks } from "../storage/money/books.ts";
+import type { Changes, HoldEntry, OpenBooks } from "../storage/money/books.ts";
 import type { Capture, Captured, Held, HoldInit } from "../storage/money/contract.ts";
 import type { Credit } from "./credit.ts";
 import type { Lease, Payer } from "./leases/leases.ts";
@@ -68,4 +68,12 @@ export interface Ledger {
   sweep(): Promise<void>;
   /** Waits for running calls to be captured, all of which were aborted before, and posts everything. */
   close(): Promise<void>;
+}
+
+type KeyAsOf = Pick<Payer, "accountId" | "keyId" | "asOf">;
+
+/** Reports whether nothing of a key and its account can have changed since it was read. `current` is the version, where it is known. */
+export function isUnchanged({ asOf, accountId, keyId }: KeyAsOf, changes: Changes, current?: number): boolean {
+  if (asOf === undefined) return false;
+  return asOf === (current ?? changes.version()) || !changes.changedSince(asOf, accountId, keyId);
 }

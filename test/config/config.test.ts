@@ -8,7 +8,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { join } from "node:path";
 import { pipeline, Readable } from "node:stream";
 import { pino } from "pino";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
 import { z } from "zod";
 import { type Config, type Environment, loadConfig, type ModelConfig } from "../../src/config/config.ts";
@@ -19,28 +19,17 @@ import { vendorsSchema } from "../../src/config/schema-models.ts";
 import { fitEffort } from "../../src/providers/profile/effort.ts";
 import { createProfile } from "../../src/providers/profile/profile.ts";
 import { createCatalog } from "../../src/targets/catalog.ts";
-import { root, temporaryFolder } from "../support/command.ts";
+import { root } from "../support/command.ts";
+import { writtenConfig } from "./written-config.ts";
 
 const example = join(root, "gateway.example.yaml");
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let file: string;
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  file = join(folder.path, "gateway.yaml");
-});
-
-afterAll(() => folder.remove());
-
-async function load(text: string, environment: Environment = {}): Promise<Config> {
-  await writeFile(file, text);
-  return loadConfig(file, environment);
-}
+const written = writtenConfig();
+const { load } = written;
 
 /** Returns what is wrong, as `line: message`; faults of the environment have no line. */
 async function faultsOf(text: string, environment: Environment = {}): Promise<string[]> {
-  await writeFile(file, text);
-  return faultsIn(() => loadConfig(file, environment));
+  await writeFile(written.file, text);
+  return faultsIn(() => loadConfig(written.file, environment));
 }
 
 function faultsIn(work: () => unknown): string[] {
@@ -139,11 +128,11 @@ describe("a file", () => {
   });
 
   test("is found by GATEWAY_CONFIG, and by --config before that", async () => {
-    await writeFile(file, "port: 1234");
-    expect(loadConfig(undefined, { GATEWAY_CONFIG: file }).port).toBe(1234);
-    const other = join(folder.path, "other.yaml");
+    await writeFile(written.file, "port: 1234");
+    expect(loadConfig(undefined, { GATEWAY_CONFIG: written.file }).port).toBe(1234);
+    const other = join(written.folder, "other.yaml");
     await writeFile(other, "port: 4321");
-    expect(loadConfig(other, { GATEWAY_CONFIG: file }).port).toBe(4321);
+    expect(loadConfig(other, { GATEWAY_CONFIG: written.file }).port).toBe(4321);
     expect(loadConfig("", { GATEWAY_CONFIG: "" }).port).toBe(8080);
   });
 
@@ -213,7 +202,7 @@ models:
   });
 
   test("has secrets that lie in files, to which variables with _FILE point", async () => {
-    const secret = join(folder.path, "secret");
+    const secret = join(written.folder, "secret");
     await writeFile(secret, "sk-in-a-file\n");
     const text = `upstreams: [{ name: local, kind: openai, base_url: "http://127.0.0.1:9000/v1", api_key: "\${KEY}" }]\n`;
     const keyOf = async (environment: Environment) => (await load(text, environment)).upstreams[0]?.api_key;
@@ -325,9 +314,9 @@ models:
   });
 
   test("with the file and the line in front, one fault a line", async () => {
-    await writeFile(file, "prot: 1\nhots: 2\n");
-    expect(() => loadConfig(file, {})).toThrow(
-      `${file}:1: prot: there is no such key\n${file}:2: hots: there is no such key`,
+    await writeFile(written.file, "prot: 1\nhots: 2\n");
+    expect(() => loadConfig(written.file, {})).toThrow(
+      `${written.file}:1: prot: there is no such key\n${written.file}:2: hots: there is no such key`,
     );
   });
 
@@ -402,7 +391,7 @@ models:
 
   test("of a file that is not there, and of a folder in its place", () => {
     expect(() => loadConfig("nowhere.yaml", {})).toThrow("nowhere.yaml: the file cannot be read (ENOENT)");
-    expect(() => loadConfig(folder.path, {})).toThrow("the file cannot be read (EISDIR)");
+    expect(() => loadConfig(written.folder, {})).toThrow("the file cannot be read (EISDIR)");
   });
 
   test("of an upstream that would hide the embedded models", async () => {

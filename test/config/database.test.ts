@@ -1,35 +1,13 @@
 /** Where the data are kept: what the file and the environment say of Postgres and its replica, and what is wrong with it. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Environment, loadConfig } from "../../src/config/config.ts";
-import { ConfigError } from "../../src/config/config-error.ts";
-import { temporaryFolder } from "../support/command.ts";
+import { expect, test } from "vitest";
+import type { Environment } from "../../src/config/config.ts";
+import { writtenConfig } from "./written-config.ts";
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let file: string;
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  file = join(folder.path, "gateway.yaml");
-});
-
-afterAll(() => folder.remove());
-
-async function databaseOf(text: string, environment: Environment = {}) {
-  await writeFile(file, text);
-  return loadConfig(file, environment).database;
-}
-
-async function faultsOf(text: string, environment: Environment = {}): Promise<string[]> {
-  try {
-    await databaseOf(text, environment);
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.faults.map(({ message }) => message);
-  }
-}
+const written = writtenConfig();
+const { faultsOf } = written;
+const databaseOf = async (text: string, environment?: Environment) => (await written.load(text, environment)).database;
 
 const url = "postgres://gateway:word@db.internal/gateway";
 const replica = "postgres://gateway:word@replica.internal/gateway";
@@ -44,7 +22,7 @@ test("it is Postgres where an address is given, and has a replica where that has
 });
 
 test("the environment wins, also from a file", async () => {
-  const named = join(folder.path, "replica");
+  const named = join(written.folder, "replica");
   await writeFile(named, `${replica}\n`);
   const text = `database: { url: "${url}", replica_url: "postgres://elsewhere/x", replica_max_lag_seconds: 5 }\n`;
   expect(await databaseOf(text, { DATABASE_REPLICA_URL_FILE: named })).toMatchObject({

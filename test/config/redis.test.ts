@@ -1,35 +1,11 @@
 /** Where rates are shared: what the file and the environment say of Redis, and what is wrong with it. */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Environment, loadConfig } from "../../src/config/config.ts";
-import { ConfigError } from "../../src/config/config-error.ts";
-import { temporaryFolder } from "../support/command.ts";
+import { writtenConfig } from "./written-config.ts";
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let file: string;
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  file = join(folder.path, "gateway.yaml");
-});
-
-afterAll(() => folder.remove());
-
-async function redisOf(text: string, environment: Environment = {}) {
-  await writeFile(file, text);
-  return loadConfig(file, environment).redis;
-}
-
-async function faultsOf(text: string, environment: Environment = {}): Promise<string[]> {
-  try {
-    await redisOf(text, environment);
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.faults.map(({ message }) => message);
-  }
-}
+const written = writtenConfig();
+const { faultsOf } = written;
+const redisOf = async (text: string, environment?: Environment) => (await written.load(text, environment)).redis;
 
 const usual = {
   isCluster: false,

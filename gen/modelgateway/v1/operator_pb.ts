@@ -824,7 +824,7 @@ export type SummarizeAllRequestsRequest = Message<"modelgateway.v1.SummarizeAllR
   account?: string | undefined;
 
   /**
-   * What to sum, as in UsageService.SummarizeRequests.
+   * Chooses and groups the calls, as in UsageService.SummarizeRequests.
    *
    * @generated from field: modelgateway.v1.SummarizeRequestsRequest summary = 2;
    */

@@ -872,7 +872,7 @@ export type SummarizeRequestsRequest = Message<"modelgateway.v1.SummarizeRequest
   bucket?: Bucket | undefined;
 
   /**
-   * What the calls are grouped by. Default: not at all.
+   * The property by which calls are grouped. Default: no groups.
    *
    * @generated from field: optional modelgateway.v1.RequestGroup group_by = 3;
    */
@@ -965,7 +965,7 @@ export type RequestTotals = Message<"modelgateway.v1.RequestTotals"> & {
   cached: bigint;
 
   /**
-   * What the calls used.
+   * The summed usage of the calls.
    *
    * @generated from field: modelgateway.v1.Usage usage = 5;
    */

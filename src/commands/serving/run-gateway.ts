@@ -64,7 +64,7 @@ export interface ServeOptions extends RunOptions {
 export async function serveUntil(config: Config, options: ServeOptions): Promise<void> {
   const { prepare, greet, warmsModels, log, storage, stop, worker, fd } = options;
   const discovery = createDiscovery(config, { log });
-  // What concerns the configuration is said once.
+  // All workers have the same configuration: the first one alone warns of it.
   const says = (worker?.number ?? 1) === 1;
   try {
     const found = { ...config, models: await discovery.begin() };

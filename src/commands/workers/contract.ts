@@ -1,5 +1,5 @@
 /**
- * What the processes of one machine say to each other. The primary binds the port and starts the owner; the owner has what workers share and
+ * The questions that the processes of one machine ask each other. The primary binds the port and starts the owner; the owner has what workers share and
  * starts them; a worker serves. Each is a child of the one before, and asks it first what it is to do. A process that finds the one before
  * it gone ends, too.
  */
@@ -39,7 +39,7 @@ export interface OwnerTask {
   readonly isReplacing: boolean;
 }
 
-/** What an owner asks the primary. */
+/** PrimaryQuestions are asked by an owner, and answered by the primary. */
 export type PrimaryQuestions = {
   readonly "owner.begin": readonly [hello: Hello, task: OwnerTask];
   /** Says that a worker serves: its predecessor may leave. */
@@ -50,7 +50,7 @@ export type PrimaryQuestions = {
   readonly "owner.outdated": readonly [asked: null, answer: Done];
 };
 
-/** What the primary asks an owner. */
+/** OwnerQuestions are asked by the primary, and answered by an owner. */
 export type OwnerQuestions = {
   /** Has a worker leave, or all for 0: others have taken their places. The owner ends once all have left. */
   readonly "owner.retire": readonly [worker: number, answer: Done];
@@ -71,13 +71,13 @@ export interface WorkerTask {
   readonly fds: readonly number[];
 }
 
-/** What a worker asks its owner. */
+/** CrewQuestions are asked by a worker, and answered by its owner. */
 export type CrewQuestions = {
   readonly "worker.begin": readonly [hello: Hello, task: WorkerTask | null];
   readonly "worker.ready": readonly [asked: null, answer: Done];
 };
 
-/** What an owner asks a worker. */
+/** WorkerQuestions are asked by an owner, and answered by a worker. */
 export type WorkerQuestions = {
   /** Accepts the connections of another socket, too: nobody else does. */
   readonly "worker.adopt": readonly [fd: number, answer: Done];

@@ -81,7 +81,7 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
   });
   control.stop = () => crew.end(0, "close");
   control.retire = (number) => {
-    // Those of the successor are read from now on.
+    // From now on the successor answers who reads metrics.
     void metrics.close();
     crew.end(number, "leave");
   };

@@ -141,7 +141,7 @@ function onEnd(state: State, generation: Generation, { code, signal, livedMs }: 
   if (state.current !== generation) return;
   state.current = undefined;
   if (state.isStopping) return;
-  // Whoever started it is told why by the process that failed.
+  // The process that failed has written why.
   if (!state.hasServed) return void finish(code);
   const pauseMs = state.pause(livedMs);
   log.error({ code, signal, pause_ms: pauseMs }, "the process that owns the database has ended, and is started again");

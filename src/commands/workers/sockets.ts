@@ -2,8 +2,8 @@
  * Binds the sockets that workers listen on. The primary keeps them, so that what waits in their queues outlives every worker: the next one
  * accepts it.
  *
- * Where the system divides the connections of a port among several sockets (SO_REUSEPORT), each worker has one of its own; else all
- * workers listen on one.
+ * Each worker has a socket of its own where the system divides the connections of a port among several (SO_REUSEPORT). Elsewhere all
+ * workers listen on one socket.
  */
 import { lookup } from "node:dns/promises";
 import net, { type BoundSocket } from "node:net";

@@ -6,9 +6,8 @@
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { troubleOf } from "../../runtime/write-trouble.ts";
 import type { CaptureEntry } from "../../storage/money/books.ts";
-import type { Capture, Captured, Hold } from "../contract.ts";
+import { type Capture, type Captured, type Hold, isUnchanged } from "../contract.ts";
 import { retry } from "../retry.ts";
-import { isUnchanged } from "./leases.ts";
 import { adjust, isAwake, type LedgerState, record, releaseEntry } from "./ledger-state.ts";
 
 export function capture(state: LedgerState, call: Capture, hold?: Hold): MaybePromise<Captured | undefined> {

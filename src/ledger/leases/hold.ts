@@ -1,9 +1,9 @@
 /** Holds what a call may cost: from a lease where one covers it, and else by asking the books. */
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Granted } from "../../storage/money/books.ts";
-import type { Hold, HoldRequest, Short } from "../contract.ts";
+import { type Hold, type HoldRequest, isUnchanged, type Short } from "../contract.ts";
 import { holdEntryOf } from "../exact-ledger.ts";
-import { isUnchanged, type Lease } from "./leases.ts";
+import type { Lease } from "./leases.ts";
 import { isAwake, type LedgerState } from "./ledger-state.ts";
 import { releaseIdleLater } from "./release.ts";
 

@@ -6,7 +6,7 @@
  * decide every call. A lease is known to have no less in the books than here: what calls have not used of their holds goes back to it
  * in both.
  */
-import type { Changes, LeaseName, Taken } from "../../storage/money/books.ts";
+import type { LeaseName, Taken } from "../../storage/money/books.ts";
 import type { Credit, CreditLink } from "../credit.ts";
 
 export interface Lease extends CreditLink, LeaseName {
@@ -32,12 +32,6 @@ export interface Payer {
   readonly isLimited: boolean;
   /** The version of the database at which the key was read, and was not revoked; unset where that is not known. */
   readonly asOf?: number | undefined;
-}
-
-/** Reports whether nothing of the payer's key and account can have changed since the key was read. */
-export function isUnchanged({ asOf, accountId, keyId }: Payer, changes: Changes): boolean {
-  if (asOf === undefined) return false;
-  return asOf === changes.version() || !changes.changedSince(asOf, accountId, keyId);
 }
 
 export interface Leases {

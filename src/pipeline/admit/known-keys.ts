@@ -5,7 +5,7 @@
 import { LRUCache } from "lru-cache";
 import type { Caller } from "../../call/call.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
-import type { Ledger } from "../../ledger/contract.ts";
+import { isUnchanged, type Ledger } from "../../ledger/contract.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 import type { Changes } from "../../storage/money/books.ts";
@@ -90,7 +90,7 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
       if (current !== seen) for (const each of [unknown, reading]) each.clear();
       seen = current;
       const found = known.get(secretHash);
-      if (found && isUnchanged(found, current, changes) && isStillValid(found.key, secretHash, now))
+      if (found && isUnchanged(found.caller, changes, current) && isStillValid(found.key, secretHash, now))
         return found.caller.asOf === current ? found : asOfNow(found, current);
       if (unknown.has(secretHash)) return undefined;
       return readOnce(secretHash, now, current);
@@ -113,12 +113,6 @@ function createKnow({ tiers, ledger: { credit }, isFreeUnpriced = () => false }:
     const caller = { ...callerOf(key, tier, asOf), isFreeUnpriced: await isFreeUnpriced(key.account_id) };
     return { key, tier, caller, usedAt: key.last_used_at ?? 0 };
   };
-}
-
-/** Reports whether a key is as it is known. */
-function isUnchanged({ key, caller }: KnownKey, current: number, changes: Changes): boolean {
-  if (caller.asOf === current) return true;
-  return caller.asOf !== undefined && !changes.changedSince(caller.asOf, key.account_id, key.id);
 }
 
 /** Reports whether a secret is still valid. The one before the last rotation has an expiry of its own. */

@@ -130,10 +130,17 @@ export interface Decisions {
  * Decision is what was decided of one item; `failed` where its own values cannot be written, which fails no other; `later` where it is still to be
  * decided, as what other nodes have must come back first, which holds up no other.
  */
-export type Decision<T> =
+export type Decision<T> = KnownDecision<T> | { readonly kind: "later"; readonly decision: Promise<Decision<T>> };
+
+/** KnownDecision is a decision that does not come later. */
+export type KnownDecision<T> =
   | { readonly kind: "decided"; readonly value: T }
-  | { readonly kind: "failed"; readonly error: unknown }
-  | { readonly kind: "later"; readonly decision: Promise<Decision<T>> };
+  | { readonly kind: "failed"; readonly error: unknown };
+
+/** Waits for a decision that comes later. */
+export async function whenKnown<T>(decision: Decision<T>): Promise<KnownDecision<T>> {
+  return decision.kind === "later" ? whenKnown(await decision.decision) : decision;
+}
 
 /** Granted says that the lease grew by so much (perhaps by nothing) and covers the call, or how the call's own hold went. */
 export type Granted = { readonly kind: "leased"; readonly grown: number } | Held;

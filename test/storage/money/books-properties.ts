@@ -4,17 +4,8 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Books, holdMs, type JournalRecord } from "../../../src/storage/money/books.ts";
-import {
-  type BooksStage,
-  begun,
-  callOf,
-  decide,
-  decided,
-  ended,
-  holdOf,
-  now,
-} from "../../support/storage/books-stage.ts";
+import { type Books, holdMs, type JournalRecord, whenKnown } from "../../../src/storage/money/books.ts";
+import { type BooksStage, begun, callOf, decide, ended, holdOf, now } from "../../support/storage/books-stage.ts";
 
 /** Call is one that holds something. */
 interface Call {
@@ -67,7 +58,8 @@ async function hold(stage: Stage, node: Node, key: string, max: number): Promise
   }
   const name = lease?.id ?? `${node.name} ${key} ${stage.count}`;
   const wanted = holdOf(id, max, { keyId: key, min: Math.ceil(max / 2), lease: { id: name, isOfKey: isOfKey(key) } });
-  const one = await decided((await decide(node.books, { holds: [wanted] })).holds[0]);
+  const [decision] = (await decide(node.books, { holds: [wanted] })).holds;
+  const one = decision && (await whenKnown(decision));
   if (one?.kind !== "decided") throw new Error("a hold failed");
   if (one.value.kind === "held") node.calls.push({ id, key, amount: one.value.amount, lease: undefined });
   if (one.value.kind !== "leased") return;

@@ -1,17 +1,18 @@
 /** What the tests of the books need of an engine: books of several nodes on one database, a clock, and the sums. */
 
 import type { Capture } from "../../../src/storage/columns.ts";
-import type {
-  Books,
-  BooksOptions,
-  CaptureEntry,
-  DecidedHold,
-  Decision,
-  Decisions,
-  Entry,
-  Granted,
-  HoldEntry,
-  Turn,
+import {
+  type Books,
+  type BooksOptions,
+  type CaptureEntry,
+  type DecidedHold,
+  type Decision,
+  type Decisions,
+  type Entry,
+  type Granted,
+  type HoldEntry,
+  type Turn,
+  whenKnown,
 } from "../../../src/storage/money/books.ts";
 
 export interface BooksStage {
@@ -70,19 +71,14 @@ export async function decide(books: Books, turn: Partial<Turn>): Promise<Decisio
   return books.decide(() => ({ records: [], leases: [], captures: [], releases: [], holds: [], ...turn }));
 }
 
-/** Waits for a decision that comes later. */
-export async function decided<T>(one: Decision<T> | undefined): Promise<Decision<T> | undefined> {
-  return one?.kind === "later" ? decided(await one.decision) : one;
-}
-
 /** Returns how each hold went: its amount, `leased` by how much, or of what it is short. */
 export async function hold(books: Books, ...holds: readonly DecidedHold[]): Promise<readonly (number | string)[]> {
   const decided = await decide(books, { holds });
   return Promise.all(decided.holds.map(wordOf));
 }
 
-async function wordOf(one: Decision<Granted>): Promise<number | string> {
-  if (one.kind === "later") return wordOf(await one.decision);
+async function wordOf(decision: Decision<Granted>): Promise<number | string> {
+  const one = await whenKnown(decision);
   if (one.kind === "failed") return "failed";
   const { value } = one;
   if (value.kind === "held") return value.amount;

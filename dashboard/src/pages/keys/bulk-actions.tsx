@@ -1,4 +1,4 @@
-/** What is done to several keys at once, each after a confirmation. A key that fails stops none of the others. */
+/** Buttons that change several keys at once, each after a confirmation. A key that fails stops none of the others. */
 import { callUnaryMethod, useTransport } from "@connectrpc/connect-query";
 import { Button, Group, Paper, Stack, Text } from "@mantine/core";
 import { IconPlayerPause, IconPlayerPlay, IconTrash, IconX } from "@tabler/icons-react";

@@ -60,7 +60,7 @@ export function Chat({ keyId, model, models }: Props) {
     ...(other === undefined ? [] : [{ model: other, chat: second }]),
   ];
   const field = useRef<HTMLTextAreaElement>(null);
-  // What is compared was asked the same from the beginning.
+  // Both models get the same messages, so a comparison begins a new conversation.
   const compare = (chosen: string | null) => {
     for (const chat of [first, second]) chat.clear();
     setOther(chosen ?? undefined);

@@ -9,7 +9,7 @@
 import type { Done } from "../../../runtime/ipc/channel.ts";
 import type { Decisions, HoldEntry, JournalRecord, Recalled, Turn } from "../../money/books.ts";
 
-/** What a worker asks its owner. */
+/** BooksQuestions are asked by a worker, and answered by its owner. */
 export type BooksQuestions = {
   /** Opens the books of a node. `hasJournal` has them write into a journal first. */
   readonly "books.open": readonly [asked: { readonly node: string; readonly hasJournal: boolean }, answer: Done];
@@ -40,7 +40,7 @@ export interface Noted {
 
 export type NotedHold = Pick<HoldEntry, "requestId" | "accountId" | "keyId" | "operation" | "model" | "createdAt">;
 
-/** What an owner asks a worker. */
+/** LedgerQuestions are asked by an owner, and answered by a worker. */
 export type LedgerQuestions = {
   /** Gives back what the worker's ledger keeps of these accounts, or of all for an empty id. */
   readonly "ledger.recall": readonly [accountIds: readonly string[], recalled: Recalled];

@@ -7,7 +7,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Answers, type Channel, toldError } from "../../../runtime/ipc/channel.ts";
 import { andThen, catchError, type MaybePromise } from "../../../runtime/maybe-promise.ts";
-import type { Books, Decision, Decisions, OpenBooks, Recalled, Turn } from "../../money/books.ts";
+import {
+  type Books,
+  type Decision,
+  type Decisions,
+  type OpenBooks,
+  type Recalled,
+  type Turn,
+  whenKnown,
+} from "../../money/books.ts";
 import type { Available } from "../../money/contract.ts";
 import type { BooksQuestions, LedgerQuestions, Noted, ToldDecision, ToldDecisions } from "./contract.ts";
 import { createHeldLeases, type HeldLeases } from "./held-leases.ts";
@@ -185,7 +193,7 @@ function decideOnce(worker: Served, turn: Turn): MaybePromise<Decisions> {
     throw error;
   };
   const deciding = catchError(() => books.decide(next), failed);
-  return andThen(andThen(deciding, decidedWhole), (decisions) => {
+  return andThen(andThen(deciding, allKnown), (decisions) => {
     wrote(worker, records);
     for (const id of given) leases.remove(id);
     for (const [i, { lease, accountId }] of turn.holds.entries()) {
@@ -197,18 +205,14 @@ function decideOnce(worker: Served, turn: Turn): MaybePromise<Decisions> {
 }
 
 /** Waits for what the books decide later: a worker is told of a turn at once. */
-function decidedWhole(decisions: Decisions): MaybePromise<Decisions> {
+function allKnown(decisions: Decisions): MaybePromise<Decisions> {
   const { captures, releases, holds } = decisions;
   if (![...captures, ...releases, ...holds].some(({ kind }) => kind === "later")) return decisions;
   return (async () => ({
-    captures: await Promise.all(captures.map(decided)),
-    releases: await Promise.all(releases.map(decided)),
-    holds: await Promise.all(holds.map(decided)),
+    captures: await Promise.all(captures.map(whenKnown)),
+    releases: await Promise.all(releases.map(whenKnown)),
+    holds: await Promise.all(holds.map(whenKnown)),
   }))();
-}
-
-async function decided<T>(decision: Decision<T>): Promise<Decision<T>> {
-  return decision.kind === "later" ? decided(await decision.decision) : decision;
 }
 
 interface Deciding {
@@ -280,5 +284,5 @@ function toldDecision(decision: Decision<unknown>): ToldDecision {
   if (decision.kind === "decided") return [0, decision.value];
   if (decision.kind === "later") throw new Error("a decision is told when it is known");
   const { message, code } = toldError(decision.error);
-  return [1, message, ...(code === undefined ? [] : [code])] as unknown as ToldDecision;
+  return code === undefined ? [1, message] : [1, message, code];
 }

@@ -2,7 +2,7 @@
 import type { Channel } from "../../../runtime/ipc/channel.ts";
 import type { DatabaseOwner } from "../sqlite/database.ts";
 import type { Writable } from "../writable.ts";
-import type { BooksQuestions, LedgerQuestions } from "./contract.ts";
+import type { BooksQuestions, DatabaseState, LedgerQuestions } from "./contract.ts";
 
 export interface WatchedOwner extends DatabaseOwner {
   /** Has what all workers hold of an account without need given back. */
@@ -19,7 +19,7 @@ export async function watchOwner(channel: Channel): Promise<WatchedOwner> {
     for (const listener of listeners) listener();
   };
   // Told before it is asked for: a change in between is known.
-  let state = { version: 0, trouble: null as string | null };
+  let state: DatabaseState = { version: 0, trouble: null };
   let isTold = false;
   channel.answer<Pick<LedgerQuestions, "database.state">>({
     "database.state"(told) {
