@@ -17,6 +17,7 @@ import { type AllFilter, pageQuery, spanOf } from "../../../src/storage/calls/re
 import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { createCatalog } from "../../../src/targets/catalog.ts";
 import { askRpc, bearer, signIn } from "../../support/dashboard/session.ts";
+import { eventually } from "../../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { attemptFacts } from "../../support/meter.ts";
 import { directMoney } from "../../support/money/direct.ts";
@@ -131,8 +132,12 @@ test("calls that are under way are listed to their account, newest first, until 
   expect(await running()).toEqual([]);
   const calls = [chat(bearer(payer.apiKey)), chat(bearer(payer.apiKey), { model: "claude" })];
   const exchanges = [await upstream.next(), await upstream.next()];
-  const listed = await running();
-  expect(listed.map(({ model }) => model).sort()).toEqual(["claude", "gpt"]);
+  let listed: JsonObject[] = [];
+  // Postgres has a hold some milliseconds after its call has begun.
+  await eventually(async () => {
+    listed = await running();
+    expect(listed.map(({ model }) => model).sort()).toEqual(["claude", "gpt"]);
+  });
   expect(listed.map(({ id }) => id)).toEqual([...listed.map(({ id }) => id as string)].sort().reverse());
   for (const call of listed) {
     expect(call).toMatchObject({ accountId: payer.accountId, keyId: payer.keyId, operation: "chat" });
@@ -141,7 +146,7 @@ test("calls that are under way are listed to their account, newest first, until 
   expect(await running(bearer(gateway.apiKey))).toEqual([]);
   for (const exchange of exchanges) exchange.json(500, {});
   await Promise.all(calls);
-  expect(await running()).toEqual([]);
+  await eventually(async () => expect(await running()).toEqual([]));
 });
 
 describe("calls of all accounts", () => {

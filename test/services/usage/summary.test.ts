@@ -35,7 +35,7 @@ type Made = Partial<Capture> & { readonly at: number };
 
 async function record(calls: readonly Made[]): Promise<void> {
   const books = gateway.storage.openBooks(false)({
-    node: "nod_test",
+    node: newId("nod"),
     clock: () => noon,
     onError: (error) => expect(error).toBeUndefined(),
     recall: () => ({ records: [], leases: [] }),
