@@ -59,7 +59,8 @@ interface State {
   /** The most that ran since the last renewal: what is kept for the calls to come. */
   peak: number;
   readonly waiting: Deferred<undefined>[];
-  isAsking: boolean;
+  /** How many ran when the keeper was asked what it has not answered yet; undefined where nothing is asked. */
+  told: number | undefined;
   /** Whether a place became free while the keeper was asked. */
   hasReleased: boolean;
   timer: NodeJS.Timeout | undefined;
@@ -69,7 +70,7 @@ interface State {
 export function createPlaces(keeper: PlaceKeeper, name: string, places: number): Places {
   const state: State = {
     ...{ keeper, name, places, granted: 0, isShort: false, running: 0, peak: 0 },
-    ...{ waiting: [], isAsking: false, hasReleased: false, timer: undefined, isClosed: false },
+    ...{ waiting: [], told: undefined, hasReleased: false, timer: undefined, isClosed: false },
   };
   return {
     take() {
@@ -101,9 +102,9 @@ function run(state: State): undefined {
   arm(state);
 }
 
-/** Returns how many calls of this process may run now. */
-function allowed({ keeper, granted, places }: State): number {
-  return keeper.isAway() ? Math.max(1, Math.floor(places / keeper.nodes())) : granted;
+/** Returns how many calls of this process may run now. The keeper may give to others what it was not told to run while it is asked. */
+function allowed({ keeper, granted, places, told = granted }: State): number {
+  return keeper.isAway() ? Math.max(1, Math.floor(places / keeper.nodes())) : Math.min(granted, told);
 }
 
 function serve(state: State): void {
@@ -114,17 +115,17 @@ function serve(state: State): void {
 }
 
 function ask(state: State): void {
-  if (state.isAsking || state.isClosed) return;
+  if (state.told !== undefined || state.isClosed) return;
   if (state.keeper.isAway()) {
     later(state);
     return;
   }
   const { keeper, name, places, running, waiting, isShort, peak } = state;
-  state.isAsking = true;
+  state.told = running;
   state.hasReleased = false;
   const wanted = Math.min(places, Math.max(running + waiting.length, isShort ? 0 : peak));
   const failed = () => {
-    state.isAsking = false;
+    state.told = undefined;
     later(state);
   };
   try {
@@ -137,7 +138,7 @@ function ask(state: State): void {
 }
 
 function receive(state: State, { granted, isShort }: PlacesGrant, wanted: number): void {
-  state.isAsking = false;
+  state.told = undefined;
   const isStale = state.hasReleased && isShort;
   state.granted = isStale ? Math.min(granted, state.running) : granted;
   state.isShort = isShort;

@@ -83,8 +83,10 @@ describe("of three workers", () => {
     await calling.answers(answered + 60);
     expect((await gateway.stop("SIGTERM")).code).toBe(0);
     await calling.ended;
+    // The last that was told is in journals of the owner that was killed, which the next posts once it takes them for left behind.
+    const stillHeld = await lapseAll(stage);
     const { faults } = verify(stage, calling.calls.filter(notRefused));
-    expect([...faults, ...(await lapseAll(stage)), ...(await reconcileFaults(stage))]).toEqual([]);
+    expect([...stillHeld, ...faults, ...(await reconcileFaults(stage))]).toEqual([]);
   });
 });
 

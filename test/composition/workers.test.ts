@@ -69,12 +69,16 @@ describe("four workers", () => {
 
   test("all serve", async () => {
     const payer = await openAccount(stage);
-    await many(64, async () => expect(await statusOf(chat(payer))).toBe(200));
-    const served = stage.server.stderr
-      .split("\n")
-      .filter((line) => line.includes(`"account_id":"${payer.accountId}"`))
-      .map((line) => (JSON.parse(line) as { worker: number }).worker);
-    await eventually(() => expect(new Set(served).size).toBe(workers));
+    const served = () =>
+      stage.server.stderr
+        .split("\n")
+        .filter((line) => line.includes(`"account_id":"${payer.accountId}"`))
+        .map((line) => (JSON.parse(line) as { worker: number }).worker);
+    // Which of those that wait for a connection gets it is the system's choice.
+    await eventually(async () => {
+      await many(64, async () => expect(await statusOf(chat(payer))).toBe(200));
+      expect(new Set(served()).size).toBe(workers);
+    });
   });
 
   test("credit for exactly 40 calls answers exactly 40 of 120 at once, and all sums agree", async () => {

@@ -1,5 +1,6 @@
 /** Places that several processes share: never more than there are, all of them where they are wanted, and a fair part for each. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import fc from "fast-check";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createMemoryPlaces } from "../../src/limits/place-shares.ts";
 import { createPlaces, type PlaceKeeper, type Places } from "../../src/limits/places.ts";
 import { eventually } from "../support/eventually.ts";
@@ -112,6 +113,51 @@ for (const kind of kinds) {
     });
   });
 }
+
+describe("a keeper that takes its time", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test("never has more run than there are, however asks and answers cross each other", async () => {
+    vi.useFakeTimers();
+    await fc.assert(
+      fc.asyncProperty(fc.infiniteStream(fc.nat(999)), fc.integer({ min: 1, max: 7 }), async (numbers, places) => {
+        const next = (below: number) => (numbers.next().value as number) % below;
+        const pause = (below: number) => new Promise((resolve) => setTimeout(resolve, next(below)));
+        const memory = createMemoryPlaces(
+          () => performance.now(),
+          () => 3,
+        );
+        const nodes = ["one", "two", "three"].map((name) => {
+          const keeper = memory.of(name);
+          // Asks of one process stay in their order, as on a connection.
+          const ask: PlaceKeeper["ask"] = async (asked) => {
+            await pause(12);
+            const grant = await keeper.ask(asked);
+            await pause(12);
+            return grant;
+          };
+          return createPlaces({ ...keeper, ask }, "far", places);
+        });
+        let [running, most] = [0, 0];
+        const call = async (node: Places) => {
+          await pause(2_500);
+          await node.take();
+          most = Math.max(most, ++running);
+          await pause(60);
+          running--;
+          node.release();
+        };
+        const calls = Array.from({ length: 90 }, (_, i) => call(nodes[i % 3] as Places));
+        await vi.advanceTimersByTimeAsync(60_000);
+        await Promise.all(calls);
+        for (const node of nodes) node.close();
+        await vi.advanceTimersByTimeAsync(30);
+        expect(most).toBeLessThanOrEqual(places);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
 
 describe("while the keeper is away", () => {
   test("each process has its part, and one at least; when it is back it says what runs", async () => {
