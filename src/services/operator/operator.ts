@@ -1,6 +1,7 @@
 /** OperatorService: the RPCs for accounts, money, users and views. */
 import type { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
+import { configurationRpcs } from "./configuration.ts";
 import { operatorAccounts } from "./operator-accounts.ts";
 import { operatorMeasures } from "./operator-measures.ts";
 import { operatorMoney } from "./operator-money.ts";
@@ -15,5 +16,6 @@ export function operatorService(parts: OperatorParts): ServiceImplementation<typ
     ...operatorUsers(parts),
     ...operatorViews(parts),
     ...operatorMeasures(parts),
+    ...configurationRpcs(),
   };
 }
