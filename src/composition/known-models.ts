@@ -1,6 +1,7 @@
 /** Puts together what the gateway knows of models: those that it serves, and the built-in catalogue's with the vendors' prices. */
-import { inUnits } from "../config/currency.ts";
+
 import type { Config, ModelConfig } from "../config/config.ts";
+import { inUnits } from "../config/currency.ts";
 import type { KnownModels } from "../services/operator/described-models.ts";
 import { createCatalog, type Model } from "../targets/catalog.ts";
 

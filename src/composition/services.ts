@@ -7,6 +7,7 @@ import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Caller } from "../call/call.ts";
 import { priorityOf } from "../call/tiers.ts";
+import { builtInModels } from "../config/config.ts";
 import { embeddedUpstream } from "../config/references.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
 import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
@@ -28,6 +29,7 @@ import { operatorService } from "../services/operator/operator.ts";
 import { upstreamStates } from "../services/operator/upstream-message.ts";
 import { sessionService } from "../services/people/sessions.ts";
 import { usageService } from "../services/usage/usage.ts";
+import { createKnownModels } from "./known-models.ts";
 import type { Parts, Shared } from "./parts.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {
@@ -45,6 +47,12 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const limiter = shared.limits.attempts;
   const services = [InferenceService, KeyService, AccountService, UsageService, SessionService, OperatorService];
   const upstreams = () => upstreamsOf(parts, shared);
+  const models = createKnownModels({
+    served: catalog.list,
+    inDollars: builtInModels,
+    cataloguePrices: () => config.cataloguePrices,
+    restMs: shared.targets.restMs,
+  });
   const { queued } = shared.queues;
   const explaining = { explain, accountRate, queued };
   const inference = inferenceService({ catalog, complete, defaultModels, responses, explain: explaining });
@@ -58,7 +66,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
     serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
     serve(SessionService, sessionService({ storage, limiter, registration, unit: config.unit, publicUrls, clock })),
-    serve(OperatorService, operatorService({ storage, config, clock, services, upstreams })),
+    serve(OperatorService, operatorService({ storage, config, clock, services, upstreams, models })),
   ];
 }
 

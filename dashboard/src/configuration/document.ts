@@ -71,12 +71,11 @@ export function objectsAt(value: JsonObject | undefined, key: string): readonly 
 }
 
 /** withValues returns the object with these members; those that are undefined are removed. */
-export function withValues(
-  object: JsonObject,
-  values: Readonly<Record<string, JsonValue | undefined>>,
-): JsonObject {
+export function withValues(object: JsonObject, values: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   const all: Record<string, JsonValue | undefined> = { ...object, ...values };
-  return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
+  return Object.fromEntries(
+    Object.entries(all).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
+  );
 }
 
 /** numberOf reads a field's text; undefined for an empty one. What is no number stays a text, which the gateway refuses by its place. */

@@ -18,6 +18,13 @@ export interface KnownModels {
   readonly restMs: (target: Target) => number;
 }
 
+/** noModels is what a process knows that serves none. */
+export const noModels: KnownModels = {
+  ...{ served: [], inDollars: [], inUnits: [] },
+  ...{ dollar: 1_000_000, markup: 1_000_000 },
+  restMs: () => 0,
+};
+
 export function describedModels(known: KnownModels): MessageInitShape<typeof DescribedModelSchema>[] {
   const byId = (models: readonly Model[]) => new Map(models.map((model) => [model.id, model]));
   const [inDollars, inUnits] = [byId(known.inDollars), byId(known.inUnits)];

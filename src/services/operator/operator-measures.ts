@@ -13,7 +13,7 @@ import type { AttemptMeasures } from "../../storage/calls/attempt-measures.ts";
 import { summaryLimits } from "../usage/summary-message.ts";
 import { bucketedSpan, bucketMsOf } from "../usage/time-span.ts";
 import { whole } from "../whole.ts";
-import { describedModels } from "./described-models.ts";
+import { describedModels, noModels } from "./described-models.ts";
 import type { OperatorParts } from "./parts.ts";
 
 type Rpcs = Pick<ServiceImplementation<typeof OperatorService>, "measureAttempts" | "describeModels">;
@@ -24,7 +24,7 @@ const groups: Readonly<Record<AttemptGroup, "upstream" | "model" | undefined>> =
   [AttemptGroup.MODEL]: "model",
 };
 
-export function operatorMeasures({ storage, models, clock }: OperatorParts): Rpcs {
+export function operatorMeasures({ storage, models = () => noModels, clock }: OperatorParts): Rpcs {
   return {
     async measureAttempts({ request, signal }) {
       const { upstream, model, bucket, from, to, groupBy = AttemptGroup.UNSPECIFIED } = request.message();

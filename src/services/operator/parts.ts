@@ -30,8 +30,8 @@ export interface OperatorParts {
   readonly config: LimitsConfig;
   /** upstreams returns the upstreams' state, in the configuration's order. */
   readonly upstreams: () => readonly UpstreamState[];
-  /** models returns all models, as they are at the moment. */
-  readonly models: () => KnownModels;
+  /** models returns all models, as they are at the moment. Unset: this process serves none. */
+  readonly models?: () => KnownModels;
   /** services are all services that the gateway serves. */
   readonly services: readonly DescService[];
   /** clock returns milliseconds since 1970. */

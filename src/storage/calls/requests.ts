@@ -8,12 +8,7 @@
 import { sql } from "kysely";
 import { type CallRow, type SummedColumn, summedColumns } from "../columns.ts";
 import type { Database, Scope } from "../engines/scope.ts";
-import {
-  type MeasureFilter,
-  type MeasureLimits,
-  type Measures,
-  measureAttempts,
-} from "./attempt-measures.ts";
+import { type MeasureFilter, type MeasureLimits, type Measures, measureAttempts } from "./attempt-measures.ts";
 import { type AllFilter, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
 import { type Asker, createSearch, isSought } from "./search.ts";
 import { type Summary, type SummaryFilter, type SummaryLimits, summarize } from "./summary.ts";
