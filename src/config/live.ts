@@ -16,7 +16,7 @@ export interface LiveConfig {
  * ConfigListener is told what is to be in force, and what is until then. It may throw: then nothing changes, for anybody. What it
  * returns is called once all listeners agree, in the same step of the event loop, and must not throw.
  */
-export type ConfigListener = (next: Config, before: Config) => void | (() => void);
+export type ConfigListener = (next: Config, before: Config) => (() => void) | undefined;
 
 export interface ReplaceableConfig extends LiveConfig {
   /**
