@@ -1,7 +1,7 @@
 /** What the gateway is made of: what it is given, and what several steps of a call share. */
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
-import type { LiveConfig } from "../config/live.ts";
+import type { LiveConfig } from "../config/live/live-config.ts";
 import type { ProcessConfig } from "../config/shape.ts";
 import { type BodyBudget, createBodyBudget } from "../doors/body/body-budget.ts";
 import type { Ledger } from "../ledger/contract.ts";
@@ -20,8 +20,8 @@ import { createTargets, type Targets } from "../targets/targets.ts";
 import { counter } from "../tokens/counter.ts";
 import { type Accelerators, chooseAccelerators } from "./accelerators.ts";
 import type { Limits, WorkerPlace } from "./limits.ts";
+import { createUpstreams, type Upstreams } from "./live/upstreams.ts";
 import { withEmbedded } from "./providers.ts";
-import { createUpstreams, type Upstreams } from "./upstreams.ts";
 
 /** What the gateway is given. */
 export interface Parts {

@@ -5,6 +5,8 @@ import { KeyService } from "../../gen/modelgateway/v1/keys_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
+import { builtInModels, type Config } from "../config/config.ts";
+import { inUnits } from "../config/currency.ts";
 import { embeddedUpstream } from "../config/references.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
 import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
@@ -22,10 +24,12 @@ import { accountService } from "../services/accounts/accounts.ts";
 import { inferenceService } from "../services/inference/inference.ts";
 import { withReplays } from "../services/inference/replayed-calls.ts";
 import { keyService } from "../services/keys/keys.ts";
+import type { KnownModels } from "../services/operator/described-models.ts";
 import { operatorService } from "../services/operator/operator.ts";
 import { upstreamStates } from "../services/operator/upstream-message.ts";
 import { sessionService } from "../services/people/sessions.ts";
 import { usageService } from "../services/usage/usage.ts";
+import { createCatalog, type Model } from "../targets/catalog.ts";
 import type { Parts, Shared } from "./parts.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {
@@ -42,6 +46,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const limiter = shared.limits.attempts;
   const services = [InferenceService, KeyService, AccountService, UsageService, SessionService, OperatorService];
   const upstreams = () => upstreamsOf(parts, shared);
+  const models = knownModelsOf(shared, () => settings().cataloguePrices);
   const { queued } = shared.queues;
   const explaining = { explain, accountRate, queued };
   const inference = inferenceService({ catalog, complete, settings, responses, explain: explaining });
@@ -55,7 +60,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
     serve(AccountService, accountService({ ...storage, catalog, settings, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
     serve(SessionService, sessionService({ storage, limiter, settings, unit: config.unit, clock })),
-    serve(OperatorService, operatorService({ storage, settings, clock, services, upstreams })),
+    serve(OperatorService, operatorService({ storage, settings, clock, services, upstreams, models })),
   ];
 }
 
@@ -118,4 +123,22 @@ function upstreamsOf({ live }: Parts, { catalog, health, targets, queues }: Shar
     // The configuration may serve nothing embedded, and does not name it.
     ({ name, models }) => name !== embeddedUpstream || models.length > 0,
   );
+}
+
+/** knownModelsOf reads the built-in catalogue when it is asked for at first, and converts it anew when the rates have changed. */
+function knownModelsOf(
+  { catalog, targets: { restMs } }: Shared,
+  pricesNow: () => Config["cataloguePrices"],
+): () => KnownModels {
+  let inDollars: readonly Model[] | undefined;
+  let known: { readonly prices: Config["cataloguePrices"]; readonly inUnits: readonly Model[] } | undefined;
+  return () => {
+    const prices = pricesNow();
+    inDollars ??= createCatalog(builtInModels()).list();
+    if (known?.prices !== prices) {
+      known = { prices, inUnits: createCatalog(builtInModels().map((model) => inUnits(model, prices))).list() };
+    }
+    const { dollar, markup } = prices;
+    return { served: catalog.list(), inDollars, inUnits: known.inUnits, dollar, markup, restMs };
+  };
 }

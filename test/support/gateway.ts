@@ -5,7 +5,7 @@
 import { pino } from "pino";
 import { type Activity, type Counts, type Gateway, startGateway } from "../../src/composition/gateway.ts";
 import { type Config, loadConfig, type ModelConfig, type UpstreamConfig } from "../../src/config/config.ts";
-import { createLiveConfig, type ReplaceableConfig } from "../../src/config/live.ts";
+import { createLiveConfig, type ReplaceableConfig } from "../../src/config/live/live-config.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import type { Storage } from "../../src/storage/storage.ts";

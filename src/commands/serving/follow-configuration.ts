@@ -9,7 +9,7 @@ import { unwatchFile, watchFile } from "node:fs";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
-import { changedOperationalKeys, changedProcessKeys } from "../../config/live.ts";
+import { changedOperationalKeys, changedProcessKeys } from "../../config/live/live-config.ts";
 
 export interface FollowOptions {
   /** config is what is served. */

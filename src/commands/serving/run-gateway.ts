@@ -5,7 +5,7 @@ import type { WorkerPlace } from "../../composition/limits.ts";
 import { withEmbedded } from "../../composition/providers.ts";
 import type { Config } from "../../config/config.ts";
 import { createDiscovery, type Discovery } from "../../config/discovery/discover.ts";
-import { createLiveConfig, type ReplaceableConfig, withOperational } from "../../config/live.ts";
+import { createLiveConfig, type ReplaceableConfig, withOperational } from "../../config/live/live-config.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { troubleOf } from "../../runtime/write-trouble.ts";
 import type { Storage } from "../../storage/storage.ts";

@@ -70,84 +70,95 @@ interface Asked {
 
 type Answers = Map<string, ModelList | "down">;
 
-export function createDiscovery(first: Config, options: DiscoveryOptions): Discovery {
-  const { log, isAsked = () => true, ask = askForModels, later = byTimer } = options;
-  let config = first;
-  let answers: Answers = new Map();
-  let asking: ReadonlyMap<string, Asked> = new Map();
-  let served = config.models;
-  let begun = served;
-  let onChange = () => {};
+interface State {
+  readonly options: Required<DiscoveryOptions>;
+  config: Config;
+  answers: Answers;
+  asking: ReadonlyMap<string, Asked>;
+  served: readonly ModelConfig[];
+  onChange: () => void;
+}
 
-  /** askOne asks an upstream and schedules the next question. `failures` is the number of consecutive failures. */
-  async function askOne(asked: Asked, failures: number): Promise<void> {
-    const { upstream, which, closing } = asked;
-    const answer = await ask(upstream, closing.signal);
-    if (closing.signal.aborted) return;
-    const before = asked.hasAnswered ? answers.get(upstream.name) : undefined;
-    if (answer.kind === "list") answers.set(upstream.name, answer.list);
-    else if (answer.kind === "down") answers.set(upstream.name, before ?? "down");
-    else if (before === "down" || !asked.hasAnswered) answers.delete(upstream.name);
-    asked.hasAnswered = true;
-    const models = servedModels(config, answers);
-    const hasChanged = JSON.stringify(models) !== JSON.stringify(served);
-    if (hasChanged) served = models;
-    if (answer.kind === "list" ? before === undefined || before === "down" || hasChanged : failures === 0)
-      logAnswer(log, served, upstream, which, answer);
-    if (hasChanged) onChange();
-    const { well, failing } = intervals[which];
-    const failed = answer.kind === "list" ? 0 : failures + 1;
-    const pauseMs = failed === 0 ? well : Math.min(failing, firstPauseMs * 2 ** (failed - 1));
-    asked.cancel = later(() => void askOne(asked, failed), pauseMs);
-  }
-
-  /** goBy asks the upstreams of the configuration, each as it is asked already, or anew. Returns those that are asked anew. */
-  function goBy(next: Config): readonly Asked[] {
-    const before = asking;
-    const all = next.upstreams.filter(isAsked).flatMap((upstream): Asked[] => {
-      const which = discoveryScopeOf(upstream, next);
-      if (!which) return [];
-      const known = before.get(upstream.name);
-      if (known && known.which === which && isReachedAlike(known.upstream, upstream)) return [known];
-      const hasAnswered = known?.upstream.base_url === upstream.base_url && known.hasAnswered;
-      return [{ upstream, which, closing: new AbortController(), hasAnswered, cancel: () => {} }];
-    });
-    config = next;
-    asking = new Map(all.map((asked) => [asked.upstream.name, asked]));
-    for (const asked of before.values()) if (asking.get(asked.upstream.name) !== asked) stop(asked);
-    answers = answersOf(answers, asking);
-    return all.filter((asked) => before.get(asked.upstream.name) !== asked);
-  }
-
+export function createDiscovery(config: Config, given: DiscoveryOptions): Discovery {
+  const options = { isAsked: () => true, ask: askForModels, later: byTimer, ...given };
+  const { models } = config;
+  const state: State = {
+    ...{ options, config, answers: new Map(), asking: new Map(), served: models, onChange: () => {} },
+  };
+  let begun = models;
   return {
     async begin() {
-      const asked = goBy(config).map((one) => ({ which: one.which, done: askOne(one, 0) }));
+      const asked = goBy(state, config).map((one) => ({ which: one.which, done: askOne(state, one, 0) }));
       const of = (wanted: "all" | "known") =>
         Promise.all(asked.flatMap(({ which, done }) => (which === wanted ? [done] : [])));
       await Promise.all([of("all"), asked.some(({ which }) => which === "known") && waitBriefly(of("known"))]);
-      begun = served;
-      return served;
+      begun = state.served;
+      return state.served;
     },
     follow(onModels) {
-      const tell = () => onModels(served);
-      onChange = tell;
-      if (served !== begun) tell();
+      state.onChange = () => onModels(state.served);
+      if (state.served !== begun) state.onChange();
     },
     prepare(next) {
       const names = new Map(next.upstreams.map(({ name }) => [name, true]));
-      const models = servedModels(next, answersOf(answers, names));
+      const served = servedModels(next, answersOf(state.answers, names));
       return {
-        models,
+        models: served,
         commit() {
-          served = models;
-          for (const asked of goBy(next)) void askOne(asked, 0);
+          state.served = served;
+          for (const asked of goBy(state, next)) void askOne(state, asked, 0);
         },
       };
     },
     close() {
-      for (const asked of asking.values()) stop(asked);
+      for (const asked of state.asking.values()) stop(asked);
     },
   };
+}
+
+/** askOne asks an upstream and schedules the next question. `failures` is the number of consecutive failures. */
+async function askOne(state: State, asked: Asked, failures: number): Promise<void> {
+  const { log, ask, later } = state.options;
+  const { upstream, which, closing } = asked;
+  const answer = await ask(upstream, closing.signal);
+  if (closing.signal.aborted) return;
+  const { answers } = state;
+  const before = asked.hasAnswered ? answers.get(upstream.name) : undefined;
+  if (answer.kind === "list") answers.set(upstream.name, answer.list);
+  else if (answer.kind === "down") answers.set(upstream.name, before ?? "down");
+  else if (before === "down" || !asked.hasAnswered) answers.delete(upstream.name);
+  asked.hasAnswered = true;
+  const models = servedModels(state.config, answers);
+  const hasChanged = JSON.stringify(models) !== JSON.stringify(state.served);
+  if (hasChanged) state.served = models;
+  if (answer.kind === "list" ? before === undefined || before === "down" || hasChanged : failures === 0)
+    logAnswer(log, state.served, upstream, which, answer);
+  if (hasChanged) state.onChange();
+  const { well, failing } = intervals[which];
+  const failed = answer.kind === "list" ? 0 : failures + 1;
+  const pauseMs = failed === 0 ? well : Math.min(failing, firstPauseMs * 2 ** (failed - 1));
+  asked.cancel = later(() => void askOne(state, asked, failed), pauseMs);
+}
+
+/** goBy asks the upstreams of the configuration, each as it is asked already, or anew. Returns those that are asked anew. */
+function goBy(state: State, next: Config): readonly Asked[] {
+  const before = state.asking;
+  const all = next.upstreams.filter(state.options.isAsked).flatMap((upstream) => askedOf(upstream, next, before));
+  state.config = next;
+  state.asking = new Map(all.map((asked) => [asked.upstream.name, asked]));
+  for (const asked of before.values()) if (state.asking.get(asked.upstream.name) !== asked) stop(asked);
+  state.answers = answersOf(state.answers, state.asking);
+  return all.filter((asked) => before.get(asked.upstream.name) !== asked);
+}
+
+/** askedOf returns how an upstream is to be asked, if it is: as it is asked already where it is reached alike. */
+function askedOf(upstream: UpstreamConfig, config: Config, before: ReadonlyMap<string, Asked>): readonly Asked[] {
+  const which = discoveryScopeOf(upstream, config);
+  if (!which) return [];
+  const known = before.get(upstream.name);
+  if (known && known.which === which && isReachedAlike(known.upstream, upstream)) return [known];
+  const hasAnswered = known?.upstream.base_url === upstream.base_url && known.hasAnswered;
+  return [{ upstream, which, closing: new AbortController(), hasAnswered, cancel: () => {} }];
 }
 
 function stop({ closing, cancel }: Asked): void {

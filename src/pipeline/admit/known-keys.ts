@@ -53,9 +53,10 @@ const maxKnown = 50_000;
 const maxUnknown = 10_000;
 
 export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
-  const { keys, ledger, changes, settings, isFreeUnpriced = () => false } = options;
+  const { keys, ledger, changes, settings } = options;
   const { credit } = ledger;
   const know = createKnow(options);
+  const asOfNow = createAsOfNow(options);
   const known = new LRUCache<string, KnownKey>({ max: maxKnown });
   /** Hashes that belong to no key: a client that sends one again costs no query. */
   const unknown = new LRUCache<string, true>({ max: maxUnknown });
@@ -84,15 +85,6 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
     return made;
   }
 
-  /** Goes on with a key that has not changed. Its tier, and whether unpriced models are free for its account, may follow from others. */
-  const asOfNow = (found: KnownKey, asOf: number): MaybePromise<KnownKey> =>
-    andThen(isFreeUnpriced(found.key.account_id), (isFree) => {
-      found.settings = settings();
-      found.tier = tierOf(found.settings.tiers, found.key.account_recharged);
-      found.caller = { ...found.caller, asOf, isFreeUnpriced: isFree, tier: found.tier };
-      return found;
-    });
-
   return {
     find(secretHash, now) {
       const current = changes.version();
@@ -112,6 +104,20 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
       return Number.isFinite(remaining) ? remaining : undefined;
     },
   };
+}
+
+/**
+ * Returns what goes on with a key that has not changed. Its tier, and whether unpriced models are free for its account, may follow from
+ * others.
+ */
+function createAsOfNow({ settings, isFreeUnpriced = () => false }: KnownKeysOptions) {
+  return (found: KnownKey, asOf: number): MaybePromise<KnownKey> =>
+    andThen(isFreeUnpriced(found.key.account_id), (isFree) => {
+      found.settings = settings();
+      found.tier = tierOf(found.settings.tiers, found.key.account_recharged);
+      found.caller = { ...found.caller, asOf, isFreeUnpriced: isFree, tier: found.tier };
+      return found;
+    });
 }
 
 /** Returns what tells of a key who calls by it, as of a version; and has the ledger learn what is left of its credit. */

@@ -101,24 +101,29 @@ interface Line {
 
 type QueueConfig = NonNullable<UpstreamConfig["queue"]>;
 
+function createLines(limiter: Bottleneck, shared: SharedPlaces | undefined) {
+  const lines = Array.from({ length: priorities }, (): Line => ({ waiting: new Set(), jobs: 0 }));
+  return {
+    lines,
+    /** Has Bottleneck give a slot to the call that is first in the line by then. */
+    schedule(line: Line, priority: number): void {
+      line.jobs++;
+      void limiter.schedule({ priority }, async () => {
+        line.jobs--;
+        if (shared) return runShared(shared, lines);
+        const [first] = line.waiting;
+        if (first) await new Promise<void>(first);
+      });
+    },
+  };
+}
+
 function createQueue(first: QueueConfig, shared?: SharedPlaces): Queue {
   let config = first;
   const limiter = new Bottleneck({ maxConcurrent: config.max_concurrent });
-  const lines = Array.from({ length: priorities }, (): Line => ({ waiting: new Set(), jobs: 0 }));
+  const { lines, schedule } = createLines(limiter, shared);
   let waiting = 0;
   let running = 0;
-
-  /** Has Bottleneck give a slot to the call that is first in the line by then. */
-  function schedule(line: Line, priority: number): void {
-    line.jobs++;
-    void limiter.schedule({ priority }, async () => {
-      line.jobs--;
-      if (shared) return runShared(shared, lines);
-      const [first] = line.waiting;
-      if (first) await new Promise<void>(first);
-    });
-  }
-
   return {
     isShared: shared !== undefined,
     maxConcurrent: () => config.max_concurrent,

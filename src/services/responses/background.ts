@@ -11,7 +11,6 @@ import type { BackgroundResponse, BackgroundStore } from "../../storage/answers/
 import type { JsonObject } from "../../wire/json.ts";
 import { type BackgroundCall, BackgroundRun } from "./background-run.ts";
 import type { Room } from "./event-log.ts";
-import type { ResponseSettings } from "./parts.ts";
 import { cancelledJson, failedJson } from "./response-ends.ts";
 
 export interface BackgroundOptions {
@@ -21,7 +20,9 @@ export interface BackgroundOptions {
   readonly limits: BackgroundLimits;
   readonly rooms: { open(accountId: string): Room };
   /** settings returns the limits of stored responses (`responses.ts`). */
-  readonly settings: ResponseSettings;
+  readonly settings: () => {
+    readonly responses: { readonly keepMs: number; readonly maxBytes: number; readonly maxPerAccount: number };
+  };
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** onError gets errors that no caller waits for. */

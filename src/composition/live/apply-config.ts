@@ -5,12 +5,12 @@
  * Whatever can fail is made before anything changes, and everything changes in one step of the event loop: a call that runs goes on by
  * what it has found, and the next one finds the new.
  */
-import type { Config } from "../config/config.ts";
-import type { HealthChecks } from "../targets/health-checks.ts";
+import type { Config } from "../../config/config.ts";
+import type { HealthChecks } from "../../targets/health-checks.ts";
+import { catalogOptions, type Parts, type Shared } from "../parts.ts";
+import { withEmbedded } from "../providers.ts";
+import type { Retention } from "../retention.ts";
 import { checkedUpstreams } from "./health-checks.ts";
-import { catalogOptions, type Parts, type Shared } from "./parts.ts";
-import { withEmbedded } from "./providers.ts";
-import type { Retention } from "./retention.ts";
 
 export interface Applied {
   readonly checks: HealthChecks;

@@ -3,13 +3,13 @@
  * reached as before stays, with its connections; another takes the place of one that is not, and the one before is closed once its last
  * call has ended. Calls keep the provider that they have found.
  */
-import { enabled, type UpstreamConfig } from "../config/config.ts";
-import { embeddedUpstream } from "../config/references.ts";
-import { withTokenCount } from "../pipeline/charge/count-tokens.ts";
-import type { Provider } from "../providers/contract.ts";
-import type { Health } from "../providers/upstream/health.ts";
-import type { Queues } from "../providers/upstream/queue.ts";
-import { createProvider, embeddedProvider, type ProviderParts } from "./providers.ts";
+import { enabled, type UpstreamConfig } from "../../config/config.ts";
+import { embeddedUpstream } from "../../config/references.ts";
+import { withTokenCount } from "../../pipeline/charge/count-tokens.ts";
+import type { Provider } from "../../providers/contract.ts";
+import type { Health } from "../../providers/upstream/health.ts";
+import type { Queues } from "../../providers/upstream/queue.ts";
+import { createProvider, embeddedProvider, type ProviderParts } from "../providers.ts";
 
 export interface Upstreams {
   /** Returns the providers in force, by the upstream's name: another map after each change. */

@@ -1,9 +1,9 @@
 /** Checks the health of the upstreams that are to be checked. */
-import type { Config } from "../config/config.ts";
-import type { Provider } from "../providers/contract.ts";
-import { faultOf } from "../providers/errors/fault.ts";
-import { type Checked, type HealthChecks, startHealthChecks } from "../targets/health-checks.ts";
-import type { Parts, Shared } from "./parts.ts";
+import type { Config } from "../../config/config.ts";
+import type { Provider } from "../../providers/contract.ts";
+import { faultOf } from "../../providers/errors/fault.ts";
+import { type Checked, type HealthChecks, startHealthChecks } from "../../targets/health-checks.ts";
+import type { Parts, Shared } from "../parts.ts";
 
 export function startChecks({ live, log, random }: Parts, { upstreams, targets }: Shared): HealthChecks {
   const onChanged = (upstream: string, isUp: boolean, error?: unknown) => {

@@ -2,9 +2,9 @@
  * LiveConfig is the configuration in force. It is replaced whole and never changed, so whoever reads it once has one version of it.
  *
  * What may change while the gateway serves is read from it when it is used, and kept nowhere else. What has a state of its own
- * (providers, queues, breakers, the cache) is told of a change: `composition/apply-config.ts` is the one place.
+ * (providers, queues, breakers, the cache) is told of a change: `composition/live/apply-config.ts` is the one place.
  */
-import { type Config, type OperationalMember, operationalKeys, type ProcessMember, processKeys } from "./shape.ts";
+import { type Config, type OperationalMember, operationalKeys, type ProcessMember, processKeys } from "../shape.ts";
 
 export interface LiveConfig {
   current(): Config;
