@@ -52,6 +52,8 @@ export interface Activity {
   readonly upstreamQueued: number;
   /** Streams whose callers have left, which are read on to their usage. */
   readonly drains: number;
+  /** Calls of keys that may have only so many running. */
+  readonly keyCalls: number;
   /** Responses that are made in the background. */
   readonly background: number;
   /** Calls that have ended so far. */
@@ -196,12 +198,16 @@ function startRetention({ live, storage, clock }: Parts, { onError }: Shared) {
   return retention;
 }
 
-function activityAt({ bodies, upstreams, health, queues, drains, background }: Shared, ended: number): Activity {
+function activityAt(
+  { bodies, upstreams, health, queues, drains, limits, background }: Shared,
+  ended: number,
+): Activity {
   return {
     bodyBytes: bodies.bytes,
     upstreamRunning: health.running(),
     upstreamQueued: [...upstreams.providers().keys()].reduce((sum, name) => sum + queues.queued(name), 0),
     drains: drains.count(),
+    keyCalls: limits.keyPlaces.taken(),
     background: background.count,
     ended,
   };

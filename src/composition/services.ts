@@ -8,6 +8,7 @@ import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { builtInModels, type Config } from "../config/config.ts";
 import { inUnits } from "../config/currency.ts";
 import { embeddedUpstream } from "../config/references.ts";
+import { createModelRates } from "../pipeline/admit/model-rates.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
 import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
 import { createValidate } from "../pipeline/check/validate.ts";
@@ -15,6 +16,7 @@ import { createCandidatesFor } from "../pipeline/complete/candidates.ts";
 import { type Complete, createComplete } from "../pipeline/complete/complete.ts";
 import { createExplain, type Explain } from "../pipeline/complete/explain.ts";
 import { createHedge } from "../pipeline/complete/hedge.ts";
+import { withKeyConcurrency } from "../pipeline/complete/key-concurrency.ts";
 import { createSend } from "../pipeline/complete/send.ts";
 import { type ServedService, serve } from "../pipeline/handle.ts";
 import { createCacheState, withCache } from "../pipeline/replay/cache.ts";
@@ -79,7 +81,11 @@ interface ModelCalls {
 function createModelCalls({ live, storage, log, clock, random }: Parts, shared: Shared): ModelCalls {
   const settings = live.current;
   const { catalog, upstreams, targets, ledger, counting, drains, limit, cache, onError } = shared;
-  const onUsed: CaptureOptions["onUsed"] = (caller, tokens) => void limit.used(caller, tokens).catch(onError);
+  const modelRates = createModelRates(shared.limits.rates);
+  const onUsed: CaptureOptions["onUsed"] = (caller, model, tokens) => {
+    void limit.used(caller, tokens).catch(onError);
+    if (caller.limits) void modelRates.used(caller, model, tokens).catch(onError);
+  };
   const onWaived: CaptureOptions["onWaived"] = ({ id, record: { model, attempts } }, waived) =>
     log.warn({ request_id: id, model, upstream: attempts.at(-1)?.upstream, waived_millionths: waived }, lossWords);
   const onImplausible: CaptureOptions["onImplausible"] = ({ id, record: { model, attempts } }) =>
@@ -95,6 +101,7 @@ function createModelCalls({ live, storage, log, clock, random }: Parts, shared: 
     candidatesFor: leadsOf,
     send,
     ledger,
+    modelRates,
     capture: settle,
     counting,
     drains,
@@ -104,7 +111,7 @@ function createModelCalls({ live, storage, log, clock, random }: Parts, shared: 
   const caching = { cache, catalog, ledger, clock, onError, settings };
   const cacheState = createCacheState(caching);
   return {
-    complete: withCache(complete, caching),
+    complete: withKeyConcurrency(withCache(complete, caching), shared.limits.keyPlaces),
     explain: createExplain({
       validate: createValidate(),
       candidatesFor: leadsOf,

@@ -6,9 +6,11 @@ import { LRUCache } from "lru-cache";
 import type { Caller } from "../../call/call.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
 import { isUnchanged, type Ledger } from "../../ledger/contract.ts";
+import type { AddressList } from "../../runtime/address-list.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 import type { Changes } from "../../storage/money/books.ts";
+import { allowedOf, limitsOf } from "./key-limits.ts";
 
 export interface KnownKey {
   readonly key: KeyWithAccount;
@@ -17,6 +19,8 @@ export interface KnownKey {
   tier: Tier;
   /** What its tier and caller were made by. */
   settings: KnownKeysSettings;
+  /** The addresses that it may be used from; undefined where it may be used from all. */
+  readonly allowed: AddressList | undefined;
   /** When its use was last recorded, in milliseconds since 1970. */
   usedAt: number;
 }
@@ -128,7 +132,7 @@ function createKnow({ settings, ledger: { credit }, isFreeUnpriced = () => false
     const made = settings();
     const tier = tierOf(made.tiers, key.account_recharged);
     const caller = { ...callerOf(key, tier, asOf), isFreeUnpriced: await isFreeUnpriced(key.account_id) };
-    return { key, tier, settings: made, caller, usedAt: key.last_used_at ?? 0 };
+    return { key, tier, settings: made, caller, allowed: allowedOf(key), usedAt: key.last_used_at ?? 0 };
   };
 }
 
@@ -149,6 +153,7 @@ function callerOf(key: KeyWithAccount, tier: Tier, asOf: number | undefined): Ca
     mustPay: key.account_postpaid === 0 || isLimited,
     isLimited,
     tier,
+    limits: limitsOf(key),
     asOf,
   };
 }

@@ -21,6 +21,8 @@ import { priorityOf } from "../../call/tiers.ts";
 import type { Ledger } from "../../ledger/contract.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
+import type { ModelRates } from "../admit/model-rates.ts";
+import { nearer, nearestHeader } from "../admit/nearest-limit.ts";
 import { CallAttempt, createRunAttempt, noteAttempt } from "../attempt/attempt.ts";
 import { attemptOrSpare } from "../attempt/attempt-or-spare.ts";
 import { CallStreams } from "../attempt/call-streams.ts";
@@ -41,6 +43,8 @@ export interface CompleteOptions {
   readonly candidatesFor: CandidatesFor;
   readonly send: Send;
   readonly ledger: Ledger;
+  /** Takes from a key's own rates for single models. Omitted: it has none. */
+  readonly modelRates?: Pick<ModelRates, "take"> | undefined;
   readonly capture: CaptureCall;
   readonly counting: Counting;
   /** Omitted: no stream is drained after its caller has disconnected. */
@@ -140,9 +144,11 @@ function refuse(modelCall: ModelCall, error: unknown): never {
   throw error;
 }
 
-function originHeaders({ call, lastCandidate, startedAt }: ModelCall, attempts: number): AnswerHeaders {
+function originHeaders({ call, hold, lastCandidate, startedAt }: ModelCall, attempts: number): AnswerHeaders {
   const { model, target } = lastCandidate;
+  const nearest = hold.nearest && nearer(call.nearest, hold.nearest);
   return {
+    ...nearestHeader(nearest),
     "x-gateway-model": model.id,
     "x-gateway-upstream": target.upstream,
     "x-gateway-attempts": String(attempts),
