@@ -1,10 +1,9 @@
 /** An upstream's options that most leave as they are. */
-import { JsonInput, Select, SimpleGrid, Stack, Switch, Text, TextInput } from "@mantine/core";
-import type { UseFormReturnType } from "@mantine/form";
-import type { ReactNode } from "react";
+import { JsonInput, Select, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
 import { texts, useTexts } from "../../language/language.tsx";
+import { type OptionProps, Part } from "./option-part.tsx";
 import { PairsField } from "./pairs-field.tsx";
-import type { UpstreamValues } from "./upstream-values.ts";
+import { LoadOptions, TimeOptions } from "./upstream-load.tsx";
 
 const said = texts(
   {
@@ -25,29 +24,10 @@ const said = texts(
     headersAbout: "Further headers of each request. Values are stored encrypted.",
     query: "Query",
     queryAbout: "The query of each request. Values are stored encrypted.",
-    time: "Time, in seconds",
-    connect: "For a connection",
-    firstByte: "For the head of an answer",
-    idle: "Between two pieces of an answer",
-    total: "In all",
-    load: "Load",
-    maxConcurrent: "Concurrent calls",
-    maxConcurrentAbout: "Calls beyond it wait. Empty: no bound.",
-    maxQueued: "Waiting calls",
-    maxWait: "Longest wait, in seconds",
-    own: "Not shared with other gateways",
-    ownAbout: "Each gateway of the fleet may have as many calls there, as at a server on its own machine.",
-    check: "Health check",
-    checkPath: "Path",
-    checkPathAbout: "Asked for now and then, with the key. Empty: no check.",
-    checkSeconds: "Every … seconds",
-    checkFailures: "Failures in a row",
     dialect: "Dialect",
     profile: "Profile",
     profileAbout: "What the server takes, as JSON, where its vendor's profile does not say. Empty: that of its vendor.",
     wrongJson: "This is not JSON",
-    asDefault: (value: string) => `Default: ${value}`,
-    unbounded: "No bound",
   },
   {
     models: "模型",
@@ -67,34 +47,14 @@ const said = texts(
     headersAbout: "每个请求附加的请求头，值加密存储。",
     query: "查询参数",
     queryAbout: "每个请求附加的查询参数，值加密存储。",
-    time: "时限（秒）",
-    connect: "建立连接",
-    firstByte: "收到应答头",
-    idle: "应答的两段之间",
-    total: "总计",
-    load: "负载",
-    maxConcurrent: "并发调用数",
-    maxConcurrentAbout: "超出的调用会排队。留空则不限。",
-    maxQueued: "排队调用数",
-    maxWait: "最长等待时间（秒）",
-    own: "不与其他网关共享",
-    ownAbout: "集群中的每个网关都可同时有这么多调用，例如上游在本机时。",
-    check: "健康检查",
-    checkPath: "路径",
-    checkPathAbout: "定期携带密钥请求该路径。留空则不检查。",
-    checkSeconds: "间隔（秒）",
-    checkFailures: "连续失败次数",
     dialect: "方言",
     profile: "配置档",
     profileAbout: "服务器可接受的内容（JSON），厂商配置档未涵盖时填写。留空则采用其厂商的配置档。",
     wrongJson: "不是有效的 JSON",
-    asDefault: (value: string) => `默认值：${value}`,
-    unbounded: "不限",
   },
 );
 
-interface Props {
-  readonly form: Pick<UseFormReturnType<UpstreamValues>, "values" | "errors" | "getInputProps" | "setFieldValue">;
+interface Props extends OptionProps {
   readonly vendors: readonly string[];
 }
 
@@ -106,17 +66,6 @@ export function UpstreamMore({ form, vendors }: Props) {
       <TimeOptions form={form} />
       <LoadOptions form={form} />
       <DialectOption form={form} />
-    </Stack>
-  );
-}
-
-function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
-  return (
-    <Stack gap="sm" component="fieldset" bd={0} p={0} m={0}>
-      <Text component="legend" fw={600} size="sm" p={0}>
-        {title}
-      </Text>
-      {children}
     </Stack>
   );
 }
@@ -157,7 +106,7 @@ function ModelOptions({ form, vendors }: Props) {
   );
 }
 
-function RequestOptions({ form }: Pick<Props, "form">) {
+function RequestOptions({ form }: OptionProps) {
   const t = useTexts(said);
   return (
     <Part title={t.request}>
@@ -184,77 +133,7 @@ function RequestOptions({ form }: Pick<Props, "form">) {
   );
 }
 
-function TimeOptions({ form }: Pick<Props, "form">) {
-  const t = useTexts(said);
-  return (
-    <Part title={t.time}>
-      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-        <NumberField label={t.connect} hint={t.asDefault("10")} {...form.getInputProps("connectSeconds")} />
-        <NumberField label={t.firstByte} hint={t.asDefault("600")} {...form.getInputProps("firstByteSeconds")} />
-        <NumberField label={t.idle} hint={t.asDefault("300")} {...form.getInputProps("idleSeconds")} />
-        <NumberField label={t.total} hint={t.unbounded} {...form.getInputProps("totalSeconds")} />
-      </SimpleGrid>
-    </Part>
-  );
-}
-
-function LoadOptions({ form }: Pick<Props, "form">) {
-  const t = useTexts(said);
-  const isBounded = form.values.maxConcurrent.trim() !== "";
-  const isChecked = form.values.checkPath.trim() !== "";
-  return (
-    <>
-      <Part title={t.load}>
-        <SimpleGrid cols={{ base: 1, xs: 3 }}>
-          <NumberField label={t.maxConcurrent} hint={t.unbounded} {...form.getInputProps("maxConcurrent")} />
-          {isBounded && (
-            <NumberField label={t.maxQueued} hint={t.asDefault("100")} {...form.getInputProps("maxQueued")} />
-          )}
-          {isBounded && (
-            <NumberField label={t.maxWait} hint={t.asDefault("60")} {...form.getInputProps("maxWaitSeconds")} />
-          )}
-        </SimpleGrid>
-        <Text size="xs" c="dimmed">
-          {t.maxConcurrentAbout}
-        </Text>
-        {isBounded && (
-          <Switch label={t.own} description={t.ownAbout} {...form.getInputProps("ownPlaces", { type: "checkbox" })} />
-        )}
-      </Part>
-      <Part title={t.check}>
-        <SimpleGrid cols={{ base: 1, xs: 3 }}>
-          <TextInput
-            label={t.checkPath}
-            placeholder="/models"
-            autoComplete="off"
-            {...form.getInputProps("checkPath")}
-          />
-          {isChecked && (
-            <NumberField label={t.checkSeconds} hint={t.asDefault("30")} {...form.getInputProps("checkSeconds")} />
-          )}
-          {isChecked && (
-            <NumberField label={t.checkFailures} hint={t.asDefault("3")} {...form.getInputProps("checkFailures")} />
-          )}
-        </SimpleGrid>
-        <Text size="xs" c="dimmed">
-          {t.checkPathAbout}
-        </Text>
-      </Part>
-    </>
-  );
-}
-
-interface NumberFieldProps {
-  readonly label: string;
-  readonly hint: string;
-}
-
-/** NumberField is a field for a number; its hint is what holds where it is empty. */
-function NumberField({ label, hint, ...field }: NumberFieldProps) {
-  return <TextInput label={label} placeholder={hint} inputMode="decimal" autoComplete="off" {...field} />;
-}
-
-function DialectOption({ form }: Pick<Props, "form">) {
+function DialectOption({ form }: OptionProps) {
   const t = useTexts(said);
   return (
     <Part title={t.dialect}>
