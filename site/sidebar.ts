@@ -42,6 +42,7 @@ export const sections: readonly SiteSection[] = [
       page("Installing", "docs/installing.md"),
       page("Configuration", "docs/configuration.md"),
       page("Operating", "docs/operating.md"),
+      page("The operator's pages", "docs/console.md"),
       page("Money", "docs/money.md"),
       page("Prices", "docs/prices.md"),
       page("Upstreams", "docs/upstreams.md"),

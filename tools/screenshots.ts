@@ -33,8 +33,12 @@ const pages = (accountId: string, requestId: string) => ({
   "operator-users": "/operator/users",
   "operator-codes": "/operator/codes",
   "operator-upstreams": "/operator/upstreams",
+  "operator-add-upstream": "/operator/add-upstream",
+  "operator-models": "/operator/models",
+  "operator-model": `/operator/models/${encodeURIComponent(model)}`,
   "operator-requests": "/operator/requests",
   "operator-limits": "/operator/limits",
+  "operator-history": "/operator/history",
   "operator-audit": "/operator/audit",
 });
 
