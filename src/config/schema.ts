@@ -28,7 +28,23 @@ const settingsSchema = z.strictObject({
   models: z.array(modelSchema).default([]).meta({
     description: `What callers may ask for. A model with the id of one in catalog/models.yaml takes its place.`,
   }),
+  catalogue: z
+    .array(modelSchema)
+    .default([])
+    .superRefine(checkIds)
+    .meta({
+      description: `Models of the catalogue that are newer than the built-in ones, or beside them: entries as those of \`models\`, with
+        prices in US dollars, which \`catalogue_prices\` makes units of. \`model-gateway models sync\` writes them.`,
+    }),
 });
+
+function checkIds(list: readonly { readonly id: string }[], context: z.RefinementCtx): void {
+  const ids = new Set<string>();
+  for (const [i, { id }] of list.entries()) {
+    if (ids.has(id)) context.addIssue({ code: "custom", path: [i, "id"], message: `a second model "${id}"` });
+    ids.add(id);
+  }
+}
 
 /** settingGroups are the keys of the file, under the headings of the reference. */
 export const settingGroups = {
@@ -39,8 +55,18 @@ export const settingGroups = {
   Calls: Object.keys(callSettings),
   Responses: Object.keys(responsesSettings),
   Upstreams: ["upstreams"],
-  Models: ["models"],
+  Models: ["models", "catalogue"],
 } as const;
+
+/**
+ * operationalKeys are the keys that may be stored, and may change while the gateway serves. All others are bound to the process: they are
+ * in the file alone, and a change of them takes effect at the next start.
+ */
+export const operationalKeys = [
+  ...(["upstreams", "models", "catalogue", "default_models", "embedded_models", "catalogue_prices"] as const),
+  ...(["unpriced_models", "tiers", "registration", "max_keys_per_account", "failed_credentials", "cache"] as const),
+  ...(["hedging", "retries", "breaker", "retention", "responses", "disconnect_drain_seconds", "public_urls"] as const),
+] satisfies readonly (keyof FileConfig)[];
 
 /** minBodiesFactor: a body of the largest size must fit besides the memory reserved for small ones. */
 const minBodiesFactor = 4 / 3;

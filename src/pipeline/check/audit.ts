@@ -238,12 +238,9 @@ function detailsOf(
 ): string {
   const message = messageOf(request);
   if (!message) return "{}";
-  const json: Record<string, unknown> = {
-    ...Wire.ofMessage(request.desc, message).json(),
-    ...Object.fromEntries(answered),
-  };
-  const told = [...tells, ...answered.map(([name]) => name)].flatMap((name) => {
-    const value = json[name];
+  const json = Wire.ofMessage(request.desc, message).json();
+  const values = [...tells.map((name) => [name, json[name]] as const), ...answered];
+  const told = values.flatMap(([name, value]) => {
     // A person may type the password where the e-mail address belongs.
     if (value === undefined || (name === "email" && !/^[^\s@]+@[^\s@]+$/.test(String(value)))) return [];
     const text = JSON.stringify(value);
