@@ -7,7 +7,12 @@ import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Caller } from "../call/call.ts";
 import { priorityOf } from "../call/tiers.ts";
+import { inUnits } from "../config/catalogue/currency.ts";
+import type { UpstreamConfig } from "../config/config.ts";
+import { builtInModels, type Config } from "../config/config.ts";
 import { embeddedUpstream } from "../config/references.ts";
+import { createKeyRing } from "../config/stored/key-ring.ts";
+import { createStoredConfiguration } from "../config/stored/stored-configuration.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
 import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
 import { createValidate } from "../pipeline/check/validate.ts";
@@ -19,16 +24,21 @@ import { createSend } from "../pipeline/complete/send.ts";
 import { type ServedService, serve } from "../pipeline/handle.ts";
 import { createCacheState, withCache } from "../pipeline/replay/cache.ts";
 import { createReplays } from "../pipeline/replay/replay.ts";
+import type { Provider } from "../providers/contract.ts";
 import { newId } from "../runtime/ids.ts";
 import { accountService } from "../services/accounts/accounts.ts";
 import { inferenceService } from "../services/inference/inference.ts";
 import { withReplays } from "../services/inference/replayed-calls.ts";
 import { keyService } from "../services/keys/keys.ts";
+import type { KnownModels } from "../services/operator/described-models.ts";
 import { operatorService } from "../services/operator/operator.ts";
 import { upstreamStates } from "../services/operator/upstream-message.ts";
 import { sessionService } from "../services/people/sessions.ts";
 import { usageService } from "../services/usage/usage.ts";
+import { createCatalog, type Model } from "../targets/catalog.ts";
 import type { Parts, Shared } from "./parts.ts";
+import { createProviders } from "./providers.ts";
+import { createTestUpstream } from "./test-upstream.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { config, storage, log, clock } = parts;
@@ -45,6 +55,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const limiter = shared.limits.attempts;
   const services = [InferenceService, KeyService, AccountService, UsageService, SessionService, OperatorService];
   const upstreams = () => upstreamsOf(parts, shared);
+  const models = knownModelsOf(shared, () => config.cataloguePrices);
   const { queued } = shared.queues;
   const explaining = { explain, accountRate, queued };
   const inference = inferenceService({ catalog, complete, defaultModels, responses, explain: explaining });
@@ -58,8 +69,20 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
     serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
     serve(SessionService, sessionService({ storage, limiter, registration, unit: config.unit, publicUrls, clock })),
-    serve(OperatorService, operatorService({ storage, config, clock, services, upstreams })),
+    serve(
+      OperatorService,
+      operatorService({ storage, config, clock, services, upstreams, models, ...configurationOf(parts, shared) }),
+    ),
   ];
+}
+
+/** configurationOf returns what the operator's RPCs for the configuration work on. */
+function configurationOf({ source, storage, config, clock }: Parts, { accelerators }: Shared) {
+  const alone = () =>
+    createStoredConfiguration({ rows: storage.configurations, keys: createKeyRing(config), environment: {} });
+  const createProvider = (upstream: UpstreamConfig) =>
+    createProviders([upstream], clock, accelerators).get(upstream.name) as Provider;
+  return { stored: source?.stored ?? alone(), testUpstream: createTestUpstream(createProvider) };
 }
 
 const lossWords =
@@ -121,4 +144,22 @@ function upstreamsOf({ config }: Parts, { catalog, health, targets, queues }: Sh
     // The configuration may serve nothing embedded, and does not name it.
     ({ name, models }) => name !== embeddedUpstream || models.length > 0,
   );
+}
+
+/** knownModelsOf reads the built-in catalogue when it is asked for at first, and converts it anew when the rates have changed. */
+function knownModelsOf(
+  { catalog, targets: { restMs } }: Shared,
+  pricesNow: () => Config["cataloguePrices"],
+): () => KnownModels {
+  let inDollars: readonly Model[] | undefined;
+  let known: { readonly prices: Config["cataloguePrices"]; readonly inUnits: readonly Model[] } | undefined;
+  return () => {
+    const prices = pricesNow();
+    inDollars ??= createCatalog(builtInModels()).list();
+    if (known?.prices !== prices) {
+      known = { prices, inUnits: createCatalog(builtInModels().map((model) => inUnits(model, prices))).list() };
+    }
+    const { dollar, markup } = prices;
+    return { served: catalog.list(), inDollars, inUnits: known.inUnits, dollar, markup, restMs };
+  };
 }

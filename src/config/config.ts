@@ -30,7 +30,7 @@ import { type FilePart, filePart, mergedDocument } from "./stored/merged.ts";
 export type { CacheConfig, Config, Environment, ModelConfig, PriceConfig, UpstreamConfig };
 
 /** onlyForServing are the keys of gateway.yaml whose secrets no command needs but those that serve. */
-const onlyForServing: ReadonlySet<string> = new Set(["upstreams", "operator_key", "telemetry", "redis"]);
+export const onlyForServing: ReadonlySet<string> = new Set(["upstreams", "operator_key", "telemetry", "redis"]);
 
 /**
  * loadDataConfig loads the configuration for a command on the data, in whose terminal the secrets of upstreams need not be set.
@@ -201,6 +201,11 @@ export function configFile(givenFile?: string, environment: Environment = proces
 }
 
 const emptyFile: FileConfig = { upstreams: [], models: [], catalogue: [] };
+
+/** builtInModels returns the models of the built-in catalogue, with their prices in US dollars. */
+export function builtInModels(): readonly ModelConfig[] {
+  return builtInCatalogue().inDollars;
+}
 
 /** processConfig reads the settings of the process and its data. The environment takes precedence over the file. */
 function processConfig(written: FileConfig, settings: EnvironmentSettings) {

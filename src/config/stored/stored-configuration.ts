@@ -4,12 +4,12 @@
  *
  * Secrets are sealed before they are stored (`seal.ts`), and leave here as masks only, but for `load` and `open`.
  */
-import { type ReadConfig, readConfig } from "../config.ts";
+import { type Config, type ReadConfig, readConfig, type UpstreamConfig } from "../config.ts";
 import { ConfigError } from "../config-error.ts";
 import { type Environment, type Fault, placed } from "../document.ts";
 import { applyChanges, changeName, type DocumentChange } from "./changes.ts";
 import { changedParts, type Difference, differencesOf } from "./differences.ts";
-import type { Json } from "./documents.ts";
+import type { Json, JsonValue } from "./documents.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { masked, unmasked } from "./masks.ts";
 import { type FilePart, storedName } from "./merged.ts";
@@ -43,7 +43,7 @@ export interface StoredConfigurationOptions {
   readonly rows: ConfigurationRows;
   readonly keys: KeyRing;
   /** givenFile is the path of gateway.yaml; undefined: GATEWAY_CONFIG, or none. */
-  readonly givenFile: string | undefined;
+  readonly givenFile?: string | undefined;
   readonly environment?: Environment | undefined;
   /** excused are the keys of the file whose variables need not be set, for commands. */
   readonly excused?: ReadonlySet<string> | undefined;
@@ -104,6 +104,10 @@ export interface StoredConfiguration {
   change(order: ChangeOrder): Promise<ChangeResult>;
   /** rollBack does the same with the document of an earlier version; 0 is the empty one. */
   rollBack(version: number, order: Omit<ChangeOrder, "changes">): Promise<ChangeResult>;
+  /** upstream returns an entry of upstreams that need not be stored, its masks replaced. Throws a ConfigError. */
+  upstream(entry: Json): Promise<UpstreamConfig>;
+  /** tiers returns a list of tiers as it would be read; null: those that hold by default. Throws a ConfigError. */
+  tiers(list: JsonValue): Promise<Config["tiers"]>;
   /** compare returns how a version differs from another; 0 is the empty one. */
   compare(from: number, to: number | undefined): Promise<Comparison>;
 }
@@ -193,12 +197,28 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
       const old = await open(version);
       return old ? store(base, old.document, order) : { kind: "absent", version };
     },
+    async upstream(entry) {
+      const { document, version } = (await open()) ?? empty;
+      const { effective } = readWith(version, document);
+      const { document: asked, faults } = applyChanges({}, [{ kind: "upstream", entry }], noFile);
+      const { document: next, faults: ofMasks } = unmasked(asked, effective, changeName);
+      if (faults.length + ofMasks.length > 0) throw new ConfigError([...faults, ...ofMasks]);
+      return readAlone(next).upstreams[0] as UpstreamConfig;
+    },
+    tiers: async (list) => readAlone(list === null ? {} : { tiers: list }).tiers,
     async compare(from, to) {
       const [one, other] = [await open(from), await open(to)];
       if (!one || !other) return { kind: "absent", version: one ? (to ?? 0) : from };
       return { kind: "compared", differences: differencesOf(one.document, other.document) };
     },
   };
+}
+
+const noFile: FilePart = { name: undefined, document: {} };
+
+/** readAlone reads a document without the file, the environment and what is stored. */
+function readAlone(document: Json): Config {
+  return readConfig({ environment: {}, stored: { version: 0, document } }).config;
 }
 
 /** maxParts is the most entries and keys that a version tells the names of. */

@@ -193,7 +193,8 @@ async function write(
 
 type Actor = Pick<NewAuditEvent, "actor_kind" | "actor_id">;
 
-function actorOf({ caller, peer }: Call, signedIn: string): Actor {
+/** actorOf returns who makes a call; `signedIn` is the user whom it has signed in. */
+export function actorOf({ caller, peer }: Pick<Call, "caller" | "peer">, signedIn = ""): Actor {
   const { userId, keyId, rights } = caller;
   if (signedIn || userId) return { actor_kind: "user", actor_id: signedIn || userId };
   if (keyId) return { actor_kind: "key", actor_id: keyId };

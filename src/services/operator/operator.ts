@@ -1,8 +1,10 @@
 /** OperatorService: the RPCs for accounts, money, users and views. */
 import type { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
-import { configurationRpcs } from "./configuration.ts";
+import { versionRpcs } from "../configuration/configuration.ts";
+import { trialRpcs } from "../configuration/trials.ts";
 import { operatorAccounts } from "./operator-accounts.ts";
+import { operatorMeasures } from "./operator-measures.ts";
 import { operatorMoney } from "./operator-money.ts";
 import { operatorUsers } from "./operator-users.ts";
 import { operatorViews } from "./operator-views.ts";
@@ -14,6 +16,8 @@ export function operatorService(parts: OperatorParts): ServiceImplementation<typ
     ...operatorMoney(parts),
     ...operatorUsers(parts),
     ...operatorViews(parts),
-    ...configurationRpcs(),
+    ...operatorMeasures(parts),
+    ...versionRpcs({ stored: parts.stored, versions: parts.storage.configurations, clock: parts.clock }),
+    ...trialRpcs({ ...parts, accounts: parts.storage.accounts, tiers: () => parts.config.tiers }),
   };
 }

@@ -8,7 +8,8 @@ import {
   type SummarizeRequestsResponseSchema,
 } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { word } from "../../../gen/modelgateway/v1/wire_pb.ts";
-import type { CallSum, CallTotals, GroupColumn, Percentiles, Summary } from "../../storage/calls/summary.ts";
+import type { Percentiles } from "../../storage/calls/percentiles.ts";
+import type { CallSum, CallTotals, GroupColumn, Summary } from "../../storage/calls/summary.ts";
 import { usageOfSums } from "./request-message.ts";
 import { bucketedSpan, bucketMsOf, requestFilterOf } from "./time-span.ts";
 
