@@ -63,8 +63,9 @@ export function operatorClient(storage: Storage, config: Config, configFile?: st
   const clock = Date.now;
   const stored = storedConfiguration(storage, config, configFile);
   // This process calls no upstreams.
+  const settings = () => config;
   const upstreams = () => [];
-  const implementation = operatorService({ storage, config, clock, services: [OperatorService], upstreams, stored });
+  const implementation = operatorService({ storage, settings, clock, services: [OperatorService], upstreams, stored });
   const onError = (error: unknown) => console.error("the audit log could not be written:", error);
   const options = { storage, newId, clock, onError };
   const service = serve(OperatorService, implementation);

@@ -91,9 +91,9 @@ export const upstreamSchema = z
       .boolean()
       .optional()
       .meta({
-        description: `Whether it serves nothing and is asked for nothing, while its entry stays. A model with no other target is refused
-        as one that does not exist.`,
-        default: false,
+        description: `Whether it serves nothing for now: its entry stays, and so do the targets that name it. A model that has no other target
+        is not served.`,
+        examples: [false],
       }),
     regional: z
       .boolean()

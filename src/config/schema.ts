@@ -58,16 +58,6 @@ export const settingGroups = {
   Models: ["models", "catalogue"],
 } as const;
 
-/**
- * operationalKeys are the keys that may be stored, and may change while the gateway serves. All others are bound to the process: they are
- * in the file alone, and a change of them takes effect at the next start.
- */
-export const operationalKeys = [
-  ...(["upstreams", "models", "catalogue", "default_models", "embedded_models", "catalogue_prices"] as const),
-  ...(["unpriced_models", "tiers", "registration", "max_keys_per_account", "failed_credentials", "cache"] as const),
-  ...(["hedging", "retries", "breaker", "retention", "responses", "disconnect_drain_seconds", "public_urls"] as const),
-] satisfies readonly (keyof FileConfig)[];
-
 /** minBodiesFactor: a body of the largest size must fit besides the memory reserved for small ones. */
 const minBodiesFactor = 4 / 3;
 export const defaultMaxBodyBytes = 16 * 1024 * 1024;

@@ -3,7 +3,7 @@
  * together. A place in one is named by words, in which upstreams and models go by their names and not by their numbers:
  * `upstreams[openai].base_url`.
  */
-import { operationalKeys } from "../schema.ts";
+import { operationalKeys } from "../shape.ts";
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | Json;
 /** Json is a JSON object. */
@@ -29,7 +29,7 @@ const keyedLists: ReadonlyMap<string, string> = new Map([
 export type ListKey = "upstreams" | "models" | "catalogue";
 export const listKeys: readonly ListKey[] = ["upstreams", "models", "catalogue"];
 
-const operational: ReadonlySet<string> = new Set(operationalKeys);
+const operational: ReadonlySet<string> = new Set(Object.values(operationalKeys));
 
 /** isOperational reports whether a key may be stored. */
 export function isOperational(key: string): boolean {

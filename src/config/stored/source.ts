@@ -47,28 +47,59 @@ const [lookMs, againMs] = [100, 1000];
 export function openConfigurationSource(options: ConfigurationSourceOptions): ConfigurationSource {
   const { rows, changes, keys, givenFile, environment, onError } = options;
   const listeners = new Set<() => void | Promise<void>>();
-  /** What listeners were told of last, and how the stored data were before it was read. */
-  let told = 0;
   let loaded = 0;
-  let asOf = changes.version();
-  let waitsUntil = 0;
-  let looking: Promise<void> | undefined;
 
   async function tell(): Promise<void> {
     const ended = await Promise.allSettled([...listeners].map(async (listener) => listener()));
     for (const one of ended) if (one.status === "rejected") onError(one.reason);
   }
 
+  const watch = watchVersions({ rows, changes, tell, onError });
+  const stored = createStoredConfiguration({
+    ...{ rows, keys, givenFile, environment },
+    onStored: watch.lookNow,
+  });
+  return {
+    stored,
+    version: () => loaded,
+    async load() {
+      const before = changes.version();
+      const { config, version } = await stored.read();
+      loaded = version;
+      watch.know(version, before);
+      return config;
+    },
+    onStoredChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    close: watch.close,
+  };
+}
+
+interface WatchOptions extends Pick<ConfigurationSourceOptions, "rows" | "changes" | "onError"> {
+  /** tell is called when a version is there that was not known. */
+  readonly tell: () => Promise<void>;
+}
+
+/** watchVersions looks for versions by whatever process. A look that fails is repeated, a second later. */
+function watchVersions({ rows, changes, tell, onError }: WatchOptions) {
+  /** What was told of last, and how the stored data were before it was read. */
+  let known = 0;
+  let asOf = changes.version();
+  let waitsUntil = 0;
+  let looking: Promise<void> | undefined;
+
   async function look(): Promise<void> {
     const before = changes.version();
     const highest = await rows.highestVersion();
     asOf = before;
-    if (highest === told) return;
-    told = highest;
+    if (highest === known) return;
+    known = highest;
     await tell();
   }
 
-  const lookOnce = () => {
+  function lookOnce(): Promise<void> {
     looking ??= look()
       .catch((error: unknown) => {
         waitsUntil = performance.now() + againMs;
@@ -78,33 +109,20 @@ export function openConfigurationSource(options: ConfigurationSourceOptions): Co
         looking = undefined;
       });
     return looking;
-  };
+  }
+
   const timer = setInterval(() => {
     if (performance.now() >= waitsUntil && changes.changedSince(asOf)) void lookOnce();
   }, lookMs).unref();
-
-  const stored = createStoredConfiguration({
-    ...{ rows, keys, givenFile, environment },
-    async onStored() {
+  return {
+    async lookNow(): Promise<void> {
       // A look that has begun may have read before.
       await looking;
       await lookOnce();
     },
-  });
-  return {
-    stored,
-    version: () => loaded,
-    async load() {
-      const before = changes.version();
-      const { config, version } = await stored.read();
-      loaded = version;
-      // What is loaded need not be told.
-      if (version > told) [told, asOf] = [version, before];
-      return config;
-    },
-    onStoredChange(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+    /** know notes a version that was loaded, which need not be told; `before` is how the stored data were then. */
+    know(version: number, before: number): void {
+      if (version > known) [known, asOf] = [version, before];
     },
     close: () => clearInterval(timer),
   };

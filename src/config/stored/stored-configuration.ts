@@ -12,7 +12,7 @@ import { changedParts, type Difference, differencesOf } from "./differences.ts";
 import type { Json, JsonValue } from "./documents.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { masked, unmasked } from "./masks.ts";
-import { type FilePart, storedName } from "./merged.ts";
+import { type FilePart, mergedDocument, storedName } from "./merged.ts";
 import { opened, SealError, sealed } from "./seal.ts";
 import { secretsOf } from "./secrets.ts";
 
@@ -125,36 +125,67 @@ const empty: Version = {
   document: {},
 };
 
+/** ReadWith joins the file with a document. Throws a ConfigError. */
+type ReadWith = (version: number, document: Json) => ReadConfig;
+/**
+ * JoinWith does the same unchecked: a version may be wrong beside the file as it is by now, and has to be seen and changed nevertheless.
+ * Throws a ConfigError where the file by itself is wrong.
+ */
+type JoinWith = (version: number, document: Json) => Omit<ReadConfig, "config">;
+/** Open opens a version, the highest unless one is named. Throws a ConfigError. */
+type Open = (version?: number) => Promise<Version | undefined>;
+
 export function createStoredConfiguration(options: StoredConfigurationOptions): StoredConfiguration {
   const { rows, keys, givenFile, environment, excused } = options;
-  const readWith = (version: number, document: Json) =>
-    readConfig({ givenFile, excused, stored: { version, document }, ...(environment && { environment }) });
-
-  async function open(version?: number): Promise<Version | undefined> {
+  const around = { givenFile, excused, ...(environment && { environment }) };
+  const readWith: ReadWith = (version, document) => readConfig({ ...around, stored: { version, document } });
+  const joinWith: JoinWith = (version, document) => {
+    const { file } = readConfig(around);
+    const { effective, shadowed } = mergedDocument(file, { version, document }, undefined);
+    return { file, effective, shadowed };
+  };
+  const open: Open = async (version) => {
     if (version === 0) return empty;
     const row = await rows.find(version);
     if (!row) return version === undefined ? empty : undefined;
     return { ...row, document: openedRow(row, keys) };
-  }
+  };
+  const highest = async () => (await open()) ?? empty;
+  return {
+    open,
+    ...changing(options, { readWith, joinWith, open }),
+    async read(version) {
+      const { document, version: number } = (await open(version)) ?? empty;
+      return { ...readWith(number, document), version: number };
+    },
+    async view(version) {
+      const found = await open(version);
+      return found && viewOf(found, found.document, joinWith(found.version, found.document));
+    },
+    async upstream(entry) {
+      const { document, version } = await highest();
+      const { effective } = joinWith(version, document);
+      const { document: asked, faults } = applyChanges({}, [{ kind: "upstream", entry }], noFile);
+      const { document: next, faults: ofMasks } = unmasked(asked, effective, changeName);
+      if (faults.length + ofMasks.length > 0) throw new ConfigError([...faults, ...ofMasks]);
+      return readAlone(next).upstreams[0] as UpstreamConfig;
+    },
+    tiers: async (list) => readAlone(list === null ? {} : { tiers: list }).tiers,
+    async compare(from, to) {
+      const [one, other] = [await open(from), await open(to)];
+      if (!one || !other) return { kind: "absent", version: one ? (to ?? 0) : from };
+      return { kind: "compared", differences: differencesOf(one.document, other.document) };
+    },
+  };
+}
 
-  async function store(base: Version, next: Json, order: Omit<ChangeOrder, "changes">): Promise<ChangeResult> {
-    checkSize(next);
-    const isSame = differencesOf(base.document, next).length === 0;
-    const version = base.version + (order.isDry || isSame ? 0 : 1);
-    const read = readWith(version, next);
-    const differences = differencesOf(base.document, next);
-    const parts = changedParts(differences);
-    const { note = null, actor, now } = order;
-    const facts = { version, created_at: now, actor_kind: actor.kind, actor_id: actor.id, note };
-    if (version === base.version) return { kind: "changed", view: viewOf(base, next, read), differences, parts };
-    const document = JSON.stringify(secretsOf(next).size > 0 ? sealed(next, keys.seal()) : next);
-    const changed = JSON.stringify(parts.slice(0, maxParts));
-    if (!(await rows.add({ ...facts, document, changed }))) return conflictWith(base);
-    await options.onStored?.();
-    const added = await rows.find(version);
-    return { kind: "changed", view: viewOf(added ?? { ...facts, actor_name: null }, next, read), differences, parts };
-  }
+type Order = Omit<ChangeOrder, "changes">;
 
+/** changing returns what makes versions. */
+function changing(
+  { rows, keys, onStored }: StoredConfigurationOptions,
+  { readWith, joinWith, open }: { readonly readWith: ReadWith; readonly joinWith: JoinWith; readonly open: Open },
+): Pick<StoredConfiguration, "change" | "rollBack"> {
   async function conflictWith(base: Version): Promise<ChangeResult> {
     const highest = (await open()) ?? empty;
     return { kind: "conflict", highest: highest.version, differences: differencesOf(base.document, highest.document) };
@@ -167,24 +198,30 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
     return named.version === highest.version ? named : conflictWith(named);
   }
 
+  async function store(base: Version, next: Json, { isDry, note = null, actor, now }: Order): Promise<ChangeResult> {
+    checkSize(next);
+    const differences = differencesOf(base.document, next);
+    const read = readWith(base.version + 1, next);
+    const parts = changedParts(differences);
+    if (isDry || differences.length === 0)
+      return { kind: "changed", view: viewOf(base, next, read), differences, parts };
+    const facts = { version: base.version + 1, created_at: now, actor_kind: actor.kind, actor_id: actor.id, note };
+    const document = JSON.stringify(secretsOf(next).size > 0 ? sealed(next, keys.seal()) : next);
+    const changed = JSON.stringify(parts.slice(0, maxParts));
+    if (!(await rows.add({ ...facts, document, changed }))) return conflictWith(base);
+    await onStored?.();
+    const added: VersionView["facts"] = (await rows.find(facts.version)) ?? { ...facts, actor_name: null };
+    return { kind: "changed", view: viewOf(added, next, read), differences, parts };
+  }
+
   return {
-    open,
-    async read(version) {
-      const { document, version: number } = (await open(version)) ?? empty;
-      return { ...readWith(number, document), version: number };
-    },
-    async view(version) {
-      const found = await open(version);
-      return found && viewOf(found, found.document, readWith(found.version, found.document));
-    },
     async change(order) {
       const base = await baseOf(order.base);
       if ("kind" in base) return base;
-      const { file } = readWith(base.version, base.document);
+      const { file } = joinWith(base.version, base.document);
       const { document, faults } = applyChanges(base.document, order.changes, file);
       const { document: next, faults: ofMasks } = unmasked(document, base.document, changeName);
-      const all = [...faults, ...ofMasks];
-      if (all.length > 0) throw new ConfigError(all);
+      if (faults.length + ofMasks.length > 0) throw new ConfigError([...faults, ...ofMasks]);
       try {
         return await store(base, next, order);
       } catch (error) {
@@ -196,20 +233,6 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
       if ("kind" in base) return base;
       const old = await open(version);
       return old ? store(base, old.document, order) : { kind: "absent", version };
-    },
-    async upstream(entry) {
-      const { document, version } = (await open()) ?? empty;
-      const { effective } = readWith(version, document);
-      const { document: asked, faults } = applyChanges({}, [{ kind: "upstream", entry }], noFile);
-      const { document: next, faults: ofMasks } = unmasked(asked, effective, changeName);
-      if (faults.length + ofMasks.length > 0) throw new ConfigError([...faults, ...ofMasks]);
-      return readAlone(next).upstreams[0] as UpstreamConfig;
-    },
-    tiers: async (list) => readAlone(list === null ? {} : { tiers: list }).tiers,
-    async compare(from, to) {
-      const [one, other] = [await open(from), await open(to)];
-      if (!one || !other) return { kind: "absent", version: one ? (to ?? 0) : from };
-      return { kind: "compared", differences: differencesOf(one.document, other.document) };
     },
   };
 }
@@ -227,7 +250,7 @@ export const maxParts = 100;
 function viewOf(
   facts: VersionView["facts"] & object,
   document: Json,
-  { file, effective, shadowed }: ReadConfig,
+  { file, effective, shadowed }: Omit<ReadConfig, "config">,
 ): VersionView {
   return {
     facts: facts.version === 0 ? undefined : facts,

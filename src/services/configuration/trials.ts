@@ -65,7 +65,12 @@ export interface TrialParts {
   readonly testUpstream?: TestUpstream | undefined;
 }
 
-export function trialRpcs({ stored, accounts, tiers, testUpstream }: TrialParts): Rpcs {
+export function trialRpcs({
+  stored,
+  accounts,
+  tiers,
+  testUpstream,
+}: TrialParts): Pick<Rpcs, "testUpstream" | "previewTiers"> {
   return {
     async testUpstream({ request }) {
       const { name, upstream: entry, model, kind, skipList = false, skipCall = false } = request.message();
@@ -96,6 +101,12 @@ export function trialRpcs({ stored, accounts, tiers, testUpstream }: TrialParts)
         changes: found.list.map((account) => changeOfTiers(account, before, after)),
       });
     },
+  };
+}
+
+/** catalogueRpcs tell what the built-in catalogue knows, and what of it is served. */
+export function catalogueRpcs({ stored }: Pick<TrialParts, "stored">): Pick<Rpcs, "listVendors" | "listBuiltInModels"> {
+  return {
     async listVendors() {
       const { vendors, inDollars } = builtInCatalogue();
       const counts = Map.groupBy(inDollars, ({ vendor }) => vendor);

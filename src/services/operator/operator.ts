@@ -2,7 +2,7 @@
 import type { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
 import { versionRpcs } from "../configuration/configuration.ts";
-import { trialRpcs } from "../configuration/trials.ts";
+import { catalogueRpcs, trialRpcs } from "../configuration/trials.ts";
 import { operatorAccounts } from "./operator-accounts.ts";
 import { operatorMeasures } from "./operator-measures.ts";
 import { operatorMoney } from "./operator-money.ts";
@@ -18,6 +18,7 @@ export function operatorService(parts: OperatorParts): ServiceImplementation<typ
     ...operatorViews(parts),
     ...operatorMeasures(parts),
     ...versionRpcs({ stored: parts.stored, versions: parts.storage.configurations, clock: parts.clock }),
-    ...trialRpcs({ ...parts, accounts: parts.storage.accounts, tiers: () => parts.config.tiers }),
+    ...catalogueRpcs(parts),
+    ...trialRpcs({ ...parts, accounts: parts.storage.accounts, tiers: () => parts.settings().tiers }),
   };
 }

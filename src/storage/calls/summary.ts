@@ -12,13 +12,16 @@ import type { Asker } from "./search.ts";
 
 export type GroupColumn = "model" | "key_id" | "upstream" | "outcome" | "operation" | "account_id";
 
+/** GroupsOfKey returns the groups of a key's calls: each call counts in all of them. */
+export type GroupsOfKey = (keyId: string) => readonly string[];
+
 export interface SummaryFilter extends Partial<Omit<RequestFilter, "from" | "to">> {
   readonly from: number;
   readonly to: number;
   /** The time that a sum covers, in milliseconds. */
   readonly bucketMs: number;
   /** Unset: all calls are one group, with an empty name. */
-  readonly groupBy: GroupColumn | undefined;
+  readonly groupBy: GroupColumn | GroupsOfKey | undefined;
 }
 
 export interface CallTotals {
@@ -124,9 +127,15 @@ function newTally(): Tally {
 }
 
 function add(sums: Sums, row: Row, { groupBy, bucketMs }: SummaryFilter): void {
-  const group = groupBy === undefined ? "" : String(row[groupBy]);
+  const groups = groupsOf(row, groupBy);
   const bucket = at(sums.buckets, row.created_at - (row.created_at % bucketMs), () => new Map<string, Tally>());
-  for (const tally of [sums.total, at(sums.groups, group, newTally), at(bucket, group, newTally)]) count(tally, row);
+  count(sums.total, row);
+  for (const group of groups) for (const tallies of [sums.groups, bucket]) count(at(tallies, group, newTally), row);
+}
+
+function groupsOf(row: Row, groupBy: SummaryFilter["groupBy"]): readonly string[] {
+  if (groupBy === undefined) return [""];
+  return typeof groupBy === "function" ? groupBy(row.key_id) : [String(row[groupBy])];
 }
 
 function count(tally: Tally, row: Row): void {

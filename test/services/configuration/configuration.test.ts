@@ -42,7 +42,7 @@ interface Refused {
 async function refused(name: string, request: JsonObject): Promise<Refused> {
   const { status, reason, json } = await askRpc(gateway, `${service}.${name}`, request, bearer(operatorKey));
   told.push(JSON.stringify(json));
-  const [detail] = json.details as { debug: { param?: string; faults?: Refused["faults"] } }[];
+  const [detail] = json.details as unknown as { debug: { param?: string; faults?: Refused["faults"] } }[];
   const { param, faults = [] } = detail?.debug ?? {};
   return { status, reason, message: String(json.message), param, faults };
 }

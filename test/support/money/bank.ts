@@ -59,9 +59,17 @@ export async function openBank(): Promise<Bank> {
   const { accountRate } = createLimit({ limiter: createMemoryLimiter(clock), clock });
   const config = loadConfig(undefined, {});
   const stored = storedConfiguration(storage, { ...config, dataDir: database.dataDir }, undefined);
+  const settings = () => config;
   const implementations = {
-    ...accountService({ ...storage, catalog: createCatalog([]), tiers: defaultTiers, unit: "JPY", clock, accountRate }),
-    ...operatorService({ storage, config, clock, services: [], upstreams: () => [], stored }),
+    ...accountService({
+      ...storage,
+      catalog: createCatalog([]),
+      settings: () => ({ tiers: defaultTiers }),
+      unit: "JPY",
+      clock,
+      accountRate,
+    }),
+    ...operatorService({ storage, settings, clock, services: [], upstreams: () => [], stored }),
     ...usageService({ ...storage, clock }),
   } as unknown as Readonly<Record<string, (call: Call) => Promise<Answer>>>;
 
