@@ -26,13 +26,10 @@ const said = texts(
   },
 );
 
-type Look = readonly [name: "added" | "removed" | "changed", color: string];
-
-const looks: Partial<Record<DifferenceKind, Look>> = {
-  [DifferenceKind.ADDED]: ["added", "teal"],
-  [DifferenceKind.REMOVED]: ["removed", "red"],
+const names: Partial<Record<DifferenceKind, "added" | "removed">> = {
+  [DifferenceKind.ADDED]: "added",
+  [DifferenceKind.REMOVED]: "removed",
 };
-const changed: Look = ["changed", "indigo"];
 
 export function DifferenceList({ of }: { readonly of: readonly ConfigurationDifference[] }) {
   const t = useTexts(said);
@@ -54,12 +51,11 @@ export function DifferenceList({ of }: { readonly of: readonly ConfigurationDiff
 
 function OneDifference({ of: { path, kind, before, after } }: { readonly of: ConfigurationDifference }) {
   const t = useTexts(said);
-  const [name, color] = looks[kind] ?? changed;
   return (
     <Box component="li">
       <Group gap="xs" mb={4}>
-        <Badge variant="outline" color={color} size="sm" className={classes.kind}>
-          {t[name]}
+        <Badge variant="default" size="sm" tt="none" className={classes.kind}>
+          {t[names[kind] ?? "changed"]}
         </Badge>
         <Text size="sm" ff="monospace" fw={500} className={text.anywhere}>
           {path}

@@ -125,7 +125,11 @@ function SettingField({ field, value, onChange, error, fileName }: FieldProps) {
       {fileName !== undefined && <FileMark fileName={fileName} />}
     </Group>
   );
-  const shared = { label, description: helps[path], error, disabled: fileName !== undefined };
+  const order: ("label" | "input" | "description" | "error")[] = ["label", "input", "error", "description"];
+  const shared = {
+    ...{ label, description: helps[path], error, disabled: fileName !== undefined },
+    inputWrapperOrder: order,
+  };
   if (kind === "choice" || kind === "yes-no") {
     const data = kind === "yes-no" ? ["yes", "no"] : (field.choices ?? []);
     const labels = new Map(Object.entries(choices));
@@ -158,6 +162,7 @@ interface ModelFieldProps {
   readonly description: string;
   readonly error: string | undefined;
   readonly disabled: boolean;
+  readonly inputWrapperOrder: ("label" | "input" | "description" | "error")[];
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly path: string;

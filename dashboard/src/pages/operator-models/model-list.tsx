@@ -8,7 +8,7 @@ import type { AttemptMeasures, DescribedModel } from "../../../../gen/modelgatew
 import { answeredShare } from "../../charts/measure-charts.tsx";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
-import { writeAmount } from "../../parts/amount.ts";
+import { useDollars } from "../../parts/dollars.ts";
 import { Fact } from "../../parts/fact.tsx";
 import { useNarrow } from "../../parts/narrow.ts";
 import text from "../../parts/text.module.css";
@@ -30,7 +30,7 @@ const said = texts(
     answered: "Answered, 24 h",
     firstByte: "First byte",
     aliases: "Also:",
-    vendor: (price: string) => `vendor $${price}`,
+    vendor: (price: string) => `vendor ${price}`,
     none: "No price",
     characters: (price: string) => `${price} / 1M characters`,
     notServed: "Not served",
@@ -46,7 +46,7 @@ const said = texts(
     answered: "应答率（24 小时）",
     firstByte: "首字节",
     aliases: "别名：",
-    vendor: (price: string) => `厂商价 $${price}`,
+    vendor: (price: string) => `厂商价 ${price}`,
     none: "未定价",
     characters: (price: string) => `${price} / 百万字符`,
     notServed: "未提供",
@@ -155,6 +155,7 @@ type Rate = "input" | "output";
 function Price({ of, rate }: { readonly of: DescribedModel; readonly rate: Rate }) {
   const t = useTexts(said);
   const format = useFormat();
+  const dollars = useDollars();
   const isSpeech = of.model?.kind === ModelKind.SPEECH;
   const { price } = of.model ?? {};
   if (rate === "output" && (isSpeech || of.model?.kind === ModelKind.EMBEDDING)) return "–";
@@ -165,7 +166,7 @@ function Price({ of, rate }: { readonly of: DescribedModel; readonly rate: Rate 
       <div>{ours === undefined ? t.none : isSpeech ? t.characters(format.money(ours)) : format.money(ours)}</div>
       {vendors !== undefined && (
         <Text size="xs" c="dimmed">
-          {t.vendor(writeAmount(vendors))}
+          {t.vendor(dollars(vendors))}
         </Text>
       )}
     </>
@@ -180,7 +181,7 @@ function Targets({ of: { targets, served } }: { readonly of: DescribedModel }) {
   const t = useTexts(said);
   if (!served) return <Text size="sm">{t.notServed}</Text>;
   return (
-    <Text size="sm" className={text.anywhere}>
+    <Text size="sm" miw={96} className={text.anywhere}>
       {targets.map(({ upstream }) => upstream).join(", ")}
     </Text>
   );

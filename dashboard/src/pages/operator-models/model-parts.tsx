@@ -15,6 +15,7 @@ const said = texts(
     family: "Family",
     familyAbout: "What permissions of keys name it by.",
     kind: "Kind",
+    kindAbout: "What it does.",
     chat: "Chat",
     embedding: "Embedding",
     speech: "Speech",
@@ -32,6 +33,7 @@ const said = texts(
     yes: "Yes",
     no: "No",
     created: "Day of release",
+    createdAbout: "As lists of models tell it.",
     vendor: "Vendor",
     vendorAbout: "Without targets, the upstream of this name serves it.",
   },
@@ -44,6 +46,7 @@ const said = texts(
     family: "系列",
     familyAbout: "密钥权限使用的名称。",
     kind: "类型",
+    kindAbout: "模型的用途。",
     chat: "对话",
     embedding: "向量",
     speech: "语音",
@@ -61,6 +64,7 @@ const said = texts(
     yes: "是",
     no: "否",
     created: "发布日期",
+    createdAbout: "显示在模型列表中。",
     vendor: "厂商",
     vendorAbout: "没有目标时，由同名的上游提供。",
   },
@@ -105,7 +109,7 @@ export function Names({ form, fixed, at }: PartProps & { readonly fixed: boolean
         />
         <Select
           label={t.kind}
-          description=" "
+          description={t.kindAbout}
           data={(["chat", "embedding", "speech"] as const).map((value) => ({ value, label: t[value] }))}
           allowDeselect={false}
           {...form.getInputProps("kind")}
@@ -168,7 +172,7 @@ function Options({ form, at }: PartProps) {
       <TextInput
         type="date"
         label={t.created}
-        description=" "
+        description={t.createdAbout}
         {...form.getInputProps("created")}
         error={at("created")}
       />

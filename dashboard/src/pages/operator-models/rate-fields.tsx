@@ -2,7 +2,7 @@
 import { SimpleGrid, TextInput } from "@mantine/core";
 import type { ModelPrice } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
-import { writeAmount } from "../../parts/amount.ts";
+import { useDollars } from "../../parts/dollars.ts";
 import { useSession } from "../../session.tsx";
 import type { RateKey, Rates } from "./price-values.ts";
 
@@ -16,7 +16,7 @@ const said = texts(
     input_audio: "Audio input",
     input_image: "Image input",
     output_audio: "Audio output",
-    vendor: (price: string) => `Vendor: $${price}`,
+    vendor: (price: string) => `Vendor: ${price}`,
   },
   {
     input: "输入",
@@ -27,7 +27,7 @@ const said = texts(
     input_audio: "音频输入",
     input_image: "图像输入",
     output_audio: "音频输出",
-    vendor: (price: string) => `厂商价：$${price}`,
+    vendor: (price: string) => `厂商价：${price}`,
   },
 );
 
@@ -80,6 +80,7 @@ interface AmountProps {
 export function Amount({ label, value, vendor, onChange, error }: AmountProps) {
   const t = useTexts(said);
   const { unit } = useSession();
+  const dollars = useDollars();
   return (
     <TextInput
       label={label}
@@ -88,7 +89,7 @@ export function Amount({ label, value, vendor, onChange, error }: AmountProps) {
       leftSection={<span aria-hidden>{unit.symbol}</span>}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
-      description={vendor === undefined ? undefined : t.vendor(writeAmount(vendor))}
+      description={vendor === undefined ? undefined : t.vendor(dollars(vendor))}
       inputWrapperOrder={["label", "input", "description", "error"]}
       error={error}
     />

@@ -11,7 +11,7 @@ export interface OptionProps {
 export function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
     <Stack gap="sm" component="fieldset" bd={0} p={0} m={0}>
-      <Text component="legend" fw={600} size="sm" p={0}>
+      <Text component="legend" fw={600} p={0} mb={4}>
         {title}
       </Text>
       {children}

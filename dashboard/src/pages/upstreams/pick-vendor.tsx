@@ -18,7 +18,7 @@ const said = texts(
     vendors: "Vendors",
     own: "Another server",
     ownAbout: "Anything that speaks OpenAI's or Anthropic's API: another gateway, a local server.",
-    models: (count: string) => `${count} models with prices`,
+    models: (count: string) => `Models with prices: ${count}`,
     anyModels: "The models that it lists",
     noAddress: "Your own server",
     none: "No vendor matches. Choose “Another server”.",

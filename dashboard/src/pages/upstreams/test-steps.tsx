@@ -66,11 +66,29 @@ export function TestUpstream({ ofName, entryOf }: Props) {
   const t = useTexts(said);
   const [model, setModel] = useState("");
   const test = useMutation(OperatorService.method.testUpstream);
-  const begin = () => {
+  const [steps, setSteps] = useState<readonly TestStep[]>([]);
+  const [isRunning, setRunning] = useState(false);
+  const run = async () => {
     const upstream = entryOf?.();
     if (entryOf && upstream === undefined) return;
-    const chosen = model.trim() ? { model: model.trim() } : {};
-    test.mutate(upstream ? { upstream, ...chosen } : { name: ofName ?? "", ...chosen });
+    const of = {
+      ...(upstream ? { upstream } : { name: ofName ?? "" }),
+      ...(model.trim() ? { model: model.trim() } : {}),
+    };
+    setSteps([]);
+    setRunning(true);
+    try {
+      // The list is asked for by itself first, so that what came of it shows while the call is under way.
+      const list = await test.mutateAsync({ ...of, skipCall: true });
+      setSteps(list.steps);
+      if (list.steps.some(({ outcome }) => outcome === TestOutcome.FAILED)) return;
+      const call = await test.mutateAsync({ ...of, skipList: of.model !== undefined });
+      setSteps([...list.steps, ...call.steps.filter(({ kind }) => kind === TestStepKind.CALL)]);
+    } catch {
+      // The mutation has the error, which is shown.
+    } finally {
+      setRunning(false);
+    }
   };
   return (
     <Stack gap="sm">
@@ -89,35 +107,38 @@ export function TestUpstream({ ofName, entryOf }: Props) {
         <Button
           variant="default"
           leftSection={<IconPlugConnected size={16} aria-hidden />}
-          loading={test.isPending}
-          onClick={begin}
+          loading={isRunning}
+          onClick={() => void run()}
         >
           {t.test}
         </Button>
       </Group>
       <div role="status">
-        {test.isPending && <Pending />}
-        {test.data && <Steps of={test.data.steps} ok={test.data.ok} />}
+        <Stack gap="sm">
+          {steps.length > 0 && <Steps of={steps} />}
+          {isRunning && <Pending hasList={steps.length > 0} />}
+        </Stack>
       </div>
       {test.error && <Faults of={test.error} />}
     </Stack>
   );
 }
 
-function Pending() {
+function Pending({ hasList }: { readonly hasList: boolean }) {
   const t = useTexts(said);
   return (
-    <Group gap="xs">
-      <Loader size="xs" aria-hidden />
+    <Group gap="sm">
+      <Loader size={24} aria-hidden />
       <Text size="sm">
-        {t.list}, {t.call}: {t.running}
+        {hasList ? t.call : t.list}: {t.running}
       </Text>
     </Group>
   );
 }
 
-function Steps({ of, ok }: { readonly of: readonly TestStep[]; readonly ok: boolean }) {
+function Steps({ of }: { readonly of: readonly TestStep[] }) {
   const t = useTexts(said);
+  const isOk = of.some(({ kind, outcome }) => kind === TestStepKind.CALL && outcome === TestOutcome.OK);
   return (
     <Stack gap="xs">
       <List listStyleType="none" spacing="sm" aria-label={t.steps} center={false} withPadding={false}>
@@ -127,7 +148,7 @@ function Steps({ of, ok }: { readonly of: readonly TestStep[]; readonly ok: bool
           </List.Item>
         ))}
       </List>
-      {ok && <Text size="sm">{t.works}</Text>}
+      {isOk && <Text size="sm">{t.works}</Text>}
     </Stack>
   );
 }

@@ -25,6 +25,7 @@ const said = texts(
     addressAbout: "With what comes before the paths of operations, often /v1.",
     addressNeeded: "Enter an address, such as https://api.example.com/v1",
     kind: "API",
+    kindAbout: "What is spoken there. Nearly everything speaks OpenAI's.",
     more: "More options",
     test: "Test",
     review: "Review and save",
@@ -41,6 +42,7 @@ const said = texts(
     addressAbout: "操作路径之前的地址，通常以 /v1 结尾。",
     addressNeeded: "请输入地址，例如 https://api.example.com/v1",
     kind: "API",
+    kindAbout: "上游使用的 API，大多数兼容 OpenAI。",
     more: "更多选项",
     test: "测试",
     review: "检查并保存",
@@ -98,7 +100,7 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved 
             />
             <Select
               label={t.kind}
-              description=" "
+              description={t.kindAbout}
               data={[
                 { value: "openai", label: "OpenAI" },
                 { value: "anthropic", label: "Anthropic" },

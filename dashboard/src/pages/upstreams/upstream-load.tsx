@@ -7,8 +7,8 @@ const said = texts(
   {
     time: "Time, in seconds",
     connect: "For a connection",
-    firstByte: "For the head of an answer",
-    idle: "Between two pieces of an answer",
+    firstByte: "For the first byte",
+    idle: "Between two pieces",
     total: "In all",
     load: "Load",
     maxConcurrent: "Concurrent calls",

@@ -145,7 +145,7 @@ function DialectOption({ form }: OptionProps) {
         formatOnBlur
         autosize
         minRows={2}
-        ff="monospace"
+        styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
         {...form.getInputProps("profile")}
       />
     </Part>

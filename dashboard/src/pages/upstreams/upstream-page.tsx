@@ -33,6 +33,7 @@ const said = texts(
     all: "All upstreams",
     inside: "In the gateway itself",
     off: "It is switched off, and gets no calls.",
+    notYet: "It is about to be served.",
   },
   {
     now: "最近 15 分钟",
@@ -44,6 +45,7 @@ const said = texts(
     all: "全部上游",
     inside: "网关内置",
     off: "已停用，不接收调用。",
+    notYet: "即将提供服务。",
   },
 );
 
@@ -78,11 +80,12 @@ function OneUpstream({ name, state, configuration }: Props) {
   const t = useTexts(said);
   const navigate = useNavigate();
   const origin = originOf(configuration, "upstreams", name);
+  const isOff = writtenEntry(configuration, "upstreams", name)?.disabled === true;
   const toAll = () => void navigate({ to: "/operator/upstreams" });
   return (
     <Page
       title={name}
-      about={state ? `${state.kind} · ${state.baseUrl || t.inside}` : t.off}
+      about={state ? `${state.kind} · ${state.baseUrl || t.inside}` : isOff ? t.off : t.notYet}
       actions={
         <>
           {state && <HealthMark of={state.health} />}
@@ -90,7 +93,7 @@ function OneUpstream({ name, state, configuration }: Props) {
             {t.all}
           </Anchor>
           {origin === "stored" && (
-            <UpstreamMenu name={name} configuration={configuration} isServed={state !== undefined} onRemoved={toAll} />
+            <UpstreamMenu name={name} configuration={configuration} isServed={!isOff} onRemoved={toAll} />
           )}
         </>
       }
