@@ -38,7 +38,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const onError = (err: unknown) => log.error({ err }, "a response could not be kept, and was returned as such");
   const responses = { store: storage.responses, background, clock, limits: config.responses, onError };
   const { defaultModels, tiers, maxKeysPerAccount: maxKeys } = config;
-  const { keys, transact } = storage;
+  const { keys, transact, budgets } = storage;
   const { accountRate, making } = limit;
   const unit = config.unit.code;
   const { registration, publicUrls } = config;
@@ -53,7 +53,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
     serve(
       KeyService,
-      keyService({ keys, transact, catalog, clock, maxKeys, unit, accountRate, countCreation: making }),
+      keyService({ keys, transact, budgets, catalog, clock, maxKeys, unit, accountRate, countCreation: making }),
     ),
     serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
@@ -88,7 +88,9 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   const send = createSend({ targets, attempts: config.retries.attempts, hedge, clock, random });
   const leadsOf = createCandidatesFor({ catalog, providers, targets, random });
   const priority = ({ tier }: Caller) => priorityOf(config.tiers, tier);
-  const { available } = storage;
+  const { available, budgets } = storage;
+  const budgetLeft = ({ accountId, keyId, budgets: terms }: Caller) =>
+    terms && budgets.left(accountId, keyId, terms, clock());
   const complete = createComplete({
     candidatesFor: leadsOf,
     send,
@@ -108,6 +110,7 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
       candidatesFor: leadsOf,
       targets,
       available,
+      budgetLeft,
       cacheState,
       clock,
     }),

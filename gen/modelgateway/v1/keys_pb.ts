@@ -7,21 +7,21 @@
 // @generated from file modelgateway/v1/keys.proto (package modelgateway.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_modelgateway_v1_access } from "./access_pb.ts";
 import { file_modelgateway_v1_wire } from "./wire_pb.ts";
-import type { JsonObject, Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file modelgateway/v1/keys.proto.
  */
 export const file_modelgateway_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("Chptb2RlbGdhdGV3YXkvdjEva2V5cy5wcm90bxIPbW9kZWxnYXRld2F5LnYxIvIDCgZBcGlLZXkSEgoCaWQYASABKAlCBoq1GAIIARIUCgRuYW1lGAIgASgJQgaKtRgCCAESGwoLc2VjcmV0X21hc2sYAyABKAlCBoq1GAIIARITCgZzZWNyZXQYBCABKAlIAIgBARIhCgxjcmVkaXRfbGltaXQYBSABKANCBoq1GAIoBkgBiAEBEhcKBXNwZW50GAYgASgDQgiKtRgECAEoBhIWCgRoZWxkGAcgASgDQgiKtRgECAEoBhIWCgZtb2RlbHMYCCADKAlCBoq1GAIIARIYCghpc19hZG1pbhgJIAEoCEIGirUYAggBEhgKCGRpc2FibGVkGAogASgIQgaKtRgCCAESLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI+ChpwcmV2aW91c19zZWNyZXRfZXhwaXJlc19hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHX3NlY3JldEIPCg1fY3JlZGl0X2xpbWl0IrUBCg9MaXN0S2V5c1JlcXVlc3QSIgoJcGFnZV9zaXplGAEgASgNQgq6SAcqBRiIJygBSACIAQESIQoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMYyAFIAYgBARI0CgVleHRyYRjoByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgaKtRgCGAFIAogBAUIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuQggKBl9leHRyYSJzChBMaXN0S2V5c1Jlc3BvbnNlEi0KBGtleXMYASADKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5QgaKtRgCCAESHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiK+AgoQQ3JlYXRlS2V5UmVxdWVzdBJNCgRuYW1lGAEgASgJQjq6SDfIAQFyMhABGMgBMiteW1xwe1p9XHB7Q2Z9XSpbXlxwe1p9XHB7Q2Z9XHB7Q2N9XVxQe0NjfSokSACIAQESMgoMY3JlZGl0X2xpbWl0GAIgASgLMhwubW9kZWxnYXRld2F5LnYxLkNyZWRpdExpbWl0EjEKBm1vZGVscxgDIAEoCzIhLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFBlcm1pc3Npb25zEisKCmV4cGlyZXNfYXQYBCABKAsyFy5tb2RlbGdhdGV3YXkudjEuRXhwaXJ5EjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgBiAEBQgcKBV9uYW1lQggKBl9leHRyYSI5ChFDcmVhdGVLZXlSZXNwb25zZRIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5Iv8CChBVcGRhdGVLZXlSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBARJKCgRuYW1lGAIgASgJQje6SDRyMhABGMgBMiteW1xwe1p9XHB7Q2Z9XSpbXlxwe1p9XHB7Q2Z9XHB7Q2N9XVxQe0NjfSokSAGIAQESMgoMY3JlZGl0X2xpbWl0GAMgASgLMhwubW9kZWxnYXRld2F5LnYxLkNyZWRpdExpbWl0EjEKBm1vZGVscxgEIAEoCzIhLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFBlcm1pc3Npb25zEisKCmV4cGlyZXNfYXQYBSABKAsyFy5tb2RlbGdhdGV3YXkudjEuRXhwaXJ5EhUKCGRpc2FibGVkGAYgASgISAKIAQESNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAOIAQFCBQoDX2lkQgcKBV9uYW1lQgsKCV9kaXNhYmxlZEIICgZfZXh0cmEiOQoRVXBkYXRlS2V5UmVzcG9uc2USJAoDa2V5GAEgASgLMhcubW9kZWxnYXRld2F5LnYxLkFwaUtleSKwAQoQUm90YXRlS2V5UmVxdWVzdBIXCgJpZBgBIAEoCUIGukgDyAEBSACIAQESKAoPb3ZlcmxhcF9zZWNvbmRzGAIgASgNQgq6SAcqBRiAmp4BSAGIAQESNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAKIAQFCBQoDX2lkQhIKEF9vdmVybGFwX3NlY29uZHNCCAoGX2V4dHJhIjkKEVJvdGF0ZUtleVJlc3BvbnNlEiQKA2tleRgBIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5BcGlLZXkicgoQRGVsZXRlS2V5UmVxdWVzdBIXCgJpZBgBIAEoCUIGukgDyAEBSACIAQESNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAGIAQFCBQoDX2lkQggKBl9leHRyYSInChFEZWxldGVLZXlSZXNwb25zZRISCgJpZBgBIAEoCUIGirUYAggBIm8KF1NldEFkbWluaXN0cmF0b3JSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBARIiCg1hZG1pbmlzdHJhdG9yGAIgASgIQga6SAPIAQFIAYgBAUIFCgNfaWRCEAoOX2FkbWluaXN0cmF0b3IiQAoYU2V0QWRtaW5pc3RyYXRvclJlc3BvbnNlEiQKA2tleRgBIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5BcGlLZXkiFAoSRGVzY3JpYmVLZXlSZXF1ZXN0IucBCg5LZXlEZXNjcmlwdGlvbhIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5EhQKBHRpZXIYAiABKAlCBoq1GAIIARIjChNyZXF1ZXN0c19wZXJfbWludXRlGAMgASgNQgaKtRgCCAESIgoScmVxdWVzdHNfcmVtYWluaW5nGAQgASgNQgaKtRgCCAESJQoQY3JlZGl0X3JlbWFpbmluZxgFIAEoA0IGirUYAigGSACIAQESFAoEdW5pdBgGIAEoCUIGirUYAggBQhMKEV9jcmVkaXRfcmVtYWluaW5nIksKC0NyZWRpdExpbWl0EisKBmFtb3VudBgBIAEoA0IWukgNIgsYgICapuqv4wEoAIq1GAIoBkgAiAEBOgSYtRgBQgkKB19hbW91bnQiNgoGRXhwaXJ5EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDoEmLUYASJvChBNb2RlbFBlcm1pc3Npb25zEhkKBHRleHQYASABKAlCCbpIBnIEKICAQEgAEioKBGxpc3QYAiABKAsyGi5tb2RlbGdhdGV3YXkudjEuTW9kZWxMaXN0SAA6BJi1GAFCDgoGbW9kZWxzEgSQtRgBIjYKCU1vZGVsTGlzdBIjCgdlbnRyaWVzGAEgAygJQhK6SA+SAQwQ6AciB3IFEAEY0gE6BJi1GAEyqwoKCktleVNlcnZpY2USowEKCExpc3RLZXlzEiAubW9kZWxnYXRld2F5LnYxLkxpc3RLZXlzUmVxdWVzdBohLm1vZGVsZ2F0ZXdheS52MS5MaXN0S2V5c1Jlc3BvbnNlIlLatRgiCAQQAjABOgRrZXlzQhRMaXN0ZWQgdGhlIEFQSSBrZXlzLoLT5JMCJjoBKiIhL2FwaS92MS91c2VyL2FkbWluL2dldC1hcGktdG9rZW5zEvsBCglDcmVhdGVLZXkSIS5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlS2V5UmVxdWVzdBoiLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVLZXlSZXNwb25zZSKmAdq1GHQIBBACMAo6A2tleUIzQ3JlYXRlZCB0aGUgQVBJIGtleS4gSXRzIHNlY3JldCBpcyBzaG93biB0aGlzIG9uY2UuSjAKBmtleS5pZBIEbmFtZRIMY3JlZGl0X2xpbWl0EgZtb2RlbHMSCmV4cGlyZXNfYXRYAYLT5JMCKDoBKiIjL2FwaS92MS91c2VyL2FkbWluL2NyZWF0ZS1hcGktdG9rZW4S3gEKCVVwZGF0ZUtleRIhLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVLZXlSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLlVwZGF0ZUtleVJlc3BvbnNlIokB2rUYVwgEEAI6A2tleUIUVXBkYXRlZCB0aGUgQVBJIGtleS5KNgoCaWQSBG5hbWUSDGNyZWRpdF9saW1pdBIGbW9kZWxzEgpleHBpcmVzX2F0EghkaXNhYmxlZILT5JMCKDoBKiIjL2FwaS92MS91c2VyL2FkbWluL3VwZGF0ZS1hcGktdG9rZW4S6wEKCVJvdGF0ZUtleRIhLm1vZGVsZ2F0ZXdheS52MS5Sb3RhdGVLZXlSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLlJvdGF0ZUtleVJlc3BvbnNlIpYB2rUYZAgEEAIwCjoDa2V5QkBSb3RhdGVkIHRoZSBBUEkga2V5LiBDb3B5IGl0cyBzZWNyZXQgbm93OiBpdCBpcyBub3Qgc2hvd24gYWdhaW4uShUKAmlkEg9vdmVybGFwX3NlY29uZHOC0+STAig6ASoiIy9hcGkvdjEvdXNlci9hZG1pbi9yb3RhdGUtYXBpLXRva2VuEqoBCglEZWxldGVLZXkSIS5tb2RlbGdhdGV3YXkudjEuRGVsZXRlS2V5UmVxdWVzdBoiLm1vZGVsZ2F0ZXdheS52MS5EZWxldGVLZXlSZXNwb25zZSJW2rUYJAgEEAI6AmlkQhREZWxldGVkIHRoZSBBUEkga2V5LkoECgJpZILT5JMCKDoBKiIjL2FwaS92MS91c2VyL2FkbWluL2RlbGV0ZS1hcGktdG9rZW4ShAEKEFNldEFkbWluaXN0cmF0b3ISKC5tb2RlbGdhdGV3YXkudjEuU2V0QWRtaW5pc3RyYXRvclJlcXVlc3QaKS5tb2RlbGdhdGV3YXkudjEuU2V0QWRtaW5pc3RyYXRvclJlc3BvbnNlIhvatRgXEAVKEwoCaWQSDWFkbWluaXN0cmF0b3ISdgoLRGVzY3JpYmVLZXkSIy5tb2RlbGdhdGV3YXkudjEuRGVzY3JpYmVLZXlSZXF1ZXN0Gh8ubW9kZWxnYXRld2F5LnYxLktleURlc2NyaXB0aW9uIiHatRgGCAEQASABgtPkkwIRWgYSBC9rZXkSBy92MS9rZXliBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
+  fileDesc("Chptb2RlbGdhdGV3YXkvdjEva2V5cy5wcm90bxIPbW9kZWxnYXRld2F5LnYxIpwECgZBcGlLZXkSEgoCaWQYASABKAlCBoq1GAIIARIUCgRuYW1lGAIgASgJQgaKtRgCCAESGwoLc2VjcmV0X21hc2sYAyABKAlCBoq1GAIIARITCgZzZWNyZXQYBCABKAlIAIgBARIhCgxjcmVkaXRfbGltaXQYBSABKANCBoq1GAIoBkgBiAEBEhcKBXNwZW50GAYgASgDQgiKtRgECAEoBhIWCgRoZWxkGAcgASgDQgiKtRgECAEoBhIWCgZtb2RlbHMYCCADKAlCBoq1GAIIARIYCghpc19hZG1pbhgJIAEoCEIGirUYAggBEhgKCGRpc2FibGVkGAogASgIQgaKtRgCCAESLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI+ChpwcmV2aW91c19zZWNyZXRfZXhwaXJlc19hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoHYnVkZ2V0cxgPIAMoCzIXLm1vZGVsZ2F0ZXdheS52MS5CdWRnZXRCCQoHX3NlY3JldEIPCg1fY3JlZGl0X2xpbWl0ItsCCgZCdWRnZXQSEgoCaWQYASABKAlCBoq1GAIIARIYCgZhbW91bnQYAiABKANCCIq1GAQIASgGEjUKBnBlcmlvZBgDIAEoDjIdLm1vZGVsZ2F0ZXdheS52MS5CdWRnZXRQZXJpb2RCBoq1GAIIARIXCgdyb2xsaW5nGAQgASgIQgaKtRgCCAESGwoLYnlfb3BlcmF0b3IYBSABKAhCBoq1GAIIARIXCgVzcGVudBgGIAEoA0IIirUYBAgBKAYSFgoEaGVsZBgHIAEoA0IIirUYBAgBKAYSGwoJcmVtYWluaW5nGAggASgDQgiKtRgECAEoBhI0ChB3aW5kb3dfc3RhcnRzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg53aW5kb3dfZW5kc19hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAilwIKCU5ld0J1ZGdldBIYCgJpZBgBIAEoCUIHukgEcgIYPEgAiAEBEi4KBmFtb3VudBgCIAEoA0IZukgQyAEBIgsYgICapuqv4wEgAIq1GAIoBkgBiAEBEkEKBnBlcmlvZBgDIAEoDjIdLm1vZGVsZ2F0ZXdheS52MS5CdWRnZXRQZXJpb2RCDbpICsgBAYIBBBABIABIAogBARIUCgdyb2xsaW5nGAQgASgISAOIAQESNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSASIAQFCBQoDX2lkQgkKB19hbW91bnRCCQoHX3BlcmlvZEIKCghfcm9sbGluZ0IICgZfZXh0cmEiSQoKQnVkZ2V0TGlzdBI1CgdidWRnZXRzGAEgAygLMhoubW9kZWxnYXRld2F5LnYxLk5ld0J1ZGdldEIIukgFkgECEAo6BJi1GAEitQEKD0xpc3RLZXlzUmVxdWVzdBIiCglwYWdlX3NpemUYASABKA1CCrpIByoFGIgnKAFIAIgBARIhCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjIAUgBiAEBEjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgCiAEBQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW5CCAoGX2V4dHJhInMKEExpc3RLZXlzUmVzcG9uc2USLQoEa2V5cxgBIAMoCzIXLm1vZGVsZ2F0ZXdheS52MS5BcGlLZXlCBoq1GAIIARIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBAUISChBfbmV4dF9wYWdlX3Rva2VuIuwCChBDcmVhdGVLZXlSZXF1ZXN0Ek0KBG5hbWUYASABKAlCOrpIN8gBAXIyEAEYyAEyK15bXHB7Wn1ccHtDZn1dKlteXHB7Wn1ccHtDZn1ccHtDY31dXFB7Q2N9KiRIAIgBARIyCgxjcmVkaXRfbGltaXQYAiABKAsyHC5tb2RlbGdhdGV3YXkudjEuQ3JlZGl0TGltaXQSMQoGbW9kZWxzGAMgASgLMiEubW9kZWxnYXRld2F5LnYxLk1vZGVsUGVybWlzc2lvbnMSKwoKZXhwaXJlc19hdBgEIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5FeHBpcnkSLAoHYnVkZ2V0cxgFIAEoCzIbLm1vZGVsZ2F0ZXdheS52MS5CdWRnZXRMaXN0EjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgBiAEBQgcKBV9uYW1lQggKBl9leHRyYSI5ChFDcmVhdGVLZXlSZXNwb25zZRIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5Iq0DChBVcGRhdGVLZXlSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBARJKCgRuYW1lGAIgASgJQje6SDRyMhABGMgBMiteW1xwe1p9XHB7Q2Z9XSpbXlxwe1p9XHB7Q2Z9XHB7Q2N9XVxQe0NjfSokSAGIAQESMgoMY3JlZGl0X2xpbWl0GAMgASgLMhwubW9kZWxnYXRld2F5LnYxLkNyZWRpdExpbWl0EjEKBm1vZGVscxgEIAEoCzIhLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFBlcm1pc3Npb25zEisKCmV4cGlyZXNfYXQYBSABKAsyFy5tb2RlbGdhdGV3YXkudjEuRXhwaXJ5EhUKCGRpc2FibGVkGAYgASgISAKIAQESLAoHYnVkZ2V0cxgHIAEoCzIbLm1vZGVsZ2F0ZXdheS52MS5CdWRnZXRMaXN0EjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgDiAEBQgUKA19pZEIHCgVfbmFtZUILCglfZGlzYWJsZWRCCAoGX2V4dHJhIjkKEVVwZGF0ZUtleVJlc3BvbnNlEiQKA2tleRgBIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5BcGlLZXkisAEKEFJvdGF0ZUtleVJlcXVlc3QSFwoCaWQYASABKAlCBrpIA8gBAUgAiAEBEigKD292ZXJsYXBfc2Vjb25kcxgCIAEoDUIKukgHKgUYgJqeAUgBiAEBEjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgCiAEBQgUKA19pZEISChBfb3ZlcmxhcF9zZWNvbmRzQggKBl9leHRyYSI5ChFSb3RhdGVLZXlSZXNwb25zZRIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5InIKEERlbGV0ZUtleVJlcXVlc3QSFwoCaWQYASABKAlCBrpIA8gBAUgAiAEBEjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgBiAEBQgUKA19pZEIICgZfZXh0cmEiJwoRRGVsZXRlS2V5UmVzcG9uc2USEgoCaWQYASABKAlCBoq1GAIIASJvChdTZXRBZG1pbmlzdHJhdG9yUmVxdWVzdBIXCgJpZBgBIAEoCUIGukgDyAEBSACIAQESIgoNYWRtaW5pc3RyYXRvchgCIAEoCEIGukgDyAEBSAGIAQFCBQoDX2lkQhAKDl9hZG1pbmlzdHJhdG9yIkAKGFNldEFkbWluaXN0cmF0b3JSZXNwb25zZRIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5IhQKEkRlc2NyaWJlS2V5UmVxdWVzdCKZAgoOS2V5RGVzY3JpcHRpb24SJAoDa2V5GAEgASgLMhcubW9kZWxnYXRld2F5LnYxLkFwaUtleRIUCgR0aWVyGAIgASgJQgaKtRgCCAESIwoTcmVxdWVzdHNfcGVyX21pbnV0ZRgDIAEoDUIGirUYAggBEiIKEnJlcXVlc3RzX3JlbWFpbmluZxgEIAEoDUIGirUYAggBEiUKEGNyZWRpdF9yZW1haW5pbmcYBSABKANCBoq1GAIoBkgAiAEBEhQKBHVuaXQYBiABKAlCBoq1GAIIARIwCg9hY2NvdW50X2J1ZGdldHMYByADKAsyFy5tb2RlbGdhdGV3YXkudjEuQnVkZ2V0QhMKEV9jcmVkaXRfcmVtYWluaW5nIksKC0NyZWRpdExpbWl0EisKBmFtb3VudBgBIAEoA0IWukgNIgsYgICapuqv4wEoAIq1GAIoBkgAiAEBOgSYtRgBQgkKB19hbW91bnQiNgoGRXhwaXJ5EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDoEmLUYASJvChBNb2RlbFBlcm1pc3Npb25zEhkKBHRleHQYASABKAlCCbpIBnIEKICAQEgAEioKBGxpc3QYAiABKAsyGi5tb2RlbGdhdGV3YXkudjEuTW9kZWxMaXN0SAA6BJi1GAFCDgoGbW9kZWxzEgSQtRgBIjYKCU1vZGVsTGlzdBIjCgdlbnRyaWVzGAEgAygJQhK6SA+SAQwQ6AciB3IFEAEY0gE6BJi1GAEqkwEKDEJ1ZGdldFBlcmlvZBIdChlCVURHRVRfUEVSSU9EX1VOU1BFQ0lGSUVEEAASHgoRQlVER0VUX1BFUklPRF9EQVkQARoHorUYA2RheRIgChJCVURHRVRfUEVSSU9EX1dFRUsQAhoIorUYBHdlZWsSIgoTQlVER0VUX1BFUklPRF9NT05USBADGgmitRgFbW9udGgyvQoKCktleVNlcnZpY2USowEKCExpc3RLZXlzEiAubW9kZWxnYXRld2F5LnYxLkxpc3RLZXlzUmVxdWVzdBohLm1vZGVsZ2F0ZXdheS52MS5MaXN0S2V5c1Jlc3BvbnNlIlLatRgiCAQQAjABOgRrZXlzQhRMaXN0ZWQgdGhlIEFQSSBrZXlzLoLT5JMCJjoBKiIhL2FwaS92MS91c2VyL2FkbWluL2dldC1hcGktdG9rZW5zEoQCCglDcmVhdGVLZXkSIS5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlS2V5UmVxdWVzdBoiLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVLZXlSZXNwb25zZSKvAdq1GH0IBBACMAo6A2tleUIzQ3JlYXRlZCB0aGUgQVBJIGtleS4gSXRzIHNlY3JldCBpcyBzaG93biB0aGlzIG9uY2UuSjkKBmtleS5pZBIEbmFtZRIMY3JlZGl0X2xpbWl0EgZtb2RlbHMSCmV4cGlyZXNfYXQSB2J1ZGdldHNYAYLT5JMCKDoBKiIjL2FwaS92MS91c2VyL2FkbWluL2NyZWF0ZS1hcGktdG9rZW4S5wEKCVVwZGF0ZUtleRIhLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVLZXlSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLlVwZGF0ZUtleVJlc3BvbnNlIpIB2rUYYAgEEAI6A2tleUIUVXBkYXRlZCB0aGUgQVBJIGtleS5KPwoCaWQSBG5hbWUSDGNyZWRpdF9saW1pdBIGbW9kZWxzEgpleHBpcmVzX2F0EghkaXNhYmxlZBIHYnVkZ2V0c4LT5JMCKDoBKiIjL2FwaS92MS91c2VyL2FkbWluL3VwZGF0ZS1hcGktdG9rZW4S6wEKCVJvdGF0ZUtleRIhLm1vZGVsZ2F0ZXdheS52MS5Sb3RhdGVLZXlSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLlJvdGF0ZUtleVJlc3BvbnNlIpYB2rUYZAgEEAIwCjoDa2V5QkBSb3RhdGVkIHRoZSBBUEkga2V5LiBDb3B5IGl0cyBzZWNyZXQgbm93OiBpdCBpcyBub3Qgc2hvd24gYWdhaW4uShUKAmlkEg9vdmVybGFwX3NlY29uZHOC0+STAig6ASoiIy9hcGkvdjEvdXNlci9hZG1pbi9yb3RhdGUtYXBpLXRva2VuEqoBCglEZWxldGVLZXkSIS5tb2RlbGdhdGV3YXkudjEuRGVsZXRlS2V5UmVxdWVzdBoiLm1vZGVsZ2F0ZXdheS52MS5EZWxldGVLZXlSZXNwb25zZSJW2rUYJAgEEAI6AmlkQhREZWxldGVkIHRoZSBBUEkga2V5LkoECgJpZILT5JMCKDoBKiIjL2FwaS92MS91c2VyL2FkbWluL2RlbGV0ZS1hcGktdG9rZW4ShAEKEFNldEFkbWluaXN0cmF0b3ISKC5tb2RlbGdhdGV3YXkudjEuU2V0QWRtaW5pc3RyYXRvclJlcXVlc3QaKS5tb2RlbGdhdGV3YXkudjEuU2V0QWRtaW5pc3RyYXRvclJlc3BvbnNlIhvatRgXEAVKEwoCaWQSDWFkbWluaXN0cmF0b3ISdgoLRGVzY3JpYmVLZXkSIy5tb2RlbGdhdGV3YXkudjEuRGVzY3JpYmVLZXlSZXF1ZXN0Gh8ubW9kZWxnYXRld2F5LnYxLktleURlc2NyaXB0aW9uIiHatRgGCAEQASABgtPkkwIRWgYSBC9rZXkSBy92MS9rZXliBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
 
 /**
  * ApiKey is one key of an account.
@@ -127,6 +127,14 @@ export type ApiKey = Message<"modelgateway.v1.ApiKey"> & {
    * @generated from field: google.protobuf.Timestamp previous_secret_expires_at = 14;
    */
   previousSecretExpiresAt?: Timestamp | undefined;
+
+  /**
+   * What the key may spend by the day, week or month, with what it has spent. Each of them holds, beside `credit_limit`
+   * and the budgets of the account.
+   *
+   * @generated from field: repeated modelgateway.v1.Budget budgets = 15;
+   */
+  budgets: Budget[];
 };
 
 /**
@@ -135,6 +143,165 @@ export type ApiKey = Message<"modelgateway.v1.ApiKey"> & {
  */
 export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_keys, 0);
+
+/**
+ * Budget is the most that a key or an account may spend within a window of time, and how much of it is left. A call counts
+ * in the window in which it came. Calls whose cost would not fit are refused with BUDGET_EXCEEDED (402).
+ *
+ * @generated from message modelgateway.v1.Budget
+ */
+export type Budget = Message<"modelgateway.v1.Budget"> & {
+  /**
+   * The budget's id: `bud_…`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The most that may be spent in a window, in millionths of the unit.
+   *
+   * @generated from field: int64 amount = 2;
+   */
+  amount: bigint;
+
+  /**
+   * The length of the window.
+   *
+   * @generated from field: modelgateway.v1.BudgetPeriod period = 3;
+   */
+  period: BudgetPeriod;
+
+  /**
+   * Whether the window ends now, always, and moves on by quarters of an hour. Otherwise it is a day, week or month of
+   * the calendar in the account's time zone.
+   *
+   * @generated from field: bool rolling = 4;
+   */
+  rolling: boolean;
+
+  /**
+   * Whether the gateway's operator has set it: then only the operator can change it. Always false for a key.
+   *
+   * @generated from field: bool by_operator = 5;
+   */
+  byOperator: boolean;
+
+  /**
+   * What calls that came in the window have cost, in millionths of the unit. It is more than `amount` where the budget
+   * was set, or lowered, after they came.
+   *
+   * @generated from field: int64 spent = 6;
+   */
+  spent: bigint;
+
+  /**
+   * What running calls that came in the window hold, in millionths of the unit.
+   *
+   * @generated from field: int64 held = 7;
+   */
+  held: bigint;
+
+  /**
+   * What is left: `amount` less `spent` and `held`, at least 0, in millionths of the unit.
+   *
+   * @generated from field: int64 remaining = 8;
+   */
+  remaining: bigint;
+
+  /**
+   * When the window began.
+   *
+   * @generated from field: google.protobuf.Timestamp window_starts_at = 9;
+   */
+  windowStartsAt?: Timestamp | undefined;
+
+  /**
+   * When the next window begins; of a rolling budget, when the oldest spending leaves the window. Unset: the budget is
+   * rolling, and nothing was spent.
+   *
+   * @generated from field: google.protobuf.Timestamp window_ends_at = 10;
+   */
+  windowEndsAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.Budget.
+ * Use `create(BudgetSchema)` to create a new message.
+ */
+export const BudgetSchema: GenMessage<Budget> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 1);
+
+/**
+ * NewBudget is a budget to set.
+ *
+ * @generated from message modelgateway.v1.NewBudget
+ */
+export type NewBudget = Message<"modelgateway.v1.NewBudget"> & {
+  /**
+   * The id of a budget that is there, which keeps it. Default: a new id.
+   *
+   * @generated from field: optional string id = 1;
+   */
+  id?: string | undefined;
+
+  /**
+   * The most that may be spent in a window, in millionths of the unit: more than 0, up to 1,000,000,000 units. To refuse
+   * every call, disable the key or suspend the account.
+   *
+   * @generated from field: optional int64 amount = 2;
+   */
+  amount?: bigint | undefined;
+
+  /**
+   * The length of the window.
+   *
+   * @generated from field: optional modelgateway.v1.BudgetPeriod period = 3;
+   */
+  period?: BudgetPeriod | undefined;
+
+  /**
+   * Whether the window ends now, always, instead of going by the calendar. Default: false.
+   *
+   * @generated from field: optional bool rolling = 4;
+   */
+  rolling?: boolean | undefined;
+
+  /**
+   * Unknown keys. A request that has any is refused.
+   *
+   * @generated from field: optional google.protobuf.Struct extra = 1000;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.NewBudget.
+ * Use `create(NewBudgetSchema)` to create a new message.
+ */
+export const NewBudgetSchema: GenMessage<NewBudget> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 2);
+
+/**
+ * BudgetList is a list of budgets, all of which hold at once. They replace those that are there.
+ *
+ * @generated from message modelgateway.v1.BudgetList
+ */
+export type BudgetList = Message<"modelgateway.v1.BudgetList"> & {
+  /**
+   * The budgets: at most 10. Empty: none.
+   *
+   * @generated from field: repeated modelgateway.v1.NewBudget budgets = 1;
+   */
+  budgets: NewBudget[];
+};
+
+/**
+ * Describes the message modelgateway.v1.BudgetList.
+ * Use `create(BudgetListSchema)` to create a new message.
+ */
+export const BudgetListSchema: GenMessage<BudgetList> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 3);
 
 /**
  * ListKeysRequest asks for the account's keys.
@@ -169,7 +336,7 @@ export type ListKeysRequest = Message<"modelgateway.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 1);
+  messageDesc(file_modelgateway_v1_keys, 4);
 
 /**
  * ListKeysResponse is a page of keys.
@@ -197,7 +364,7 @@ export type ListKeysResponse = Message<"modelgateway.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 2);
+  messageDesc(file_modelgateway_v1_keys, 5);
 
 /**
  * CreateKeyRequest describes the key to create.
@@ -234,6 +401,13 @@ export type CreateKeyRequest = Message<"modelgateway.v1.CreateKeyRequest"> & {
   expiresAt?: Expiry | undefined;
 
   /**
+   * What the key may spend by the day, week or month. Default: no budgets of its own.
+   *
+   * @generated from field: modelgateway.v1.BudgetList budgets = 5;
+   */
+  budgets?: BudgetList | undefined;
+
+  /**
    * Unknown keys. A request that has any is refused.
    *
    * @generated from field: optional google.protobuf.Struct extra = 1000;
@@ -246,7 +420,7 @@ export type CreateKeyRequest = Message<"modelgateway.v1.CreateKeyRequest"> & {
  * Use `create(CreateKeyRequestSchema)` to create a new message.
  */
 export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 3);
+  messageDesc(file_modelgateway_v1_keys, 6);
 
 /**
  * CreateKeyResponse returns the new key.
@@ -267,7 +441,7 @@ export type CreateKeyResponse = Message<"modelgateway.v1.CreateKeyResponse"> & {
  * Use `create(CreateKeyResponseSchema)` to create a new message.
  */
 export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 4);
+  messageDesc(file_modelgateway_v1_keys, 7);
 
 /**
  * UpdateKeyRequest changes a key.
@@ -319,6 +493,14 @@ export type UpdateKeyRequest = Message<"modelgateway.v1.UpdateKeyRequest"> & {
   disabled?: boolean | undefined;
 
   /**
+   * What the key may spend by the day, week or month; an empty list removes all budgets. Unset: unchanged. A budget may be
+   * less than what is spent already: calls are refused then until the window ends.
+   *
+   * @generated from field: modelgateway.v1.BudgetList budgets = 7;
+   */
+  budgets?: BudgetList | undefined;
+
+  /**
    * Unknown keys. A request that has any is refused.
    *
    * @generated from field: optional google.protobuf.Struct extra = 1000;
@@ -331,7 +513,7 @@ export type UpdateKeyRequest = Message<"modelgateway.v1.UpdateKeyRequest"> & {
  * Use `create(UpdateKeyRequestSchema)` to create a new message.
  */
 export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 5);
+  messageDesc(file_modelgateway_v1_keys, 8);
 
 /**
  * UpdateKeyResponse returns the changed key.
@@ -352,7 +534,7 @@ export type UpdateKeyResponse = Message<"modelgateway.v1.UpdateKeyResponse"> & {
  * Use `create(UpdateKeyResponseSchema)` to create a new message.
  */
 export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 6);
+  messageDesc(file_modelgateway_v1_keys, 9);
 
 /**
  * RotateKeyRequest asks for a new secret.
@@ -387,7 +569,7 @@ export type RotateKeyRequest = Message<"modelgateway.v1.RotateKeyRequest"> & {
  * Use `create(RotateKeyRequestSchema)` to create a new message.
  */
 export const RotateKeyRequestSchema: GenMessage<RotateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 7);
+  messageDesc(file_modelgateway_v1_keys, 10);
 
 /**
  * RotateKeyResponse returns the key with its new secret.
@@ -408,7 +590,7 @@ export type RotateKeyResponse = Message<"modelgateway.v1.RotateKeyResponse"> & {
  * Use `create(RotateKeyResponseSchema)` to create a new message.
  */
 export const RotateKeyResponseSchema: GenMessage<RotateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 8);
+  messageDesc(file_modelgateway_v1_keys, 11);
 
 /**
  * DeleteKeyRequest names the key to revoke.
@@ -436,7 +618,7 @@ export type DeleteKeyRequest = Message<"modelgateway.v1.DeleteKeyRequest"> & {
  * Use `create(DeleteKeyRequestSchema)` to create a new message.
  */
 export const DeleteKeyRequestSchema: GenMessage<DeleteKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 9);
+  messageDesc(file_modelgateway_v1_keys, 12);
 
 /**
  * DeleteKeyResponse confirms the revocation.
@@ -457,7 +639,7 @@ export type DeleteKeyResponse = Message<"modelgateway.v1.DeleteKeyResponse"> & {
  * Use `create(DeleteKeyResponseSchema)` to create a new message.
  */
 export const DeleteKeyResponseSchema: GenMessage<DeleteKeyResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 10);
+  messageDesc(file_modelgateway_v1_keys, 13);
 
 /**
  * SetAdministratorRequest grants or removes the administrator privilege.
@@ -485,7 +667,7 @@ export type SetAdministratorRequest = Message<"modelgateway.v1.SetAdministratorR
  * Use `create(SetAdministratorRequestSchema)` to create a new message.
  */
 export const SetAdministratorRequestSchema: GenMessage<SetAdministratorRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 11);
+  messageDesc(file_modelgateway_v1_keys, 14);
 
 /**
  * SetAdministratorResponse returns the changed key.
@@ -506,7 +688,7 @@ export type SetAdministratorResponse = Message<"modelgateway.v1.SetAdministrator
  * Use `create(SetAdministratorResponseSchema)` to create a new message.
  */
 export const SetAdministratorResponseSchema: GenMessage<SetAdministratorResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 12);
+  messageDesc(file_modelgateway_v1_keys, 15);
 
 /**
  * DescribeKeyRequest asks for the limits of the calling key.
@@ -521,7 +703,7 @@ export type DescribeKeyRequest = Message<"modelgateway.v1.DescribeKeyRequest"> &
  * Use `create(DescribeKeyRequestSchema)` to create a new message.
  */
 export const DescribeKeyRequestSchema: GenMessage<DescribeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 13);
+  messageDesc(file_modelgateway_v1_keys, 16);
 
 /**
  * KeyDescription is what a key may read about itself.
@@ -571,6 +753,13 @@ export type KeyDescription = Message<"modelgateway.v1.KeyDescription"> & {
    * @generated from field: string unit = 6;
    */
   unit: string;
+
+  /**
+   * The budgets of the account, which bound the calls of all its keys beside those of this key (`key.budgets`).
+   *
+   * @generated from field: repeated modelgateway.v1.Budget account_budgets = 7;
+   */
+  accountBudgets: Budget[];
 };
 
 /**
@@ -578,7 +767,7 @@ export type KeyDescription = Message<"modelgateway.v1.KeyDescription"> & {
  * Use `create(KeyDescriptionSchema)` to create a new message.
  */
 export const KeyDescriptionSchema: GenMessage<KeyDescription> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 14);
+  messageDesc(file_modelgateway_v1_keys, 17);
 
 /**
  * CreditLimit is a spending limit, or none.
@@ -599,7 +788,7 @@ export type CreditLimit = Message<"modelgateway.v1.CreditLimit"> & {
  * Use `create(CreditLimitSchema)` to create a new message.
  */
 export const CreditLimitSchema: GenMessage<CreditLimit> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 15);
+  messageDesc(file_modelgateway_v1_keys, 18);
 
 /**
  * Expiry is a time, or never.
@@ -620,7 +809,7 @@ export type Expiry = Message<"modelgateway.v1.Expiry"> & {
  * Use `create(ExpirySchema)` to create a new message.
  */
 export const ExpirySchema: GenMessage<Expiry> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 16);
+  messageDesc(file_modelgateway_v1_keys, 19);
 
 /**
  * ModelPermissions is a set of models and families: a list, a string with the JSON of a list, or a single entry. Empty:
@@ -658,7 +847,7 @@ export type ModelPermissions = Message<"modelgateway.v1.ModelPermissions"> & {
  * Use `create(ModelPermissionsSchema)` to create a new message.
  */
 export const ModelPermissionsSchema: GenMessage<ModelPermissions> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 17);
+  messageDesc(file_modelgateway_v1_keys, 20);
 
 /**
  * ModelList is a list of model ids, aliases, or `family:name` for all models of a family. A name that the gateway does
@@ -680,7 +869,55 @@ export type ModelList = Message<"modelgateway.v1.ModelList"> & {
  * Use `create(ModelListSchema)` to create a new message.
  */
 export const ModelListSchema: GenMessage<ModelList> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 18);
+  messageDesc(file_modelgateway_v1_keys, 21);
+
+/**
+ * BudgetPeriod is the length of a budget's window.
+ *
+ * @generated from enum modelgateway.v1.BudgetPeriod
+ */
+export const BudgetPeriod = {
+  /**
+   * Never written.
+   *
+   * @generated from enum value: BUDGET_PERIOD_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * A day, or 24 hours if the budget is rolling.
+   *
+   * @generated from enum value: BUDGET_PERIOD_DAY = 1;
+   */
+  DAY: 1,
+
+  /**
+   * A week, which begins on Monday, or 7 days of 24 hours if the budget is rolling.
+   *
+   * @generated from enum value: BUDGET_PERIOD_WEEK = 2;
+   */
+  WEEK: 2,
+
+  /**
+   * A month, or 30 days of 24 hours if the budget is rolling.
+   *
+   * @generated from enum value: BUDGET_PERIOD_MONTH = 3;
+   */
+  MONTH: 3,
+} as const;
+
+/**
+ * BudgetPeriod is the length of a budget's window.
+ *
+ * @generated from enum modelgateway.v1.BudgetPeriod
+ */
+export type BudgetPeriod = (typeof BudgetPeriod)[keyof typeof BudgetPeriod] | UnknownEnum;
+
+/**
+ * Describes the enum modelgateway.v1.BudgetPeriod.
+ */
+export const BudgetPeriodSchema: GenEnum<BudgetPeriod> = /*@__PURE__*/
+  enumDesc(file_modelgateway_v1_keys, 0);
 
 /**
  * KeyService manages the API keys of the caller's account. Every RPC but DescribeKey needs an administrator key or a

@@ -16,6 +16,8 @@ export interface IssueKeyInit {
   readonly models?: string | null | undefined;
   /** expiresAt is in milliseconds since 1970. Default: never. */
   readonly expiresAt?: number | null | undefined;
+  /** budgets are the key's budgets as they are stored. Default: none. */
+  readonly budgets?: string | null | undefined;
   /** maxKeys is the most keys of an account. */
   readonly maxKeys?: number | undefined;
 }
@@ -25,7 +27,7 @@ export interface IssueKeyInit {
  * account has all the keys it may have.
  */
 export async function issueKey(keys: KeyStore, init: IssueKeyInit): Promise<{ key: ApiKey; secret: string }> {
-  const { creditLimit = null, models = null, expiresAt = null, maxKeys = defaultMaxKeys } = init;
+  const { creditLimit = null, models = null, expiresAt = null, budgets = null, maxKeys = defaultMaxKeys } = init;
   const secret = newKeySecret();
   const key: ApiKey = {
     id: newId("key", init.now),
@@ -45,6 +47,7 @@ export async function issueKey(keys: KeyStore, init: IssueKeyInit): Promise<{ ke
     last_used_at: null,
     previous_hash: null,
     previous_expires_at: null,
+    budgets,
   };
   if (!(await keys.insert(key, maxKeys))) {
     throw conflict(`The account has ${maxKeys} API keys, as many as it may have. Delete one that is no longer used.`);

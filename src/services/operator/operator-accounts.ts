@@ -10,6 +10,7 @@ import { conflict, resourceNotFound } from "../../call/refusals.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { Account, AccountChange, AccountStore } from "../../storage/accounts.ts";
 import { accountMessage } from "../accounts/account-message.ts";
+import { accountBudgets, readBudgetList, readTimeZone } from "../accounts/budget-messages.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
 import type { OperatorParts } from "./parts.ts";
@@ -20,10 +21,18 @@ export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpc
   const { accounts } = storage;
   const { tiers } = config;
 
+  const shown = async (account: Account) =>
+    accountMessage(account, tiers, await accountBudgets(storage.budgets, [account], clock()));
+
   /** Suspending ends the sessions of the account's users; reinstating does not restore them. */
-  function update(id: string, change: AccountChange): Promise<Account | "taken" | "absent"> {
+  function update(
+    id: string,
+    changeOf: (account: Account | undefined) => AccountChange,
+  ): Promise<Account | "taken" | "absent"> {
     return storage.transact(async ({ accounts, sessions }) => {
-      const updated = await accounts.update(id, change);
+      // Budgets that the account has set stay, whoever changes them meanwhile.
+      await accounts.lock(id);
+      const updated = await accounts.update(id, changeOf(await accounts.find(id)), clock());
       if (typeof updated === "object" && updated.suspended_at !== null) await sessions.revokeAccount(id);
       return updated;
     });
@@ -35,26 +44,31 @@ export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpc
       const now = clock();
       const id = newId("acc", now);
       if (!(await accounts.insert({ id, name, postpaid: Number(postpaid), created_at: now }))) throw nameTaken(name);
-      return whole(CreateAccountResponseSchema, { account: accountMessage(await findAccount(accounts, id), tiers) });
+      return whole(CreateAccountResponseSchema, { account: await shown(await findAccount(accounts, id)) });
     },
     async listAccounts({ request }) {
       const message = request.message();
       const search = message.search || undefined;
       const { items, next } = await pageOf(message, "acc", (after, limit) => accounts.page({ search, after, limit }));
-      return whole(ListAccountsResponseSchema, { accounts: items.map((item) => accountMessage(item, tiers)), ...next });
+      const budgets = await accountBudgets(storage.budgets, items, clock());
+      const messages = items.map((item) => accountMessage(item, tiers, budgets));
+      return whole(ListAccountsResponseSchema, { accounts: messages, ...next });
     },
     async updateAccount({ request, caller }) {
-      const { account = "", name, suspended, postpaid } = request.message();
+      const { account = "", name, suspended, postpaid, budgets, timeZone } = request.message();
       const { id, suspended_at } = await findAccount(accounts, account);
       if (suspended && caller.userId !== "" && caller.accountId === id) throw ownAccount();
-      const updated = await update(id, {
+      const zone = readTimeZone(timeZone);
+      const updated = await update(id, (before) => ({
         ...(name === undefined ? {} : { name }),
         ...(suspended === undefined ? {} : { suspended_at: suspended ? (suspended_at ?? clock()) : null }),
         ...(postpaid === undefined ? {} : { postpaid: Number(postpaid) }),
-      });
+        time_zone: zone,
+        budgets: readBudgetList(budgets, before?.budgets ?? null, { byOperator: true, now: clock() }),
+      }));
       if (updated === "taken") throw nameTaken(name as string);
       if (updated === "absent") throw resourceNotFound("account", account, "account");
-      return whole(UpdateAccountResponseSchema, { account: accountMessage(updated, tiers) });
+      return whole(UpdateAccountResponseSchema, { account: await shown(updated) });
     },
   };
 }
