@@ -45,6 +45,8 @@ export interface Activity {
   readonly upstreamQueued: number;
   /** Streams whose callers have left, which are read on to their usage. */
   readonly drains: number;
+  /** Calls of keys that may have only so many running. */
+  readonly keyCalls: number;
   /** Responses that are made in the background. */
   readonly background: number;
   /** Calls that have ended so far. */
@@ -187,13 +189,17 @@ function startRetention({ config, storage, clock }: Parts, { onError }: Shared) 
   return retention;
 }
 
-function activityAt({ bodies, providers, health, queues, drains, background }: Shared, ended: number): Activity {
+function activityAt(
+  { bodies, providers, health, queues, drains, limits, background }: Shared,
+  ended: number,
+): Activity {
   const names = [...providers.keys()];
   return {
     bodyBytes: bodies.bytes,
     upstreamRunning: names.reduce((sum, name) => sum + health.of(name).running, 0),
     upstreamQueued: names.reduce((sum, name) => sum + queues.queued(name), 0),
     drains: drains.count(),
+    keyCalls: limits.keyPlaces.taken(),
     background: background.count,
     ended,
   };

@@ -7,7 +7,10 @@ import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Caller } from "../call/call.ts";
 import { priorityOf } from "../call/tiers.ts";
+import { builtInModels, type Config } from "../config/config.ts";
+import { inUnits } from "../config/currency.ts";
 import { embeddedUpstream } from "../config/references.ts";
+import { createModelRates } from "../pipeline/admit/model-rates.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
 import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
 import { createValidate } from "../pipeline/check/validate.ts";
@@ -15,6 +18,7 @@ import { createCandidatesFor } from "../pipeline/complete/candidates.ts";
 import { type Complete, createComplete } from "../pipeline/complete/complete.ts";
 import { createExplain, type Explain } from "../pipeline/complete/explain.ts";
 import { createHedge } from "../pipeline/complete/hedge.ts";
+import { withKeyConcurrency } from "../pipeline/complete/key-concurrency.ts";
 import { createSend } from "../pipeline/complete/send.ts";
 import { type ServedService, serve } from "../pipeline/handle.ts";
 import { createCacheState, withCache } from "../pipeline/replay/cache.ts";
@@ -24,10 +28,12 @@ import { accountService } from "../services/accounts/accounts.ts";
 import { inferenceService } from "../services/inference/inference.ts";
 import { withReplays } from "../services/inference/replayed-calls.ts";
 import { keyService } from "../services/keys/keys.ts";
+import type { KnownModels } from "../services/operator/described-models.ts";
 import { operatorService } from "../services/operator/operator.ts";
 import { upstreamStates } from "../services/operator/upstream-message.ts";
 import { sessionService } from "../services/people/sessions.ts";
 import { usageService } from "../services/usage/usage.ts";
+import { createCatalog, type Model } from "../targets/catalog.ts";
 import type { Parts, Shared } from "./parts.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {
@@ -45,6 +51,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const limiter = shared.limits.attempts;
   const services = [InferenceService, KeyService, AccountService, UsageService, SessionService, OperatorService];
   const upstreams = () => upstreamsOf(parts, shared);
+  const models = knownModelsOf(shared, () => config.cataloguePrices);
   const { queued } = shared.queues;
   const explaining = { explain, accountRate, queued };
   const inference = inferenceService({ catalog, complete, defaultModels, responses, explain: explaining });
@@ -58,7 +65,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
     serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
     serve(SessionService, sessionService({ storage, limiter, registration, unit: config.unit, publicUrls, clock })),
-    serve(OperatorService, operatorService({ storage, config, clock, services, upstreams })),
+    serve(OperatorService, operatorService({ storage, config, clock, services, upstreams, models })),
   ];
 }
 
@@ -76,7 +83,11 @@ interface ModelCalls {
 /** The way of a model call: where it may go, sending it, and charging it; and what tells of it without going it. */
 function createModelCalls({ config, storage, log, clock, random }: Parts, shared: Shared): ModelCalls {
   const { catalog, providers, targets, ledger, counting, drains, limit, cache, onError } = shared;
-  const onUsed: CaptureOptions["onUsed"] = (caller, tokens) => void limit.used(caller, tokens).catch(onError);
+  const modelRates = createModelRates(shared.limits.rates);
+  const onUsed: CaptureOptions["onUsed"] = (caller, model, tokens) => {
+    void limit.used(caller, tokens).catch(onError);
+    if (caller.limits) void modelRates.used(caller, model, tokens).catch(onError);
+  };
   const onWaived: CaptureOptions["onWaived"] = ({ id, record: { model, attempts } }, waived) =>
     log.warn({ request_id: id, model, upstream: attempts.at(-1)?.upstream, waived_millionths: waived }, lossWords);
   const onImplausible: CaptureOptions["onImplausible"] = ({ id, record: { model, attempts } }) =>
@@ -95,6 +106,7 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
     candidatesFor: leadsOf,
     send,
     ledger,
+    modelRates,
     capture: settle,
     counting,
     drains,
@@ -104,7 +116,7 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   const caching = { cache, catalog, ledger, clock, onError, priceShare: config.cache?.priceShare ?? 0 };
   const cacheState = createCacheState(caching);
   return {
-    complete: withCache(complete, caching),
+    complete: withKeyConcurrency(withCache(complete, caching), shared.limits.keyPlaces),
     explain: createExplain({
       validate: createValidate(),
       candidatesFor: leadsOf,
@@ -124,4 +136,22 @@ function upstreamsOf({ config }: Parts, { catalog, health, targets, queues }: Sh
     // The configuration may serve nothing embedded, and does not name it.
     ({ name, models }) => name !== embeddedUpstream || models.length > 0,
   );
+}
+
+/** knownModelsOf reads the built-in catalogue when it is asked for at first, and converts it anew when the rates have changed. */
+function knownModelsOf(
+  { catalog, targets: { restMs } }: Shared,
+  pricesNow: () => Config["cataloguePrices"],
+): () => KnownModels {
+  let inDollars: readonly Model[] | undefined;
+  let known: { readonly prices: Config["cataloguePrices"]; readonly inUnits: readonly Model[] } | undefined;
+  return () => {
+    const prices = pricesNow();
+    inDollars ??= createCatalog(builtInModels()).list();
+    if (known?.prices !== prices) {
+      known = { prices, inUnits: createCatalog(builtInModels().map((model) => inUnits(model, prices))).list() };
+    }
+    const { dollar, markup } = prices;
+    return { served: catalog.list(), inDollars, inUnits: known.inUnits, dollar, markup, restMs };
+  };
 }

@@ -109,6 +109,11 @@ export function configFile(givenFile?: string, environment: Environment = proces
 
 const emptyFile: FileConfig = { upstreams: [], models: [] };
 
+/** builtInModels returns the models of the built-in catalogue, with their prices in US dollars. */
+export function builtInModels(): readonly ModelConfig[] {
+  return loadCatalogue([]).inDollars;
+}
+
 /** loadCatalogue reads the built-in catalogue. Bundling makes JSON of it, which is read in a fraction of the time. */
 function loadCatalogue(faults: Fault[]) {
   const read = <S extends z.ZodType>(name: string, schema: S): z.output<S> | undefined =>

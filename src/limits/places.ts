@@ -18,6 +18,11 @@ export interface PlacesAsk {
   readonly running: number;
   /** How many it could use: `running` and those that wait. 0 gives all back. */
   readonly wanted: number;
+  /**
+   * Whether no call waits: what is not granted now is not wanted any more, and who asks first gets what is free. Nothing is divided, and
+   * nothing kept for a process that got less than it wanted.
+   */
+  readonly isTrial?: boolean | undefined;
 }
 
 export interface PlacesGrant {

@@ -26,10 +26,10 @@ export function createAdmit({ authenticate, limit, guessed }: AdmitOptions): Adm
     // A caller that may not call the RPC counts for its account's rate, but must not use up the RPC's own limit.
     const bounded = counted?.byMethod || method.methodKind === "server_streaming" || accessOf(method).ownRate;
     const own = bounded && suffices(caller.rights, method) ? method : undefined;
-    const taking = counted ? limit(counted, own, familyOf(arrival), counted.creditRemaining) : {};
-    return andThen(taking, (headers) => {
+    const taking = counted ? limit(counted, own, familyOf(arrival), counted.creditRemaining) : unlimited;
+    return andThen(taking, ({ headers, nearest }) => {
       authorize(caller.rights, method);
-      return { caller, headers };
+      return { caller, headers, nearest };
     });
   }
 
@@ -49,6 +49,8 @@ export function createAdmit({ authenticate, limit, guessed }: AdmitOptions): Adm
     );
   };
 }
+
+const unlimited = { headers: {}, nearest: undefined };
 
 function familyOf({ method, header }: Arrival): Family {
   const { family, eitherFamily } = accessOf(method);

@@ -6,15 +6,19 @@ import { LRUCache } from "lru-cache";
 import type { Caller } from "../../call/call.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
 import { isUnchanged, type Ledger } from "../../ledger/contract.ts";
+import type { AddressList } from "../../runtime/address-list.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 import type { Changes } from "../../storage/money/books.ts";
+import { allowedOf, limitsOf } from "./key-limits.ts";
 
 export interface KnownKey {
   readonly key: KeyWithAccount;
   /** The key was as it is known as of `caller.asOf`, a version of the database. */
   caller: Caller;
   readonly tier: Tier;
+  /** The addresses that it may be used from; undefined where it may be used from all. */
+  readonly allowed: AddressList | undefined;
   /** When its use was last recorded, in milliseconds since 1970. */
   usedAt: number;
 }
@@ -111,7 +115,7 @@ function createKnow({ tiers, ledger: { credit }, isFreeUnpriced = () => false }:
     credit.learn(key.account_id, ofBalance, key.id, key.credit_limit === null ? undefined : ofLimit);
     const tier = tierOf(tiers, key.account_recharged);
     const caller = { ...callerOf(key, tier, asOf), isFreeUnpriced: await isFreeUnpriced(key.account_id) };
-    return { key, tier, caller, usedAt: key.last_used_at ?? 0 };
+    return { key, tier, caller, allowed: allowedOf(key), usedAt: key.last_used_at ?? 0 };
   };
 }
 
@@ -135,6 +139,7 @@ function callerOf(key: KeyWithAccount, tier: Tier, asOf: number | undefined): Ca
     isLimited,
     budgets: hasBudgets ? { zone, ofAccount, ofKey } : undefined,
     tier,
+    limits: limitsOf(key),
     asOf,
   };
 }

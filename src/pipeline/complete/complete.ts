@@ -20,6 +20,8 @@ import { Refusal } from "../../call/refusals.ts";
 import type { Ledger } from "../../ledger/contract.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
+import type { ModelRates } from "../admit/model-rates.ts";
+import { nearer, nearestHeader } from "../admit/nearest-limit.ts";
 import { CallAttempt, createRunAttempt, noteAttempt } from "../attempt/attempt.ts";
 import { attemptOrSpare } from "../attempt/attempt-or-spare.ts";
 import { CallStreams } from "../attempt/call-streams.ts";
@@ -41,6 +43,8 @@ export interface CompleteOptions {
   readonly candidatesFor: CandidatesFor;
   readonly send: Send;
   readonly ledger: Ledger;
+  /** Takes from a key's own rates for single models. Omitted: it has none. */
+  readonly modelRates?: Pick<ModelRates, "take"> | undefined;
   readonly capture: CaptureCall;
   readonly counting: Counting;
   /** Omitted: no stream is drained after its caller has disconnected. */
@@ -140,7 +144,9 @@ function originHeaders(modelCall: ModelCall, attempts: number): AnswerHeaders {
   const { call, lastCandidate, startedAt, hold, arrivedAt } = modelCall;
   const { model, target } = lastCandidate;
   const budget = hold.held?.budget;
+  const nearest = hold.nearest && nearer(call.nearest, hold.nearest);
   return {
+    ...nearestHeader(nearest),
     ...(budget ? { "x-gateway-budget": budgetHeader(budget, arrivedAt) } : undefined),
     "x-gateway-model": model.id,
     "x-gateway-upstream": target.upstream,

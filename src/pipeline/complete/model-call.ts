@@ -5,6 +5,7 @@
 import type { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Call } from "../../call/call.ts";
 import type { AttemptRecord } from "../../call/call-record.ts";
+import type { NearestLimit } from "../../call/key-limits.ts";
 import type { Form, Operation } from "../../call/operations.ts";
 import type { Hold } from "../../ledger/contract.ts";
 import type { Timeouts } from "../../providers/upstream/timeouts.ts";
@@ -62,6 +63,8 @@ export interface CallHold {
   boundOutput: MaybePromise<BoundOutput> | undefined;
   /** Undefined before the hold is made. Of a call that costs nothing it is 0. */
   held: Hold | undefined;
+  /** The key's own limit for the model that is nearest to its end; undefined where it has none. */
+  nearest?: NearestLimit | undefined;
   /** Whether the call got as far as its hold. One that did not was refused, and is never charged. */
   isMade: boolean;
 }

@@ -3,6 +3,7 @@ import { conflict } from "../../call/refusals.ts";
 import { newId } from "../../runtime/ids.ts";
 import { hashKeySecret, maskKeySecret, newKeySecret } from "../../runtime/secrets.ts";
 import { type ApiKey, defaultMaxKeys, type KeyStore } from "../../storage/keys.ts";
+import type { KeyLimitChange } from "./key-limits.ts";
 
 export interface IssueKeyInit {
   readonly accountId: string;
@@ -18,6 +19,8 @@ export interface IssueKeyInit {
   readonly expiresAt?: number | null | undefined;
   /** budgets are the key's budgets as they are stored. Default: none. */
   readonly budgets?: string | null | undefined;
+  /** limits are further limits, tags and the owner. Default: none. */
+  readonly limits?: KeyLimitChange | undefined;
   /** maxKeys is the most keys of an account. */
   readonly maxKeys?: number | undefined;
 }
@@ -27,7 +30,8 @@ export interface IssueKeyInit {
  * account has all the keys it may have.
  */
 export async function issueKey(keys: KeyStore, init: IssueKeyInit): Promise<{ key: ApiKey; secret: string }> {
-  const { creditLimit = null, models = null, expiresAt = null, budgets = null, maxKeys = defaultMaxKeys } = init;
+  const { creditLimit = null, models = null, expiresAt = null, budgets = null, limits = {} } = init;
+  const { maxKeys = defaultMaxKeys } = init;
   const secret = newKeySecret();
   const key: ApiKey = {
     id: newId("key", init.now),
@@ -48,6 +52,13 @@ export async function issueKey(keys: KeyStore, init: IssueKeyInit): Promise<{ ke
     previous_hash: null,
     previous_expires_at: null,
     budgets,
+    requests_per_minute: limits.requests_per_minute ?? null,
+    tokens_per_minute: limits.tokens_per_minute ?? null,
+    model_rates: limits.model_rates ?? null,
+    max_concurrent: limits.max_concurrent ?? null,
+    allowed_ips: limits.allowed_ips ?? null,
+    tags: limits.tags ?? null,
+    owner: limits.owner ?? null,
   };
   if (!(await keys.insert(key, maxKeys))) {
     throw conflict(`The account has ${maxKeys} API keys, as many as it may have. Delete one that is no longer used.`);

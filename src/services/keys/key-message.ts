@@ -4,6 +4,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ApiKeySchema } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import type { ApiKey } from "../../storage/keys.ts";
 import type { BudgetMessages } from "../accounts/budget-messages.ts";
+import { limitFields } from "./key-limits.ts";
 
 /** keyMessage builds a key's message. `now` is in milliseconds since 1970, `budgets` has those of the key if it has any. */
 export function keyMessage(
@@ -31,5 +32,6 @@ export function keyMessage(
       ? {}
       : { previousSecretExpiresAt: timestampFromMs(previousUntil) }),
     budgets: [...(budgets.get(key.id) ?? [])],
+    ...limitFields(key),
   };
 }

@@ -9,6 +9,7 @@ import { invalidValue } from "../../call/refusals.ts";
 import type { KeyChange } from "../../storage/keys.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { readBudgetList } from "../accounts/budget-messages.ts";
+import { readLimits } from "./key-limits.ts";
 import { readPermissions } from "./key-permissions.ts";
 
 /** endOfTime is the last millisecond that RFC 3339 can express. */
@@ -64,5 +65,6 @@ export function readChange(
     expires_at: readExpiry(expiresAt, now),
     disabled: disabled === undefined ? undefined : Number(disabled),
     budgets: readBudgetList(request.budgets, budgets, { byOperator: false, now }),
+    ...readLimits(request, catalog),
   };
 }

@@ -31,6 +31,7 @@ import { createOnce } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
 import { issueKey } from "./issue-key.ts";
+import { readLimits } from "./key-limits.ts";
 import { keyMessage } from "./key-message.ts";
 import { readPermissions } from "./key-permissions.ts";
 import { readChange, readCreditLimit, readExpiry, refuseUnknown } from "./key-request.ts";
@@ -74,7 +75,8 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
   const { keys, catalog, clock, maxKeys } = parts;
   return {
     async createKey(call) {
-      const { name = "", creditLimit, models, expiresAt, budgets, extra } = call.request.message();
+      const request = call.request.message();
+      const { name = "", creditLimit, models, expiresAt, budgets, extra } = request;
       const { accountId } = call.caller;
       const now = clock();
       let hasMade = false;
@@ -92,6 +94,7 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
           models: models && readPermissions(models, catalog),
           expiresAt: readExpiry(expiresAt, now),
           budgets: readBudgetList(budgets, null, { byOperator: false, now }),
+          limits: readLimits(request, catalog),
         });
         return { id: key.id, key, secret };
       };
@@ -128,10 +131,12 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
   const shown = async (key: ApiKey, now: number) => keyMessage(key, now, await keyBudgets(parts.budgets, [key], now));
   return {
     async listKeys({ request, caller }) {
-      const { pageSize, pageToken, extra } = request.message();
-      refuseUnknown(extra, ["page_size", "page_token"]);
+      const { pageSize, pageToken, tag, owner, extra } = request.message();
+      refuseUnknown(extra, ["page_size", "page_token", "tag", "owner"]);
       const page = { pageSize: pageSize ?? noPageLimit, pageToken };
-      const { items, next } = await pageOf(page, "key", (last = "", limit) => keys.page(caller.accountId, last, limit));
+      const { items, next } = await pageOf(page, "key", (last = "", limit) =>
+        keys.page(caller.accountId, last, limit, { tag, owner }),
+      );
       const now = clock();
       const budgets = await keyBudgets(parts.budgets, items, now);
       return whole(ListKeysResponseSchema, { keys: items.map((key) => keyMessage(key, now, budgets)), ...next });
@@ -160,13 +165,15 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
     },
     async describeKey({ caller }) {
       const key = known(await keys.findWithAccount(caller.keyId), caller.keyId);
-      const { tier, requestsRemaining } = await parts.accountRate(caller);
+      const { tier, requestsRemaining, keyRequestsRemaining, keyTokensRemaining } = await parts.accountRate(caller);
       const remaining = creditWhenRead(key);
       return whole(KeyDescriptionSchema, {
         key: await shown(key, clock()),
         tier: tier.name,
         requestsPerMinute: tier.requestsPerMinute,
         requestsRemaining,
+        ...(keyRequestsRemaining === undefined ? {} : { keyRequestsRemaining }),
+        ...(keyTokensRemaining === undefined ? {} : { keyTokensRemaining }),
         ...(remaining === undefined ? {} : { creditRemaining: BigInt(remaining) }),
         unit: parts.unit,
         accountBudgets: await ofAccount(key, clock()),

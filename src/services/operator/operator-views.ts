@@ -14,6 +14,7 @@ import type { ServiceImplementation } from "../../call/call.ts";
 import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import { accessOf } from "../../pipeline/admit/authorize.ts";
 import { pageOf } from "../page.ts";
+import { keyedFilter, keysTagged, labelsOfCalls } from "../usage/key-labels.ts";
 import { callWithBill, requestMessage } from "../usage/request-message.ts";
 import { summaryFilterOf, summaryLimits, summaryMessage } from "../usage/summary-message.ts";
 import { requestFilterOf } from "../usage/time-span.ts";
@@ -30,25 +31,29 @@ type Rpcs = Pick<
 >;
 
 export function operatorViews({ storage, config, upstreams, services, clock }: OperatorParts): Rpcs {
-  const { accounts, requests, auditEvents, prices } = storage;
+  const { accounts, requests, auditEvents, prices, keys } = storage;
   const idOf = async (account: string | undefined) => (account ? (await findAccount(accounts, account)).id : undefined);
   return {
     async listAllRequests({ request, signal }) {
       const message = request.message();
       const accountId = await idOf(message.account);
       if (accountId === undefined) refuseWithoutAccount(message.filter);
-      const filter = requestFilterOf(message.filter);
+      const keyIds = await keysTagged(keys, message.filter?.tag, accountId);
+      const filter = { ...requestFilterOf(message.filter), keyIds };
       const { items, next } = await pageOf(message, "req", (before, limit) =>
         accountId === undefined
           ? requests.pageOfAll(filter, before, limit)
           : requests.page({ ...filter, accountId }, before, limit, signal),
       );
-      return whole(ListAllRequestsResponseSchema, { requests: items.map(requestMessage), ...next });
+      const labelsOf = await labelsOfCalls(keys, items);
+      const messages = items.map((item) => requestMessage(item, labelsOf));
+      return whole(ListAllRequestsResponseSchema, { requests: messages, ...next });
     },
     async summarizeAllRequests({ request, signal }) {
       const { account, summary } = request.message();
       const accountId = await idOf(account);
-      const filter = { ...summaryFilterOf(summary, clock()), ...(accountId === undefined ? {} : { accountId }) };
+      const asked = { ...summaryFilterOf(summary, clock()), ...(accountId === undefined ? {} : { accountId }) };
+      const filter = await keyedFilter(keys, summary, asked);
       const found = await requests.summarize(filter, summaryLimits, signal);
       return whole(SummarizeAllRequestsResponseSchema, { summary: summaryMessage(found, filter.groupBy) });
     },
@@ -56,7 +61,7 @@ export function operatorViews({ storage, config, upstreams, services, clock }: O
       const { id = "" } = request.message();
       const found = await requests.findAny(id);
       if (!found) throw resourceNotFound("request", id);
-      return whole(GetAnyRequestResponseSchema, await callWithBill(found, prices));
+      return whole(GetAnyRequestResponseSchema, await callWithBill(found, { prices, keys }));
     },
     async listUpstreams() {
       return whole(ListUpstreamsResponseSchema, { upstreams: upstreams().map(upstreamMessage) });
@@ -75,10 +80,10 @@ export function operatorViews({ storage, config, upstreams, services, clock }: O
   };
 }
 
-/** refuseWithoutAccount refuses to filter the calls of all accounts by key, model or upstream: no index covers that. */
+/** refuseWithoutAccount refuses to filter the calls of all accounts by key, model, upstream or tag: no index covers that. */
 function refuseWithoutAccount(filter: RequestFilter | undefined): void {
-  const { keyId: key_id, model, upstream } = filter ?? {};
-  for (const [name, value] of Object.entries({ key_id, model, upstream })) {
+  const { keyId: key_id, model, upstream, tag } = filter ?? {};
+  for (const [name, value] of Object.entries({ key_id, model, upstream, tag })) {
     if (value !== undefined)
       throw invalidValue(`filter.${name}`, "it is looked for within an account; name `account` too");
   }

@@ -63,6 +63,7 @@ export function openPostgresBooks(options: PostgresBooksOptions): Books {
     node,
     writeNow: writer.writeNow,
     counts,
+    onError,
     releaseLater(leases) {
       for (const id of leases) parts.unreleased.add(id);
     },
