@@ -100,7 +100,7 @@ export const modelAnswer: Readonly<Record<string, Header>> = {
   },
   "x-gateway-budget": {
     description:
-      "The budget that the call leaves least of: whose, its window, and what is left, as `key month; limit=20.00; remaining=12.50; reset=86400`. Absent where neither the key nor its account has budgets. On a stream it comes again as a trailer.",
+      'The budget that the call leaves least of: whose, its window, and what is left, as `key-month;limit="20.00";remaining="12.50";reset=86400`. Absent where neither the key nor its account has budgets. On a stream it comes again as a trailer.',
     schema: text,
   },
   "x-gateway-dropped": {

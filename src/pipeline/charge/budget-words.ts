@@ -7,14 +7,15 @@ const rolling = { day: "the last 24 hours", week: "the last 7 days", month: "the
 const calendar = { day: "today", week: "this week", month: "this month" } as const;
 
 /**
- * Returns the header: whose budget, its window, what it allows, what is left of it, and in how many seconds its window ends, or its oldest
- * spending leaves it. `key month; limit=20; remaining=12.5; reset=86400`. `now` is in milliseconds since 1970.
+ * Returns the header : whose budget, its window, what it allows, what is left of it, and in how many seconds its window ends, or its oldest
+ * spending leaves it. It is an item of structured fields (RFC 9651), whose amounts are texts:
+ * `key-month;limit="20.00";remaining="12.50";reset=86400`. `now` is in milliseconds since 1970.
  */
 export function budgetHeader({ of, budget, left, endsAt }: BudgetLeft, now: number): string {
-  const window = budget.rolling ? `rolling ${budget.period}` : budget.period;
-  const reset = endsAt === undefined ? "" : `; reset=${Math.max(0, Math.ceil((endsAt - now) / 1000))}`;
+  const window = budget.rolling ? `rolling-${budget.period}` : budget.period;
+  const reset = endsAt === undefined ? "" : `;reset=${Math.max(0, Math.ceil((endsAt - now) / 1000))}`;
   const remaining = formatDecimal(Math.max(0, left));
-  return `${of} ${window}; limit=${formatDecimal(budget.amount)}; remaining=${remaining}${reset}`;
+  return `${of}-${window};limit="${formatDecimal(budget.amount)}";remaining="${remaining}"${reset}`;
 }
 
 export function budgetWords(left: BudgetLeft, now: number): BudgetWords {
