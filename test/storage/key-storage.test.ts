@@ -92,13 +92,6 @@ describe("a secret", () => {
       ...{ disabled: 0, expires_at: 9, last_used_at: null, previous_hash: null, previous_expires_at: null },
       ...{ budgets: null, requests_per_minute: null, tokens_per_minute: null, model_rates: null, max_concurrent: null },
       ...{ allowed_ips: null, tags: null, owner: null },
-        disabled: 0,
-        expires_at: 9,
-        last_used_at: null,
-        previous_hash: null,
-        previous_expires_at: null,
-        budgets: null,
-      },
       ...{ account_name: "acc_1", account_balance: 50, account_held: 0, account_recharged: 50 },
       ...{ account_postpaid: 1, account_suspended_at: 8, account_time_zone: null, account_budgets: null },
     });
