@@ -127,6 +127,9 @@ async function usesIn(
   );
 }
 
+/** So far clocks may be set back, without anything being looked for that is not there; in milliseconds. */
+const setBackMs = 8 * 24 * hourMs;
+
 /** With more calls than this within the longest window, what was spent before the first budget counts by hours, and not by quarters. */
 const maxCallsRead = 100_000;
 
@@ -145,7 +148,7 @@ export async function budgetsChanged(
   const subject = keyId ?? accountId;
   await db.deleteFrom("spent_by_quarter").where("subject", "=", subject).execute();
   if (budgets === null) return;
-  const from = Math.floor((now - longestWindowMs - 24 * hourMs) / hourMs) * hourMs;
+  const from = Math.floor((now - longestWindowMs - setBackMs) / hourMs) * hourMs;
   const detailFrom = Math.max(from, (await detailedFrom(db, accountId, from)) ?? Number.MAX_SAFE_INTEGER);
   await sql`INSERT INTO spent_by_quarter (subject, quarter_start, spent)
     SELECT CAST(${subject} AS text), quarter_start, sum(spent) FROM (${spentBefore(changed, from, detailFrom)}) AS s
