@@ -17,6 +17,7 @@ import { Reason, refusalOf } from "../refusal.ts";
 import { Conflict } from "./conflict.tsx";
 import { DifferenceList } from "./difference-list.tsx";
 import { Faults } from "./faults.tsx";
+import { baseAfter, noteSave } from "./own-saves.ts";
 import type { Change } from "./use-configuration.ts";
 
 const said = texts(
@@ -49,8 +50,8 @@ interface Props {
   readonly action?: string;
   /** final is whether the action takes something away. */
   readonly final?: boolean;
-  /** onSaved is called before the dialog closes. */
-  readonly onSaved?: (() => void) | undefined;
+  /** onSaved gets the version before the dialog closes. */
+  readonly onSaved?: ((version: number) => void) | undefined;
   /** children tell more about what will happen. */
   readonly children?: ReactNode;
 }
@@ -67,7 +68,7 @@ export function SaveChanges(props: Props) {
 function Saving({ base, changes, action, final = false, onSaved, onClose, children }: Props) {
   const t = useTexts(said);
   const forget = useForgetAnswers();
-  const [onto, setOnto] = useState(base);
+  const [onto, setOnto] = useState(() => baseAfter(base));
   const [note, setNote] = useState("");
   const { changeConfiguration } = OperatorService.method;
   const request = { baseVersion: onto, changes: [...changes] };
@@ -75,8 +76,10 @@ function Saving({ base, changes, action, final = false, onSaved, onClose, childr
   const tried = useQuery(changeConfiguration, { ...request, dryRun: true }, options);
   const save = useMutation(changeConfiguration, {
     onSuccess: ({ configuration }) => {
-      void notify(t.saved(String(configuration?.version ?? "")));
-      onSaved?.();
+      const version = configuration?.version ?? onto;
+      noteSave(onto, version);
+      void notify(t.saved(String(version)));
+      onSaved?.(version);
       onClose();
       return forget();
     },

@@ -5,6 +5,7 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
+import { baseAfter } from "./own-saves.ts";
 import { isConflict } from "./save-changes.tsx";
 import type { Change } from "./use-configuration.ts";
 
@@ -18,15 +19,16 @@ export interface Review {
   readonly error: Error | null;
 }
 
-export function useReview(base: number): Review {
+/** useReview calls `onRefused` with why changes were refused, so that a form can tell it at its fields. */
+export function useReview(base: number, onRefused?: (error: Error) => void): Review {
   const [reviewed, setReviewed] = useState<readonly Change[]>();
   const check = useMutation(OperatorService.method.changeConfiguration);
   const review = (changes: readonly Change[]) => {
-    const request = { baseVersion: base, changes: [...changes], dryRun: true };
+    const request = { baseVersion: baseAfter(base), changes: [...changes], dryRun: true };
     check.mutate(request, {
       onSuccess: () => setReviewed(changes),
       // The dialog tells of a conflict, and what to do about it.
-      onError: (error) => isConflict(error) && setReviewed(changes),
+      onError: (error) => (isConflict(error) ? setReviewed(changes) : onRefused?.(error)),
     });
   };
   const error = check.error && !isConflict(check.error) ? check.error : null;

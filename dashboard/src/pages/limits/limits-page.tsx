@@ -5,6 +5,7 @@ import { IconLock } from "@tabler/icons-react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useConfiguration } from "../../configuration/use-configuration.ts";
+import { useEdition } from "../../configuration/use-edition.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -13,7 +14,7 @@ import { RateTable } from "./limit-tables.tsx";
 import { MoneyForm } from "./money-form.tsx";
 import { SettingForm } from "./setting-form.tsx";
 import { SettingList } from "./setting-list.tsx";
-import { settingSections } from "./settings.ts";
+import { type SettingSection, settingSections } from "./settings.ts";
 import { TiersEditor } from "./tiers-editor.tsx";
 
 const said = texts(
@@ -46,15 +47,8 @@ export function LimitsPage() {
           <Answer of={limits} lines={8}>
             {(limits) => (
               <>
-                {configuration && (
-                  // After a save the forms begin anew with what is stored.
-                  <TiersEditor
-                    key={`tiers ${configuration.version}`}
-                    configuration={configuration}
-                    tiers={limits.tiers}
-                  />
-                )}
-                {configuration && <Forms key={configuration.version} configuration={configuration} />}
+                {configuration && <TiersEditor configuration={configuration} tiers={limits.tiers} />}
+                {configuration && <Forms configuration={configuration} />}
                 <Section title={t.process} about={t.processAbout}>
                   <SettingList of={limits} />
                 </Section>
@@ -78,13 +72,20 @@ function Forms({ configuration }: { readonly configuration: Configuration }) {
           {configuration.locked}
         </Alert>
       )}
-      {settingSections.map((section) =>
-        section.name === "money" ? (
-          <MoneyForm key={section.name} section={section} configuration={configuration} />
-        ) : (
-          <SettingForm key={section.name} section={section} configuration={configuration} />
-        ),
-      )}
+      {settingSections.map((section) => (
+        <SectionForm key={section.name} section={section} configuration={configuration} />
+      ))}
     </>
   );
+}
+
+interface SectionProps {
+  readonly section: SettingSection;
+  readonly configuration: Configuration;
+}
+
+function SectionForm({ section, configuration }: SectionProps) {
+  const { edition, onDirty, onSaved } = useEdition(configuration);
+  const Form = section.name === "money" ? MoneyForm : SettingForm;
+  return <Form key={edition.version} configuration={edition} {...{ section, onDirty, onSaved }} />;
 }

@@ -3,6 +3,7 @@ import { Select, Stack } from "@mantine/core";
 import { useState } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { isObject, isSame, type JsonObject, type JsonValue, objectAt } from "../../configuration/document.ts";
+import type { Edition } from "../../configuration/use-edition.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { PriceFields } from "../operator-models/price-fields.tsx";
 import { type PriceValues, priceEntry, priceValuesOf } from "../operator-models/price-values.ts";
@@ -37,12 +38,12 @@ interface Unpriced {
   readonly price: PriceValues;
 }
 
-interface Props {
+interface Props extends Pick<Edition, "onDirty" | "onSaved"> {
   readonly section: SettingSection;
   readonly configuration: Configuration;
 }
 
-export function MoneyForm({ section, configuration }: Props) {
+export function MoneyForm({ section, configuration, ...edition }: Props) {
   const t = useTexts(said);
   const written = configuration.effective?.unpriced_models;
   const initial = unpricedOf(written);
@@ -73,6 +74,7 @@ export function MoneyForm({ section, configuration }: Props) {
   );
   return (
     <SettingForm
+      {...edition}
       section={section}
       configuration={configuration}
       more={{ changed, fields, reset: () => setValue(initial) }}

@@ -8,6 +8,7 @@ import type { JsonObject } from "../../configuration/document.ts";
 import { Faults, faultAt } from "../../configuration/faults.tsx";
 import { FileMark } from "../../configuration/in-file.tsx";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
+import { type Edition, useDirty } from "../../configuration/use-edition.ts";
 import { useReview } from "../../configuration/use-review.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Section } from "../../parts/section.tsx";
@@ -29,14 +30,14 @@ const said = texts(
   },
 );
 
-interface Props {
+interface Props extends Pick<Edition, "onDirty" | "onSaved"> {
   readonly section: SettingSection;
   readonly configuration: Configuration;
   /** more are further settings of the section, with what they change. */
   readonly more?: { readonly changed: JsonObject; readonly reset: () => void; readonly fields: ReactNode };
 }
 
-export function SettingForm({ section: { name, fields }, configuration, more }: Props) {
+export function SettingForm({ section: { name, fields }, configuration, more, onDirty, onSaved }: Props) {
   const t = useTexts(said);
   const titles = useTexts(sectionTexts);
   const formId = useId();
@@ -47,6 +48,7 @@ export function SettingForm({ section: { name, fields }, configuration, more }: 
   const open = fields.filter(({ path }) => !isInFile(configuration, path));
   const changed = { ...changedSettings(configuration.document, open, values), ...more?.changed };
   const isChanged = Object.keys(changed).length > 0;
+  useDirty(isChanged, onDirty);
   const undo = () => {
     setValues(initial);
     more?.reset();
@@ -92,6 +94,7 @@ export function SettingForm({ section: { name, fields }, configuration, more }: 
         title={t.title(titles[name])}
         base={base}
         changes={reviewed ?? []}
+        onSaved={onSaved}
       />
     </Section>
   );

@@ -8,6 +8,7 @@ import { isSame } from "../../configuration/document.ts";
 import { Faults, faultAt } from "../../configuration/faults.tsx";
 import { FileNotice } from "../../configuration/in-file.tsx";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
+import { type Edition, useDirty, useEdition } from "../../configuration/use-edition.ts";
 import { useReview } from "../../configuration/use-review.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Section } from "../../parts/section.tsx";
@@ -59,7 +60,10 @@ interface Props {
 
 export function TiersEditor({ configuration, tiers }: Props) {
   const t = useTexts(said);
-  if (!isInFile(configuration, "tiers")) return <Editor configuration={configuration} tiers={tiers} />;
+  const { edition, onDirty, onSaved } = useEdition(configuration);
+  if (!isInFile(configuration, "tiers")) {
+    return <Editor key={edition.version} configuration={edition} {...{ tiers, onDirty, onSaved }} />;
+  }
   return (
     <Section title={t.title} about={t.about}>
       <FileNotice fileName={configuration.fileName} />
@@ -68,7 +72,7 @@ export function TiersEditor({ configuration, tiers }: Props) {
   );
 }
 
-function Editor({ configuration, tiers }: Props) {
+function Editor({ configuration, tiers, onDirty, onSaved }: Props & Pick<Edition, "onDirty" | "onSaved">) {
   const t = useTexts(said);
   const formId = useId();
   const [base] = useState(configuration.version);
@@ -77,6 +81,7 @@ function Editor({ configuration, tiers }: Props) {
   const { review, reviewed, close, busy, error } = useReview(base);
   const entries = tierEntries(values);
   const isChanged = !isSame(entries, tierEntries(initial));
+  useDirty(isChanged, onDirty);
   const set = (key: number, change: Partial<TierValues>) =>
     setValues(values.map((tier) => (tier.key === key ? { ...tier, ...change } : tier)));
   const add = () => {
@@ -130,6 +135,7 @@ function Editor({ configuration, tiers }: Props) {
         title={t.change}
         base={base}
         changes={reviewed ?? []}
+        onSaved={onSaved}
       >
         <TierChanges tiers={entries} />
       </SaveChanges>

@@ -9,6 +9,7 @@ import type { Configuration } from "../../../../gen/modelgateway/v1/configuratio
 import { entriesOf, textAt } from "../../configuration/document.ts";
 import { Faults, faultAt } from "../../configuration/faults.tsx";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
+import { useDirty } from "../../configuration/use-edition.ts";
 import { useReview } from "../../configuration/use-review.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Section } from "../../parts/section.tsx";
@@ -54,10 +55,11 @@ interface Props {
   /** vendorPrice is the vendor's, in millionths of a dollar; catalogue is the same as the form has it, in the gateway's unit. */
   readonly vendorPrice: ModelPrice | undefined;
   readonly catalogue: PriceValues | undefined;
-  readonly onSaved: (id: string) => void;
+  readonly onSaved: (id: string, version: number) => void;
+  readonly onDirty?: (isDirty: boolean) => void;
 }
 
-export function ModelForm({ configuration, initial, before, fixed, vendorPrice, catalogue, onSaved }: Props) {
+export function ModelForm({ configuration, initial, before, fixed, vendorPrice, catalogue, onSaved, onDirty }: Props) {
   const t = useTexts(said);
   const formId = useId();
   const form = useForm<ModelValues>({
@@ -67,6 +69,7 @@ export function ModelForm({ configuration, initial, before, fixed, vendorPrice, 
       family: (family) => (family.trim() === "" ? t.familyNeeded : null),
     },
   });
+  useDirty(form.isDirty(), onDirty);
   const [base] = useState(configuration.version);
   const { review, reviewed, close, busy, error } = useReview(base);
   const id = form.values.id.trim();
@@ -124,7 +127,7 @@ export function ModelForm({ configuration, initial, before, fixed, vendorPrice, 
         title={fixed ? t.changeTitle(id) : t.addTitle(id)}
         base={base}
         changes={reviewed ?? []}
-        onSaved={() => onSaved(id)}
+        onSaved={(version) => onSaved(id, version)}
       />
     </Stack>
   );

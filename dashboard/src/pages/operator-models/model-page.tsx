@@ -4,7 +4,7 @@ import { Anchor, Button, Code, Group, Text } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
+import type { BuiltInModel, Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import type { DescribedModel } from "../../../../gen/modelgateway/v1/measures_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { MeasuresOverTime } from "../../charts/measures-over-time.tsx";
@@ -12,6 +12,7 @@ import { entryOf, objectAt, originOf, writtenEntry } from "../../configuration/d
 import { FileNotice } from "../../configuration/in-file.tsx";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
 import { useConfiguration } from "../../configuration/use-configuration.ts";
+import { useEdition } from "../../configuration/use-edition.ts";
 import { PageMissing } from "../../frame/page-states.tsx";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
@@ -152,7 +153,6 @@ interface WrittenProps extends Props {
 function Written({ id, described, configuration, origin }: WrittenProps) {
   const t = useTexts(said);
   const builtIn = useQuery(OperatorService.method.listBuiltInModels, {});
-  const navigate = useNavigate();
   if (origin === "embedded") return <Section title={t.written} about={t.simulator} />;
   if (origin === "file") {
     return (
@@ -164,7 +164,6 @@ function Written({ id, described, configuration, origin }: WrittenProps) {
       </Section>
     );
   }
-  const stored = entryOf(configuration.document, "models", id);
   return (
     <>
       {(origin === "catalogue" || origin === "discovered") && (
@@ -175,23 +174,32 @@ function Written({ id, described, configuration, origin }: WrittenProps) {
         </Group>
       )}
       <Answer of={builtIn} lines={8}>
-        {({ models }) => {
-          const known = models.find((one) => one.id === id);
-          return (
-            <ModelForm
-              // After a save the form begins anew with what is stored.
-              key={`${configuration.version} ${origin}`}
-              configuration={configuration}
-              initial={modelValuesOf(entryFor(stored, known, described))}
-              before={stored}
-              fixed
-              vendorPrice={described?.vendorPrice}
-              catalogue={known?.model && priceValuesOf(objectAt(known.model, "price"))}
-              onSaved={() => void navigate({ to: "/operator/models/$modelId", params: { modelId: id } })}
-            />
-          );
-        }}
+        {({ models }) => (
+          <Settings key={origin} {...{ id, described, configuration }} builtIn={models.find((one) => one.id === id)} />
+        )}
       </Answer>
     </>
+  );
+}
+
+interface SettingsProps extends Props {
+  readonly builtIn: BuiltInModel | undefined;
+}
+
+function Settings({ id, described, configuration, builtIn }: SettingsProps) {
+  const { edition, onDirty, onSaved } = useEdition(configuration);
+  const stored = entryOf(edition.document, "models", id);
+  return (
+    <ModelForm
+      key={edition.version}
+      configuration={edition}
+      initial={modelValuesOf(entryFor(stored, builtIn, described))}
+      before={stored}
+      fixed
+      vendorPrice={described?.vendorPrice}
+      catalogue={builtIn?.model && priceValuesOf(objectAt(builtIn.model, "price"))}
+      onDirty={onDirty}
+      onSaved={(_, version) => onSaved(version)}
+    />
   );
 }

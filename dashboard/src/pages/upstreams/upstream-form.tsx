@@ -7,13 +7,14 @@ import { useId, useState } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { Faults, faultAt } from "../../configuration/faults.tsx";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
+import { useDirty } from "../../configuration/use-edition.ts";
 import { useReview } from "../../configuration/use-review.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Section } from "../../parts/section.tsx";
 import { KeysField } from "./keys-field.tsx";
 import { TestUpstream } from "./test-steps.tsx";
 import { UpstreamMore } from "./upstream-more.tsx";
-import { isJson, type UpstreamValues, upstreamEntry } from "./upstream-values.ts";
+import { fieldFaults, isJson, type UpstreamValues, upstreamEntry } from "./upstream-values.ts";
 
 const said = texts(
   {
@@ -58,10 +59,11 @@ interface Props {
   /** before is the entry that is changed; undefined: it is a new one. */
   readonly before: JsonObject | undefined;
   readonly vendors: readonly string[];
-  readonly onSaved: (name: string) => void;
+  readonly onSaved: (name: string, version: number) => void;
+  readonly onDirty?: (isDirty: boolean) => void;
 }
 
-export function UpstreamForm({ configuration, initial, before, vendors, onSaved }: Props) {
+export function UpstreamForm({ configuration, initial, before, vendors, onSaved, onDirty }: Props) {
   const t = useTexts(said);
   const formId = useId();
   const form = useForm<UpstreamValues>({
@@ -72,13 +74,15 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved 
       profile: (profile) => (isJson(profile) ? null : t.profileWrong),
     },
   });
+  useDirty(form.isDirty(), onDirty);
   // Changes are of what was open: what somebody else saves meanwhile is told as a conflict.
   const [base] = useState(configuration.version);
-  const { review, reviewed, close, busy, error } = useReview(base);
   const name = form.values.name.trim();
+  const { review, reviewed, close, busy, error } = useReview(base, (refused) =>
+    form.setErrors(fieldFaults((path) => faultAt(refused, `upstreams[${name}].${path}`))),
+  );
   const entry = () => upstreamEntry(form.values, before);
   const validEntry = () => (form.validate().hasErrors ? undefined : entry());
-  const at = (key: string) => faultAt(error, `upstreams[${name}].${key}`);
   return (
     <Stack gap="lg">
       {configuration.locked !== undefined && (
@@ -96,7 +100,6 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved 
               autoComplete="off"
               readOnly={before !== undefined}
               {...form.getInputProps("name")}
-              error={form.errors.name ?? at("name")}
             />
             <Select
               label={t.kind}
@@ -116,12 +119,12 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved 
             type="url"
             autoComplete="off"
             {...form.getInputProps("baseUrl")}
-            error={form.errors.baseUrl ?? at("base_url")}
           />
           <KeysField
             value={form.values.keys}
             onChange={(keys) => form.setFieldValue("keys", keys)}
-            error={at("api_key") ?? at("api_keys")}
+            error={form.errors.keys}
+            moved={URL.parse(form.values.baseUrl.trim())?.origin !== URL.parse(initial.baseUrl)?.origin}
           />
           <Accordion variant="separated" chevronPosition="left">
             <Accordion.Item value="more">
@@ -148,7 +151,7 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved 
         title={before ? t.changeTitle(name) : t.addTitle(name)}
         base={base}
         changes={reviewed ?? []}
-        onSaved={() => onSaved(name)}
+        onSaved={(version) => onSaved(name, version)}
       />
     </Stack>
   );

@@ -8,6 +8,7 @@ import { MeasuresOverTime } from "../../charts/measures-over-time.tsx";
 import { originOf, writtenEntry } from "../../configuration/document.ts";
 import { FileNotice } from "../../configuration/in-file.tsx";
 import { useConfiguration } from "../../configuration/use-configuration.ts";
+import { useEdition } from "../../configuration/use-edition.ts";
 import { PageMissing } from "../../frame/page-states.tsx";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
@@ -163,14 +164,26 @@ function Written({ name, configuration }: Omit<Props, "state">) {
     );
   }
   return (
+    <Stored name={name} configuration={configuration} vendors={vendors.data?.vendors.map((one) => one.name) ?? []} />
+  );
+}
+
+interface StoredProps extends Omit<Props, "state"> {
+  readonly vendors: readonly string[];
+}
+
+function Stored({ name, configuration, vendors }: StoredProps) {
+  const { edition, onDirty, onSaved } = useEdition(configuration);
+  const entry = writtenEntry(edition, "upstreams", name) ?? {};
+  return (
     <UpstreamForm
-      // After a save the form begins anew with what is stored.
-      key={configuration.version}
-      configuration={configuration}
+      key={edition.version}
+      configuration={edition}
       initial={valuesOf(entry)}
       before={entry}
-      vendors={vendors.data?.vendors.map((vendor) => vendor.name) ?? []}
-      onSaved={() => {}}
+      vendors={vendors}
+      onDirty={onDirty}
+      onSaved={(_, version) => onSaved(version)}
     />
   );
 }

@@ -153,3 +153,36 @@ export function isJson(text: string): boolean {
     return false;
   }
 }
+
+/** fieldsByPath are the fields of the form by the places of faults below an upstream. */
+const fieldsByPath = {
+  name: "name",
+  kind: "kind",
+  base_url: "baseUrl",
+  vendor: "vendor",
+  api_key: "keys",
+  api_keys: "keys",
+  credential: "credential",
+  discover: "discover",
+  "timeouts.connect_seconds": "connectSeconds",
+  "timeouts.first_byte_seconds": "firstByteSeconds",
+  "timeouts.idle_seconds": "idleSeconds",
+  "timeouts.total_seconds": "totalSeconds",
+  "queue.max_concurrent": "maxConcurrent",
+  "queue.max_queued": "maxQueued",
+  "queue.max_wait_seconds": "maxWaitSeconds",
+  "health_check.path": "checkPath",
+  "health_check.interval_seconds": "checkSeconds",
+  "health_check.failures": "checkFailures",
+  profile: "profile",
+} as const satisfies Readonly<Record<string, keyof UpstreamValues>>;
+
+/** fieldFaults returns the messages of faults by field; `faultOf` finds the fault at a place. */
+export function fieldFaults(faultOf: (path: string) => string | undefined): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(fieldsByPath).flatMap(([path, field]) => {
+      const message = faultOf(path);
+      return message === undefined ? [] : [[field, message] as const];
+    }),
+  );
+}
