@@ -50,7 +50,7 @@ export function Conflict({ base, onApply, onCancel, error }: Props) {
   if (latest.error) return <Failure error={error} />;
   return (
     <Stack>
-      <Alert color="yellow" icon={<IconUsers aria-hidden />} title={t.title} role="alert">
+      <Alert color="gray" icon={<IconUsers aria-hidden />} title={t.title} role="alert">
         {isNewer && (
           <Text size="sm">
             {t.who(nameOf(author), createdAt ? format.relative(createdAt) : "", String(version))} {note}
