@@ -19,13 +19,13 @@ export interface FollowOptions {
   /** file is the configuration file; undefined: there is none. */
   readonly file: string | undefined;
   readonly log: Pick<Logger, "info" | "warn" | "error">;
-  /** take puts a configuration in force whose operational keys have changed. Throws where that cannot be. */
-  readonly take: (next: Config) => void;
+  /** take puts a configuration in force whose operational keys have changed. Throws or rejects where that cannot be. */
+  readonly take: (next: Config) => void | Promise<void>;
 }
 
 export interface Following {
-  /** reload reads it anew, after what is being read already. `why` is for the log. */
-  reload(why: string): void;
+  /** reload reads it anew, after what is being read already, and resolves when that is in force, or refused. `why` is for the log. */
+  reload(why: string): Promise<void>;
   close(): void;
 }
 
@@ -36,8 +36,8 @@ const settleMs = 250;
 export function followConfiguration({ config, load, file, log, take }: FollowOptions): Following {
   let current = config;
   let isClosed = false;
-  let waiting: string | undefined;
-  let isReading = false;
+  let reading = Promise.resolve();
+  let waiting: Promise<void> | undefined;
   let settling: NodeJS.Timeout | undefined;
 
   async function read(why: string): Promise<void> {
@@ -47,7 +47,7 @@ export function followConfiguration({ config, load, file, log, take }: FollowOpt
       const bound = changedProcessKeys(current, next);
       if (bound.length > 0) log.warn({ keys: bound }, atNextStart);
       const changed = changedOperationalKeys(current, next);
-      if (changed.length > 0) take(next);
+      if (changed.length > 0) await take(next);
       current = next;
       log.info({ why, changed }, changed.length > 0 ? inForce : unchanged);
     } catch (error) {
@@ -56,23 +56,18 @@ export function followConfiguration({ config, load, file, log, take }: FollowOpt
     }
   }
 
-  /** However often it is asked meanwhile, it is read once more. */
-  async function readAll(): Promise<void> {
-    isReading = true;
-    for (let why = waiting; why !== undefined && !isClosed; why = waiting) {
-      waiting = undefined;
-      await read(why);
-    }
-    isReading = false;
-  }
-
+  /** However often it is asked while it is read, it is read once more. */
   const reload = (why: string) => {
-    waiting = why;
-    if (!isReading) void readAll();
+    waiting ??= reading.then(() => {
+      waiting = undefined;
+      reading = isClosed ? Promise.resolve() : read(why);
+      return reading;
+    });
+    return waiting;
   };
   const onLooked = () => {
     clearTimeout(settling);
-    settling = setTimeout(reload, settleMs, "the file has changed").unref();
+    settling = setTimeout(() => void reload("the file has changed"), settleMs).unref();
   };
   if (file !== undefined) watchFile(file, { interval: lookMs, persistent: false }, onLooked);
   return {

@@ -50,7 +50,7 @@ export async function runGateway(config: Config, options: RunOptions): Promise<v
     follow(take) {
       if (!options.reload) return () => {};
       const following = followConfiguration({ config, ...options.reload, log, take });
-      onHangUp = () => following.reload("SIGHUP");
+      onHangUp = () => void following.reload("SIGHUP");
       return following.close;
     },
   });

@@ -83,6 +83,8 @@ export type WorkerQuestions = {
   readonly "worker.adopt": readonly [fd: number, answer: Done];
   /** Ends, once its calls are over: for good, or because another has taken its place. */
   readonly "worker.end": readonly [how: "close" | "leave", answer: Done];
+  /** Serves by another configuration from now on, serialised as that of its task. What is bound to the process stays. */
+  readonly "worker.configure": readonly [config: string, answer: Done];
   /** Asks whether its event loop runs. */
   readonly "worker.ping": readonly [asked: null, answer: Done];
 };

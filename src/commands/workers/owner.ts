@@ -5,7 +5,8 @@
 import type { Logger } from "pino";
 import { createCrewMetrics } from "../../composition/crew-metrics.ts";
 import { createRetention } from "../../composition/retention.ts";
-import type { Config } from "../../config/config.ts";
+import { type Config, configFile, loadConfig } from "../../config/config.ts";
+import { withOperational } from "../../config/live/live-config.ts";
 import { keepLimits } from "../../limits/owner/keep-limits.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { Channel } from "../../runtime/ipc/channel.ts";
@@ -13,6 +14,7 @@ import type { Storage } from "../../storage/storage.ts";
 import { openStorageOfOwner } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
 import { setEngine } from "../engine/engine.ts";
+import { followConfiguration } from "../serving/follow-configuration.ts";
 import { greeter } from "../serving/greet.ts";
 import { openLog } from "../serving/log-lines.ts";
 import { channelToParent, ignoreSignals, packConfig, unpackConfig } from "./child.ts";
@@ -58,6 +60,7 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
     () => task.workers,
   );
   const { tell } = parent.by<PrimaryQuestions>();
+  let current = config;
   const metrics = createCrewMetrics({
     fd: task.metrics?.fd ?? null,
     serving: () => crew.serving(),
@@ -65,7 +68,7 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
     log,
   });
   const crew = startCrew({
-    ...{ config: packConfig(shareOf(config, task.workers)), count: task.workers, fds: task.fds, log },
+    ...{ config: () => packConfig(shareOf(current, task.workers)), count: task.workers, fds: task.fds, log },
     oneByOne: task.isReplacing,
     endMs: config.drainMs + config.stopDelayMs + endMs,
     serve(channel, number) {
@@ -79,6 +82,16 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
     },
     onOutdated: () => tell("owner.outdated", null),
   });
+  const following = followConfiguration({
+    ...{ config, log, file: configFile(task.file ?? undefined) },
+    // How many there are, the primary says: by the command line, perhaps.
+    load: () => ({ ...loadConfig(task.file ?? undefined), workers: config.workers }),
+    async take(next) {
+      current = withOperational(current, next);
+      shared.configured(current);
+      await crew.configure();
+    },
+  });
   control.stop = () => crew.end(0, "close");
   control.retire = (number) => {
     // From now on the successor answers who reads metrics.
@@ -88,12 +101,15 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
   void parent.closed.then(control.stop);
   void whenReady(crew, config, task, { shared, log, tell });
   const code = await crew.ended;
+  following.close();
   await metrics.close();
   await shared.close();
   return code;
 }
 
 interface Shared {
+  /** Goes by another configuration. */
+  configured(config: Config): void;
   /** Answers a worker what it asks of the database. */
   serve(channel: Channel): void;
   /** Runs work on the stores. */
@@ -108,9 +124,15 @@ async function openShared(config: Config, log: Logger): Promise<Shared> {
   const node = newId("nod");
   const opened = await openStorageOfOwner(databasePath(config), config.durability, { node, clock: Date.now, onError });
   const { storage, books } = opened;
-  const retention = createRetention({ store: storage.retention, settings: () => config, clock: Date.now, onError });
+  let current = config;
+  const retention = createRetention({ store: storage.retention, settings: () => current, clock: Date.now, onError });
   void retention.run();
   return {
+    configured(next) {
+      const isOther = next.retention !== current.retention;
+      current = next;
+      if (isOther) void retention.run();
+    },
     serve: books.serve,
     with: (work) => work(storage),
     async close() {
@@ -122,7 +144,7 @@ async function openShared(config: Config, log: Logger): Promise<Shared> {
 }
 
 function overPostgres(storage: Storage): Shared {
-  return { serve: () => {}, with: (work) => work(storage), close: storage.close };
+  return { configured: () => {}, serve: () => {}, with: (work) => work(storage), close: storage.close };
 }
 
 interface Told {
