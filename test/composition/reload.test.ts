@@ -3,8 +3,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Stage, setStage } from "../crash/stage.ts";
 import type { Running } from "../support/command.ts";
+import { askRpc, bearer } from "../support/dashboard/session.ts";
 import { eventually } from "../support/eventually.ts";
-import { processesOf } from "../support/workers/stage.ts";
+import { operatorKey, processesOf } from "../support/workers/stage.ts";
 
 // Processes take seconds to start, and more on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -18,6 +19,8 @@ let written: string;
 async function start(...options: readonly string[]): Promise<void> {
   stage = await setStage();
   written = await readFile(stage.config, "utf8");
+  written += `operator_key: ${operatorKey}\n`;
+  await writeFile(stage.config, written);
   ({ gateway, rootUrl } = await stage.start(undefined, options, { LOG_LEVEL: "info" }));
 }
 
@@ -98,6 +101,34 @@ for (const [who, options] of [
       // Mended, it is taken.
       await writeFile(stage.config, named("new-name"));
       await eventually(async () => expect(await statusOf("new-name")).toBe(200), patience);
+    });
+
+    test("a change of what is stored is in force everywhere when it is answered", async () => {
+      const model = {
+        ...{
+          id: "stored-chat",
+          family: "crash",
+          kind: "chat",
+          price: { input: "1", output: "1" },
+          max_output_tokens: 3,
+        },
+        targets: [{ upstream: "over-chat", model: "over-chat" }],
+      };
+      const change = (json: object) =>
+        askRpc({ rootUrl }, "OperatorService.ChangeConfiguration", json, bearer(operatorKey));
+      const stop = callOn("over-chat");
+      const made = await change({ changes: [{ model }], note: "a model" });
+      expect([made.status, await made.text()]).toEqual([200, expect.stringContaining("stored-chat")]);
+      expect(await statusesOf("stored-chat", 16)).toEqual(Array(16).fill(200));
+      const wrong = await change({
+        base_version: 1,
+        changes: [{ model: { ...model, targets: [{ upstream: "nowhere", model: "m" }] } }],
+      });
+      expect(wrong.status).toBe(400);
+      const gone = await change({ base_version: 1, changes: [{ remove_model: "stored-chat" }] });
+      expect([gone.status, await gone.text()]).toEqual([200, expect.any(String)]);
+      expect(await statusesOf("stored-chat", 16)).toEqual(Array(16).fill(404));
+      expect(new Set(await stop())).toEqual(new Set([200]));
     });
 
     test("a key that is bound to the process is told, and the rest is taken", async () => {

@@ -13,6 +13,8 @@ import { createPings, pingMs } from "./pings.ts";
 export interface CrewOptions {
   /** Returns the configuration of each worker as it is now, serialised. */
   readonly config: () => string;
+  /** The configuration file that was named on the command line; null for none. */
+  readonly file: string | null;
   readonly count: number;
   /** The bound sockets, of which each is a worker's; workers share them where there are fewer. */
   readonly fds: readonly number[];
@@ -25,6 +27,8 @@ export interface CrewOptions {
   readonly serve: (channel: Channel, number: number) => void;
   /** Called when a worker serves, by its number. */
   readonly onServes: (number: number) => void;
+  /** Called when a worker has found another version of the configuration. Resolves when the workers serve by it, or it is refused. */
+  readonly onStored: () => Promise<void>;
   /** Called when a worker turns out to be of another version. */
   readonly onOutdated: () => void;
 }
@@ -115,17 +119,18 @@ function start(state: State, slot: Slot): void {
       return null;
     },
     "worker.ready": () => onServes(state, slot),
+    "worker.stored": () => options.onStored(),
   });
   options.serve(child.channel, slot.number);
   void child.ended.then((ending) => onEnd(state, slot, ending, pauseMs));
 }
 
-function taskOf({ number }: Slot, { config, count, fds }: CrewOptions): WorkerTask {
+function taskOf({ number }: Slot, { config, file, count, fds }: CrewOptions): WorkerTask {
   const all = fds.map((_, index) => socketFd(index));
   const own = all.filter((_, index) =>
     fds.length < count ? index === (number - 1) % fds.length : index % count === number - 1,
   );
-  return { config: config(), number, count, fds: own };
+  return { config: config(), file, number, count, fds: own };
 }
 
 function onServes(state: State, slot: Slot): void {

@@ -11,6 +11,7 @@ import { openStorageOfWorker } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
 import { setEngine } from "../engine/engine.ts";
 import { openLog } from "../serving/log-lines.ts";
+import { openSource } from "../serving/open-source.ts";
 import { type Stop, serveUntil } from "../serving/run-gateway.ts";
 import { channelToParent, ignoreSignals, unpackConfig } from "./child.ts";
 import { type CrewQuestions, hello, type WorkerQuestions, type WorkerTask } from "./contract.ts";
@@ -61,6 +62,12 @@ async function serveTask(channel: Channel, task: WorkerTask, { follow }: Configu
   setEngine();
   const log = openLog(config.logLevel, task.number);
   const storage = await openStorage(config, channel, log);
+  const onError = (err: unknown) => log.error({ err }, "versions of the configuration could not be looked for");
+  const source = openSource({ config, storage, file: task.file ?? undefined, onError });
+  // The owner reads for all workers, so that they serve by the same.
+  source.onStoredChange(async () => {
+    await channel.by<CrewQuestions>().ask("worker.stored", null);
+  });
   let serving: Gateway | undefined;
   const { promise, resolve: end } = Promise.withResolvers<Stop>();
   channel.answer<Omit<WorkerQuestions, "worker.configure">>({
@@ -75,7 +82,7 @@ async function serveTask(channel: Channel, task: WorkerTask, { follow }: Configu
     end("leave");
   });
   await serveUntil(config, {
-    ...{ log, storage, fd, worker: { number: task.number, count: task.count, channel } },
+    ...{ log, storage, source, fd, worker: { number: task.number, count: task.count, channel } },
     stop: () => promise,
     follow,
     async greet(gateway) {
@@ -83,6 +90,9 @@ async function serveTask(channel: Channel, task: WorkerTask, { follow }: Configu
       for (const other of others) gateway.adopt(other);
       await channel.by<CrewQuestions>().ask("worker.ready", null);
     },
+  }).finally(async () => {
+    source.close();
+    await storage.close();
   });
 }
 

@@ -198,14 +198,20 @@ function changing(
     return named.version === highest.version ? named : conflictWith(named);
   }
 
-  async function store(base: Version, next: Json, { isDry, note = null, actor, now }: Order): Promise<ChangeResult> {
+  async function store(base: Version, next: Json, { isDry, note, actor, now }: Order): Promise<ChangeResult> {
     checkSize(next);
     const differences = differencesOf(base.document, next);
     const read = readWith(base.version + 1, next);
     const parts = changedParts(differences);
     if (isDry || differences.length === 0)
       return { kind: "changed", view: viewOf(base, next, read), differences, parts };
-    const facts = { version: base.version + 1, created_at: now, actor_kind: actor.kind, actor_id: actor.id, note };
+    const facts = {
+      version: base.version + 1,
+      created_at: now,
+      actor_kind: actor.kind,
+      actor_id: actor.id,
+      note: note ?? null,
+    };
     const document = JSON.stringify(secretsOf(next).size > 0 ? sealed(next, keys.seal()) : next);
     const changed = JSON.stringify(parts.slice(0, maxParts));
     if (!(await rows.add({ ...facts, document, changed }))) return conflictWith(base);
