@@ -205,13 +205,8 @@ function changing(
     const parts = changedParts(differences);
     if (isDry || differences.length === 0)
       return { kind: "changed", view: viewOf(base, next, read), differences, parts };
-    const facts = {
-      version: base.version + 1,
-      created_at: now,
-      actor_kind: actor.kind,
-      actor_id: actor.id,
-      note: note ?? null,
-    };
+    const { kind: actor_kind, id: actor_id } = actor;
+    const facts = { version: base.version + 1, created_at: now, actor_kind, actor_id, note: note ?? null };
     const document = JSON.stringify(secretsOf(next).size > 0 ? sealed(next, keys.seal()) : next);
     const changed = JSON.stringify(parts.slice(0, maxParts));
     if (!(await rows.add({ ...facts, document, changed }))) return conflictWith(base);
