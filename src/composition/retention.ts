@@ -1,5 +1,5 @@
 /**
- * Has calls and audit events forgotten that are older than they are kept: at the start, and then every hour, with room for other
+ * Has calls, refused ones and audit events forgotten that are older than they are kept: at the start, and then every hour, with room for other
  * writers in between.
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,6 +11,7 @@ export interface RetentionOptions {
   /** For how long each is kept, in milliseconds; undefined: for good. */
   readonly requestsMs: number | undefined;
   readonly auditMs: number | undefined;
+  readonly refusedMs?: number | undefined;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
@@ -25,7 +26,14 @@ export interface Retention {
 const hourMs = 3_600_000;
 const betweenMs = 10;
 
-export function createRetention({ store, requestsMs, auditMs, clock, onError }: RetentionOptions): Retention {
+export function createRetention({
+  store,
+  requestsMs,
+  auditMs,
+  refusedMs,
+  clock,
+  onError,
+}: RetentionOptions): Retention {
   const closing = new AbortController();
   let running: Promise<void> | undefined;
 
@@ -44,6 +52,9 @@ export function createRetention({ store, requestsMs, auditMs, clock, onError }: 
     }
     // Also where calls are kept for good by now: older versions may have left an entry for each that they had forgotten.
     await all(() => store.foldCharges());
+    await all(() => store.foldRefused(now));
+    if (refusedMs !== undefined)
+      await all(() => store.forgetRefused(now - refusedMs, firstIdAt("req", now - refusedMs)));
     if (auditMs !== undefined) await all(() => store.forgetAuditEvents(firstIdAt("act", now - auditMs)));
   }
 

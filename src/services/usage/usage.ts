@@ -4,14 +4,17 @@ import { create } from "@bufbuild/protobuf";
 import {
   ExportRequestsResponseSchema,
   GetRequestResponseSchema,
+  ListRefusedResponseSchema,
   ListRequestsResponseSchema,
   ListRunningResponseSchema,
   ListUsageResponseSchema,
+  SummarizeRefusedResponseSchema,
   SummarizeRequestsResponseSchema,
   type UsageService,
 } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Frames, ServiceImplementation } from "../../call/call.ts";
 import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
+import type { RefusedStore } from "../../storage/calls/refused.ts";
 import type { RequestStore } from "../../storage/calls/requests.ts";
 import type { CallRow } from "../../storage/columns.ts";
 import type { HoldStore } from "../../storage/money/holds.ts";
@@ -19,6 +22,7 @@ import type { PriceStore } from "../../storage/money/prices.ts";
 import { Wire } from "../../wire/wire.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
+import { listRefused, summarizeRefused } from "./refused-message.ts";
 import { callWithBill, requestMessage, runningMessage, sumMessage } from "./request-message.ts";
 import { csvHead, csvLines } from "./requests-csv.ts";
 import { summaryFilterOf, summaryLimits, summaryMessage } from "./summary-message.ts";
@@ -26,6 +30,7 @@ import { bucketedSpan, bucketMsOf, requestFilterOf, span } from "./time-span.ts"
 
 export interface UsageParts {
   readonly requests: RequestStore;
+  readonly refused: RefusedStore;
   readonly holds: HoldStore;
   readonly prices: PriceStore;
   /** clock returns milliseconds since 1970. */
@@ -39,6 +44,7 @@ const maxRunning = 100;
 
 export function usageService({
   requests,
+  refused,
   holds,
   prices,
   clock,
@@ -80,6 +86,13 @@ export function usageService({
       const filter = { ...summaryFilterOf(request.message(), clock()), accountId: caller.accountId };
       const summary = await requests.summarize(filter, summaryLimits, signal);
       return whole(SummarizeRequestsResponseSchema, summaryMessage(summary, filter.groupBy));
+    },
+    async listRefused({ request, caller }) {
+      return whole(ListRefusedResponseSchema, await listRefused(refused, caller.accountId, request.message()));
+    },
+    async summarizeRefused({ request, caller }) {
+      const counted = await summarizeRefused(refused, caller.accountId, request.message(), clock());
+      return whole(SummarizeRefusedResponseSchema, counted);
     },
     async exportRequests({ request, caller, signal }) {
       const { keyId, model, upstream, from, to } = request.message();

@@ -293,14 +293,14 @@ test("what bounds failing over, the cache and how long calls are kept is told, t
     breaker: { failures: 6, openMs: 7500 },
     hedging: { afterMs: 2500, share: 0.05 },
     cache: { maxBytes: 2 ** 33, keepMs: 90_000, priceShare: 0.1 },
-    retention: { requestsMs: 36 * 3_600_000, auditMs: 400 * 86_400_000 },
+    retention: { requestsMs: 36 * 3_600_000, auditMs: 400 * 86_400_000, refusedMs: 30 * 86_400_000 },
   });
   const { json } = await askRpc(other, "OperatorService.DescribeLimits", {}, bearer(operatorKey));
   expect(json).toMatchObject({
     ...{ attempts: 4, retryShare: 0.2, breakerFailures: 6, breakerOpenSeconds: 7.5 },
     ...{ hedgeAfterSeconds: 2.5, hedgeShare: 0.05 },
     ...{ cacheMaxBytes: String(2 ** 33), cacheSeconds: 90, cachePriceShare: 0.1 },
-    ...{ requestsKeepDays: 1.5, auditKeepDays: 400 },
+    ...{ requestsKeepDays: 1.5, auditKeepDays: 400, refusedKeepDays: 30 },
   });
   await other.close();
 });

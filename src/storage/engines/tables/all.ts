@@ -18,6 +18,8 @@ const tables: readonly TableShape[] = [
   money.ledgerEntries,
   calls.requests,
   calls.usageHours,
+  calls.refusedMinutes,
+  calls.refusedCalls,
   money.redeemCodes,
   accounts.idempotencyKeys,
   people.sessions,
