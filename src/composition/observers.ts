@@ -49,7 +49,7 @@ export async function createSeeing(parts: Parts, shared: Shared, open: () => Con
 
 function recordRefused({ storage, log, clock }: Parts, { catalog }: Shared) {
   return createRefusedCalls({
-    write: storage.refused.write,
+    write: (batch) => storage.refused.write(batch),
     node: newId("nod", clock()),
     modelId: createModelIds(catalog),
     clock,

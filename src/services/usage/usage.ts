@@ -87,19 +87,28 @@ export function usageService({
       const summary = await requests.summarize(filter, summaryLimits, signal);
       return whole(SummarizeRequestsResponseSchema, summaryMessage(summary, filter.groupBy));
     },
-    async listRefused({ request, caller }) {
-      return whole(ListRefusedResponseSchema, await listRefused(refused, caller.accountId, request.message()));
-    },
-    async summarizeRefused({ request, caller }) {
-      const counted = await summarizeRefused(refused, caller.accountId, request.message(), clock());
-      return whole(SummarizeRefusedResponseSchema, counted);
-    },
+    ...refusedRpcs(refused, clock),
     async exportRequests({ request, caller, signal }) {
       const { keyId, model, upstream, from, to } = request.message();
       const filter = { accountId: caller.accountId, keyId, model, upstream, ...span(from, to) };
       const pages = requests.pages(filter, signal);
       const headers = { "content-disposition": 'attachment; filename="requests.csv"' };
       return { kind: "stream", frames: csvFrames(pages), headers };
+    },
+  };
+}
+
+function refusedRpcs(
+  refused: RefusedStore,
+  clock: () => number,
+): Pick<ServiceImplementation<typeof UsageService>, "listRefused" | "summarizeRefused"> {
+  return {
+    async listRefused({ request, caller }) {
+      return whole(ListRefusedResponseSchema, await listRefused(refused, caller.accountId, request.message()));
+    },
+    async summarizeRefused({ request, caller }) {
+      const counted = await summarizeRefused(refused, caller.accountId, request.message(), clock());
+      return whole(SummarizeRefusedResponseSchema, counted);
     },
   };
 }

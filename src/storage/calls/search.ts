@@ -103,12 +103,13 @@ export async function searchAll(
   before: string | undefined,
   limit: number,
   asker?: Asker,
+  most = mostOfAll,
 ): Promise<Found> {
   const { stepFrom } = createSteps(db);
   const rows: CallRow[] = [];
   const { least, below: ends } = spanOf(filter, before);
   let below = ends;
-  for (let read = 0; read < mostOfAll; read += stride, await setImmediate()) {
+  for (let read = 0; read < most; read += stride, await setImmediate()) {
     const from = await stepFrom(filter, { least, below });
     rows.push(...(await pageQuery(db, filter, { least: from, below }, limit - rows.length).execute()));
     if (rows.length === limit || from === least || asker?.aborted) return { rows };
