@@ -66,10 +66,10 @@ export function operatorViews({ storage, config, upstreams, services, clock }: O
       return whole(SummarizeAllRequestsResponseSchema, { summary: summaryMessage(found, filter.groupBy) });
     },
     async listAllRefused({ request }) {
-      const { account, list } = request.message();
-      const accountId = await idOf(account);
-      if (accountId === undefined) refuseWithoutAccount(list?.filter);
-      return whole(ListAllRefusedResponseSchema, { list: await listRefused(refused, accountId, list) });
+      const message = request.message();
+      const accountId = await idOf(message.account);
+      if (accountId === undefined) refuseWithoutAccount(message.filter);
+      return whole(ListAllRefusedResponseSchema, await listRefused(refused, accountId, message));
     },
     async summarizeAllRefused({ request }) {
       const { account, summary } = request.message();
@@ -120,7 +120,7 @@ function refuseWithoutAccount(filter: RefusedFilter | undefined): void {
   const { keyId: key_id, model } = filter ?? {};
   for (const [name, value] of Object.entries({ key_id, model })) {
     if (value !== undefined)
-      throw invalidValue(`list.filter.${name}`, "it is looked for within an account; name `account` too");
+      throw invalidValue(`filter.${name}`, "it is looked for within an account; name `account` too");
   }
 }
 

@@ -3,7 +3,6 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type ListRefusedRequest,
-  type ListRefusedResponseSchema,
   type RefusedFilter,
   RefusedGroup,
   type RefusedSchema,
@@ -29,9 +28,8 @@ const columns: Readonly<Record<RefusedGroup, RefusedColumn | undefined>> = {
 export async function listRefused(
   store: Pick<RefusedStore, "page" | "find">,
   accountId: string | undefined,
-  asked: ListRefusedRequest | undefined,
-): Promise<MessageInitShape<typeof ListRefusedResponseSchema>> {
-  const { filter, id, pageSize, pageToken } = asked ?? {};
+  { filter, id, pageSize, pageToken }: Pick<ListRefusedRequest, "filter" | "id" | "pageSize" | "pageToken">,
+): Promise<{ refused: MessageInitShape<typeof RefusedSchema>[]; nextPageToken?: string }> {
   if (id !== undefined) {
     const found = await store.find(id, accountId);
     return { refused: found ? [refusedMessage(found)] : [] };

@@ -235,7 +235,7 @@ describe("calls of all accounts", () => {
   });
 
   test("that were refused are looked for by key or model within an account only", async () => {
-    const filtered = (filter: JsonObject) => reasonOf("OperatorService.ListAllRefused", { list: { filter } });
+    const filtered = (filter: JsonObject) => reasonOf("OperatorService.ListAllRefused", { filter });
     expect(await filtered({ keyId: "key_1" })).toBe("INVALID_VALUE");
     expect(await filtered({ model: "gpt" })).toBe("INVALID_VALUE");
     expect(await filtered({ reasons: ["NO_SUCH_REASON"] })).toBe("INVALID_VALUE");

@@ -91,13 +91,13 @@ test("a key that has expired, and an account beyond its rate, are known: what th
   expect(statuses.filter((status) => status === 429)).toHaveLength(5);
   const operator = bearer(operatorKey);
   const all = async (request: JsonObject) =>
-    (await askRpc(gateway, "OperatorService.ListAllRefused", request, operator)).json.list as JsonObject;
+    (await askRpc(gateway, "OperatorService.ListAllRefused", request, operator)).json;
   await eventually(async () =>
-    expect(await all({ list: { filter: { reasons: ["RATE_LIMITED"] } } })).toMatchObject({
+    expect(await all({ filter: { reasons: ["RATE_LIMITED"] } })).toMatchObject({
       refused: Array.from({ length: 5 }, () => ({ accountId: "acc_slow", keyId: keys.get("slow")?.id })),
     }),
   );
-  const [limited] = ((await all({ account: "acc_slow", list: { pageSize: 2 } })).refused ?? []) as JsonObject[];
+  const [limited] = ((await all({ account: "acc_slow", pageSize: 2 })).refused ?? []) as JsonObject[];
   expect(limited).toMatchObject({ status: 429, detail: expect.stringContaining("3 requests a minute") as string });
   const [expired] = await list();
   expect(expired).toMatchObject({ keyId: keys.get("off")?.id, reason: "INVALID_API_KEY", status: 401 });
