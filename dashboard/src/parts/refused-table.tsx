@@ -122,7 +122,7 @@ function Wide({ columns, rows }: ListProps) {
           {rows.map((call) => (
             <Table.Tr key={call.id}>
               {columns.map(({ name, wraps, cell }) => (
-                <Table.Td key={name} className={wraps ? undefined : text.nowrap}>
+                <Table.Td key={name} className={wraps ? undefined : text.nowrap} miw={wraps ? 220 : undefined}>
                   {cell(call)}
                 </Table.Td>
               ))}
