@@ -6,6 +6,7 @@ import type { Signal } from "../runtime/caller-abort.ts";
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { CallRecord } from "./call-record.ts";
+import type { KeyLimits, NearestLimit } from "./key-limits.ts";
 import type { Tier } from "./tiers.ts";
 
 /**
@@ -33,6 +34,8 @@ export interface Caller {
   readonly isFreeUnpriced?: boolean | undefined;
   /** Whether the key has a credit limit. */
   readonly isLimited: boolean;
+  /** The key's own limits; undefined where it has none. */
+  readonly limits?: KeyLimits | undefined;
   /** The version of the stored data that all of this was read at; unset where that is not known. */
   readonly asOf?: number | undefined;
   /** The account's tier; undefined where there is no account. */
@@ -70,6 +73,8 @@ export const here: Peer = { address: "", rootUrl: "" };
 export interface Admission {
   readonly caller: Caller;
   readonly headers: AnswerHeaders;
+  /** The limit that is nearest to its end; undefined where the key has none of its own. */
+  readonly nearest?: NearestLimit | undefined;
 }
 
 /** Arrival is what is known of a call before its body is read. */
@@ -132,6 +137,8 @@ export interface Asked<I extends DescMessage = DescMessage> extends Arrival {
   readonly body: BodyRoom;
   /** The memory of the connection; unset at doors that keep none. */
   readonly remembered?: Remembered | undefined;
+  /** As in its admission. */
+  readonly nearest?: NearestLimit | undefined;
   /** Fires when the client disconnects or its deadline passes. */
   readonly signal: Signal;
 }

@@ -48,6 +48,7 @@ const statusOf = {
   [Reason.GATEWAY_BUSY]: [Code.Unavailable, 503],
   [Reason.STORAGE_UNAVAILABLE]: [Code.Unavailable, 503],
   [Reason.NOT_CACHED]: [Code.FailedPrecondition, 504],
+  [Reason.ADDRESS_NOT_PERMITTED]: [Code.PermissionDenied, 403],
 } as const;
 
 export class Refusal extends Error {

@@ -229,15 +229,31 @@ export function registrationClosed(invitation: boolean): Refusal {
   return new Refusal(Reason.REGISTRATION_CLOSED, `Here ${who}. Ask the operator of the gateway.`);
 }
 
-/** `allowed` is the rate in words, as "60 requests a minute"; `headers` report what is left of it. */
+/** `allowed` is the rate of `whose` in words, as "60 requests a minute"; `headers` report what is left of it. */
 export function rateLimited(
   allowed: string,
   retryAfterMs: number,
   headers: Readonly<Record<string, string>> = {},
+  whose: "the account" | "the API key" = "the account",
 ): Refusal {
   const seconds = Math.min(60, secondsOf(retryAfterMs));
-  const message = `Rate limit reached: the account is allowed ${allowed}. Try again in ${seconds} s.`;
+  const message = `Rate limit reached: ${whose} is allowed ${allowed}. Try again in ${seconds} s.`;
   return new Refusal(Reason.RATE_LIMITED, message, { headers: { ...headers, "retry-after": String(seconds) } });
+}
+
+/** Refuses a call of a key that has as many running as it may have: `limit`. Nobody knows when one of them ends. */
+export function tooManyRunning(limit: number): Refusal {
+  const calls = limit === 1 ? "1 call" : `${limit} calls`;
+  const message = `The API key has ${calls} running, as many as it may have at a time. Try again when one has ended.`;
+  const headers = { "x-gateway-limit": `key-concurrency;limit=${limit};remaining=0`, "retry-after": "1" };
+  return new Refusal(Reason.RATE_LIMITED, message, { headers });
+}
+
+/** Refuses a key at an address that it may not be used from. The address is the caller's own. */
+export function addressNotPermitted(address: string): Refusal {
+  const where = address === "" ? "this address" : `the address ${address}`;
+  const message = `This API key may not be used from ${where}. Have the address added to the key, or use another key.`;
+  return new Refusal(Reason.ADDRESS_NOT_PERMITTED, message);
 }
 
 // The caller's credit.

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { ratesUnavailable } from "../call/refusals.ts";
 import type { Config, RedisConfig } from "../config/shape.ts";
 import type { Slices } from "../limits/contract.ts";
+import { createKeyPlaces, type KeyPlaces } from "../limits/key-places.ts";
 import type { DecisionCounts } from "../limits/leased-limiter.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
@@ -21,6 +22,8 @@ export interface Limits {
   readonly guesses: Limiter;
   /** Returns the places of an upstream that gateways, or workers, share. Undefined where there is one process. */
   readonly sharedPlaces: ((name: string, places: number) => Places) | undefined;
+  /** The calls that keys have running. */
+  readonly keyPlaces: KeyPlaces;
   /** Undefined without Redis. */
   readonly redis: RedisGauges | undefined;
   /** Gives back what this node has of shared rates. */
@@ -59,6 +62,7 @@ export function startLimits(parts: LimitsParts): Promise<Limits> | Limits {
     attempts: createMemoryLimiter(clock),
     guesses: createMemoryLimiter(clock, mostGuessing),
     sharedPlaces: undefined,
+    keyPlaces: createKeyPlaces(),
     redis: undefined,
     close: async () => {},
   };
@@ -122,15 +126,16 @@ function shareLimits(
   const attempts = createLeasedLimiter({ ...shared, nameOf: hidden("sign-in") });
   const guesses = createLeasedLimiter({ ...shared, nameOf: hidden("guess") });
   const open: Places[] = [];
+  const keyPlaces = createKeyPlaces({ keeper, whenAway });
   return {
-    ...{ rates, attempts, guesses, redis: undefined },
+    ...{ rates, attempts, guesses, keyPlaces, redis: undefined },
     sharedPlaces(name, places) {
       const made = createPlaces(keeper, name, places);
       open.push(made);
       return made;
     },
     async close() {
-      for (const limiter of [rates, attempts, guesses, ...open]) limiter.close();
+      for (const limiter of [rates, attempts, guesses, keyPlaces, ...open]) limiter.close();
     },
   };
 }

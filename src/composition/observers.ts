@@ -72,7 +72,7 @@ function createModelIds(catalog: Catalog): (name: string) => string | undefined 
 }
 
 /** Traces, and metrics that are sent. The SDK is loaded only here. */
-async function startTelemetry({ config, log, clock }: Parts, telemetry: NonNullable<Config["telemetry"]>) {
+async function startTelemetry({ live, log, clock }: Parts, telemetry: NonNullable<Config["telemetry"]>) {
   const { startOtlp } = await import("../telemetry/otlp.ts");
-  return startOtlp({ ...telemetry, version: version(), upstreams: config.upstreams, log, clock });
+  return startOtlp({ ...telemetry, version: version(), upstreams: () => live.current().upstreams, log, clock });
 }

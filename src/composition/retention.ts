@@ -1,6 +1,6 @@
 /**
- * Has calls, refused ones and audit events forgotten that are older than they are kept: at the start, and then every hour, with room for other
- * writers in between.
+ * Has calls, refused ones and audit events forgotten that are older than they are kept: at the start, and then every hour, with room for
+ * other writers in between.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { firstIdAt } from "../runtime/ids.ts";
@@ -8,10 +8,14 @@ import type { RetentionStore } from "../storage/calls/retention.ts";
 
 export interface RetentionOptions {
   readonly store: RetentionStore;
-  /** For how long each is kept, in milliseconds; undefined: for good. */
-  readonly requestsMs: number | undefined;
-  readonly auditMs: number | undefined;
-  readonly refusedMs?: number | undefined;
+  /** Returns for how long calls, audit events and refused calls are kept, in milliseconds; undefined: for good. */
+  readonly settings: () => {
+    readonly retention: {
+      readonly requestsMs: number | undefined;
+      readonly auditMs: number | undefined;
+      readonly refusedMs?: number | undefined;
+    };
+  };
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
@@ -26,14 +30,7 @@ export interface Retention {
 const hourMs = 3_600_000;
 const betweenMs = 10;
 
-export function createRetention({
-  store,
-  requestsMs,
-  auditMs,
-  refusedMs,
-  clock,
-  onError,
-}: RetentionOptions): Retention {
+export function createRetention({ store, settings, clock, onError }: RetentionOptions): Retention {
   const closing = new AbortController();
   let running: Promise<void> | undefined;
 
@@ -45,6 +42,7 @@ export function createRetention({
 
   async function forgetAll(): Promise<void> {
     const now = clock();
+    const { requestsMs, auditMs, refusedMs } = settings().retention;
     if (requestsMs !== undefined) {
       // Whole hours, as the sums of usage have them.
       const hour = Math.floor((now - requestsMs) / hourMs) * hourMs;

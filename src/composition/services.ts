@@ -5,9 +5,10 @@ import { KeyService } from "../../gen/modelgateway/v1/keys_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
-import type { Caller } from "../call/call.ts";
-import { priorityOf } from "../call/tiers.ts";
+import { builtInModels, type Config } from "../config/config.ts";
+import { inUnits } from "../config/currency.ts";
 import { embeddedUpstream } from "../config/references.ts";
+import { createModelRates } from "../pipeline/admit/model-rates.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
 import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
 import { createValidate } from "../pipeline/check/validate.ts";
@@ -15,6 +16,7 @@ import { createCandidatesFor } from "../pipeline/complete/candidates.ts";
 import { type Complete, createComplete } from "../pipeline/complete/complete.ts";
 import { createExplain, type Explain } from "../pipeline/complete/explain.ts";
 import { createHedge } from "../pipeline/complete/hedge.ts";
+import { withKeyConcurrency } from "../pipeline/complete/key-concurrency.ts";
 import { createSend } from "../pipeline/complete/send.ts";
 import { type ServedService, serve } from "../pipeline/handle.ts";
 import { createCacheState, withCache } from "../pipeline/replay/cache.ts";
@@ -24,41 +26,43 @@ import { accountService } from "../services/accounts/accounts.ts";
 import { inferenceService } from "../services/inference/inference.ts";
 import { withReplays } from "../services/inference/replayed-calls.ts";
 import { keyService } from "../services/keys/keys.ts";
+import type { KnownModels } from "../services/operator/described-models.ts";
 import { operatorService } from "../services/operator/operator.ts";
 import { upstreamStates } from "../services/operator/upstream-message.ts";
 import { sessionService } from "../services/people/sessions.ts";
 import { usageService } from "../services/usage/usage.ts";
+import { createCatalog, type Model } from "../targets/catalog.ts";
 import type { Parts, Shared } from "./parts.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {
-  const { config, storage, log, clock } = parts;
+  const { config, live, storage, log, clock } = parts;
+  const settings = live.current;
   const { catalog, limit } = shared;
   const { complete, explain } = createModelCalls(parts, shared);
   const { background } = shared;
   const onError = (err: unknown) => log.error({ err }, "a response could not be kept, and was returned as such");
-  const responses = { store: storage.responses, background, clock, limits: config.responses, onError };
-  const { defaultModels, tiers, maxKeysPerAccount: maxKeys } = config;
+  const responses = { store: storage.responses, background, clock, settings, onError };
   const { keys, transact } = storage;
   const { accountRate, making } = limit;
   const unit = config.unit.code;
-  const { registration, publicUrls } = config;
   const limiter = shared.limits.attempts;
   const services = [InferenceService, KeyService, AccountService, UsageService, SessionService, OperatorService];
   const upstreams = () => upstreamsOf(parts, shared);
+  const models = knownModelsOf(shared, () => settings().cataloguePrices);
   const { queued } = shared.queues;
   const explaining = { explain, accountRate, queued };
-  const inference = inferenceService({ catalog, complete, defaultModels, responses, explain: explaining });
+  const inference = inferenceService({ catalog, complete, settings, responses, explain: explaining });
   const replaying = { store: storage.replays, node: newId("nod", clock()), clock };
   return [
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
     serve(
       KeyService,
-      keyService({ keys, transact, catalog, clock, maxKeys, unit, accountRate, countCreation: making }),
+      keyService({ keys, transact, catalog, clock, settings, unit, accountRate, countCreation: making }),
     ),
-    serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, accountRate })),
+    serve(AccountService, accountService({ ...storage, catalog, settings, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
-    serve(SessionService, sessionService({ storage, limiter, registration, unit: config.unit, publicUrls, clock })),
-    serve(OperatorService, operatorService({ storage, config, clock, services, upstreams })),
+    serve(SessionService, sessionService({ storage, limiter, settings, unit: config.unit, clock })),
+    serve(OperatorService, operatorService({ storage, settings, clock, services, upstreams, models })),
   ];
 }
 
@@ -74,9 +78,14 @@ interface ModelCalls {
 }
 
 /** The way of a model call: where it may go, sending it, and charging it; and what tells of it without going it. */
-function createModelCalls({ config, storage, log, clock, random }: Parts, shared: Shared): ModelCalls {
-  const { catalog, providers, targets, ledger, counting, drains, limit, cache, onError } = shared;
-  const onUsed: CaptureOptions["onUsed"] = (caller, tokens) => void limit.used(caller, tokens).catch(onError);
+function createModelCalls({ live, storage, log, clock, random }: Parts, shared: Shared): ModelCalls {
+  const settings = live.current;
+  const { catalog, upstreams, targets, ledger, counting, drains, limit, cache, onError } = shared;
+  const modelRates = createModelRates(shared.limits.rates);
+  const onUsed: CaptureOptions["onUsed"] = (caller, model, tokens) => {
+    void limit.used(caller, tokens).catch(onError);
+    if (caller.limits) void modelRates.used(caller, model, tokens).catch(onError);
+  };
   const onWaived: CaptureOptions["onWaived"] = ({ id, record: { model, attempts } }, waived) =>
     log.warn({ request_id: id, model, upstream: attempts.at(-1)?.upstream, waived_millionths: waived }, lossWords);
   const onImplausible: CaptureOptions["onImplausible"] = ({ id, record: { model, attempts } }) =>
@@ -84,25 +93,25 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   const keepPrice = (priceId: string, card: string) => storage.prices.keep(priceId, card, clock());
   const keptPrices = createKeptPrices({ keep: keepPrice, onError });
   const settle = createCapture({ ledger, keptPrices, clock, onUsed, onWaived, onImplausible, onError });
-  const hedge = config.hedging && createHedge(config.hedging);
-  const send = createSend({ targets, attempts: config.retries.attempts, hedge, clock, random });
-  const leadsOf = createCandidatesFor({ catalog, providers, targets, random });
-  const priority = ({ tier }: Caller) => priorityOf(config.tiers, tier);
+  const hedge = createHedge(() => settings().hedging?.share ?? 0);
+  const send = createSend({ targets, hedge, clock, random });
+  const leadsOf = createCandidatesFor({ catalog, providers: upstreams.providers, targets, random });
   const { available } = storage;
   const complete = createComplete({
     candidatesFor: leadsOf,
     send,
     ledger,
+    modelRates,
     capture: settle,
     counting,
     drains,
-    priorityOf: priority,
+    settings,
     clock,
   });
-  const caching = { cache, catalog, ledger, clock, onError, priceShare: config.cache?.priceShare ?? 0 };
+  const caching = { cache, catalog, ledger, clock, onError, settings };
   const cacheState = createCacheState(caching);
   return {
-    complete: withCache(complete, caching),
+    complete: withKeyConcurrency(withCache(complete, caching), shared.limits.keyPlaces),
     explain: createExplain({
       validate: createValidate(),
       candidatesFor: leadsOf,
@@ -114,11 +123,29 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   };
 }
 
-function upstreamsOf({ config }: Parts, { catalog, health, targets, queues }: Shared) {
+function upstreamsOf({ live }: Parts, { catalog, health, targets, queues }: Shared) {
   const embedded = { name: embeddedUpstream, kind: "embedded", base_url: "" };
   const monitor = { ...targets, ...queues, stats: health.of };
-  return upstreamStates([...config.upstreams, embedded], catalog, monitor).filter(
+  return upstreamStates([...live.current().upstreams, embedded], catalog, monitor).filter(
     // The configuration may serve nothing embedded, and does not name it.
     ({ name, models }) => name !== embeddedUpstream || models.length > 0,
   );
+}
+
+/** knownModelsOf reads the built-in catalogue when it is asked for at first, and converts it anew when the rates have changed. */
+function knownModelsOf(
+  { catalog, targets: { restMs } }: Shared,
+  pricesNow: () => Config["cataloguePrices"],
+): () => KnownModels {
+  let inDollars: readonly Model[] | undefined;
+  let known: { readonly prices: Config["cataloguePrices"]; readonly inUnits: readonly Model[] } | undefined;
+  return () => {
+    const prices = pricesNow();
+    inDollars ??= createCatalog(builtInModels()).list();
+    if (known?.prices !== prices) {
+      known = { prices, inUnits: createCatalog(builtInModels().map((model) => inUnits(model, prices))).list() };
+    }
+    const { dollar, markup } = prices;
+    return { served: catalog.list(), inDollars, inUnits: known.inUnits, dollar, markup, restMs };
+  };
 }

@@ -109,6 +109,11 @@ export function configFile(givenFile?: string, environment: Environment = proces
 
 const emptyFile: FileConfig = { upstreams: [], models: [] };
 
+/** builtInModels returns the models of the built-in catalogue, with their prices in US dollars. */
+export function builtInModels(): readonly ModelConfig[] {
+  return loadCatalogue([]).inDollars;
+}
+
 /** loadCatalogue reads the built-in catalogue. Bundling makes JSON of it, which is read in a fraction of the time. */
 function loadCatalogue(faults: Fault[]) {
   const read = <S extends z.ZodType>(name: string, schema: S): z.output<S> | undefined =>
@@ -310,14 +315,23 @@ function pathText(path: Path): string {
 
 /** withTargets gives a model without targets the upstream named like its vendor, under the model's own id. */
 function withTargets(model: ModelConfig, upstreams: readonly UpstreamConfig[]): ModelConfig {
-  if (model.targets.length > 0 || !upstreams.some(({ name }) => name === model.vendor)) return model;
+  if (model.targets.length > 0 || !enabled(upstreams).some(({ name }) => name === model.vendor)) return model;
   return { ...model, targets: [targetAt(model.vendor as string, model.id)] };
 }
 
-/** servable returns the model without the targets whose upstream cannot serve its kind. */
+/** enabled returns the upstreams that serve: all but those that are switched off. */
+export function enabled(upstreams: readonly UpstreamConfig[]): readonly UpstreamConfig[] {
+  return upstreams.filter(({ disabled }) => disabled !== true);
+}
+
+/** servable returns the model without the targets whose upstream is switched off, or cannot serve its kind. */
 export function servable(model: ModelConfig, upstreams: readonly UpstreamConfig[]): ModelConfig {
   const serves = (kind: UpstreamConfig["kind"]) => servedBy[kind].includes(model.kind);
-  const names = new Set(upstreams.filter(({ kind }) => serves(kind)).map(({ name }) => name));
+  const names = new Set(
+    enabled(upstreams)
+      .filter(({ kind }) => serves(kind))
+      .map(({ name }) => name),
+  );
   return { ...model, targets: model.targets.filter(({ upstream }) => names.has(upstream)) };
 }
 

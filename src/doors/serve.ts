@@ -6,7 +6,7 @@
  * `Exchange`: how it reads a request, writes an answer, and writes a refusal.
  */
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { Admission, Answer, Arrival, Caller, Gateway, Remembered } from "../call/call.ts";
+import type { Admission, Answer, Arrival, Gateway, Remembered } from "../call/call.ts";
 import { internal } from "../call/refusals.ts";
 import type { Signal } from "../runtime/caller-abort.ts";
 import { andThen, catchError, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
@@ -84,7 +84,7 @@ function serveAdmitted({ gateway, bodies }: Door, exchange: Exchange, admission:
   const share = bodies.open(caller.accountId);
   return thenOrCatch(
     () => exchange.read(admission, share),
-    (call) => write(exchange, call, handle(gateway, exchange, call, caller, share)),
+    (call) => write(exchange, call, handle(gateway, exchange, call, admission, share)),
     (error): never => {
       share.release();
       gateway.abandon(exchange.arrival, caller, error);
@@ -98,12 +98,12 @@ function handle(
   gateway: Gateway,
   { arrival }: Exchange,
   { method, request, remembered }: ReadCall,
-  caller: Caller,
+  { caller, nearest }: Admission,
   share: BodyShare,
 ): MaybePromise<Answer> {
   const { id, header, peer, signal } = arrival;
   return thenOrCatch(
-    () => gateway.handle({ id, method, header, peer, caller, request, body: share, remembered, signal }),
+    () => gateway.handle({ id, method, header, peer, caller, request, body: share, remembered, nearest, signal }),
     (answer) => {
       share.release();
       checkKind(method, answer);

@@ -15,13 +15,18 @@ export const placesMs = 5_000;
 
 /** Decides on an ask, and puts it into `leases`, which are those of all processes by their names. */
 export function grantPlaces(leases: Map<string, PlaceLease>, node: string, ask: PlacesAsk, now: number): PlacesGrant {
-  const { places, running, wanted } = ask;
+  const { places, running, wanted, isTrial = false } = ask;
   const before = leases.get(node);
   for (const [name, { until }] of leases) if (until <= now) leases.delete(name);
   leases.delete(node);
   const since = before && before.until > now && before.wanted > before.held ? before.since : now;
-  const { share, isShort } = shareOf(places, { wanted, since }, [...leases.values()]);
   const others = [...leases.values()].reduce((sum, { held }) => sum + held, 0);
+  if (isTrial) {
+    const granted = Math.max(running, Math.min(wanted, places - others));
+    if (granted > 0) leases.set(node, { held: granted, wanted: granted, since: now, until: now + placesMs });
+    return { granted, isShort: granted < wanted };
+  }
+  const { share, isShort } = shareOf(places, { wanted, since }, [...leases.values()]);
   const granted = Math.max(running, Math.min(wanted, share, places - others));
   if (wanted > 0) {
     const isServed = granted > running || granted >= wanted;
@@ -54,7 +59,9 @@ export function createMemoryPlaces(clock: () => number, nodes: () => number): { 
       ask(ask) {
         const leases = byName.get(ask.name) ?? new Map<string, PlaceLease>();
         byName.set(ask.name, leases);
-        return grantPlaces(leases, node, ask, clock());
+        const grant = grantPlaces(leases, node, ask, clock());
+        if (leases.size === 0) byName.delete(ask.name);
+        return grant;
       },
       isAway: () => false,
       nodes,

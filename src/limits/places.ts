@@ -18,6 +18,11 @@ export interface PlacesAsk {
   readonly running: number;
   /** How many it could use: `running` and those that wait. 0 gives all back. */
   readonly wanted: number;
+  /**
+   * Whether no call waits: what is not granted now is not wanted any more, and who asks first gets what is free. Nothing is divided, and
+   * nothing kept for a process that got less than it wanted.
+   */
+  readonly isTrial?: boolean | undefined;
 }
 
 export interface PlacesGrant {
@@ -40,6 +45,8 @@ export interface Places {
   /** Takes a place, now or when one is there. First come, first served. */
   take(): MaybePromise<undefined>;
   release(): void;
+  /** Says how many places there are from now on. Calls that have one keep it. */
+  resize(places: number): void;
   /** Gives up what is leased. Nothing waits any more. */
   close(): void;
 }
@@ -52,7 +59,7 @@ const waitMs = 20;
 interface State {
   readonly keeper: PlaceKeeper;
   readonly name: string;
-  readonly places: number;
+  places: number;
   granted: number;
   isShort: boolean;
   running: number;
@@ -88,9 +95,16 @@ export function createPlaces(keeper: PlaceKeeper, name: string, places: number):
       serve(state);
       if (state.isShort) ask(state);
     },
+    resize(next) {
+      state.places = next;
+      // What is granted is of another number, which the keeper is told now rather than at the next renewal.
+      state.granted = Math.min(state.granted, Math.max(next, state.running));
+      ask(state);
+    },
     close() {
       state.isClosed = true;
       clearTimeout(state.timer);
+      const { places } = state;
       if (!keeper.isAway()) void Promise.resolve(keeper.ask({ name, places, running: 0, wanted: 0 })).catch(() => {});
     },
   };

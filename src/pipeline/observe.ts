@@ -88,8 +88,8 @@ export function observe(
 }
 
 /** Gives a call the record that is kept of it. Named one by one: a spread would take several times as long. */
-function callOf({ id, method, header, peer, caller, request, body, remembered, signal }: Asked): Call {
-  return { id, method, header, peer, caller, request, body, remembered, signal, record: newCallRecord() };
+function callOf({ id, method, header, peer, caller, request, body, remembered, nearest, signal }: Asked): Call {
+  return { id, method, header, peer, caller, request, body, remembered, nearest, signal, record: newCallRecord() };
 }
 
 /** Reports calls to the observers. */

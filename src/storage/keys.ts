@@ -15,6 +15,40 @@ export type ApiKey = Selectable<ApiKeyTable>;
 export type NewKey = Omit<Insertable<ApiKeyTable>, LaterColumn>;
 type LaterColumn = "revoked_at" | "spent" | "held" | "disabled" | "last_used_at" | `previous_${string}`;
 
+/** KeyModelRate is an entry of a key's `model_rates`. */
+export interface KeyModelRate {
+  /** A model's id, or `family:name`. */
+  readonly model: string;
+  readonly requests?: number | undefined;
+  readonly tokens?: number | undefined;
+}
+
+/** KeyLimitColumns are what a key may have besides its credit limit and its models. */
+export const keyLimitColumns = [
+  ...(["requests_per_minute", "tokens_per_minute", "model_rates", "max_concurrent"] as const),
+  ...(["allowed_ips", "tags", "owner"] as const),
+];
+export type KeyLimitColumn = (typeof keyLimitColumns)[number];
+
+/** KeyLabels are a key's tags and owner. */
+export interface KeyLabels {
+  readonly id: string;
+  readonly tags: readonly string[];
+  readonly owner: string | null;
+}
+
+/** LabelledKeys selects the keys whose labels are read. At most some thousand ids. */
+export interface LabelledKeys {
+  readonly accountId?: string | undefined;
+  readonly ids?: readonly string[] | undefined;
+}
+
+/** KeyLabelFilter selects keys by them. */
+export interface KeyLabelFilter {
+  readonly tag?: string | undefined;
+  readonly owner?: string | undefined;
+}
+
 /** KeyWithAccount is a key, with what of its account decides on its calls. */
 export interface KeyWithAccount extends ApiKey {
   readonly account_name: string;
@@ -26,7 +60,10 @@ export interface KeyWithAccount extends ApiKey {
 }
 
 /** KeyChange is what may change of a key. Omitted members stay as they are. */
-export type KeyChange = Pick<Updateable<ApiKeyTable>, "name" | "credit_limit" | "models" | "expires_at" | "disabled">;
+export type KeyChange = Pick<
+  Updateable<ApiKeyTable>,
+  "name" | "credit_limit" | "models" | "expires_at" | "disabled" | KeyLimitColumn
+>;
 
 export interface NewSecret {
   readonly hash: string;
@@ -58,7 +95,9 @@ export interface KeyStore {
   /** Lists all keys, or those of an account, revoked ones too, oldest first. */
   list(accountId?: string): Promise<ApiKey[]>;
   /** Lists up to `limit` of an account's keys that are not revoked, oldest first, after the id `after`. */
-  page(accountId: string, after: string, limit: number): Promise<ApiKey[]>;
+  page(accountId: string, after: string, limit: number, labels?: KeyLabelFilter): Promise<ApiKey[]>;
+  /** Lists the tags and owners of keys that have any, revoked ones too: of an account, of these keys, or of all. */
+  labels(of: LabelledKeys): Promise<KeyLabels[]>;
   update(accountId: string, id: string, change: KeyChange): Promise<Updated>;
   /** Gives a key another secret. Resolves to undefined where the account does not have it. */
   rotate(accountId: string, id: string, secret: NewSecret): Promise<ApiKey | undefined>;
@@ -102,7 +141,7 @@ function withAccount(db: Database) {
     ]);
 }
 
-type Finding = Pick<KeyStore, "findBySecretHash" | "findWithAccount" | "find" | "list" | "page">;
+type Finding = Pick<KeyStore, "findBySecretHash" | "findWithAccount" | "find" | "list" | "page" | "labels">;
 
 function createFinding({ db, unsettled, pending }: Scope): Finding {
   // It does not flush the ledger: neither for keys that are guessed, nor for each of a million that call now and then.
@@ -131,9 +170,59 @@ function createFinding({ db, unsettled, pending }: Scope): Finding {
           .executeTakeFirst(),
       ),
     list: (accountId) => listed(accountId).execute(),
-    page: (accountId, after, limit) =>
-      listed(accountId).where("revoked_at", "is", null).where("id", ">", after).limit(limit).execute(),
+    page: (accountId, after, limit, labels = {}) =>
+      pageOfKeys(
+        (last, most) => listed(accountId).where("revoked_at", "is", null).where("id", ">", last).limit(most).execute(),
+        { after, limit, labels },
+      ),
+    labels: (of) => readLabels(db, of),
   };
+}
+
+interface PageAsked {
+  readonly after: string;
+  readonly limit: number;
+  readonly labels: KeyLabelFilter;
+}
+
+/** How many keys are looked through at once for those with a tag or an owner. */
+const keysAtOnce = 1000;
+
+/** Returns up to `limit` of the keys that have the labels. An account has some thousand keys at most: all are looked through. */
+async function pageOfKeys(
+  read: (after: string, limit: number) => Promise<ApiKey[]>,
+  { after, limit, labels }: PageAsked,
+): Promise<ApiKey[]> {
+  if (labels.tag === undefined && labels.owner === undefined) return read(after, limit);
+  const found: ApiKey[] = [];
+  for (let last = after; found.length < limit; ) {
+    const keys = await read(last, keysAtOnce);
+    found.push(...keys.filter((key) => hasLabels(key, labels)));
+    if (keys.length < keysAtOnce) break;
+    last = keys.at(-1)?.id as string;
+  }
+  return found.slice(0, limit);
+}
+
+/** Reports whether a key has the tag and the owner that are asked for. */
+export function hasLabels(key: Pick<ApiKey, "tags" | "owner">, { tag, owner }: KeyLabelFilter): boolean {
+  return (tag === undefined || listIn(key.tags).includes(tag)) && (owner === undefined || key.owner === owner);
+}
+
+async function readLabels(db: Database, { accountId, ids }: LabelledKeys): Promise<KeyLabels[]> {
+  const rows = await db
+    .selectFrom("api_keys")
+    .select(["id", "tags", "owner"])
+    .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string))
+    .$if(ids !== undefined, (query) => query.where("id", "in", ids as string[]))
+    .where((where) => where.or([where("tags", "is not", null), where("owner", "is not", null)]))
+    .execute();
+  return rows.map(({ id, tags, owner }) => ({ id, tags: listIn(tags), owner }));
+}
+
+/** Returns what a column with a JSON list of texts has; none where it is null. */
+export function listIn(json: string | null): string[] {
+  return json === null ? [] : (JSON.parse(json) as string[]);
 }
 
 /**

@@ -85,6 +85,19 @@ export interface ApiKeyTable {
   /** The secret before the last rotation, and until when it is valid. */
   previous_hash: string | null;
   previous_expires_at: number | null;
+  /** Its own limits a minute, beside those of its account's tier. */
+  requests_per_minute: number | null;
+  tokens_per_minute: number | null;
+  /** Its limits for single models, as a JSON list of `KeyModelRate`; null for none. */
+  model_rates: string | null;
+  /** The most calls of models that it may have running. */
+  max_concurrent: number | null;
+  /** The addresses and networks that it may be used from, as a JSON list; null for all. */
+  allowed_ips: string | null;
+  /** Its tags, as a JSON list; null for none. */
+  tags: string | null;
+  /** Whose it is, for people to read. */
+  owner: string | null;
 }
 
 /** HoldTable is what running calls hold; a row without an operation is a lease (`leases.ts`). */

@@ -134,20 +134,21 @@ interface Settled {
 
 /**
  * Waits until nothing is under way and what was held before is free again, for some seconds. Where memory alone is
- * missing even after the gateway's own collection of an idle heap, a full one is asked for: garbage that nobody has
- * needed the room of is no leak.
+ * missing the gateway is left alone, for it collects its garbage once nobody asks it anything; where that does not
+ * suffice, a full collection is asked for: garbage that nobody has needed the room of is no leak.
  */
 async function settle(gateway: GatewayProcess, theatre: Theatre, before: Held | undefined): Promise<Settled> {
   const end = performance.now() + settledMs;
   let settled: Settled;
   do {
     settled = await look(gateway, theatre);
-    if (settled.left.length === 0 && (!before || (isBack(settled.held, before) && isFreed(settled.held, before)))) {
-      return settled;
-    }
+    if (settled.left.length === 0 && (!before || isBack(settled.held, before))) break;
     await delay(pollMs);
   } while (performance.now() < end && gateway.isAlive());
-  if (!before || isFreed(settled.held, before) || !gateway.isAlive()) return settled;
+  if (!before || settled.left.length > 0) return settled;
+  while (performance.now() < end && gateway.isAlive() && !isFreed(heldBy(gateway.pid), before)) await delay(pollMs);
+  settled = await look(gateway, theatre);
+  if (isFreed(settled.held, before) || !gateway.isAlive()) return settled;
   await collectGarbage(gateway.pid, gateway.errors);
   await delay(pollMs);
   const { held, left } = await look(gateway, theatre);

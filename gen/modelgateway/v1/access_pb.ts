@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/access.proto.
  */
 export const file_modelgateway_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvYWNjZXNzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEingIKBkFjY2VzcxInCgZmYW1pbHkYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuRmFtaWx5EicKBmNhbGxlchgCIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5DYWxsZXISEwoLc2VsZWN0ZWRfYnkYAyABKAkSFQoNZWl0aGVyX2ZhbWlseRgEIAEoCBISCgpib2R5X2ZpZWxkGAUgASgJEhIKCnBlcl9zZWNvbmQYBiABKA0SEgoKZGF0YV9maWVsZBgHIAEoCRIMCgRkb25lGAggASgJEiUKBWF1ZGl0GAkgASgLMhYubW9kZWxnYXRld2F5LnYxLkF1ZGl0EhAKCG93bl9yYXRlGAogASgIEhMKC2NvdW50c19tYWRlGAsgASgIIicKBUF1ZGl0Eg8KB3N1YmplY3QYASABKAkSDQoFdGVsbHMYAiADKAkqcQoGRmFtaWx5EhYKEkZBTUlMWV9VTlNQRUNJRklFRBAAEhEKDUZBTUlMWV9PUEVOQUkQARIUChBGQU1JTFlfQU5USFJPUElDEAISFAoQRkFNSUxZX1JFU1BPTlNFUxADEhAKDEZBTUlMWV9BRE1JThAEKoIBCgZDYWxsZXISFgoSQ0FMTEVSX1VOU1BFQ0lGSUVEEAASDgoKQ0FMTEVSX0tFWRABEhQKEENBTExFUl9BRE1JTl9LRVkQAhITCg9DQUxMRVJfT1BFUkFUT1IQAxIRCg1DQUxMRVJfQU5ZT05FEAQSEgoOQ0FMTEVSX1NFU1NJT04QBTpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjbhgMgASgLMhcubW9kZWxnYXRld2F5LnYxLkFjY2Vzc1IGYWNjZXNzYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvYWNjZXNzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEingIKBkFjY2VzcxInCgZmYW1pbHkYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuRmFtaWx5EicKBmNhbGxlchgCIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5DYWxsZXISEwoLc2VsZWN0ZWRfYnkYAyABKAkSFQoNZWl0aGVyX2ZhbWlseRgEIAEoCBISCgpib2R5X2ZpZWxkGAUgASgJEhIKCnBlcl9zZWNvbmQYBiABKA0SEgoKZGF0YV9maWVsZBgHIAEoCRIMCgRkb25lGAggASgJEiUKBWF1ZGl0GAkgASgLMhYubW9kZWxnYXRld2F5LnYxLkF1ZGl0EhAKCG93bl9yYXRlGAogASgIEhMKC2NvdW50c19tYWRlGAsgASgIIkgKBUF1ZGl0Eg8KB3N1YmplY3QYASABKAkSDQoFdGVsbHMYAiADKAkSDwoHYW5zd2VycxgDIAMoCRIOCgZ1bmxlc3MYBCABKAkqcQoGRmFtaWx5EhYKEkZBTUlMWV9VTlNQRUNJRklFRBAAEhEKDUZBTUlMWV9PUEVOQUkQARIUChBGQU1JTFlfQU5USFJPUElDEAISFAoQRkFNSUxZX1JFU1BPTlNFUxADEhAKDEZBTUlMWV9BRE1JThAEKoIBCgZDYWxsZXISFgoSQ0FMTEVSX1VOU1BFQ0lGSUVEEAASDgoKQ0FMTEVSX0tFWRABEhQKEENBTExFUl9BRE1JTl9LRVkQAhITCg9DQUxMRVJfT1BFUkFUT1IQAxIRCg1DQUxMRVJfQU5ZT05FEAQSEgoOQ0FMTEVSX1NFU1NJT04QBTpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjbhgMgASgLMhcubW9kZWxnYXRld2F5LnYxLkFjY2Vzc1IGYWNjZXNzYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Access is the part of an RPC's contract that the doors and the pipeline enforce.
@@ -134,6 +134,20 @@ export type Audit = Message<"modelgateway.v1.Audit"> & {
    * @generated from field: repeated string tells = 2;
    */
   tells: string[];
+
+  /**
+   * The fields of the answer that are recorded as details, as `subject` is named; the last name is the detail's.
+   *
+   * @generated from field: repeated string answers = 3;
+   */
+  answers: string[];
+
+  /**
+   * A boolean field of the request with which a call changes nothing, and is not recorded.
+   *
+   * @generated from field: string unless = 4;
+   */
+  unless: string;
 };
 
 /**

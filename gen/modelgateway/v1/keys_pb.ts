@@ -21,7 +21,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/keys.proto.
  */
 export const file_modelgateway_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("Chptb2RlbGdhdGV3YXkvdjEva2V5cy5wcm90bxIPbW9kZWxnYXRld2F5LnYxIvIDCgZBcGlLZXkSEgoCaWQYASABKAlCBoq1GAIIARIUCgRuYW1lGAIgASgJQgaKtRgCCAESGwoLc2VjcmV0X21hc2sYAyABKAlCBoq1GAIIARITCgZzZWNyZXQYBCABKAlIAIgBARIhCgxjcmVkaXRfbGltaXQYBSABKANCBoq1GAIoBkgBiAEBEhcKBXNwZW50GAYgASgDQgiKtRgECAEoBhIWCgRoZWxkGAcgASgDQgiKtRgECAEoBhIWCgZtb2RlbHMYCCADKAlCBoq1GAIIARIYCghpc19hZG1pbhgJIAEoCEIGirUYAggBEhgKCGRpc2FibGVkGAogASgIQgaKtRgCCAESLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI+ChpwcmV2aW91c19zZWNyZXRfZXhwaXJlc19hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHX3NlY3JldEIPCg1fY3JlZGl0X2xpbWl0IrUBCg9MaXN0S2V5c1JlcXVlc3QSIgoJcGFnZV9zaXplGAEgASgNQgq6SAcqBRiIJygBSACIAQESIQoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMYyAFIAYgBARI0CgVleHRyYRjoByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgaKtRgCGAFIAogBAUIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuQggKBl9leHRyYSJzChBMaXN0S2V5c1Jlc3BvbnNlEi0KBGtleXMYASADKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5QgaKtRgCCAESHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiK+AgoQQ3JlYXRlS2V5UmVxdWVzdBJNCgRuYW1lGAEgASgJQjq6SDfIAQFyMhABGMgBMiteW1xwe1p9XHB7Q2Z9XSpbXlxwe1p9XHB7Q2Z9XHB7Q2N9XVxQe0NjfSokSACIAQESMgoMY3JlZGl0X2xpbWl0GAIgASgLMhwubW9kZWxnYXRld2F5LnYxLkNyZWRpdExpbWl0EjEKBm1vZGVscxgDIAEoCzIhLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFBlcm1pc3Npb25zEisKCmV4cGlyZXNfYXQYBCABKAsyFy5tb2RlbGdhdGV3YXkudjEuRXhwaXJ5EjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgBiAEBQgcKBV9uYW1lQggKBl9leHRyYSI5ChFDcmVhdGVLZXlSZXNwb25zZRIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5Iv8CChBVcGRhdGVLZXlSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBARJKCgRuYW1lGAIgASgJQje6SDRyMhABGMgBMiteW1xwe1p9XHB7Q2Z9XSpbXlxwe1p9XHB7Q2Z9XHB7Q2N9XVxQe0NjfSokSAGIAQESMgoMY3JlZGl0X2xpbWl0GAMgASgLMhwubW9kZWxnYXRld2F5LnYxLkNyZWRpdExpbWl0EjEKBm1vZGVscxgEIAEoCzIhLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFBlcm1pc3Npb25zEisKCmV4cGlyZXNfYXQYBSABKAsyFy5tb2RlbGdhdGV3YXkudjEuRXhwaXJ5EhUKCGRpc2FibGVkGAYgASgISAKIAQESNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAOIAQFCBQoDX2lkQgcKBV9uYW1lQgsKCV9kaXNhYmxlZEIICgZfZXh0cmEiOQoRVXBkYXRlS2V5UmVzcG9uc2USJAoDa2V5GAEgASgLMhcubW9kZWxnYXRld2F5LnYxLkFwaUtleSKwAQoQUm90YXRlS2V5UmVxdWVzdBIXCgJpZBgBIAEoCUIGukgDyAEBSACIAQESKAoPb3ZlcmxhcF9zZWNvbmRzGAIgASgNQgq6SAcqBRiAmp4BSAGIAQESNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAKIAQFCBQoDX2lkQhIKEF9vdmVybGFwX3NlY29uZHNCCAoGX2V4dHJhIjkKEVJvdGF0ZUtleVJlc3BvbnNlEiQKA2tleRgBIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5BcGlLZXkicgoQRGVsZXRlS2V5UmVxdWVzdBIXCgJpZBgBIAEoCUIGukgDyAEBSACIAQESNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAGIAQFCBQoDX2lkQggKBl9leHRyYSInChFEZWxldGVLZXlSZXNwb25zZRISCgJpZBgBIAEoCUIGirUYAggBIm8KF1NldEFkbWluaXN0cmF0b3JSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBARIiCg1hZG1pbmlzdHJhdG9yGAIgASgIQga6SAPIAQFIAYgBAUIFCgNfaWRCEAoOX2FkbWluaXN0cmF0b3IiQAoYU2V0QWRtaW5pc3RyYXRvclJlc3BvbnNlEiQKA2tleRgBIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5BcGlLZXkiFAoSRGVzY3JpYmVLZXlSZXF1ZXN0IucBCg5LZXlEZXNjcmlwdGlvbhIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5EhQKBHRpZXIYAiABKAlCBoq1GAIIARIjChNyZXF1ZXN0c19wZXJfbWludXRlGAMgASgNQgaKtRgCCAESIgoScmVxdWVzdHNfcmVtYWluaW5nGAQgASgNQgaKtRgCCAESJQoQY3JlZGl0X3JlbWFpbmluZxgFIAEoA0IGirUYAigGSACIAQESFAoEdW5pdBgGIAEoCUIGirUYAggBQhMKEV9jcmVkaXRfcmVtYWluaW5nIksKC0NyZWRpdExpbWl0EisKBmFtb3VudBgBIAEoA0IWukgNIgsYgICapuqv4wEoAIq1GAIoBkgAiAEBOgSYtRgBQgkKB19hbW91bnQiNgoGRXhwaXJ5EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDoEmLUYASJvChBNb2RlbFBlcm1pc3Npb25zEhkKBHRleHQYASABKAlCCbpIBnIEKICAQEgAEioKBGxpc3QYAiABKAsyGi5tb2RlbGdhdGV3YXkudjEuTW9kZWxMaXN0SAA6BJi1GAFCDgoGbW9kZWxzEgSQtRgBIjYKCU1vZGVsTGlzdBIjCgdlbnRyaWVzGAEgAygJQhK6SA+SAQwQ6AciB3IFEAEY0gE6BJi1GAEyqwoKCktleVNlcnZpY2USowEKCExpc3RLZXlzEiAubW9kZWxnYXRld2F5LnYxLkxpc3RLZXlzUmVxdWVzdBohLm1vZGVsZ2F0ZXdheS52MS5MaXN0S2V5c1Jlc3BvbnNlIlLatRgiCAQQAjABOgRrZXlzQhRMaXN0ZWQgdGhlIEFQSSBrZXlzLoLT5JMCJjoBKiIhL2FwaS92MS91c2VyL2FkbWluL2dldC1hcGktdG9rZW5zEvsBCglDcmVhdGVLZXkSIS5tb2RlbGdhdGV3YXkudjEuQ3JlYXRlS2V5UmVxdWVzdBoiLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVLZXlSZXNwb25zZSKmAdq1GHQIBBACMAo6A2tleUIzQ3JlYXRlZCB0aGUgQVBJIGtleS4gSXRzIHNlY3JldCBpcyBzaG93biB0aGlzIG9uY2UuSjAKBmtleS5pZBIEbmFtZRIMY3JlZGl0X2xpbWl0EgZtb2RlbHMSCmV4cGlyZXNfYXRYAYLT5JMCKDoBKiIjL2FwaS92MS91c2VyL2FkbWluL2NyZWF0ZS1hcGktdG9rZW4S3gEKCVVwZGF0ZUtleRIhLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVLZXlSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLlVwZGF0ZUtleVJlc3BvbnNlIokB2rUYVwgEEAI6A2tleUIUVXBkYXRlZCB0aGUgQVBJIGtleS5KNgoCaWQSBG5hbWUSDGNyZWRpdF9saW1pdBIGbW9kZWxzEgpleHBpcmVzX2F0EghkaXNhYmxlZILT5JMCKDoBKiIjL2FwaS92MS91c2VyL2FkbWluL3VwZGF0ZS1hcGktdG9rZW4S6wEKCVJvdGF0ZUtleRIhLm1vZGVsZ2F0ZXdheS52MS5Sb3RhdGVLZXlSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLlJvdGF0ZUtleVJlc3BvbnNlIpYB2rUYZAgEEAIwCjoDa2V5QkBSb3RhdGVkIHRoZSBBUEkga2V5LiBDb3B5IGl0cyBzZWNyZXQgbm93OiBpdCBpcyBub3Qgc2hvd24gYWdhaW4uShUKAmlkEg9vdmVybGFwX3NlY29uZHOC0+STAig6ASoiIy9hcGkvdjEvdXNlci9hZG1pbi9yb3RhdGUtYXBpLXRva2VuEqoBCglEZWxldGVLZXkSIS5tb2RlbGdhdGV3YXkudjEuRGVsZXRlS2V5UmVxdWVzdBoiLm1vZGVsZ2F0ZXdheS52MS5EZWxldGVLZXlSZXNwb25zZSJW2rUYJAgEEAI6AmlkQhREZWxldGVkIHRoZSBBUEkga2V5LkoECgJpZILT5JMCKDoBKiIjL2FwaS92MS91c2VyL2FkbWluL2RlbGV0ZS1hcGktdG9rZW4ShAEKEFNldEFkbWluaXN0cmF0b3ISKC5tb2RlbGdhdGV3YXkudjEuU2V0QWRtaW5pc3RyYXRvclJlcXVlc3QaKS5tb2RlbGdhdGV3YXkudjEuU2V0QWRtaW5pc3RyYXRvclJlc3BvbnNlIhvatRgXEAVKEwoCaWQSDWFkbWluaXN0cmF0b3ISdgoLRGVzY3JpYmVLZXkSIy5tb2RlbGdhdGV3YXkudjEuRGVzY3JpYmVLZXlSZXF1ZXN0Gh8ubW9kZWxnYXRld2F5LnYxLktleURlc2NyaXB0aW9uIiHatRgGCAEQASABgtPkkwIRWgYSBC9rZXkSBy92MS9rZXliBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
+  fileDesc("Chptb2RlbGdhdGV3YXkvdjEva2V5cy5wcm90bxIPbW9kZWxnYXRld2F5LnYxIpwGCgZBcGlLZXkSEgoCaWQYASABKAlCBoq1GAIIARIUCgRuYW1lGAIgASgJQgaKtRgCCAESGwoLc2VjcmV0X21hc2sYAyABKAlCBoq1GAIIARITCgZzZWNyZXQYBCABKAlIAIgBARIhCgxjcmVkaXRfbGltaXQYBSABKANCBoq1GAIoBkgBiAEBEhcKBXNwZW50GAYgASgDQgiKtRgECAEoBhIWCgRoZWxkGAcgASgDQgiKtRgECAEoBhIWCgZtb2RlbHMYCCADKAlCBoq1GAIIARIYCghpc19hZG1pbhgJIAEoCEIGirUYAggBEhgKCGRpc2FibGVkGAogASgIQgaKtRgCCAESLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI+ChpwcmV2aW91c19zZWNyZXRfZXhwaXJlc19hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgQIAEoDUgCiAEBEh4KEXRva2Vuc19wZXJfbWludXRlGBEgASgNSAOIAQESNwoLbW9kZWxfcmF0ZXMYEiADKAsyGi5tb2RlbGdhdGV3YXkudjEuTW9kZWxSYXRlQgaKtRgCCAESGwoObWF4X2NvbmN1cnJlbnQYEyABKA1IBIgBARIbCgthbGxvd2VkX2lwcxgUIAMoCUIGirUYAggBEhQKBHRhZ3MYFSADKAlCBoq1GAIIARISCgVvd25lchgWIAEoCUgFiAEBQgkKB19zZWNyZXRCDwoNX2NyZWRpdF9saW1pdEIWChRfcmVxdWVzdHNfcGVyX21pbnV0ZUIUChJfdG9rZW5zX3Blcl9taW51dGVCEQoPX21heF9jb25jdXJyZW50QggKBl9vd25lciKEAgoJTW9kZWxSYXRlEiEKBW1vZGVsGAEgASgJQg26SArIAQFyBRABGNIBSACIAQESLQoTcmVxdWVzdHNfcGVyX21pbnV0ZRgCIAEoDUILukgIKgYYwIQ9KAFIAYgBARItChF0b2tlbnNfcGVyX21pbnV0ZRgDIAEoDUINukgKKggYgJTr3AMoAUgCiAEBEjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgDiAEBQggKBl9tb2RlbEIWChRfcmVxdWVzdHNfcGVyX21pbnV0ZUIUChJfdG9rZW5zX3Blcl9taW51dGVCCAoGX2V4dHJhIoACCg9MaXN0S2V5c1JlcXVlc3QSIgoJcGFnZV9zaXplGAEgASgNQgq6SAcqBRiIJygBSACIAQESIQoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMYyAFIAYgBARIZCgN0YWcYAyABKAlCB7pIBHICGEBIAogBARIcCgVvd25lchgEIAEoCUIIukgFcgMYyAFIA4gBARI0CgVleHRyYRjoByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgaKtRgCGAFIBIgBAUIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuQgYKBF90YWdCCAoGX293bmVyQggKBl9leHRyYSJzChBMaXN0S2V5c1Jlc3BvbnNlEi0KBGtleXMYASADKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5QgaKtRgCCAESHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiKaBQoQQ3JlYXRlS2V5UmVxdWVzdBJNCgRuYW1lGAEgASgJQjq6SDfIAQFyMhABGMgBMiteW1xwe1p9XHB7Q2Z9XSpbXlxwe1p9XHB7Q2Z9XHB7Q2N9XVxQe0NjfSokSACIAQESMgoMY3JlZGl0X2xpbWl0GAIgASgLMhwubW9kZWxnYXRld2F5LnYxLkNyZWRpdExpbWl0EjEKBm1vZGVscxgDIAEoCzIhLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFBlcm1pc3Npb25zEisKCmV4cGlyZXNfYXQYBCABKAsyFy5tb2RlbGdhdGV3YXkudjEuRXhwaXJ5EjkKE3JlcXVlc3RzX3Blcl9taW51dGUYBiABKAsyHC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdFJhdGUSNQoRdG9rZW5zX3Blcl9taW51dGUYByABKAsyGi5tb2RlbGdhdGV3YXkudjEuVG9rZW5SYXRlEjAKC21vZGVsX3JhdGVzGAggASgLMhsubW9kZWxnYXRld2F5LnYxLk1vZGVsUmF0ZXMSNAoObWF4X2NvbmN1cnJlbnQYCSABKAsyHC5tb2RlbGdhdGV3YXkudjEuQ29uY3VycmVuY3kSMQoLYWxsb3dlZF9pcHMYCiABKAsyHC5tb2RlbGdhdGV3YXkudjEuQWRkcmVzc0xpc3QSJgoEdGFncxgLIAEoCzIYLm1vZGVsZ2F0ZXdheS52MS5UYWdMaXN0EiUKBW93bmVyGAwgASgLMhYubW9kZWxnYXRld2F5LnYxLk93bmVyEjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgBiAEBQgcKBV9uYW1lQggKBl9leHRyYSI5ChFDcmVhdGVLZXlSZXNwb25zZRIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5ItsFChBVcGRhdGVLZXlSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBARJKCgRuYW1lGAIgASgJQje6SDRyMhABGMgBMiteW1xwe1p9XHB7Q2Z9XSpbXlxwe1p9XHB7Q2Z9XHB7Q2N9XVxQe0NjfSokSAGIAQESMgoMY3JlZGl0X2xpbWl0GAMgASgLMhwubW9kZWxnYXRld2F5LnYxLkNyZWRpdExpbWl0EjEKBm1vZGVscxgEIAEoCzIhLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFBlcm1pc3Npb25zEisKCmV4cGlyZXNfYXQYBSABKAsyFy5tb2RlbGdhdGV3YXkudjEuRXhwaXJ5EhUKCGRpc2FibGVkGAYgASgISAKIAQESOQoTcmVxdWVzdHNfcGVyX21pbnV0ZRgIIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0UmF0ZRI1ChF0b2tlbnNfcGVyX21pbnV0ZRgJIAEoCzIaLm1vZGVsZ2F0ZXdheS52MS5Ub2tlblJhdGUSMAoLbW9kZWxfcmF0ZXMYCiABKAsyGy5tb2RlbGdhdGV3YXkudjEuTW9kZWxSYXRlcxI0Cg5tYXhfY29uY3VycmVudBgLIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5Db25jdXJyZW5jeRIxCgthbGxvd2VkX2lwcxgMIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5BZGRyZXNzTGlzdBImCgR0YWdzGA0gASgLMhgubW9kZWxnYXRld2F5LnYxLlRhZ0xpc3QSJQoFb3duZXIYDiABKAsyFi5tb2RlbGdhdGV3YXkudjEuT3duZXISNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAOIAQFCBQoDX2lkQgcKBV9uYW1lQgsKCV9kaXNhYmxlZEIICgZfZXh0cmEiOQoRVXBkYXRlS2V5UmVzcG9uc2USJAoDa2V5GAEgASgLMhcubW9kZWxnYXRld2F5LnYxLkFwaUtleSKwAQoQUm90YXRlS2V5UmVxdWVzdBIXCgJpZBgBIAEoCUIGukgDyAEBSACIAQESKAoPb3ZlcmxhcF9zZWNvbmRzGAIgASgNQgq6SAcqBRiAmp4BSAGIAQESNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAKIAQFCBQoDX2lkQhIKEF9vdmVybGFwX3NlY29uZHNCCAoGX2V4dHJhIjkKEVJvdGF0ZUtleVJlc3BvbnNlEiQKA2tleRgBIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5BcGlLZXkicgoQRGVsZXRlS2V5UmVxdWVzdBIXCgJpZBgBIAEoCUIGukgDyAEBSACIAQESNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAGIAQFCBQoDX2lkQggKBl9leHRyYSInChFEZWxldGVLZXlSZXNwb25zZRISCgJpZBgBIAEoCUIGirUYAggBIm8KF1NldEFkbWluaXN0cmF0b3JSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBARIiCg1hZG1pbmlzdHJhdG9yGAIgASgIQga6SAPIAQFIAYgBAUIFCgNfaWRCEAoOX2FkbWluaXN0cmF0b3IiQAoYU2V0QWRtaW5pc3RyYXRvclJlc3BvbnNlEiQKA2tleRgBIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5BcGlLZXkiFAoSRGVzY3JpYmVLZXlSZXF1ZXN0IuMCCg5LZXlEZXNjcmlwdGlvbhIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5EhQKBHRpZXIYAiABKAlCBoq1GAIIARIjChNyZXF1ZXN0c19wZXJfbWludXRlGAMgASgNQgaKtRgCCAESIgoScmVxdWVzdHNfcmVtYWluaW5nGAQgASgNQgaKtRgCCAESJQoQY3JlZGl0X3JlbWFpbmluZxgFIAEoA0IGirUYAigGSACIAQESFAoEdW5pdBgGIAEoCUIGirUYAggBEiMKFmtleV9yZXF1ZXN0c19yZW1haW5pbmcYByABKA1IAYgBARIhChRrZXlfdG9rZW5zX3JlbWFpbmluZxgIIAEoDUgCiAEBQhMKEV9jcmVkaXRfcmVtYWluaW5nQhkKF19rZXlfcmVxdWVzdHNfcmVtYWluaW5nQhcKFV9rZXlfdG9rZW5zX3JlbWFpbmluZyJLCgtDcmVkaXRMaW1pdBIrCgZhbW91bnQYASABKANCFrpIDSILGICAmqbqr+MBKACKtRgCKAZIAIgBAToEmLUYAUIJCgdfYW1vdW50IjYKBkV4cGlyeRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXA6BJi1GAEiPgoLUmVxdWVzdFJhdGUSHwoFbGltaXQYASABKA1CC7pICCoGGMCEPSgBSACIAQE6BJi1GAFCCAoGX2xpbWl0Ij4KCVRva2VuUmF0ZRIhCgVsaW1pdBgBIAEoDUINukgKKggYgJTr3AMoAUgAiAEBOgSYtRgBQggKBl9saW1pdCI+CgtDb25jdXJyZW5jeRIfCgVsaW1pdBgBIAEoDUILukgIKgYYwIQ9KAFIAIgBAToEmLUYAUIICgZfbGltaXQiRwoKTW9kZWxSYXRlcxIzCgVyYXRlcxgBIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFJhdGVCCLpIBZIBAhBkOgSYtRgBIjgKC0FkZHJlc3NMaXN0EiMKCWFkZHJlc3NlcxgBIAMoCUIQukgNkgEKEGQiBnIEEAIYMjoEmLUYASJcCgdUYWdMaXN0EksKBHRhZ3MYASADKAlCPbpIOpIBNxAUIjNyMRABGEAyK15bXHB7Wn1ccHtDZn1dKlteXHB7Wn1ccHtDZn1ccHtDY31dXFB7Q2N9KiQ6BJi1GAEiPgoFT3duZXISJgoEbmFtZRgBIAEoCUITukgQcg4YyAEyCV5cUHtDY30qJEgAiAEBOgSYtRgBQgcKBV9uYW1lIm8KEE1vZGVsUGVybWlzc2lvbnMSGQoEdGV4dBgBIAEoCUIJukgGcgQogIBASAASKgoEbGlzdBgCIAEoCzIaLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbExpc3RIADoEmLUYAUIOCgZtb2RlbHMSBJC1GAEiNgoJTW9kZWxMaXN0EiMKB2VudHJpZXMYASADKAlCErpID5IBDBDoByIHcgUQARjSAToEmLUYATLtCwoKS2V5U2VydmljZRKjAQoITGlzdEtleXMSIC5tb2RlbGdhdGV3YXkudjEuTGlzdEtleXNSZXF1ZXN0GiEubW9kZWxnYXRld2F5LnYxLkxpc3RLZXlzUmVzcG9uc2UiUtq1GCIIBBACMAE6BGtleXNCFExpc3RlZCB0aGUgQVBJIGtleXMugtPkkwImOgEqIiEvYXBpL3YxL3VzZXIvYWRtaW4vZ2V0LWFwaS10b2tlbnMS3AIKCUNyZWF0ZUtleRIhLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVLZXlSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLkNyZWF0ZUtleVJlc3BvbnNlIocC2rUY1AEIBBACMAo6A2tleUIzQ3JlYXRlZCB0aGUgQVBJIGtleS4gSXRzIHNlY3JldCBpcyBzaG93biB0aGlzIG9uY2UuSo8BCgZrZXkuaWQSBG5hbWUSDGNyZWRpdF9saW1pdBIGbW9kZWxzEgpleHBpcmVzX2F0EhNyZXF1ZXN0c19wZXJfbWludXRlEhF0b2tlbnNfcGVyX21pbnV0ZRILbW9kZWxfcmF0ZXMSDm1heF9jb25jdXJyZW50EgthbGxvd2VkX2lwcxIEdGFncxIFb3duZXJYAYLT5JMCKDoBKiIjL2FwaS92MS91c2VyL2FkbWluL2NyZWF0ZS1hcGktdG9rZW4SvwIKCVVwZGF0ZUtleRIhLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVLZXlSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLlVwZGF0ZUtleVJlc3BvbnNlIuoB2rUYtwEIBBACOgNrZXlCFFVwZGF0ZWQgdGhlIEFQSSBrZXkuSpUBCgJpZBIEbmFtZRIMY3JlZGl0X2xpbWl0EgZtb2RlbHMSCmV4cGlyZXNfYXQSCGRpc2FibGVkEhNyZXF1ZXN0c19wZXJfbWludXRlEhF0b2tlbnNfcGVyX21pbnV0ZRILbW9kZWxfcmF0ZXMSDm1heF9jb25jdXJyZW50EgthbGxvd2VkX2lwcxIEdGFncxIFb3duZXKC0+STAig6ASoiIy9hcGkvdjEvdXNlci9hZG1pbi91cGRhdGUtYXBpLXRva2VuEusBCglSb3RhdGVLZXkSIS5tb2RlbGdhdGV3YXkudjEuUm90YXRlS2V5UmVxdWVzdBoiLm1vZGVsZ2F0ZXdheS52MS5Sb3RhdGVLZXlSZXNwb25zZSKWAdq1GGQIBBACMAo6A2tleUJAUm90YXRlZCB0aGUgQVBJIGtleS4gQ29weSBpdHMgc2VjcmV0IG5vdzogaXQgaXMgbm90IHNob3duIGFnYWluLkoVCgJpZBIPb3ZlcmxhcF9zZWNvbmRzgtPkkwIoOgEqIiMvYXBpL3YxL3VzZXIvYWRtaW4vcm90YXRlLWFwaS10b2tlbhKqAQoJRGVsZXRlS2V5EiEubW9kZWxnYXRld2F5LnYxLkRlbGV0ZUtleVJlcXVlc3QaIi5tb2RlbGdhdGV3YXkudjEuRGVsZXRlS2V5UmVzcG9uc2UiVtq1GCQIBBACOgJpZEIURGVsZXRlZCB0aGUgQVBJIGtleS5KBAoCaWSC0+STAig6ASoiIy9hcGkvdjEvdXNlci9hZG1pbi9kZWxldGUtYXBpLXRva2VuEoQBChBTZXRBZG1pbmlzdHJhdG9yEigubW9kZWxnYXRld2F5LnYxLlNldEFkbWluaXN0cmF0b3JSZXF1ZXN0GikubW9kZWxnYXRld2F5LnYxLlNldEFkbWluaXN0cmF0b3JSZXNwb25zZSIb2rUYFxAFShMKAmlkEg1hZG1pbmlzdHJhdG9yEnYKC0Rlc2NyaWJlS2V5EiMubW9kZWxnYXRld2F5LnYxLkRlc2NyaWJlS2V5UmVxdWVzdBofLm1vZGVsZ2F0ZXdheS52MS5LZXlEZXNjcmlwdGlvbiIh2rUYBggBEAEgAYLT5JMCEVoGEgQva2V5EgcvdjEva2V5YgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
 
 /**
  * ApiKey is one key of an account.
@@ -127,6 +127,57 @@ export type ApiKey = Message<"modelgateway.v1.ApiKey"> & {
    * @generated from field: google.protobuf.Timestamp previous_secret_expires_at = 14;
    */
   previousSecretExpiresAt?: Timestamp | undefined;
+
+  /**
+   * The most requests that the key may make in a minute, beside the limit of its account's tier. Unset: the tier alone
+   * limits it.
+   *
+   * @generated from field: optional uint32 requests_per_minute = 16;
+   */
+  requestsPerMinute?: number | undefined;
+
+  /**
+   * The most tokens that the key may use in a minute, input and output together, beside the limit of its account's tier.
+   * Unset: the tier alone limits it.
+   *
+   * @generated from field: optional uint32 tokens_per_minute = 17;
+   */
+  tokensPerMinute?: number | undefined;
+
+  /**
+   * The rates of the key for single models. A call counts against each entry that names its model or its model's family.
+   *
+   * @generated from field: repeated modelgateway.v1.ModelRate model_rates = 18;
+   */
+  modelRates: ModelRate[];
+
+  /**
+   * The most calls of models that the key may have running at a time. Unset: no limit of its own.
+   *
+   * @generated from field: optional uint32 max_concurrent = 19;
+   */
+  maxConcurrent?: number | undefined;
+
+  /**
+   * The addresses and networks that the key may be used from. Empty: all.
+   *
+   * @generated from field: repeated string allowed_ips = 20;
+   */
+  allowedIps: string[];
+
+  /**
+   * The tags, in the order in which they were given.
+   *
+   * @generated from field: repeated string tags = 21;
+   */
+  tags: string[];
+
+  /**
+   * Whose key it is: a person's name or address, for people to read. Unset: not known.
+   *
+   * @generated from field: optional string owner = 22;
+   */
+  owner?: string | undefined;
 };
 
 /**
@@ -137,7 +188,49 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_keys, 0);
 
 /**
- * ListKeysRequest asks for the account's keys.
+ * ModelRate is the rate of a key for one model, or for all models of a family.
+ *
+ * @generated from message modelgateway.v1.ModelRate
+ */
+export type ModelRate = Message<"modelgateway.v1.ModelRate"> & {
+  /**
+   * The model's id, or `family:name`. Requests may name an alias, which is stored as the id. 1 to 210 characters.
+   *
+   * @generated from field: optional string model = 1;
+   */
+  model?: string | undefined;
+
+  /**
+   * The most requests in a minute, 1 to 1,000,000. Unset: no limit.
+   *
+   * @generated from field: optional uint32 requests_per_minute = 2;
+   */
+  requestsPerMinute?: number | undefined;
+
+  /**
+   * The most tokens in a minute, input and output together, 1 to 1,000,000,000. Unset: no limit.
+   *
+   * @generated from field: optional uint32 tokens_per_minute = 3;
+   */
+  tokensPerMinute?: number | undefined;
+
+  /**
+   * Unknown keys. A request that has any is refused.
+   *
+   * @generated from field: optional google.protobuf.Struct extra = 1000;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.ModelRate.
+ * Use `create(ModelRateSchema)` to create a new message.
+ */
+export const ModelRateSchema: GenMessage<ModelRate> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 1);
+
+/**
+ * ListKeysRequest asks for the account's keys, or for those that a filter selects.
  *
  * @generated from message modelgateway.v1.ListKeysRequest
  */
@@ -157,6 +250,20 @@ export type ListKeysRequest = Message<"modelgateway.v1.ListKeysRequest"> & {
   pageToken?: string | undefined;
 
   /**
+   * Returns only keys with this tag. Default: all.
+   *
+   * @generated from field: optional string tag = 3;
+   */
+  tag?: string | undefined;
+
+  /**
+   * Returns only keys of this owner, as it was given. Default: all.
+   *
+   * @generated from field: optional string owner = 4;
+   */
+  owner?: string | undefined;
+
+  /**
    * Unknown keys. A request that has any is refused.
    *
    * @generated from field: optional google.protobuf.Struct extra = 1000;
@@ -169,7 +276,7 @@ export type ListKeysRequest = Message<"modelgateway.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 1);
+  messageDesc(file_modelgateway_v1_keys, 2);
 
 /**
  * ListKeysResponse is a page of keys.
@@ -197,7 +304,7 @@ export type ListKeysResponse = Message<"modelgateway.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 2);
+  messageDesc(file_modelgateway_v1_keys, 3);
 
 /**
  * CreateKeyRequest describes the key to create.
@@ -234,6 +341,57 @@ export type CreateKeyRequest = Message<"modelgateway.v1.CreateKeyRequest"> & {
   expiresAt?: Expiry | undefined;
 
   /**
+   * The most requests that the key may make in a minute, 1 to 1,000,000, beside the limit of its account's tier.
+   * Default: the tier alone.
+   *
+   * @generated from field: modelgateway.v1.RequestRate requests_per_minute = 6;
+   */
+  requestsPerMinute?: RequestRate | undefined;
+
+  /**
+   * The most tokens that the key may use in a minute, 1 to 1,000,000,000, beside the limit of its account's tier.
+   * Default: the tier alone.
+   *
+   * @generated from field: modelgateway.v1.TokenRate tokens_per_minute = 7;
+   */
+  tokensPerMinute?: TokenRate | undefined;
+
+  /**
+   * The rates for single models, at most 100. Default: none.
+   *
+   * @generated from field: modelgateway.v1.ModelRates model_rates = 8;
+   */
+  modelRates?: ModelRates | undefined;
+
+  /**
+   * The most calls of models that the key may have running at a time, 1 to 1,000,000. Default: no limit of its own.
+   *
+   * @generated from field: modelgateway.v1.Concurrency max_concurrent = 9;
+   */
+  maxConcurrent?: Concurrency | undefined;
+
+  /**
+   * The addresses and networks that the key may be used from, at most 100. Default: all addresses.
+   *
+   * @generated from field: modelgateway.v1.AddressList allowed_ips = 10;
+   */
+  allowedIps?: AddressList | undefined;
+
+  /**
+   * The tags, at most 20. Default: none.
+   *
+   * @generated from field: modelgateway.v1.TagList tags = 11;
+   */
+  tags?: TagList | undefined;
+
+  /**
+   * Whose key it is: at most 200 characters, without control characters. Default: not known.
+   *
+   * @generated from field: modelgateway.v1.Owner owner = 12;
+   */
+  owner?: Owner | undefined;
+
+  /**
    * Unknown keys. A request that has any is refused.
    *
    * @generated from field: optional google.protobuf.Struct extra = 1000;
@@ -246,7 +404,7 @@ export type CreateKeyRequest = Message<"modelgateway.v1.CreateKeyRequest"> & {
  * Use `create(CreateKeyRequestSchema)` to create a new message.
  */
 export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 3);
+  messageDesc(file_modelgateway_v1_keys, 4);
 
 /**
  * CreateKeyResponse returns the new key.
@@ -267,7 +425,7 @@ export type CreateKeyResponse = Message<"modelgateway.v1.CreateKeyResponse"> & {
  * Use `create(CreateKeyResponseSchema)` to create a new message.
  */
 export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 4);
+  messageDesc(file_modelgateway_v1_keys, 5);
 
 /**
  * UpdateKeyRequest changes a key.
@@ -319,6 +477,58 @@ export type UpdateKeyRequest = Message<"modelgateway.v1.UpdateKeyRequest"> & {
   disabled?: boolean | undefined;
 
   /**
+   * The most requests that the key may make in a minute, 1 to 1,000,000, beside the limit of its account's tier. Empty
+   * removes the limit. Unset: unchanged.
+   *
+   * @generated from field: modelgateway.v1.RequestRate requests_per_minute = 8;
+   */
+  requestsPerMinute?: RequestRate | undefined;
+
+  /**
+   * The most tokens that the key may use in a minute, 1 to 1,000,000,000, beside the limit of its account's tier. Empty
+   * removes the limit. Unset: unchanged.
+   *
+   * @generated from field: modelgateway.v1.TokenRate tokens_per_minute = 9;
+   */
+  tokensPerMinute?: TokenRate | undefined;
+
+  /**
+   * The rates for single models, at most 100. An empty list removes all. Unset: unchanged.
+   *
+   * @generated from field: modelgateway.v1.ModelRates model_rates = 10;
+   */
+  modelRates?: ModelRates | undefined;
+
+  /**
+   * The most calls of models that the key may have running at a time, 1 to 1,000,000. Empty removes the limit. Unset:
+   * unchanged.
+   *
+   * @generated from field: modelgateway.v1.Concurrency max_concurrent = 11;
+   */
+  maxConcurrent?: Concurrency | undefined;
+
+  /**
+   * The addresses and networks that the key may be used from, at most 100. An empty list permits all. Unset: unchanged.
+   *
+   * @generated from field: modelgateway.v1.AddressList allowed_ips = 12;
+   */
+  allowedIps?: AddressList | undefined;
+
+  /**
+   * The tags, at most 20. An empty list removes all. Unset: unchanged.
+   *
+   * @generated from field: modelgateway.v1.TagList tags = 13;
+   */
+  tags?: TagList | undefined;
+
+  /**
+   * Whose key it is: at most 200 characters, without control characters. Empty: not known. Unset: unchanged.
+   *
+   * @generated from field: modelgateway.v1.Owner owner = 14;
+   */
+  owner?: Owner | undefined;
+
+  /**
    * Unknown keys. A request that has any is refused.
    *
    * @generated from field: optional google.protobuf.Struct extra = 1000;
@@ -331,7 +541,7 @@ export type UpdateKeyRequest = Message<"modelgateway.v1.UpdateKeyRequest"> & {
  * Use `create(UpdateKeyRequestSchema)` to create a new message.
  */
 export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 5);
+  messageDesc(file_modelgateway_v1_keys, 6);
 
 /**
  * UpdateKeyResponse returns the changed key.
@@ -352,7 +562,7 @@ export type UpdateKeyResponse = Message<"modelgateway.v1.UpdateKeyResponse"> & {
  * Use `create(UpdateKeyResponseSchema)` to create a new message.
  */
 export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 6);
+  messageDesc(file_modelgateway_v1_keys, 7);
 
 /**
  * RotateKeyRequest asks for a new secret.
@@ -387,7 +597,7 @@ export type RotateKeyRequest = Message<"modelgateway.v1.RotateKeyRequest"> & {
  * Use `create(RotateKeyRequestSchema)` to create a new message.
  */
 export const RotateKeyRequestSchema: GenMessage<RotateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 7);
+  messageDesc(file_modelgateway_v1_keys, 8);
 
 /**
  * RotateKeyResponse returns the key with its new secret.
@@ -408,7 +618,7 @@ export type RotateKeyResponse = Message<"modelgateway.v1.RotateKeyResponse"> & {
  * Use `create(RotateKeyResponseSchema)` to create a new message.
  */
 export const RotateKeyResponseSchema: GenMessage<RotateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 8);
+  messageDesc(file_modelgateway_v1_keys, 9);
 
 /**
  * DeleteKeyRequest names the key to revoke.
@@ -436,7 +646,7 @@ export type DeleteKeyRequest = Message<"modelgateway.v1.DeleteKeyRequest"> & {
  * Use `create(DeleteKeyRequestSchema)` to create a new message.
  */
 export const DeleteKeyRequestSchema: GenMessage<DeleteKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 9);
+  messageDesc(file_modelgateway_v1_keys, 10);
 
 /**
  * DeleteKeyResponse confirms the revocation.
@@ -457,7 +667,7 @@ export type DeleteKeyResponse = Message<"modelgateway.v1.DeleteKeyResponse"> & {
  * Use `create(DeleteKeyResponseSchema)` to create a new message.
  */
 export const DeleteKeyResponseSchema: GenMessage<DeleteKeyResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 10);
+  messageDesc(file_modelgateway_v1_keys, 11);
 
 /**
  * SetAdministratorRequest grants or removes the administrator privilege.
@@ -485,7 +695,7 @@ export type SetAdministratorRequest = Message<"modelgateway.v1.SetAdministratorR
  * Use `create(SetAdministratorRequestSchema)` to create a new message.
  */
 export const SetAdministratorRequestSchema: GenMessage<SetAdministratorRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 11);
+  messageDesc(file_modelgateway_v1_keys, 12);
 
 /**
  * SetAdministratorResponse returns the changed key.
@@ -506,7 +716,7 @@ export type SetAdministratorResponse = Message<"modelgateway.v1.SetAdministrator
  * Use `create(SetAdministratorResponseSchema)` to create a new message.
  */
 export const SetAdministratorResponseSchema: GenMessage<SetAdministratorResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 12);
+  messageDesc(file_modelgateway_v1_keys, 13);
 
 /**
  * DescribeKeyRequest asks for the limits of the calling key.
@@ -521,7 +731,7 @@ export type DescribeKeyRequest = Message<"modelgateway.v1.DescribeKeyRequest"> &
  * Use `create(DescribeKeyRequestSchema)` to create a new message.
  */
 export const DescribeKeyRequestSchema: GenMessage<DescribeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 13);
+  messageDesc(file_modelgateway_v1_keys, 14);
 
 /**
  * KeyDescription is what a key may read about itself.
@@ -571,6 +781,20 @@ export type KeyDescription = Message<"modelgateway.v1.KeyDescription"> & {
    * @generated from field: string unit = 6;
    */
   unit: string;
+
+  /**
+   * The number of requests that the key can make now by its own limit. Unset: it has none.
+   *
+   * @generated from field: optional uint32 key_requests_remaining = 7;
+   */
+  keyRequestsRemaining?: number | undefined;
+
+  /**
+   * The number of tokens that the key can use now by its own limit. Unset: it has none.
+   *
+   * @generated from field: optional uint32 key_tokens_remaining = 8;
+   */
+  keyTokensRemaining?: number | undefined;
 };
 
 /**
@@ -578,7 +802,7 @@ export type KeyDescription = Message<"modelgateway.v1.KeyDescription"> & {
  * Use `create(KeyDescriptionSchema)` to create a new message.
  */
 export const KeyDescriptionSchema: GenMessage<KeyDescription> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 14);
+  messageDesc(file_modelgateway_v1_keys, 15);
 
 /**
  * CreditLimit is a spending limit, or none.
@@ -599,7 +823,7 @@ export type CreditLimit = Message<"modelgateway.v1.CreditLimit"> & {
  * Use `create(CreditLimitSchema)` to create a new message.
  */
 export const CreditLimitSchema: GenMessage<CreditLimit> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 15);
+  messageDesc(file_modelgateway_v1_keys, 16);
 
 /**
  * Expiry is a time, or never.
@@ -620,7 +844,156 @@ export type Expiry = Message<"modelgateway.v1.Expiry"> & {
  * Use `create(ExpirySchema)` to create a new message.
  */
 export const ExpirySchema: GenMessage<Expiry> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 16);
+  messageDesc(file_modelgateway_v1_keys, 17);
+
+/**
+ * RequestRate is a limit of requests a minute, or none.
+ *
+ * @generated from message modelgateway.v1.RequestRate
+ */
+export type RequestRate = Message<"modelgateway.v1.RequestRate"> & {
+  /**
+   * The limit, 1 to 1,000,000. Unset: none.
+   *
+   * @generated from field: optional uint32 limit = 1;
+   */
+  limit?: number | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.RequestRate.
+ * Use `create(RequestRateSchema)` to create a new message.
+ */
+export const RequestRateSchema: GenMessage<RequestRate> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 18);
+
+/**
+ * TokenRate is a limit of tokens a minute, or none.
+ *
+ * @generated from message modelgateway.v1.TokenRate
+ */
+export type TokenRate = Message<"modelgateway.v1.TokenRate"> & {
+  /**
+   * The limit, 1 to 1,000,000,000. Unset: none.
+   *
+   * @generated from field: optional uint32 limit = 1;
+   */
+  limit?: number | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.TokenRate.
+ * Use `create(TokenRateSchema)` to create a new message.
+ */
+export const TokenRateSchema: GenMessage<TokenRate> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 19);
+
+/**
+ * Concurrency is a limit of calls at a time, or none.
+ *
+ * @generated from message modelgateway.v1.Concurrency
+ */
+export type Concurrency = Message<"modelgateway.v1.Concurrency"> & {
+  /**
+   * The limit, 1 to 1,000,000. Unset: none.
+   *
+   * @generated from field: optional uint32 limit = 1;
+   */
+  limit?: number | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.Concurrency.
+ * Use `create(ConcurrencySchema)` to create a new message.
+ */
+export const ConcurrencySchema: GenMessage<Concurrency> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 20);
+
+/**
+ * ModelRates is the rates of a key for single models. A name that the gateway does not serve is refused, and so is one
+ * that stands twice.
+ *
+ * @generated from message modelgateway.v1.ModelRates
+ */
+export type ModelRates = Message<"modelgateway.v1.ModelRates"> & {
+  /**
+   * The rates.
+   *
+   * @generated from field: repeated modelgateway.v1.ModelRate rates = 1;
+   */
+  rates: ModelRate[];
+};
+
+/**
+ * Describes the message modelgateway.v1.ModelRates.
+ * Use `create(ModelRatesSchema)` to create a new message.
+ */
+export const ModelRatesSchema: GenMessage<ModelRates> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 21);
+
+/**
+ * AddressList is addresses of IPv4 and IPv6 (`192.0.2.7`, `2001:db8::1`) and networks (`192.0.2.0/24`,
+ * `2001:db8::/32`). What is neither is refused.
+ *
+ * @generated from message modelgateway.v1.AddressList
+ */
+export type AddressList = Message<"modelgateway.v1.AddressList"> & {
+  /**
+   * The entries, each of 2 to 50 characters.
+   *
+   * @generated from field: repeated string addresses = 1;
+   */
+  addresses: string[];
+};
+
+/**
+ * Describes the message modelgateway.v1.AddressList.
+ * Use `create(AddressListSchema)` to create a new message.
+ */
+export const AddressListSchema: GenMessage<AddressList> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 22);
+
+/**
+ * TagList is tags, by which keys and their usage are grouped. Duplicates are stored once.
+ *
+ * @generated from message modelgateway.v1.TagList
+ */
+export type TagList = Message<"modelgateway.v1.TagList"> & {
+  /**
+   * The tags, each of 1 to 64 characters, not all blank, without control characters.
+   *
+   * @generated from field: repeated string tags = 1;
+   */
+  tags: string[];
+};
+
+/**
+ * Describes the message modelgateway.v1.TagList.
+ * Use `create(TagListSchema)` to create a new message.
+ */
+export const TagListSchema: GenMessage<TagList> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 23);
+
+/**
+ * Owner is a person's name or address, or none.
+ *
+ * @generated from message modelgateway.v1.Owner
+ */
+export type Owner = Message<"modelgateway.v1.Owner"> & {
+  /**
+   * The name. Unset: not known.
+   *
+   * @generated from field: optional string name = 1;
+   */
+  name?: string | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.Owner.
+ * Use `create(OwnerSchema)` to create a new message.
+ */
+export const OwnerSchema: GenMessage<Owner> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 24);
 
 /**
  * ModelPermissions is a set of models and families: a list, a string with the JSON of a list, or a single entry. Empty:
@@ -658,7 +1031,7 @@ export type ModelPermissions = Message<"modelgateway.v1.ModelPermissions"> & {
  * Use `create(ModelPermissionsSchema)` to create a new message.
  */
 export const ModelPermissionsSchema: GenMessage<ModelPermissions> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 17);
+  messageDesc(file_modelgateway_v1_keys, 25);
 
 /**
  * ModelList is a list of model ids, aliases, or `family:name` for all models of a family. A name that the gateway does
@@ -680,7 +1053,7 @@ export type ModelList = Message<"modelgateway.v1.ModelList"> & {
  * Use `create(ModelListSchema)` to create a new message.
  */
 export const ModelListSchema: GenMessage<ModelList> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 18);
+  messageDesc(file_modelgateway_v1_keys, 26);
 
 /**
  * KeyService manages the API keys of the caller's account. Every RPC but DescribeKey needs an administrator key or a

@@ -21,7 +21,8 @@ export function keepLimits(
       "slices.take": slices.take,
       "slices.giveBack": slices.giveBack,
       "places.ask": (ask) => {
-        asked.set(ask.name, ask.places);
+        if (ask.wanted > 0) asked.set(ask.name, ask.places);
+        else asked.delete(ask.name);
         return keeper.ask(ask);
       },
     });

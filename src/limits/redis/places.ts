@@ -1,4 +1,4 @@
-/** Places in Redis or Valkey: one key an upstream, with a lease a node, and one script a question. */
+/** Places in Redis or Valkey: one key an upstream, or an API key, with a lease a node, and one script a question. */
 import type { PlaceKeeper } from "../places.ts";
 import { type Connection, type ConnectionOptions, within } from "./connection.ts";
 import { placesScript } from "./scripts.ts";
@@ -15,10 +15,13 @@ export function createRedisPlaces(
   onAnswer: (ms: number) => void,
 ): PlaceKeeper {
   return {
-    async ask({ name, places, running, wanted }) {
+    async ask({ name, places, running, wanted, isTrial = false }) {
       const begunAt = performance.now();
       try {
-        const asked = connection.run(placesScript, `${prefix}places:${name}`, [node, places, running, wanted]);
+        const asked = connection.run(placesScript, `${prefix}places:${name}`, [
+          ...[node, places, running, wanted],
+          isTrial ? 1 : 0,
+        ]);
         const [granted, short] = (await within(timeoutMs, asked)) as [number, number];
         onAnswer(performance.now() - begunAt);
         return { granted, isShort: short === 1 };

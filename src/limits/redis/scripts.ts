@@ -68,8 +68,8 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 return redis.call('ZCARD', KEYS[1])`);
 
 /**
- * Answers a PlacesAsk of the places at the key, as `grantPlaces` does: node, places, running, wanted. Returns granted and whether they are
- * short. Each field is a node's lease: held, wanted, since, until.
+ * Answers a PlacesAsk of the places at the key, as `grantPlaces` does: node, places, running, wanted, and 1 for a trial. Returns granted and
+ * whether they are short. Each field is a node's lease: held, wanted, since, until.
  */
 export const placesScript = script(`
 local node, places, running, wanted = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -86,6 +86,14 @@ for i = 1, #leases, 2 do
     wishes[#wishes + 1] = { w, s }
     all[#all + 1] = w
   end
+end
+if ARGV[5] == '1' then
+  local granted = math.max(running, math.min(wanted, places - held))
+  if granted > 0 then
+    redis.call('HSET', KEYS[1], node, string.format('%.0f %.0f %.0f %.0f', granted, granted, now, now + ${placesMs}))
+    redis.call('PEXPIRE', KEYS[1], ${placesMs})
+  else redis.call('HDEL', KEYS[1], node) end
+  return { granted, granted < wanted and 1 or 0 }
 end
 table.sort(all)
 local left, sharing = places, #all

@@ -29,10 +29,10 @@ export function createAdmit({ authenticate, limit, guessed }: AdmitOptions): Adm
     const own = bounded && suffices(caller.rights, method) ? method : undefined;
     return catchError(
       () => {
-        const taking = counted ? limit(counted, own, familyOf(arrival), counted.creditRemaining) : {};
-        return andThen(taking, (headers) => {
+        const taking = counted ? limit(counted, own, familyOf(arrival), counted.creditRemaining) : unlimited;
+        return andThen(taking, ({ headers, nearest }) => {
           authorize(caller.rights, method);
-          return { caller, headers };
+          return { caller, headers, nearest };
         });
       },
       (error): never => {
@@ -57,6 +57,8 @@ export function createAdmit({ authenticate, limit, guessed }: AdmitOptions): Adm
     );
   };
 }
+
+const unlimited = { headers: {}, nearest: undefined };
 
 function familyOf({ method, header }: Arrival): Family {
   const { family, eitherFamily } = accessOf(method);

@@ -11,6 +11,7 @@ import { Caller as Least } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { type Arrival, type Caller, nobody, operatorCaller } from "../../call/call.ts";
 import {
   accountSuspended,
+  addressNotPermitted,
   crossSite,
   invalidApiKey,
   keyDisabled,
@@ -29,12 +30,14 @@ import { type AuthenticateSession, isFromElsewhere } from "./authenticate-sessio
 import { accessOf } from "./authorize.ts";
 import { type Credential, createCredentialsIn } from "./credentials.ts";
 import type { KnownKey, KnownKeys } from "./known-keys.ts";
+import type { LimitedKey } from "./limit.ts";
 
 export interface AuthenticateOptions {
   readonly keys: Pick<KeyStore, "findWithAccount">;
   readonly knownKeys: KnownKeys;
   readonly authenticateSession: AuthenticateSession;
-  readonly tiers: readonly Tier[];
+  /** Returns the tiers, lowest first. */
+  readonly settings: () => { readonly tiers: readonly Tier[] };
   /** Whether models without a price are free for an account. Default: for none. */
   readonly isFreeUnpriced?: (accountId: string) => MaybePromise<boolean>;
   /** The operator's credential; undefined where none is configured. */
@@ -53,6 +56,8 @@ export interface Counted {
   readonly byMethod: boolean;
   /** What the key may still spend, in millionths of the unit; undefined where nothing limits it. */
   readonly creditRemaining: number | undefined;
+  /** The key that calls, where it has limits of its own. */
+  readonly key?: LimitedKey | undefined;
 }
 
 export interface Authenticated {
@@ -71,15 +76,17 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const { knownKeys, clock, onUsed } = options;
   const credentialsIn = createCredentialsIn(options.operatorKey);
 
-  function useKey(known: KnownKey, now: number): Authenticated {
-    const { key, caller, tier } = known;
+  function useKey(known: KnownKey, now: number, peer: Arrival["peer"]): Authenticated {
+    const { key, caller, tier, allowed } = known;
     refuseInvalid(known, now);
+    if (allowed && !allowed.has(peer.address)) throw refusedTo(caller, addressNotPermitted(peer.address));
     if (now - known.usedAt >= touchMs) {
       known.usedAt = now;
       onUsed(key.id, now);
     }
     const creditRemaining = knownKeys.creditRemaining(known);
-    return { caller, counted: { id: key.account_id, tier, byMethod: true, creditRemaining } };
+    const limited = caller.limits && { id: key.id, limits: caller.limits };
+    return { caller, counted: { id: key.account_id, tier, byMethod: true, creditRemaining, key: limited } };
   }
 
   const { bySession, anyone } = createSessionCallers(options, useKey);
@@ -88,28 +95,29 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   function byCredentials(
     [first, ...others]: readonly Credential[],
     now: number,
-    least: Least,
+    arrival: Arrival,
   ): MaybePromise<Authenticated> {
     if (!first)
-      throw least === Least.OPERATOR ? operatorKeyRefused(options.operatorKey !== undefined) : invalidApiKey();
+      throw accessOf(arrival.method).caller === Least.OPERATOR
+        ? operatorKeyRefused(options.operatorKey !== undefined)
+        : invalidApiKey();
     if (first.isOperators) return operator;
     return andThen(knownKeys.find(first.secretHash, now), (known) =>
-      known ? useKey(known, now) : byCredentials(others, now, least),
+      known ? useKey(known, now, arrival.peer) : byCredentials(others, now, arrival),
     );
   }
 
   return (arrival) => {
-    const least = accessOf(arrival.method).caller;
-    if (least === Least.ANYONE) return anyone(arrival);
+    if (accessOf(arrival.method).caller === Least.ANYONE) return anyone(arrival);
     const credentials = credentialsIn(arrival);
-    return credentials.length === 0 ? bySession(arrival) : byCredentials(credentials, clock(), least);
+    return credentials.length === 0 ? bySession(arrival) : byCredentials(credentials, clock(), arrival);
   };
 }
 
 /** Authenticates those who come with a session, or may. `useKey` checks a key, and returns who calls by it. */
 function createSessionCallers(
-  { keys, knownKeys, authenticateSession, clock, tiers, isFreeUnpriced = () => false }: AuthenticateOptions,
-  useKey: (known: KnownKey, now: number) => Authenticated,
+  { keys, knownKeys, authenticateSession, clock, settings, isFreeUnpriced = () => false }: AuthenticateOptions,
+  useKey: (known: KnownKey, now: number, peer: Arrival["peer"]) => Authenticated,
 ) {
   return {
     async bySession({ header, peer }: Arrival): Promise<Authenticated> {
@@ -117,10 +125,10 @@ function createSessionCallers(
       if (!session) throw missingApiKey();
       const keyId = header("x-gateway-key");
       const { user_id: userId, id: sessionId, account_id: accountId } = session;
-      if (keyId === undefined) return signedIn(session, tiers, await isFreeUnpriced(accountId));
+      if (keyId === undefined) return signedIn(session, settings().tiers, await isFreeUnpriced(accountId));
       const key = await keys.findWithAccount(keyId);
       if (!key || key.revoked_at !== null || key.account_id !== accountId) throw sessionKeyNotFound(keyId);
-      const { caller, counted } = useKey(await knownKeys.know(key), clock());
+      const { caller, counted } = useKey(await knownKeys.know(key), clock(), peer);
       return { caller: { ...caller, rights: "key", userId, sessionId }, counted };
     },
     /** Authenticates a call that needs no credential. A session that has ended counts as none. */
@@ -130,7 +138,10 @@ function createSessionCallers(
       try {
         const session = await authenticateSession({ header, peer });
         if (!session) return { caller: nobody, counted };
-        return { caller: signedIn(session, tiers, await isFreeUnpriced(session.account_id)).caller, counted };
+        return {
+          caller: signedIn(session, settings().tiers, await isFreeUnpriced(session.account_id)).caller,
+          counted,
+        };
       } catch {
         return { caller: nobody, counted };
       }

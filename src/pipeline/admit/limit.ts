@@ -6,33 +6,56 @@
  * beforehand how many a call needs: it may go while they are not in debt, and they are drawn after it. An RPC with a rate of its
  * own has a bucket of its own, as large as the tier's. An RPC that counts what it creates is only looked at here, and takes when it
  * creates.
+ *
+ * A key with rates of its own is limited by them besides, in the same way: its request is taken before the tier's, and given back
+ * where the tier refuses. The headers report the tighter of the two.
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { type Access, Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { AnswerHeaders, Caller } from "../../call/call.ts";
+import type { KeyLimits, NearestLimit } from "../../call/key-limits.ts";
 import { internal, type Refusal, rateLimited } from "../../call/refusals.ts";
 import type { Tier } from "../../call/tiers.ts";
 import type { Decision, Limiter, Rate } from "../../limits/limiter.ts";
-import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import { andThen, catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { sequence } from "../../runtime/sequence.ts";
 import { accessOf } from "./authorize.ts";
+import { type LimitName, nearer, nearestHeader, nearestOf } from "./nearest-limit.ts";
 import { rateHeaders } from "./rate-headers.ts";
 
 /** The account, user or address that a limit counts. */
 export interface LimitedAccount {
   readonly id: string;
   readonly tier: Tier;
+  /** The key that calls, where it has limits of its own. */
+  readonly key?: LimitedKey | undefined;
+}
+
+export interface LimitedKey {
+  readonly id: string;
+  readonly limits: KeyLimits;
 }
 
 /** What an account has left of its rate. */
 export interface AccountRate {
   readonly tier: Tier;
   readonly requestsRemaining: number;
+  /** What its key has left of its own rates; undefined where it has no such rate. */
+  readonly keyRequestsRemaining?: number | undefined;
+  readonly keyTokensRemaining?: number | undefined;
+}
+
+/** Limited is a call that is within its limits. */
+export interface Limited {
+  /** What is left, for the answer. */
+  readonly headers: AnswerHeaders;
+  /** The limit that is nearest to its end; undefined where the key has none of its own. */
+  readonly nearest: NearestLimit | undefined;
 }
 
 export interface Limit {
   /**
-   * Takes a request from the account's rate, and returns the headers of the answer. `creditRemaining` is in millionths of the unit,
+   * Takes a request from the account's rate, and from the key's, and returns the headers of the answer. `creditRemaining` is in millionths of the unit,
    * undefined where nothing limits it. `method` is omitted where only the account's rate counts. Throws a Refusal with the same
    * headers, now or later.
    */
@@ -41,7 +64,7 @@ export interface Limit {
     method: DescMethod | undefined,
     family: Family,
     creditRemaining: number | undefined,
-  ): MaybePromise<AnswerHeaders>;
+  ): MaybePromise<Limited>;
   /**
    * Takes one from what an RPC may create in a second, and returns a function that gives it back where nothing was created. Throws
    * a Refusal, now or later.
@@ -49,7 +72,7 @@ export interface Limit {
   making(accountId: string, method: DescMethod): MaybePromise<() => void>;
   /** Returns what a caller has left of its rate, and takes nothing. */
   accountRate(caller: Caller): Promise<AccountRate>;
-  /** Draws the tokens that a call used, input and output together. */
+  /** Draws the tokens that a call used, input and output together, from the tier's and the key's. */
   used(caller: Caller, tokens: number): Promise<void>;
 }
 
@@ -71,12 +94,44 @@ export function createLimit({ limiter, clock }: LimitOptions): Limit {
       call.tokens = tokens;
       return takeRequest(call, limiter);
     },
-    (call: LimitedCall, requests: Decision) => headersOrRefusal(call, requests, clock),
+    (call: LimitedCall, requests: Decision) => limitedOrRefusal(call, requests, clock),
+  ]);
+  /** The same with the key's rates between. */
+  const takeAllOfKey = sequence([
+    (call: LimitedCall) => takeOwn(call, limiter),
+    (call: LimitedCall, own: Decision | undefined) => {
+      noteOwn(call, own);
+      return takeTokens(call, limiter);
+    },
+    (call: LimitedCall, tokens: Decision | undefined) => {
+      call.tokens = tokens;
+      return takeKeyTokens(call, limiter);
+    },
+    (call: LimitedCall, keyTokens: Decision | undefined) => {
+      call.keyTokens = keyTokens;
+      return takeKeyRequest(call, limiter);
+    },
+    (call: LimitedCall, keyRequests: Decision | undefined) => {
+      call.keyRequests = keyRequests;
+      return catchError(
+        () => takeRequest(call, limiter),
+        (error): never => {
+          giveBackKeyRequest(call, limiter);
+          throw error;
+        },
+      );
+    },
+    (call: LimitedCall, requests: Decision) => {
+      if (!requests.allowed) giveBackKeyRequest(call, limiter);
+      return limitedOrRefusal(call, requests, clock);
+    },
   ]);
   return {
     limit(account, method, family, creditRemaining) {
       const access = method && accessOf(method);
-      return takeAll({ account, method, access, family, creditRemaining, own: undefined, tokens: undefined });
+      const undecided = { own: undefined, tokens: undefined, keyTokens: undefined, keyRequests: undefined };
+      const call: LimitedCall = { account, method, access, family, creditRemaining, ...undecided };
+      return account.key ? takeAllOfKey(call) : takeAll(call);
     },
     making(accountId, method) {
       const rate = perSecond(accessOf(method).perSecond);
@@ -87,14 +142,21 @@ export function createLimit({ limiter, clock }: LimitOptions): Limit {
         return () => void limiter.draw(id, rate, -1);
       });
     },
-    async accountRate({ accountId, tier }) {
+    async accountRate({ accountId, keyId, tier, limits }) {
       if (!tier) throw internal(new Error("the operator has no rate"));
-      const { remaining } = await limiter.take(accountId, perMinute(tier.requestsPerMinute), 0);
-      return { tier, requestsRemaining: remaining };
+      const left = async (id: string, rate: Rate | undefined) => rate && (await limiter.take(id, rate, 0)).remaining;
+      return {
+        tier,
+        requestsRemaining: (await left(accountId, perMinute(tier.requestsPerMinute))) ?? 0,
+        keyRequestsRemaining: await left(keyId, limits && requestsOf(limits)),
+        keyTokensRemaining: await left(tokensId(keyId), limits && tokensOf(limits)),
+      };
     },
-    async used({ accountId, tier }, tokens) {
+    async used({ accountId, keyId, tier, limits }, tokens) {
       const rate = tier && tokensOf(tier);
       if (rate) await limiter.draw(tokensId(accountId), rate, tokens);
+      const ofKey = limits && tokensOf(limits);
+      if (ofKey) await limiter.draw(tokensId(keyId), ofKey, tokens);
     },
   };
 }
@@ -109,6 +171,9 @@ interface LimitedCall {
   /** Undefined where the RPC, or the tier, has no such limit. */
   own: Decision | undefined;
   tokens: Decision | undefined;
+  /** Undefined where the key has no such limit. */
+  keyTokens: Decision | undefined;
+  keyRequests: Decision | undefined;
 }
 
 /** Takes from the RPC's own limit. */
@@ -130,21 +195,71 @@ function takeTokens(call: LimitedCall, limiter: Limiter): MaybePromise<Decision 
   return rate && limiter.take(tokensId(id), rate, 0);
 }
 
-/** Takes one of the tier's requests, unless another limit refuses the call. */
-function takeRequest(call: LimitedCall, limiter: Limiter): MaybePromise<Decision> {
-  const { own, tokens } = call;
-  const { id, tier } = countedAccount(call);
-  const isAllowed = (own?.allowed ?? true) && (tokens?.allowed ?? true);
-  return limiter.take(id, perMinute(tier.requestsPerMinute), isAllowed ? 1 : 0);
+/** Looks at the key's tokens. An RPC with a rate of its own uses none. */
+function takeKeyTokens(
+  { account: { key }, access }: LimitedCall,
+  limiter: Limiter,
+): MaybePromise<Decision | undefined> {
+  const rate = key && !access?.ownRate ? tokensOf(key.limits) : undefined;
+  return rate && limiter.take(tokensId((key as LimitedKey).id), rate, 0);
 }
 
-function headersOrRefusal(call: LimitedCall, requests: Decision, clock: () => number): AnswerHeaders {
-  const { family, creditRemaining, own, tokens } = call;
+/** Takes one of the key's requests, unless a limit before it refuses the call. */
+function takeKeyRequest(call: LimitedCall, limiter: Limiter): MaybePromise<Decision | undefined> {
+  const bucket = keyRequestsOf(call);
+  return bucket && limiter.take(bucket.id, bucket.rate, isAllowedSoFar(call) ? 1 : 0);
+}
+
+/** Gives back what was taken of the key's requests for a call that the tier refuses. */
+function giveBackKeyRequest(call: LimitedCall, limiter: Limiter): void {
+  const bucket = keyRequestsOf(call);
+  if (bucket && call.keyRequests?.allowed && isAllowedSoFar(call)) void limiter.draw(bucket.id, bucket.rate, -1);
+}
+
+/** Returns the bucket of the key's requests: one of its own for an RPC with a rate of its own. */
+function keyRequestsOf({ account: { key }, access, method }: LimitedCall) {
+  const rate = key && requestsOf(key.limits);
+  if (!rate) return undefined;
+  return { id: access?.ownRate ? `${ownId(key.id, method as DescMethod)} apart` : key.id, rate };
+}
+
+function isAllowedSoFar({ own, tokens, keyTokens, keyRequests }: LimitedCall): boolean {
+  return (
+    (own?.allowed ?? true) &&
+    (tokens?.allowed ?? true) &&
+    (keyTokens?.allowed ?? true) &&
+    (keyRequests?.allowed ?? true)
+  );
+}
+
+/** Takes one of the tier's requests, unless another limit refuses the call. */
+function takeRequest(call: LimitedCall, limiter: Limiter): MaybePromise<Decision> {
+  const { id, tier } = countedAccount(call);
+  return limiter.take(id, perMinute(tier.requestsPerMinute), isAllowedSoFar(call) ? 1 : 0);
+}
+
+function limitedOrRefusal(call: LimitedCall, requests: Decision, clock: () => number): Limited {
+  const { account, family, creditRemaining, tokens, keyRequests, keyTokens } = call;
   // Only Anthropic's headers have moments.
   const now = family === Family.ANTHROPIC ? clock() : 0;
-  const headers = rateHeaders(family, { requests, tokens, creditRemaining }, now);
-  refuseBeyond(own, requests, tokens, headers);
-  return headers;
+  const left = { requests: tighter(requests, keyRequests), tokens: tokens ? tighter(tokens, keyTokens) : keyTokens };
+  const headers = rateHeaders(family, { ...left, creditRemaining }, now);
+  const nearest = account.key && nearestLimit(call, requests);
+  refuseBeyond(call, requests, nearest ? { ...headers, ...nearestHeader(nearest) } : headers);
+  return nearest ? { headers: { ...headers, ...nearestHeader(nearest) }, nearest } : { headers, nearest };
+}
+
+/** Returns the one of which less is left. */
+function tighter(one: Decision, other: Decision | undefined): Decision {
+  if (!other || one.remaining < other.remaining) return one;
+  return one.remaining === other.remaining && one.limit <= other.limit ? one : other;
+}
+
+/** Of limits that are equally near, the key's. */
+function nearestLimit({ tokens, keyRequests, keyTokens }: LimitedCall, requests: Decision): NearestLimit | undefined {
+  const of = (name: LimitName, decision: Decision | undefined) => decision && nearestOf({ name, decision });
+  const ofKey = nearer(of("key-requests", keyRequests), of("key-tokens", keyTokens));
+  return nearer(ofKey, nearer(of("account-requests", requests), of("account-tokens", tokens)));
 }
 
 /** Returns the account whose tier counts the call: one of its own for an RPC with a rate of its own. */
@@ -164,27 +279,36 @@ function ownId(accountId: string, method: DescMethod): string {
   return `${accountId} ${method.name}`;
 }
 
-function refuseBeyond(
-  own: Decision | undefined,
-  requests: Decision,
-  tokens: Decision | undefined,
-  headers: AnswerHeaders,
-): void {
+function refuseBeyond(call: LimitedCall, requests: Decision, headers: AnswerHeaders): void {
+  const { own, tokens, keyTokens, keyRequests } = call;
   if (own?.allowed === false) throw refusalOf(own, "call", "of this RPC a second", headers);
   if (tokens?.allowed === false) throw refusalOf(tokens, "token", "a minute", headers);
+  if (keyTokens?.allowed === false) throw refusalOf(keyTokens, "token", "a minute", headers, "the API key");
+  if (keyRequests?.allowed === false) throw refusalOf(keyRequests, "request", "a minute", headers, "the API key");
   if (!requests.allowed) throw refusalOf(requests, "request", "a minute", headers);
 }
 
-function refusalOf({ limit, retryAfterMs }: Decision, one: string, window: string, headers: AnswerHeaders): Refusal {
-  return rateLimited(`${limit} ${limit === 1 ? one : `${one}s`} ${window}`, retryAfterMs, headers);
+function refusalOf(
+  { limit, retryAfterMs }: Decision,
+  one: string,
+  window: string,
+  headers: AnswerHeaders,
+  whose: "the account" | "the API key" = "the account",
+): Refusal {
+  return rateLimited(`${limit} ${limit === 1 ? one : `${one}s`} ${window}`, retryAfterMs, headers, whose);
 }
 
-function tokensId(accountId: string): string {
-  return `${accountId} tokens`;
+/** Of an account, or of a key: their ids are never the same. */
+function tokensId(id: string): string {
+  return `${id} tokens`;
 }
 
-function tokensOf({ tokensPerMinute }: Tier): Rate | undefined {
+function tokensOf({ tokensPerMinute }: Pick<Tier, "tokensPerMinute">): Rate | undefined {
   return tokensPerMinute === undefined ? undefined : perMinute(tokensPerMinute);
+}
+
+function requestsOf({ requestsPerMinute }: Pick<KeyLimits, "requestsPerMinute">): Rate | undefined {
+  return requestsPerMinute === undefined ? undefined : perMinute(requestsPerMinute);
 }
 
 function perMinute(capacity: number): Rate {

@@ -19,6 +19,7 @@ import type { Signal } from "../../runtime/caller-abort.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { sequence } from "../../runtime/sequence.ts";
+import type { ModelRates } from "../admit/model-rates.ts";
 import { maxOutputOf } from "../charge/estimate.ts";
 import { createHoldCredit } from "../charge/hold.ts";
 import type { AttemptMeter } from "../charge/meter.ts";
@@ -67,6 +68,8 @@ export class CallAttempt {
 
 export interface AttemptOptions {
   readonly ledger: Ledger;
+  /** Takes from a key's own rates for single models. Omitted: it has none. */
+  readonly modelRates?: Pick<ModelRates, "take"> | undefined;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -74,8 +77,8 @@ export interface AttemptOptions {
 /** Runs an attempt, and returns it with its answer. Throws a Refusal, now or later. */
 export type RunAttempt = (attempt: CallAttempt) => MaybePromise<CallAttempt>;
 
-export function createRunAttempt({ ledger, clock }: AttemptOptions): RunAttempt {
-  const holdCredit = createHoldCredit(ledger);
+export function createRunAttempt({ ledger, modelRates, clock }: AttemptOptions): RunAttempt {
+  const holdCredit = createHoldCredit(ledger, modelRates?.take);
   const hold = (attempt: CallAttempt, translated: Translated<Operation, Operation>) => {
     takeTranslation(attempt, translated);
     return holdCredit(attempt.modelCall, attempt.candidate, translated.request);

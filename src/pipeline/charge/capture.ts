@@ -12,6 +12,7 @@ import type { Capture, Captured, Ledger } from "../../ledger/contract.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { sequence } from "../../runtime/sequence.ts";
+import type { Model } from "../../targets/catalog.ts";
 import { failedAttemptsOf } from "../attempt/failed-attempts.ts";
 import type { ModelCall } from "../complete/model-call.ts";
 import { captureOnce } from "./capture-once.ts";
@@ -25,8 +26,8 @@ export interface CaptureOptions {
   readonly keptPrices: KeptPrices;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Called with the tokens that a call used, input and output together. */
-  readonly onUsed: (caller: Caller, tokens: number) => void;
+  /** Called with the tokens that a call used of a model, input and output together. */
+  readonly onUsed: (caller: Caller, model: Model, tokens: number) => void;
   /** Called for a call that should have cost more than was held for it, with the difference in millionths of the unit. */
   readonly onWaived?: (call: Call, waived: number) => void;
   /** Called for a call whose upstream reported usage that cannot be true. */
@@ -155,7 +156,7 @@ function recordCharge(
     record.isImplausible = true;
     onImplausible?.(call);
   }
-  onUsed(call.caller, tokensOf(usage));
+  onUsed(call.caller, modelCall.lastCandidate.model, tokensOf(usage));
   return costHeaders(record.cost, usage, measured.estimated);
 }
 

@@ -12,6 +12,7 @@ import { withOutputBound } from "../../ledger/worst-case.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
+import type { ModelRates } from "../admit/model-rates.ts";
 import type { Candidate } from "../complete/candidates.ts";
 import type { BoundOutput, ModelCall } from "../complete/model-call.ts";
 import { affordableOutput, type Estimate, estimateOf, refuseUnpriced } from "./estimate.ts";
@@ -29,7 +30,10 @@ export type HoldCredit = <W extends Wire>(
   request: W,
 ) => MaybePromise<W>;
 
-export function createHoldCredit(ledger: Ledger): HoldCredit {
+/**
+ * `takeRate` takes a request of a model from its key's own rate for it, before anything is held. It throws a Refusal, now or later.
+ */
+export function createHoldCredit(ledger: Ledger, takeRate?: ModelRates["take"]): HoldCredit {
   return (modelCall, candidate, request) => {
     if (modelCall.operation === "count_tokens") return request;
     const { call, hold } = modelCall;
@@ -37,7 +41,12 @@ export function createHoldCredit(ledger: Ledger): HoldCredit {
     if (hold.model === model) refuseUnpriced(model, request);
     else {
       const released = hold.boundOutput && release(modelCall, ledger);
-      hold.boundOutput = andThen(released, () => makeHold(modelCall, candidate, request, ledger));
+      hold.boundOutput = andThen(released, () =>
+        andThen(takeRate?.(call.caller, model), (nearest) => {
+          hold.nearest = nearest;
+          return makeHold(modelCall, candidate, request, ledger);
+        }),
+      );
       hold.model = model;
     }
     return andThen(hold.boundOutput as MaybePromise<BoundOutput>, (boundOutput) => {

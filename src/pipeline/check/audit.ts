@@ -29,6 +29,7 @@ export interface AuditOptions {
 export function audit(handle: Handler, methods: readonly DescMethod[], options: AuditOptions): Handler {
   const plans = new Map(methods.flatMap((method) => planOf(method) ?? []).map((plan) => [plan.method, plan]));
   const audited = async (call: Call, plan: Plan): Promise<Answer> => {
+    if (plan.unless?.(messageOf(call.request) ?? none) === true) return handle(call);
     // Both are read before the call: it may remove the user, and the client may disconnect.
     const { address } = call.peer;
     const named = await accountNamed(plan, call, options);
@@ -60,9 +61,16 @@ interface Plan {
   readonly accounts: readonly Reader[];
   /** Fields of the request, by their public names. */
   readonly tells: readonly string[];
+  /** Fields of the answer, by the names of their details. */
+  readonly answers: ReadonlyMap<string, Reader>;
+  /** The field of the request with which a call changes nothing. */
+  readonly unless: Reader | undefined;
   /** Whether the caller is known only from the answer. */
   readonly signsIn: boolean;
 }
+
+/** Stands for a request that does not fit its message: it has no field. */
+const none = {} as Message;
 
 const accountPaths = ["account.id", "entry.account_id", "user.account_id"];
 
@@ -72,12 +80,16 @@ function planOf(method: DescMethod): Plan | undefined {
   const { input, output, parent } = method;
   if (method.methodKind !== "unary") throw broken(method, "streams, and has no answer to tell of");
   for (const name of audit.tells) if (!readerOf(input, name)) throw broken(method, `tells \`${name}\``);
+  const unless = audit.unless === "" ? undefined : readerOf(input, audit.unless);
+  if (audit.unless !== "" && !unless) throw broken(method, `is none with \`${audit.unless}\``);
   return {
     method,
     action: `${parent.name}.${method.name}`,
     subject: subjectOf(method, audit),
     accounts: accountPaths.flatMap((path) => readerOf(output, path) ?? []),
     tells: audit.tells,
+    answers: new Map(audit.answers.map((path) => [path.split(".").at(-1) ?? path, answerReader(method, path)])),
+    unless,
     signsIn: caller === Least.ANYONE,
   };
 }
@@ -87,6 +99,12 @@ function subjectOf(method: DescMethod, { subject }: AuditOption): Plan["subject"
   const found = { inAnswer: readerOf(method.output, subject), inRequest: readerOf(method.input, subject) };
   if (!found.inAnswer && !found.inRequest) throw broken(method, `has the subject \`${subject}\``);
   return found;
+}
+
+function answerReader(method: DescMethod, path: string): Reader {
+  const reader = readerOf(method.output, path);
+  if (!reader) throw broken(method, `tells \`${path}\` of its answer`);
+  return reader;
 }
 
 function broken({ parent, name }: DescMethod, why: string): Error {
@@ -164,7 +182,7 @@ async function write(
       ...actorOf(call, signedIn),
       account_id: told || named || ofUser || caller.accountId,
       subject,
-      details: detailsOf(plan, request, bound),
+      details: detailsOf(plan, request, bound, answeredOf(plan, answered)),
       refused: refusal ? reasonWord(refusal.reason) : "",
       address,
     });
@@ -206,11 +224,25 @@ export function detailsDone(method: DescMethod, request: Wire): string {
   return detailsOf(accessOf(method).audit ?? { tells: [] }, request, maxFieldLength.done);
 }
 
-function detailsOf({ tells }: Pick<Plan, "tells">, request: Wire, bound: number): string {
+/** Returns the details of an answer; none where the call was refused. */
+function answeredOf({ answers }: Plan, answered: Message | undefined): readonly (readonly [string, unknown])[] {
+  if (!answered) return [];
+  return [...answers].map(([name, reader]) => [name, reader(answered)]);
+}
+
+function detailsOf(
+  { tells }: Pick<Plan, "tells">,
+  request: Wire,
+  bound: number,
+  answered: readonly (readonly [string, unknown])[] = [],
+): string {
   const message = messageOf(request);
   if (!message) return "{}";
-  const json = Wire.ofMessage(request.desc, message).json();
-  const told = tells.flatMap((name) => {
+  const json: Record<string, unknown> = {
+    ...Wire.ofMessage(request.desc, message).json(),
+    ...Object.fromEntries(answered),
+  };
+  const told = [...tells, ...answered.map(([name]) => name)].flatMap((name) => {
     const value = json[name];
     // A person may type the password where the e-mail address belongs.
     if (value === undefined || (name === "email" && !/^[^\s@]+@[^\s@]+$/.test(String(value)))) return [];

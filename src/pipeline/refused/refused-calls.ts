@@ -115,6 +115,12 @@ function refusedOf({ arrival, caller, record, refusal, begunAt }: EndedCall): Re
 /** The reasons whose messages have nothing in them that a caller sent. */
 const quotable: ReadonlySet<Reason> = new Set([
   ...[Reason.RATE_LIMITED, Reason.INSUFFICIENT_CREDIT, Reason.MODEL_UNPRICED, Reason.ACCOUNT_SUSPENDED],
-  ...[Reason.PERMISSION_DENIED, Reason.INVALID_API_KEY, Reason.REQUEST_TOO_LARGE, Reason.REQUEST_TIMEOUT],
+  ...[
+    Reason.PERMISSION_DENIED,
+    Reason.INVALID_API_KEY,
+    Reason.ADDRESS_NOT_PERMITTED,
+    Reason.REQUEST_TOO_LARGE,
+    Reason.REQUEST_TIMEOUT,
+  ],
   ...[Reason.GATEWAY_BUSY, Reason.UPSTREAM_BUSY, Reason.STORAGE_UNAVAILABLE, Reason.NOT_CACHED],
 ]);

@@ -3,6 +3,7 @@ import { conflict } from "../../call/refusals.ts";
 import { newId } from "../../runtime/ids.ts";
 import { hashKeySecret, maskKeySecret, newKeySecret } from "../../runtime/secrets.ts";
 import { type ApiKey, defaultMaxKeys, type KeyStore } from "../../storage/keys.ts";
+import type { KeyLimitChange } from "./key-limits.ts";
 
 export interface IssueKeyInit {
   readonly accountId: string;
@@ -16,6 +17,8 @@ export interface IssueKeyInit {
   readonly models?: string | null | undefined;
   /** expiresAt is in milliseconds since 1970. Default: never. */
   readonly expiresAt?: number | null | undefined;
+  /** limits are further limits, tags and the owner. Default: none. */
+  readonly limits?: KeyLimitChange | undefined;
   /** maxKeys is the most keys of an account. */
   readonly maxKeys?: number | undefined;
 }
@@ -25,7 +28,7 @@ export interface IssueKeyInit {
  * account has all the keys it may have.
  */
 export async function issueKey(keys: KeyStore, init: IssueKeyInit): Promise<{ key: ApiKey; secret: string }> {
-  const { creditLimit = null, models = null, expiresAt = null, maxKeys = defaultMaxKeys } = init;
+  const { creditLimit = null, models = null, expiresAt = null, maxKeys = defaultMaxKeys, limits = {} } = init;
   const secret = newKeySecret();
   const key: ApiKey = {
     id: newId("key", init.now),
@@ -45,6 +48,13 @@ export async function issueKey(keys: KeyStore, init: IssueKeyInit): Promise<{ ke
     last_used_at: null,
     previous_hash: null,
     previous_expires_at: null,
+    requests_per_minute: limits.requests_per_minute ?? null,
+    tokens_per_minute: limits.tokens_per_minute ?? null,
+    model_rates: limits.model_rates ?? null,
+    max_concurrent: limits.max_concurrent ?? null,
+    allowed_ips: limits.allowed_ips ?? null,
+    tags: limits.tags ?? null,
+    owner: limits.owner ?? null,
   };
   if (!(await keys.insert(key, maxKeys))) {
     throw conflict(`The account has ${maxKeys} API keys, as many as it may have. Delete one that is no longer used.`);

@@ -3,6 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ApiKeySchema } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import type { ApiKey } from "../../storage/keys.ts";
+import { limitFields } from "./key-limits.ts";
 
 /** keyMessage builds a key's message. `now` is in milliseconds since 1970. */
 export function keyMessage(key: ApiKey, now: number, secret?: string): MessageInitShape<typeof ApiKeySchema> {
@@ -24,5 +25,6 @@ export function keyMessage(key: ApiKey, now: number, secret?: string): MessageIn
     ...(previousUntil === null || previousUntil <= now
       ? {}
       : { previousSecretExpiresAt: timestampFromMs(previousUntil) }),
+    ...limitFields(key),
   };
 }

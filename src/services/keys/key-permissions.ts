@@ -17,7 +17,7 @@ const familyPrefix = "family:";
 /** readPermissions returns the permissions as stored: a JSON list, or null for all models. Throws a Refusal. */
 export function readPermissions({ models }: ModelPermissions, catalog: Catalog): string | null {
   const entries = models.case === "list" ? models.value.entries : entriesOf(models.value ?? "");
-  const names = entries.map((entry, i) => nameOf(entry, `models[${i}]`, catalog));
+  const names = entries.map((entry, i) => permittedName(entry, `models[${i}]`, catalog));
   return names.length === 0 ? null : JSON.stringify([...new Set(names)]);
 }
 
@@ -39,8 +39,8 @@ function parsed(text: string): unknown {
   }
 }
 
-/** nameOf returns the stored name of an entry. */
-function nameOf(entry: unknown, param: string, catalog: Catalog): string {
+/** permittedName returns the stored name of an entry: a model's id, or `family:name`. Throws a Refusal that names `param`. */
+export function permittedName(entry: unknown, param: string, catalog: Catalog): string {
   if (typeof entry !== "string" || entry === "" || entry.length > maxLength || !entry.isWellFormed()) {
     throw invalidValue(param, `expected a text of 1 to ${maxLength} characters`);
   }

@@ -8,6 +8,7 @@ import type { CreditLimit, Expiry, UpdateKeyRequest } from "../../../gen/modelga
 import { invalidValue } from "../../call/refusals.ts";
 import type { KeyChange } from "../../storage/keys.ts";
 import type { Catalog } from "../../targets/catalog.ts";
+import { readLimits } from "./key-limits.ts";
 import { readPermissions } from "./key-permissions.ts";
 
 /** endOfTime is the last millisecond that RFC 3339 can express. */
@@ -55,5 +56,6 @@ export function readChange(request: UpdateKeyRequest, catalog: Catalog, now: num
     models: models && readPermissions(models, catalog),
     expires_at: readExpiry(expiresAt, now),
     disabled: disabled === undefined ? undefined : Number(disabled),
+    ...readLimits(request, catalog),
   };
 }

@@ -29,6 +29,7 @@ import { createOnce } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
 import { issueKey } from "./issue-key.ts";
+import { readLimits } from "./key-limits.ts";
 import { keyMessage } from "./key-message.ts";
 import { readPermissions } from "./key-permissions.ts";
 import { readChange, readCreditLimit, readExpiry, refuseUnknown } from "./key-request.ts";
@@ -41,8 +42,8 @@ export interface KeyParts {
   readonly catalog: Catalog;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
-  /** maxKeys is the most keys of an account. */
-  readonly maxKeys: number;
+  /** settings returns the most keys of an account. */
+  readonly settings: () => { readonly maxKeysPerAccount: number };
   /** unit is the code of the unit of money, such as "JPY". */
   readonly unit: string;
   /** accountRate returns the state of the rate limit of a caller's account. */
@@ -68,10 +69,11 @@ type Rpcs<M extends keyof ServiceImplementation<typeof KeyService>> = Pick<Servi
 
 /** secretRpcs are the RPCs whose answers contain a secret. */
 function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
-  const { keys, catalog, clock, maxKeys } = parts;
+  const { keys, catalog, clock, settings } = parts;
   return {
     async createKey(call) {
-      const { name = "", creditLimit, models, expiresAt, extra } = call.request.message();
+      const request = call.request.message();
+      const { name = "", creditLimit, models, expiresAt, extra } = request;
       const { accountId } = call.caller;
       const now = clock();
       let hasMade = false;
@@ -84,10 +86,11 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
           name,
           admin: false,
           now,
-          maxKeys,
+          maxKeys: settings().maxKeysPerAccount,
           creditLimit: readCreditLimit(creditLimit),
           models: models && readPermissions(models, catalog),
           expiresAt: readExpiry(expiresAt, now),
+          limits: readLimits(request, catalog),
         });
         return { id: key.id, key, secret };
       };
@@ -117,10 +120,12 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
   const { keys, catalog, clock } = parts;
   return {
     async listKeys({ request, caller }) {
-      const { pageSize, pageToken, extra } = request.message();
-      refuseUnknown(extra, ["page_size", "page_token"]);
+      const { pageSize, pageToken, tag, owner, extra } = request.message();
+      refuseUnknown(extra, ["page_size", "page_token", "tag", "owner"]);
       const page = { pageSize: pageSize ?? noPageLimit, pageToken };
-      const { items, next } = await pageOf(page, "key", (last = "", limit) => keys.page(caller.accountId, last, limit));
+      const { items, next } = await pageOf(page, "key", (last = "", limit) =>
+        keys.page(caller.accountId, last, limit, { tag, owner }),
+      );
       const now = clock();
       return whole(ListKeysResponseSchema, { keys: items.map((key) => keyMessage(key, now)), ...next });
     },
@@ -145,13 +150,15 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
     },
     async describeKey({ caller }) {
       const key = known(await keys.findWithAccount(caller.keyId), caller.keyId);
-      const { tier, requestsRemaining } = await parts.accountRate(caller);
+      const { tier, requestsRemaining, keyRequestsRemaining, keyTokensRemaining } = await parts.accountRate(caller);
       const remaining = creditWhenRead(key);
       return whole(KeyDescriptionSchema, {
         key: keyMessage(key, clock()),
         tier: tier.name,
         requestsPerMinute: tier.requestsPerMinute,
         requestsRemaining,
+        ...(keyRequestsRemaining === undefined ? {} : { keyRequestsRemaining }),
+        ...(keyTokensRemaining === undefined ? {} : { keyTokensRemaining }),
         ...(remaining === undefined ? {} : { creditRemaining: BigInt(remaining) }),
         unit: parts.unit,
       });

@@ -15,10 +15,11 @@ import type { RefusedFilter } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
 import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import { accessOf } from "../../pipeline/admit/authorize.ts";
-import type { RequestStore } from "../../storage/calls/requests.ts";
+import type { AllFilter } from "../../storage/calls/requests-query.ts";
 import type { Asker } from "../../storage/calls/search.ts";
 import { defaultPageSize, type PageRequest, pageOf } from "../page.ts";
 import { readPageToken, writePageToken } from "../page-token.ts";
+import { keyedFilter, keysTagged, labelsOfCalls } from "../usage/key-labels.ts";
 import { listRefused, summarizeRefused } from "../usage/refused-message.ts";
 import { callWithBill, requestMessage } from "../usage/request-message.ts";
 import { summaryFilterOf, summaryLimits, summaryMessage } from "../usage/summary-message.ts";
@@ -42,26 +43,30 @@ type Rpcs = Pick<
   | "listAudit"
 >;
 
-export function operatorViews({ storage, config, upstreams, services, clock }: OperatorParts): Rpcs {
-  const { accounts, requests, refused, auditEvents, prices } = storage;
-  const pageOfAll = pageOfAllRequests(requests);
+export function operatorViews({ storage, settings, upstreams, services, clock }: OperatorParts): Rpcs {
+  const { accounts, requests, refused, auditEvents, prices, keys } = storage;
+  const pageOfAll = pageOfAllRequests(storage);
   const idOf = async (account: string | undefined) => (account ? (await findAccount(accounts, account)).id : undefined);
   return {
     async listAllRequests({ request, signal }) {
       const message = request.message();
       const accountId = await idOf(message.account);
-      const filter = requestFilterOf(message.filter);
+      const keyIds = await keysTagged(keys, message.filter?.tag, accountId);
+      const filter = { ...requestFilterOf(message.filter), keyIds };
       if (accountId === undefined)
         return whole(ListAllRequestsResponseSchema, await pageOfAll(message, filter, signal));
       const { items, next } = await pageOf(message, "req", (before, limit) =>
         requests.page({ ...filter, accountId }, before, limit, signal),
       );
-      return whole(ListAllRequestsResponseSchema, { requests: items.map(requestMessage), ...next });
+      const labelsOf = await labelsOfCalls(keys, items);
+      const messages = items.map((item) => requestMessage(item, labelsOf));
+      return whole(ListAllRequestsResponseSchema, { requests: messages, ...next });
     },
     async summarizeAllRequests({ request, signal }) {
       const { account, summary } = request.message();
       const accountId = await idOf(account);
-      const filter = { ...summaryFilterOf(summary, clock()), ...(accountId === undefined ? {} : { accountId }) };
+      const asked = { ...summaryFilterOf(summary, clock()), ...(accountId === undefined ? {} : { accountId }) };
+      const filter = await keyedFilter(keys, summary, asked);
       const found = await requests.summarize(filter, summaryLimits, signal);
       return whole(SummarizeAllRequestsResponseSchema, { summary: summaryMessage(found, filter.groupBy) });
     },
@@ -80,13 +85,13 @@ export function operatorViews({ storage, config, upstreams, services, clock }: O
       const { id = "" } = request.message();
       const found = await requests.findAny(id);
       if (!found) throw resourceNotFound("request", id);
-      return whole(GetAnyRequestResponseSchema, await callWithBill(found, prices));
+      return whole(GetAnyRequestResponseSchema, await callWithBill(found, { prices, keys }));
     },
     async listUpstreams() {
       return whole(ListUpstreamsResponseSchema, { upstreams: upstreams().map(upstreamMessage) });
     },
     async describeLimits() {
-      return whole(DescribeLimitsResponseSchema, limitsMessage(config, ratesOf(services)));
+      return whole(DescribeLimitsResponseSchema, limitsMessage(settings(), ratesOf(services)));
     },
     async listAudit({ request }) {
       const message = request.message();
@@ -100,18 +105,15 @@ export function operatorViews({ storage, config, upstreams, services, clock }: O
 }
 
 /** pageOfAllRequests returns what lists calls of all accounts. A page may end where the search for a rare call paused. */
-function pageOfAllRequests({ pageOfAll }: Pick<RequestStore, "pageOfAll">) {
-  return async (
-    { pageSize = defaultPageSize, pageToken }: PageRequest,
-    filter: ReturnType<typeof requestFilterOf>,
-    asker: Asker,
-  ) => {
+function pageOfAllRequests({ requests, keys }: Pick<OperatorParts["storage"], "requests" | "keys">) {
+  return async ({ pageSize = defaultPageSize, pageToken }: PageRequest, filter: AllFilter, asker: Asker) => {
     const before = pageToken === undefined ? undefined : readPageToken(pageToken, "req");
-    const { rows, readUntil } = await pageOfAll(filter, before, pageSize + 1, asker);
+    const { rows, readUntil } = await requests.pageOfAll(filter, before, pageSize + 1, asker);
     const shown = rows.slice(0, pageSize);
     const last = rows.length > shown.length ? shown.at(-1)?.id : readUntil;
     const next = last === undefined ? {} : { nextPageToken: writePageToken(last) };
-    return { requests: shown.map(requestMessage), ...next };
+    const labelsOf = await labelsOfCalls(keys, shown);
+    return { requests: shown.map((call) => requestMessage(call, labelsOf)), ...next };
   };
 }
 

@@ -1,12 +1,21 @@
 /** OperatorService: the RPCs for accounts, money, users and views. */
 import type { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
+import { configurationRpcs } from "./configuration.ts";
 import { operatorAccounts } from "./operator-accounts.ts";
+import { operatorMeasures } from "./operator-measures.ts";
 import { operatorMoney } from "./operator-money.ts";
 import { operatorUsers } from "./operator-users.ts";
 import { operatorViews } from "./operator-views.ts";
 import type { OperatorParts } from "./parts.ts";
 
 export function operatorService(parts: OperatorParts): ServiceImplementation<typeof OperatorService> {
-  return { ...operatorAccounts(parts), ...operatorMoney(parts), ...operatorUsers(parts), ...operatorViews(parts) };
+  return {
+    ...operatorAccounts(parts),
+    ...operatorMoney(parts),
+    ...operatorUsers(parts),
+    ...operatorViews(parts),
+    ...operatorMeasures(parts),
+    ...configurationRpcs(),
+  };
 }

@@ -2,6 +2,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Tier } from "../../call/tiers.ts";
 import type { Storage } from "../../storage/storage.ts";
+import type { KnownModels } from "./described-models.ts";
 import type { UpstreamState } from "./upstream-message.ts";
 
 /** LimitsConfig is the part of the configuration that DescribeLimits reports. */
@@ -30,9 +31,12 @@ export interface LimitsConfig {
 
 export interface OperatorParts {
   readonly storage: Storage;
-  readonly config: LimitsConfig;
+  /** settings returns the configuration in force. */
+  readonly settings: () => LimitsConfig;
   /** upstreams returns the upstreams' state, in the configuration's order. */
   readonly upstreams: () => readonly UpstreamState[];
+  /** models returns all models, as they are at the moment. Unset: this process serves none. */
+  readonly models?: () => KnownModels;
   /** services are all services that the gateway serves. */
   readonly services: readonly DescService[];
   /** clock returns milliseconds since 1970. */

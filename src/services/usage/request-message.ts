@@ -14,15 +14,18 @@ import type { FailedAttempt } from "../../pipeline/attempt/failed-attempts.ts";
 import { type BillLine, billOf, priceIdsOf, type WrittenPart } from "../../pipeline/charge/bill.ts";
 import type { UsageSum } from "../../storage/calls/requests.ts";
 import type { CallRow, ColumnName, SummedColumn } from "../../storage/columns.ts";
+import type { KeyStore } from "../../storage/keys.ts";
 import type { HoldRow } from "../../storage/money/holds.ts";
 import type { PriceStore } from "../../storage/money/prices.ts";
 import { type CallField, callFields } from "./call-fields.ts";
+import { type LabelsOf, labelsOfCalls } from "./key-labels.ts";
 
 const ofRequest = callFields(RequestSchema);
 const ofSum = callFields(UsageSumSchema, { summedOnly: true });
 
-export function requestMessage(row: CallRow): MessageInitShape<typeof RequestSchema> {
-  return messageOf(ofRequest, row);
+export function requestMessage(row: CallRow, labelsOf: LabelsOf): MessageInitShape<typeof RequestSchema> {
+  const { tags = [], owner = null } = labelsOf(row.key_id) ?? {};
+  return { ...messageOf(ofRequest, row), keyTags: [...tags], ...(owner === null ? {} : { keyOwner: owner }) };
 }
 
 export function sumMessage(sum: UsageSum): MessageInitShape<typeof UsageSumSchema> {
@@ -41,10 +44,15 @@ export function usageOfSums(sums: Readonly<Record<SummedColumn, number>>): Messa
   return messageOf(ofSum, sums).usage as MessageInitShape<typeof UsageSchema>;
 }
 
+interface BillParts {
+  readonly prices: Pick<PriceStore, "find">;
+  readonly keys: Pick<KeyStore, "labels">;
+}
+
 /** callWithBill returns a call with the lines of its bill, by the prices that are kept. */
-export async function callWithBill(row: CallRow, prices: Pick<PriceStore, "find">) {
-  const cards = await prices.find(priceIdsOf(row));
-  return { request: requestMessage(row), charges: billOf(row, cards).map(chargeMessage) };
+export async function callWithBill(row: CallRow, { prices, keys }: BillParts) {
+  const [cards, labelsOf] = await Promise.all([prices.find(priceIdsOf(row)), labelsOfCalls(keys, [row])]);
+  return { request: requestMessage(row, labelsOf), charges: billOf(row, cards).map(chargeMessage) };
 }
 
 function chargeMessage({ count, rate, factor, ...line }: BillLine): MessageInitShape<typeof ChargeSchema> {

@@ -11,6 +11,7 @@ import { wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { CallRow } from "../../storage/columns.ts";
 import { callFields } from "./call-fields.ts";
+import type { LabelsOf } from "./key-labels.ts";
 
 type Cell = (value: string | number) => string | number;
 
@@ -18,10 +19,16 @@ const columns = callFields(RequestSchema)
   .filter(({ isInCsv }) => isInCsv)
   .map(({ column, field }) => ({ column, name: field.name, cell: cellOf(field) }));
 
-export const csvHead = line(columns.map(({ name }) => name));
+export const csvHead = line([...columns.map(({ name }) => name), "key_tags", "key_owner"]);
 
-export function csvLines(requests: readonly CallRow[]): string {
-  return requests.map((row) => line(columns.map(({ column, cell }) => cellIn(row[column], cell)))).join("");
+/** csvLines writes each call, and after its own cells the tags of its key, parted by `; `, and the key's owner. */
+export function csvLines(requests: readonly CallRow[], labelsOf: LabelsOf): string {
+  return requests.map((row) => csvLine(row, labelsOf(row.key_id))).join("");
+}
+
+function csvLine(row: CallRow, labels: ReturnType<LabelsOf>): string {
+  const cells = columns.map(({ column, cell }) => cellIn(row[column], cell));
+  return line([...cells, labels?.tags.join("; ") ?? "", labels?.owner ?? ""]);
 }
 
 function cellIn(value: string | number | null, cell: Cell): string | number {

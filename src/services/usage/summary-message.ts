@@ -8,7 +8,8 @@ import {
   type SummarizeRequestsResponseSchema,
 } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { word } from "../../../gen/modelgateway/v1/wire_pb.ts";
-import type { CallSum, CallTotals, GroupColumn, Percentiles, Summary } from "../../storage/calls/summary.ts";
+import type { Percentiles } from "../../storage/calls/percentiles.ts";
+import type { CallSum, CallTotals, GroupColumn, Summary, SummaryFilter } from "../../storage/calls/summary.ts";
 import { usageOfSums } from "./request-message.ts";
 import { bucketedSpan, bucketMsOf, requestFilterOf } from "./time-span.ts";
 
@@ -22,6 +23,9 @@ const columns: Readonly<Record<RequestGroup, GroupColumn | undefined>> = {
   [RequestGroup.OUTCOME]: "outcome",
   [RequestGroup.OPERATION]: "operation",
   [RequestGroup.ACCOUNT]: "account_id",
+  // By what their keys have: `key-labels.ts`.
+  [RequestGroup.TAG]: undefined,
+  [RequestGroup.OWNER]: undefined,
 };
 
 /** summaryFilterOf returns the storage's filter. Throws a Refusal if the time span is empty or too long. */
@@ -34,7 +38,7 @@ export function summaryFilterOf(message: SummarizeRequestsRequest | undefined, n
 
 export function summaryMessage(
   { total, groups, sums, completeFrom }: Summary,
-  groupBy: GroupColumn | undefined,
+  groupBy: SummaryFilter["groupBy"],
 ): MessageInitShape<typeof SummarizeRequestsResponseSchema> {
   const nameOf = groupBy === "outcome" ? outcomeWord : (group: string) => group;
   return {

@@ -17,11 +17,13 @@ import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import type { RefusedStore } from "../../storage/calls/refused.ts";
 import type { RequestStore } from "../../storage/calls/requests.ts";
 import type { CallRow } from "../../storage/columns.ts";
+import type { KeyStore } from "../../storage/keys.ts";
 import type { HoldStore } from "../../storage/money/holds.ts";
 import type { PriceStore } from "../../storage/money/prices.ts";
 import { Wire } from "../../wire/wire.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
+import { keyedFilter, keysTagged, labelsOfCalls } from "./key-labels.ts";
 import { listRefused, summarizeRefused } from "./refused-message.ts";
 import { callWithBill, requestMessage, runningMessage, sumMessage } from "./request-message.ts";
 import { csvHead, csvLines } from "./requests-csv.ts";
@@ -33,6 +35,7 @@ export interface UsageParts {
   readonly refused: RefusedStore;
   readonly holds: HoldStore;
   readonly prices: PriceStore;
+  readonly keys: Pick<KeyStore, "labels">;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -47,16 +50,21 @@ export function usageService({
   refused,
   holds,
   prices,
+  keys,
   clock,
 }: UsageParts): ServiceImplementation<typeof UsageService> {
   return {
     async listRequests({ request, caller, signal }) {
       const message = request.message();
-      const filter = { accountId: caller.accountId, ...requestFilterOf(message.filter) };
+      const { accountId } = caller;
+      const keyIds = await keysTagged(keys, message.filter?.tag, accountId);
+      const filter = { accountId, keyIds, ...requestFilterOf(message.filter) };
       const { items, next } = await pageOf(message, "req", (before, limit) =>
         requests.page(filter, before, limit, signal),
       );
-      return whole(ListRequestsResponseSchema, { requests: items.map(requestMessage), ...next });
+      const labelsOf = await labelsOfCalls(keys, items);
+      const messages = items.map((item) => requestMessage(item, labelsOf));
+      return whole(ListRequestsResponseSchema, { requests: messages, ...next });
     },
     async listRunning({ caller }) {
       const running = await holds.list(caller.accountId, clock(), maxRunning);
@@ -66,7 +74,7 @@ export function usageService({
       const { id = "" } = request.message();
       const found = await requests.find(caller.accountId, id);
       if (!found) throw resourceNotFound("request", id);
-      return whole(GetRequestResponseSchema, await callWithBill(found, prices));
+      return whole(GetRequestResponseSchema, await callWithBill(found, { prices, keys }));
     },
     async listUsage({ request, caller }) {
       const message = request.message();
@@ -83,17 +91,23 @@ export function usageService({
       return whole(ListUsageResponseSchema, { sums: sums.map(sumMessage) });
     },
     async summarizeRequests({ request, caller, signal }) {
-      const filter = { ...summaryFilterOf(request.message(), clock()), accountId: caller.accountId };
+      const message = request.message();
+      const filter = await keyedFilter(keys, message, {
+        ...summaryFilterOf(message, clock()),
+        accountId: caller.accountId,
+      });
       const summary = await requests.summarize(filter, summaryLimits, signal);
       return whole(SummarizeRequestsResponseSchema, summaryMessage(summary, filter.groupBy));
     },
     ...refusedRpcs(refused, clock),
     async exportRequests({ request, caller, signal }) {
-      const { keyId, model, upstream, from, to } = request.message();
-      const filter = { accountId: caller.accountId, keyId, model, upstream, ...span(from, to) };
+      const { keyId, model, upstream, tag, from, to } = request.message();
+      const { accountId } = caller;
+      const keyIds = await keysTagged(keys, tag, accountId);
+      const filter = { accountId, keyId, keyIds, model, upstream, ...span(from, to) };
       const pages = requests.pages(filter, signal);
       const headers = { "content-disposition": 'attachment; filename="requests.csv"' };
-      return { kind: "stream", frames: csvFrames(pages), headers };
+      return { kind: "stream", frames: csvFrames(pages, keys), headers };
     },
   };
 }
@@ -114,7 +128,10 @@ function refusedRpcs(
 }
 
 /** csvFrames reads each page on demand; between pages other calls get their turn. */
-async function* csvFrames(pages: AsyncIterable<readonly CallRow[]>): Frames<typeof ExportRequestsResponseSchema> {
+async function* csvFrames(
+  pages: AsyncIterable<readonly CallRow[]>,
+  keys: UsageParts["keys"],
+): Frames<typeof ExportRequestsResponseSchema> {
   const piece = (csv: string, contentType?: string) => [
     Wire.ofMessage(
       ExportRequestsResponseSchema,
@@ -123,7 +140,7 @@ async function* csvFrames(pages: AsyncIterable<readonly CallRow[]>): Frames<type
   ];
   yield piece(csvHead, "text/csv; charset=utf-8");
   for await (const page of pages) {
-    yield piece(csvLines(page));
+    yield piece(csvLines(page, await labelsOfCalls(keys, page)));
     await setImmediate();
   }
 }

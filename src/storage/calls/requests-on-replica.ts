@@ -33,6 +33,11 @@ export function requestsOnReplica(replica: RequestStore, primary: RequestStore, 
         () => replica.summarize(...of),
         () => primary.summarize(...of),
       ),
+    measureAttempts: (...of) =>
+      read(
+        () => replica.measureAttempts(...of),
+        () => primary.measureAttempts(...of),
+      ),
     losses: (...of) =>
       read(
         () => replica.losses(...of),

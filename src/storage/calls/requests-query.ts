@@ -7,6 +7,8 @@ export interface RequestFilter {
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
   readonly upstream?: string | undefined;
+  /** Selects calls of these keys. */
+  readonly keyIds?: readonly string[] | undefined;
   /** Selects calls that cost something. */
   readonly isCharged?: boolean;
   /** Selects calls that ended so: numbers of the proto's Outcome. Empty or unset for all. */
@@ -48,9 +50,14 @@ export function isRare({ outcomes = [] }: Pick<RequestFilter, "outcomes">): bool
   return outcomes.length > 0 && !outcomes.includes(answered);
 }
 
+/** An empty list is no SQL; no key has the empty id. */
+export function listed(ids: readonly string[] = []): readonly string[] {
+  return ids.length === 0 ? [""] : ids;
+}
+
 /** Returns the query. Exported for the test that proves which index it follows. */
 export function pageQuery(db: Database, filter: Partial<RequestFilter>, { least, below }: IdSpan, limit: number) {
-  const { accountId, keyId, model, upstream, isCharged = false, outcomes = [], from, to } = filter;
+  const { accountId, keyId, model, keyIds, upstream, isCharged = false, outcomes = [], from, to } = filter;
   return (
     db
       .selectFrom("requests")
@@ -59,6 +66,7 @@ export function pageQuery(db: Database, filter: Partial<RequestFilter>, { least,
       .where("id", ">=", least)
       .where("id", "<", below)
       .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
+      .$if(keyIds !== undefined, (query) => query.where("key_id", "in", listed(keyIds)))
       .$if(model !== undefined, (query) => query.where("model", "=", model as string))
       .$if(upstream !== undefined, (query) => query.where("upstream", "=", upstream as string))
       .$if(isCharged, (query) => query.where("cost", ">", 0))

@@ -8,6 +8,7 @@
 import { sql } from "kysely";
 import { type CallRow, type SummedColumn, summedColumns } from "../columns.ts";
 import type { Database, Scope } from "../engines/scope.ts";
+import { type MeasureFilter, type MeasureLimits, type Measures, measureAttempts } from "./attempt-measures.ts";
 import { type AllFilter, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
 import { type Asker, createSearch, type Found, isSought, searchAll } from "./search.ts";
 import { type Summary, type SummaryFilter, type SummaryLimits, summarize } from "./summary.ts";
@@ -56,6 +57,8 @@ export interface RequestStore {
   sums(filter: UsageFilter): Promise<UsageSum[]>;
   /** Sums calls that are kept, of an account or of all, by how they ended and how long they took. */
   summarize(filter: SummaryFilter, limits: SummaryLimits, asker?: Asker): Promise<Summary>;
+  /** Measures the attempts of calls that are kept, of all accounts. */
+  measureAttempts(filter: MeasureFilter, limits: MeasureLimits, asker?: Asker): Promise<Measures>;
   /** Sums the operator's loss in hours that begin at or after `from` and before `to`, with up to `limit` accounts that it is of. */
   losses(span: { readonly from: number; readonly to: number }, limit: number): Promise<Losses>;
 }
@@ -79,6 +82,7 @@ export function requestStore({ db }: Pick<Scope, "db">): RequestStore {
     pages: pagesOf(page),
     sums: (filter) => sumsQuery(db, filter).execute(),
     summarize: (filter, limits, asker) => summarize(db, filter, limits, asker),
+    measureAttempts: (filter, limits, asker) => measureAttempts(db, filter, limits, asker),
     losses: (span, limit) => readLosses(db, span, limit),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Searches for those calls of an account that no index leads to, newest first: of a key, of a model, of an
+ * Searches for those calls of an account that no index leads to, newest first: of a key or several, of a model, of an
  * upstream, or that cost something.
  *
  * `usage_hours` and the pending totals tell in which hours there are any; no other hours are read. In such an hour the account's
@@ -11,7 +11,16 @@ import { timeOfId } from "../../runtime/ids.ts";
 import type { CallRow } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
 import { hourMs } from "../money/totals.ts";
-import { answered, type IdSpan, isRare, maxBodyMs, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
+import {
+  answered,
+  type IdSpan,
+  isRare,
+  listed,
+  maxBodyMs,
+  pageQuery,
+  type RequestFilter,
+  spanOf,
+} from "./requests-query.ts";
 
 /** How many calls a step reads. */
 const stride = 2000;
@@ -34,8 +43,8 @@ export interface Asker {
 }
 
 /** Reports whether calls have to be searched for, since no index has what the filter names. */
-export function isSought({ keyId, model, upstream, isCharged = false }: Partial<RequestFilter>): boolean {
-  return keyId !== undefined || model !== undefined || upstream !== undefined || isCharged;
+export function isSought({ keyId, keyIds, model, upstream, isCharged = false }: Partial<RequestFilter>): boolean {
+  return keyId !== undefined || keyIds !== undefined || model !== undefined || upstream !== undefined || isCharged;
 }
 
 /** Hour is an hour in which calls were made, and the highest cost of theirs. */
@@ -139,12 +148,13 @@ function createSteps(db: Database) {
       before: number,
       most: number,
     ): Promise<Hour[]> {
-      const { accountId, keyId, model } = filter;
+      const { accountId, keyId, keyIds, model } = filter;
       return db
         .selectFrom(table)
         .select((all) => ["hour", all.fn.max<number>("cost").as("cost")])
         .where("account_id", "=", accountId)
         .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
+        .$if(keyIds !== undefined, (query) => query.where("key_id", "in", listed(keyIds)))
         .$if(model !== undefined, (query) => query.where("model", "=", model as string))
         .where("hour", "<", before)
         .groupBy("hour")

@@ -6,10 +6,14 @@
 import { setImmediate } from "node:timers/promises";
 import { type CallRow, noSums, type SummedColumn, summedColumns } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
+import { bandOf, type Percentiles, percentilesOf } from "./percentiles.ts";
 import { pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
 import type { Asker } from "./search.ts";
 
 export type GroupColumn = "model" | "key_id" | "upstream" | "outcome" | "operation" | "account_id";
+
+/** GroupsOfKey returns the groups of a key's calls: each call counts in all of them. */
+export type GroupsOfKey = (keyId: string) => readonly string[];
 
 export interface SummaryFilter extends Partial<Omit<RequestFilter, "from" | "to">> {
   readonly from: number;
@@ -17,7 +21,7 @@ export interface SummaryFilter extends Partial<Omit<RequestFilter, "from" | "to"
   /** The time that a sum covers, in milliseconds. */
   readonly bucketMs: number;
   /** Unset: all calls are one group, with an empty name. */
-  readonly groupBy: GroupColumn | undefined;
+  readonly groupBy: GroupColumn | GroupsOfKey | undefined;
 }
 
 export interface CallTotals {
@@ -38,12 +42,6 @@ export interface CallSum {
   readonly tokens: number;
   readonly cost: number;
   readonly durationMs: Percentiles | undefined;
-}
-
-/** Percentiles are in milliseconds. */
-export interface Percentiles {
-  readonly p50: number;
-  readonly p95: number;
 }
 
 export interface Summary {
@@ -129,9 +127,15 @@ function newTally(): Tally {
 }
 
 function add(sums: Sums, row: Row, { groupBy, bucketMs }: SummaryFilter): void {
-  const group = groupBy === undefined ? "" : String(row[groupBy]);
+  const groups = groupsOf(row, groupBy);
   const bucket = at(sums.buckets, row.created_at - (row.created_at % bucketMs), () => new Map<string, Tally>());
-  for (const tally of [sums.total, at(sums.groups, group, newTally), at(bucket, group, newTally)]) count(tally, row);
+  count(sums.total, row);
+  for (const group of groups) for (const tallies of [sums.groups, bucket]) count(at(tallies, group, newTally), row);
+}
+
+function groupsOf(row: Row, groupBy: SummaryFilter["groupBy"]): readonly string[] {
+  if (groupBy === undefined) return [""];
+  return typeof groupBy === "function" ? groupBy(row.key_id) : [String(row[groupBy])];
 }
 
 function count(tally: Tally, row: Row): void {
@@ -153,32 +157,6 @@ function at<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 
 function increment(bands: Map<number, number>, band: number): void {
   bands.set(band, (bands.get(band) ?? 0) + 1);
-}
-
-/** A band ends 8 % above where it begins: its middle is within 4 % of what it holds. */
-const bandRatio = Math.log(1.08);
-
-function bandOf(ms: number): number {
-  return ms <= 0 ? -1 : Math.floor(Math.log(ms) / bandRatio);
-}
-
-function middleOf(band: number): number {
-  return band === -1 ? 0 : Math.round(Math.exp((band + 0.5) * bandRatio));
-}
-
-function percentilesOf(bands: ReadonlyMap<number, number>): Percentiles | undefined {
-  const sorted = [...bands].sort(([one], [other]) => one - other);
-  const total = sorted.reduce((sum, [, calls]) => sum + calls, 0);
-  if (total === 0) return undefined;
-  const quantile = (share: number) => {
-    let below = 0;
-    for (const [band, calls] of sorted) {
-      below += calls;
-      if (below >= share * total) return middleOf(band);
-    }
-    return middleOf(sorted.at(-1)?.[0] ?? -1);
-  };
-  return { p50: quantile(0.5), p95: quantile(0.95) };
 }
 
 function summaryOf({ total, groups, buckets }: Sums, most: number): Omit<Summary, "completeFrom"> {

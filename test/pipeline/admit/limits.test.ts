@@ -416,10 +416,12 @@ describe("a call", () => {
     expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(60);
     expect(answers[0]).toMatchObject({
       value: {
-        "x-ratelimit-limit-requests": "60",
-        "x-ratelimit-remaining-requests": "59",
-        "x-ratelimit-reset-requests": "1s",
-        "x-gateway-credit-remaining": "0.00025",
+        headers: {
+          "x-ratelimit-limit-requests": "60",
+          "x-ratelimit-remaining-requests": "59",
+          "x-ratelimit-reset-requests": "1s",
+          "x-gateway-credit-remaining": "0.00025",
+        },
       },
     });
     expect(answers[60]).toMatchObject({
@@ -503,7 +505,7 @@ describe("a call", () => {
         "retry-after": "1",
         "x-ratelimit-remaining-requests": String(1_200 - bound),
       });
-      const other = await limit(vip, chat, Family.OPENAI, undefined);
+      const { headers: other } = await limit(vip, chat, Family.OPENAI, undefined);
       expect(other["x-ratelimit-remaining-requests"]).toBe(String(1_200 - bound - 1));
       await limit({ ...vip, id: "acc_2" }, method, Family.ADMIN, undefined);
       time.now += 1_000;
@@ -550,7 +552,7 @@ describe("a call", () => {
     time.now += 60_000;
     for (let i = 0; i < 60; i++) await limit(counted, chat, Family.OPENAI, undefined);
     await refusalOf(limit(counted, chat, Family.OPENAI, undefined));
-    const headers = await count();
+    const { headers } = await count();
     expect(headers["anthropic-ratelimit-requests-remaining"]).toBe("59");
     expect(headers).not.toHaveProperty("anthropic-ratelimit-tokens-remaining");
   });

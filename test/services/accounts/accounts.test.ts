@@ -497,10 +497,10 @@ describe("usage", () => {
     expect(contentType).toBe("text/csv; charset=utf-8");
     const [head, line, ...rest] = text.split("\r\n");
     expect(head).toMatch(
-      /^id,created_at,key_id,operation,model,.*,cost,waived,duration_ms,first_byte_ms,cached,cache_write_hour_tokens,implausible,price_id$/,
+      /^id,created_at,key_id,operation,model,.*,cost,waived,duration_ms,first_byte_ms,cached,cache_write_hour_tokens,implausible,price_id,key_tags,key_owner$/,
     );
     expect(line).toBe(
-      `${id},2026-01-02T03:04:05.000Z,key_1,chat,"'=cmd|""x"",y",u,answered,1,2,3,4,1,0,false,0.00001,0.00,7,3,false,0,false,`,
+      `${id},2026-01-02T03:04:05.000Z,key_1,chat,"'=cmd|""x"",y",u,answered,1,2,3,4,1,0,false,0.00001,0.00,7,3,false,0,false,,,`,
     );
     expect(rest).toEqual([""]);
     for (let i = 0; i < 1200; i++) await used(1, "key_1", "m", 1);

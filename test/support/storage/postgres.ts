@@ -190,3 +190,29 @@ export async function startPglite(): Promise<PgliteServer> {
     stop: () => db.close(),
   };
 }
+
+/** Ends connections whose commits wait for a standby, in the database of this URL. Returns how many there were. */
+export async function endWaitingCommits(url: string): Promise<number> {
+  const sql = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE wait_event = 'SyncRep' AND datname = current_database()`;
+  return (await query(url, sql)).length;
+}
+
+/**
+ * Has every commit wait for a standby that never comes: it is done, and nobody is told. Resolves when the server goes by that, a while
+ * after it was told, to what ends it again.
+ */
+export async function keepCommits(url: string): Promise<() => Promise<void>> {
+  const set = async (sql: string) => {
+    await query(url, sql);
+    await query(url, "SELECT pg_reload_conf()");
+  };
+  await set("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  let isKept = false;
+  const probing = (async () => {
+    while (!isKept) await query(url, "SELECT pg_logical_emit_message(true, 'probe', '')");
+  })().catch(() => {});
+  while (!isKept) isKept = (await endWaitingCommits(url)) > 0;
+  await probing;
+  return () => set("ALTER SYSTEM RESET synchronous_standby_names");
+}

@@ -23,7 +23,8 @@ const watched: Readonly<Record<string, readonly string[]>> = {
       "disabled",
       "expires_at",
     ],
-    ...["previous_hash", "previous_expires_at"],
+    ...["previous_hash", "previous_expires_at", "requests_per_minute", "tokens_per_minute", "model_rates"],
+    ...["max_concurrent", "allowed_ips", "tags", "owner"],
   ],
   users: ["account_id", "email", "password_hash", "is_operator", "totp_secret"],
 };

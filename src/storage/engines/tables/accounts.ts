@@ -45,6 +45,13 @@ export const apiKeys: Described<"api_keys"> = {
     last_used_at: orNull(bigint),
     previous_hash: orNull(text),
     previous_expires_at: orNull(bigint),
+    requests_per_minute: orNull(bigint),
+    tokens_per_minute: orNull(bigint),
+    model_rates: orNull(text),
+    max_concurrent: orNull(bigint),
+    allowed_ips: orNull(text),
+    tags: orNull(text),
+    owner: orNull(text),
   },
   key: ["id"],
   indexes: [

@@ -21,7 +21,13 @@ import {
   now,
   recordsOf,
 } from "../../../support/storage/books-stage.ts";
-import { type PostgresServer, postgresPrograms, serverAt, startPostgres } from "../../../support/storage/postgres.ts";
+import {
+  keepCommits,
+  type PostgresServer,
+  postgresPrograms,
+  serverAt,
+  startPostgres,
+} from "../../../support/storage/postgres.ts";
 import { openPostgresStage, type PostgresStage } from "../../../support/storage/postgres-stage.ts";
 
 /** Whether a disk of memory can be had here. */
@@ -244,13 +250,20 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
 
   test("a turn that was given up and decided all the same is undone before the next", async () => {
     const books = await t.open("nod_a");
+    await t.addAccount("acc_poor", { balance: 10 });
+    await t.addKey("key_poor", "acc_poor");
+    await t.addKey("key_limited", "acc_1", 10);
     // The database decides and commits, and the node waits in vain for longer than it does for a database that is away.
-    await t.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-    await t.query("SELECT pg_reload_conf()");
-    const given = hold(books, holdOf("req_1", 100, lease), holdOf("req_2", 500));
+    const letCommits = await keepCommits(url);
+    const given = hold(
+      books,
+      holdOf("req_1", 100, lease),
+      holdOf("req_2", 500),
+      holdOf("req_poor", 50, { accountId: "acc_poor", keyId: "key_poor" }),
+      holdOf("req_limited", 50, { keyId: "key_limited" }),
+    );
     await expect(given).rejects.toThrow(AwayError);
-    await t.query("ALTER SYSTEM RESET synchronous_standby_names");
-    await t.query("SELECT pg_reload_conf()");
+    await letCommits();
     await expect.poll(() => hold(books, holdOf("req_3", 5)).catch(String), { timeout: 10_000 }).toEqual([5]);
     expect(await t.holds()).toEqual([{ id: "req_3", amount: 5 }]);
     expect(await t.account("acc_1")).toEqual({ balance: 1e9, held: 5 });

@@ -19,6 +19,7 @@ const lost = () => Array.from({ length: 20 }, () => failure("ECONNRESET"));
 function stage(answers: readonly (() => Promise<readonly Row[]>)[]) {
   const asked: string[] = [];
   const released: string[] = [];
+  const told: unknown[] = [];
   const left = [...answers];
   const session: Session = {
     query(sql, [, number] = []) {
@@ -36,9 +37,10 @@ function stage(answers: readonly (() => Promise<readonly Row[]>)[]) {
   const { decide, undoLost } = createDecide({
     ...{ lane, node: "nod_a", writeNow: async () => {}, recall: async () => {}, counts: createCounts() },
     releaseLater: (leases) => void released.push(...leases),
+    onError: (error) => void told.push(error),
   });
   const turn: Turn = { records: [], leases: [], captures: [], releases: [], holds: [] };
-  return { asked, released, lane, undoLost, decide: (of: Partial<Turn>) => decide(() => ({ ...turn, ...of })) };
+  return { asked, released, told, lane, undoLost, decide: (of: Partial<Turn>) => decide(() => ({ ...turn, ...of })) };
 }
 
 test("a turn that is still under way when it is asked again, and finds its lock taken, is undone before the next", async () => {
@@ -69,6 +71,17 @@ test("a part of a turn that was decided is told, though the connection is lost a
   const begun = asked.length;
   await decide({ holds: [holdOf("req_3", 5)] }).catch(() => {});
   expect(asked[begun]).toBe("abandon 3");
+  lane.close();
+});
+
+test("a lost turn that the server refuses to undo is told of, and holds up no other", async () => {
+  const { decide, asked, told, lane } = stage([...lost().slice(1), failure("ECONNRESET"), failure("22P02")]);
+  await expect(decide({ holds: [holdOf("req_1", 5)] })).rejects.toThrow(/does not answer/);
+  for (let i = 0; told.length === 0; i++) await decide({ holds: [holdOf(`req_2${i}`, 5)] }).catch(() => {});
+  expect(told).toMatchObject([{ code: "22P02" }]);
+  const begun = asked.length;
+  await decide({ holds: [holdOf("req_3", 5)] });
+  expect(asked.slice(begun)).toMatchObject([expect.stringMatching(/^decide/)]);
   lane.close();
 });
 

@@ -14,9 +14,10 @@ import {
   now,
 } from "../../../support/storage/books-stage.ts";
 import {
+  endWaitingCommits,
+  keepCommits,
   type PostgresServer,
   postgresPrograms,
-  query,
   serverAt,
   startPostgres,
 } from "../../../support/storage/postgres.ts";
@@ -139,40 +140,14 @@ describe.skipIf(!postgresPrograms)("nodes of a fleet on Postgres", () => {
     expect(charged.size - told.size).toBeLessThan(told.size);
   }, 60_000);
 
-  /** Ends the connection of a commit that waits for a standby, of a statement like this one. Returns false where none waits. */
-  async function endWaiting(like: string): Promise<boolean> {
-    const ended = await t.query(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE $1",
-      like,
-    );
-    return ended.length > 0;
-  }
-
-  /** Commits until one waits: the server takes a changed configuration a while after it was told. */
-  async function untilCommitsWait(): Promise<void> {
-    const probing = (async () => {
-      for (;;) await query(url, "SELECT pg_logical_emit_message(true, 'probe', '')");
-    })().catch(() => {});
-    await untilTrue(() => endWaiting("%emit_message(true%"));
-    await probing;
-  }
-
   test("a turn that is asked again under its number is decided once, and its lease grows once", async () => {
     await t.addAccount("acc_1", { balance: 1e9 });
     await t.addKey("key_1", "acc_1");
     const [books] = (await nodes(1)) as [Books];
-    await t.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-    let leased: ReturnType<typeof hold> | undefined;
-    try {
-      await t.query("SELECT pg_reload_conf()");
-      await untilCommitsWait();
-      leased = hold(books, holdOf("req_1", 100, { lease: { id: "nod_a acc_1", isOfKey: false } }));
-      // The commit waits for a standby that never comes: it is done, and nobody is told.
-      await untilTrue(() => endWaiting("%books_decide%"));
-    } finally {
-      await t.query("ALTER SYSTEM RESET synchronous_standby_names");
-      await t.query("SELECT pg_reload_conf()");
-    }
+    const letCommits = await keepCommits(url);
+    const leased = hold(books, holdOf("req_1", 100, { lease: { id: "nod_a acc_1", isOfKey: false } }));
+    await untilTrue(async () => (await endWaitingCommits(url)) > 0);
+    await letCommits();
     const [told] = await leased;
     expect(told).toMatch(/^leased \d+$/);
     expect(await t.holds()).toEqual([{ id: "nod_a acc_1", amount: Number(String(told).replace("leased ", "")) }]);

@@ -5,7 +5,7 @@
 import { isFault, LockedError } from "../../../../runtime/write-trouble.ts";
 import type { DecidedHold, Decision, Decisions, Granted, Turn } from "../../../money/books.ts";
 import type { Counts } from "../counts.ts";
-import { isConnectionError, isLocked } from "../errors.ts";
+import { isConflict, isConnectionError, isLocked } from "../errors.ts";
 import type { Session } from "../session.ts";
 import { call } from "./call.ts";
 import { abandon } from "./functions/abandon.ts";
@@ -25,6 +25,8 @@ export interface DecideOptions {
   /** Has leases released later that a turn was to give back, and perhaps did not. */
   readonly releaseLater: (leases: readonly string[]) => void;
   readonly counts: Counts;
+  /** Receives what keeps a lost turn from being undone. */
+  readonly onError: (error: unknown) => void;
 }
 
 export interface Deciding {
@@ -94,20 +96,26 @@ export function createDecide(options: DecideOptions): Deciding {
 }
 
 /** Numbers turns, and asks each under its number for as often as the connection breaks. */
-function createTurns({ node, counts }: DecideOptions) {
+function createTurns({ node, counts, onError }: DecideOptions) {
   const numbers = new WeakMap<Asked, number>();
   /** Turns that were sent, and of which nobody knows whether they were decided. */
   let open: Asked[] = [];
   let last = 0;
 
-  /** Undoes other turns than this one: their callers were told that nothing came of them. */
+  /**
+   * Undoes other turns than this one: their callers were told that nothing came of them. One that the server refuses to undo holds up no
+   * other: what it holds is free once its deadline is over.
+   */
   async function undo(session: Session, except?: Asked): Promise<void> {
     for (const asked of open.filter((one) => one !== except)) {
-      const [ids, leases] = [
-        asked.holds.map((hold) => hold.requestId),
-        asked.holds.map(({ lease }) => lease?.id ?? null),
-      ];
-      await call(session, abandon, [node, numbers.get(asked), ids, leases]);
+      const ids = asked.holds.map((hold) => hold.requestId);
+      const leases = asked.holds.map(({ lease }) => lease?.id ?? null);
+      try {
+        await call(session, abandon, [node, numbers.get(asked), ids, leases]);
+      } catch (error) {
+        if (isConnectionError(error) || isConflict(error) || isLocked(error)) throw error;
+        onError(error);
+      }
       open = open.filter((one) => one !== asked);
     }
   }

@@ -18,8 +18,10 @@ BEGIN
   IF v_told IS NULL THEN RETURN false; END IF;
   PERFORM 1 FROM accounts WHERE id IN (SELECT account_id FROM holds WHERE request_id = ANY (p_ids || p_leases))
     ORDER BY id FOR NO KEY UPDATE;
-  FOR r IN SELECT d.value ->> 0 AS kind, (d.value ->> 1)::bigint AS amount, p_ids[d.n] AS id, p_leases[d.n] AS lease
-      FROM json_array_elements(v_told::json -> 'holds') WITH ORDINALITY d(value, n) LOOP
+  -- What a hold was short of is a word, and nothing is to be undone of it.
+  FOR r IN SELECT t.kind, CASE WHEN t.kind IN ('held', 'leased') THEN t.told::bigint END AS amount, p_ids[t.n] AS id, p_leases[t.n] AS lease
+      FROM (SELECT d.value ->> 0 AS kind, d.value ->> 1 AS told, d.n
+        FROM json_array_elements(v_told::json -> 'holds') WITH ORDINALITY d(value, n)) t LOOP
     IF r.kind = 'held' THEN
       DELETE FROM holds x WHERE x.request_id = r.id AND x.node = p_node RETURNING x.account_id, x.key_id INTO h;
     ELSIF r.kind = 'leased' AND r.amount > 0 THEN

@@ -1,0 +1,153 @@
+/** How upstreams and models did over time: the share that was answered, the time to the first byte, and output tokens a second. */
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { Box, Paper, SimpleGrid, Skeleton, Title, VisuallyHidden } from "@mantine/core";
+import { lazy, Suspense } from "react";
+import type { AttemptMeasures } from "../../../gen/modelgateway/v1/measures_pb.ts";
+import { useFormat } from "../language/format.ts";
+import { texts, useLanguage, useTexts } from "../language/language.tsx";
+import { type Buckets, bucketWriter } from "./span.ts";
+
+const Lines = lazy(async () => ({ default: (await import("./lines.tsx")).Lines }));
+
+const said = texts(
+  {
+    uptime: "Answered",
+    latency: "Time to the first byte",
+    throughput: "Output tokens a second",
+    median: "Median",
+    slow: "95th percentile",
+    share: "Share of attempts",
+    time: "Time",
+    overTime: (what: string) => `${what} over time`,
+    rate: (count: string) => `${count} tokens a second`,
+  },
+  {
+    uptime: "应答率",
+    latency: "首字节时间",
+    throughput: "每秒输出 Token 数",
+    median: "中位数",
+    slow: "P95",
+    share: "占尝试次数的比例",
+    time: "时间",
+    overTime: (what: string) => `${what}走势`,
+    rate: (count: string) => `每秒 ${count} 个 Token`,
+  },
+);
+
+interface Series {
+  readonly label: string;
+  readonly color: string;
+  readonly of: (measures: AttemptMeasures) => number | undefined;
+}
+
+interface ChartProps {
+  readonly title: string;
+  readonly series: readonly Series[];
+  readonly write: (value: number) => string;
+  readonly most?: number;
+  readonly sums: readonly AttemptMeasures[];
+  readonly buckets: Buckets;
+}
+
+interface Props {
+  /** sums are of one group. */
+  readonly sums: readonly AttemptMeasures[];
+  readonly buckets: Buckets;
+}
+
+export function MeasureCharts({ sums, buckets }: Props) {
+  const t = useTexts(said);
+  const format = useFormat();
+  const shared = { sums, buckets };
+  const rounded = (value: number) => format.count(Math.round(value));
+  return (
+    <SimpleGrid cols={{ base: 1, lg: 3 }}>
+      <MeasureChart
+        {...shared}
+        title={t.uptime}
+        write={format.percent}
+        most={1}
+        series={[{ label: t.share, color: "teal.7", of: answeredShare }]}
+      />
+      <MeasureChart
+        {...shared}
+        title={t.latency}
+        write={format.duration}
+        series={[
+          { label: t.median, color: "indigo.6", of: ({ firstByteP50Ms }) => firstByteP50Ms },
+          { label: t.slow, color: "orange.6", of: ({ firstByteP95Ms }) => firstByteP95Ms },
+        ]}
+      />
+      <MeasureChart
+        {...shared}
+        title={t.throughput}
+        write={rounded}
+        series={[{ label: t.median, color: "grape.5", of: ({ tokensPerSecondP50 }) => tokensPerSecondP50 }]}
+      />
+    </SimpleGrid>
+  );
+}
+
+/** answeredShare is the share of attempts that did not fail; undefined for no attempts. */
+export function answeredShare({ attempts, failures }: Pick<AttemptMeasures, "attempts" | "failures">) {
+  return attempts === 0n ? undefined : 1 - Number(failures) / Number(attempts);
+}
+
+function MeasureChart({ title, series, write, most, sums, buckets }: ChartProps) {
+  const t = useTexts(said);
+  const { language } = useLanguage();
+  const when = bucketWriter(buckets, language);
+  const at = new Map(sums.map((sum) => [sum.beginsAt ? timestampMs(sum.beginsAt) : 0, sum]));
+  const values = buckets.begins.map((begins) => ({
+    begins,
+    values: series.map(({ of }) => {
+      const sum = at.get(begins);
+      return sum && of(sum);
+    }),
+  }));
+  const rows = values.map(({ begins, values }) => ({
+    at: when(begins),
+    ...Object.fromEntries(values.map((value, i) => [`s${i}`, value ?? null])),
+  }));
+  return (
+    <Paper withBorder p="lg" component="section" aria-label={t.overTime(title)} miw={0}>
+      <Title order={3} size="h5" mb="md">
+        {title}
+      </Title>
+      <Suspense fallback={<Skeleton height={180} />}>
+        <Lines
+          {...{ title, rows, write }}
+          {...(most === undefined ? {} : { most })}
+          series={series.map(({ label, color }, i) => ({ name: `s${i}`, label, color }))}
+        />
+      </Suspense>
+      <Box pos="relative">
+        <VisuallyHidden>
+          <table>
+            <caption>{t.overTime(title)}</caption>
+            <thead>
+              <tr>
+                <th scope="col">{t.time}</th>
+                {series.map(({ label }) => (
+                  <th scope="col" key={label}>
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {values.map(({ begins, values }) => (
+                <tr key={begins}>
+                  <th scope="row">{when(begins)}</th>
+                  {values.map((value, i) => (
+                    <td key={series[i]?.label}>{value === undefined ? "–" : write(value)}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </VisuallyHidden>
+      </Box>
+    </Paper>
+  );
+}

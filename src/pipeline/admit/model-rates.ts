@@ -1,0 +1,102 @@
+/**
+ * Limits a key to its rates for single models, once the model of a call is known and before anything is held or sent.
+ *
+ * A call takes one request from each entry that names its model or its model's family, once for each model that it is sent to, however
+ * many attempts it takes. Tokens are only looked at, and drawn after the call, as those of a tier. A refusal takes nothing.
+ */
+import type { Caller } from "../../call/call.ts";
+import type { KeyLimits, ModelLimit, NearestLimit } from "../../call/key-limits.ts";
+import { type Refusal, rateLimited } from "../../call/refusals.ts";
+import type { Decision, Limiter, Rate } from "../../limits/limiter.ts";
+import { andThen, catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import type { Model } from "../../targets/catalog.ts";
+import { nearer, nearestHeader, nearestOf } from "./nearest-limit.ts";
+
+/** What the rates go by of a model. */
+type RatedModel = Pick<Model, "id" | "family">;
+
+export interface ModelRates {
+  /**
+   * Takes a request of a model from the key's rates. Returns the limit that is nearest, undefined where the key has none for the model.
+   * Throws a Refusal, now or later.
+   */
+  take(caller: Caller, model: RatedModel): MaybePromise<NearestLimit | undefined>;
+  /** Draws the tokens that a call used of a model. */
+  used(caller: Caller, model: RatedModel, tokens: number): Promise<void>;
+}
+
+export function createModelRates(limiter: Limiter): ModelRates {
+  return {
+    take(caller, model) {
+      const entries = entriesFor(caller.limits, model);
+      if (entries.length === 0) return undefined;
+      return takeEach(limiter, caller.keyId, entries, undefined);
+    },
+    async used({ keyId, limits }, model, tokens) {
+      for (const { model: name, tokensPerMinute } of entriesFor(limits, model))
+        if (tokensPerMinute !== undefined)
+          await limiter.draw(tokensId(keyId, name), perMinute(tokensPerMinute), tokens);
+    },
+  };
+}
+
+const none: readonly ModelLimit[] = [];
+
+function entriesFor(limits: KeyLimits | undefined, { id, family }: RatedModel): readonly ModelLimit[] {
+  if (!limits || limits.models.length === 0) return none;
+  return limits.models.filter(({ model }) => model === id || model === `family:${family}`);
+}
+
+/** Takes from one entry after another. What a later one refuses is given back to those before it. */
+function takeEach(
+  limiter: Limiter,
+  keyId: string,
+  [entry, ...others]: readonly ModelLimit[],
+  before: NearestLimit | undefined,
+): MaybePromise<NearestLimit | undefined> {
+  if (!entry) return before;
+  return andThen(takeOne(limiter, keyId, entry), (nearest) =>
+    catchError(
+      () => takeEach(limiter, keyId, others, nearer(before, nearest)),
+      (error): never => {
+        giveBack(limiter, keyId, entry);
+        throw error;
+      },
+    ),
+  );
+}
+
+function takeOne(limiter: Limiter, keyId: string, entry: ModelLimit): MaybePromise<NearestLimit | undefined> {
+  const { model, requestsPerMinute, tokensPerMinute } = entry;
+  const looked =
+    tokensPerMinute === undefined ? undefined : limiter.take(tokensId(keyId, model), perMinute(tokensPerMinute), 0);
+  return andThen(looked, (tokens) => {
+    if (tokens?.allowed === false) throw refusalOf(tokens, "tokens", model);
+    const ofTokens = tokens && nearestOf({ name: "model-tokens", decision: tokens, model });
+    if (requestsPerMinute === undefined) return ofTokens;
+    return andThen(limiter.take(requestsId(keyId, model), perMinute(requestsPerMinute), 1), (requests) => {
+      if (!requests.allowed) throw refusalOf(requests, "requests", model);
+      return nearer(nearestOf({ name: "model-requests", decision: requests, model }), ofTokens);
+    });
+  });
+}
+
+function giveBack(limiter: Limiter, keyId: string, { model, requestsPerMinute }: ModelLimit): void {
+  if (requestsPerMinute !== undefined) void limiter.draw(requestsId(keyId, model), perMinute(requestsPerMinute), -1);
+}
+
+function refusalOf(decision: Decision, unit: "requests" | "tokens", model: string): Refusal {
+  const { limit, retryAfterMs } = decision;
+  const one = unit.slice(0, -1);
+  const what = model.startsWith("family:") ? `models of the family \`${model.slice(7)}\`` : `the model \`${model}\``;
+  const allowed = `${limit} ${limit === 1 ? one : unit} a minute of ${what}`;
+  const nearest = nearestOf({ name: `model-${unit}`, decision, model });
+  return rateLimited(allowed, retryAfterMs, nearestHeader(nearest), "the API key");
+}
+
+const requestsId = (keyId: string, model: string) => `${keyId} ${model} requests`;
+const tokensId = (keyId: string, model: string) => `${keyId} ${model} tokens`;
+
+function perMinute(capacity: number): Rate {
+  return { capacity, windowMs: 60_000 };
+}

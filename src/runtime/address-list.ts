@@ -1,0 +1,39 @@
+/**
+ * AddressList is a set of network addresses and networks: `192.0.2.7`, `192.0.2.0/24`, `2001:db8::/32`. An IPv4 address that is mapped
+ * to IPv6 is that IPv4 address, in whatever spelling it comes.
+ */
+import { BlockList, isIP, isIPv6 } from "node:net";
+
+export interface AddressList {
+  has(address: string): boolean;
+}
+
+/** Throws a RangeError or a TypeError for what is neither an address nor a network. */
+export function addressList(entries: readonly string[]): AddressList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = "", bits] = unmapped(entry).split("/");
+    const family = isIPv6(address) ? "ipv6" : "ipv4";
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return {
+    has(address) {
+      const plain = unmapped(address);
+      return isIP(plain) !== 0 && list.check(plain, isIPv6(plain) ? "ipv6" : "ipv4");
+    },
+  };
+}
+
+/** Reports whether an entry is an address or a network. An address with a zone is none: a zone means something on its machine only. */
+export function isAddressOrNetwork(entry: string): boolean {
+  const [address = "", bits, ...more] = entry.split("/");
+  const version = address.includes("%") ? 0 : isIP(address);
+  if (version === 0 || more.length > 0) return false;
+  return bits === undefined || (/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (version === 6 ? 128 : 32));
+}
+
+/** Returns an IPv4 address that is mapped to IPv6 in the dotted form as IPv4. `BlockList` knows the other form. */
+export function unmapped(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, "");
+}

@@ -1,0 +1,223 @@
+/**
+ * Measures attempts at upstreams over time: how often each failed and how fast it was.
+ *
+ * The calls that are kept are read, newest first, some thousand at a time, as `summary.ts` reads them. A call's last attempt is its
+ * row; those before it are in its column `tried`.
+ */
+import { setImmediate } from "node:timers/promises";
+import type { CallRow } from "../columns.ts";
+import type { Database } from "../engines/scope.ts";
+import { bandOf, type Percentiles, percentilesOf } from "./percentiles.ts";
+import { answered, type IdSpan, pageQuery, spanOf } from "./requests-query.ts";
+import type { Asker } from "./search.ts";
+
+export interface MeasureFilter {
+  readonly from: number;
+  readonly to: number;
+  /** bucketMs is the time that a sum covers, in milliseconds. */
+  readonly bucketMs: number;
+  readonly upstream: string | undefined;
+  readonly model: string | undefined;
+  /** groupBy is undefined where all attempts are one group, with an empty name. */
+  readonly groupBy: "upstream" | "model" | undefined;
+}
+
+export interface AttemptMeasures {
+  readonly group: string;
+  readonly attempts: number;
+  readonly failures: number;
+  readonly firstByteMs: Percentiles | undefined;
+  readonly durationMs: Percentiles | undefined;
+  /** tokensPerSecond is of output, over the whole duration of a call. */
+  readonly tokensPerSecond: number | undefined;
+}
+
+export interface Measures {
+  readonly total: AttemptMeasures;
+  /** groups begin with the most attempts. */
+  readonly groups: readonly AttemptMeasures[];
+  /** sums are those of `groups`, oldest first. */
+  readonly sums: readonly (AttemptMeasures & { readonly beginsAt: number })[];
+  /** completeFrom is the time since which no call is missing, where not all were read. */
+  readonly completeFrom: number | undefined;
+}
+
+export interface MeasureLimits {
+  /** calls is how many calls are read at most. */
+  readonly calls: number;
+  readonly groups: number;
+}
+
+/** stride is how many calls a step reads. */
+const stride = 2000;
+
+/** Numbers of the proto's Outcome: those of attempts that failed, by the upstream's fault. */
+const failed: ReadonlySet<number> = new Set([2, 3]);
+/** lost is the outcome of a call whose gateway died: nobody knows how its attempt ended. */
+const lost = 5;
+
+/** measureAttempts measures. Where the caller disconnects meanwhile, it measures the calls that were read. */
+export async function measureAttempts(
+  db: Database,
+  filter: MeasureFilter,
+  limits: MeasureLimits,
+  asker?: Asker,
+): Promise<Measures> {
+  const span = spanOf(filter, undefined);
+  const tallies = newTallies();
+  let completeFrom: number | undefined;
+  for (let { below } = span, read = 0; ; await setImmediate()) {
+    const rows = await stepQuery(db, filter, { least: span.least, below }).execute();
+    for (const row of rows) for (const attempt of attemptsOf(row)) add(tallies, attempt, filter);
+    read += rows.length;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < stride || asker?.aborted) break;
+    below = last.id;
+    if (read >= limits.calls) {
+      completeFrom = last.created_at;
+      break;
+    }
+  }
+  return { ...measuresOf(tallies, limits.groups), completeFrom };
+}
+
+type Row = Pick<
+  CallRow,
+  "created_at" | "model" | "upstream" | "outcome" | "cached" | "duration_ms" | "first_byte_ms" | "output" | "tried"
+>;
+
+/** stepQuery reads the calls that may have such an attempt: one that failed is named in `tried` alone. */
+function stepQuery(db: Database, { from, to, upstream, model }: MeasureFilter, span: IdSpan) {
+  const may = (column: "upstream" | "model", value: string | undefined) =>
+    value === undefined ? undefined : { column, value };
+  const sought = [may("upstream", upstream), may("model", model)].filter((one) => one !== undefined);
+  const narrowed = sought.reduce(
+    (query, { column, value }) =>
+      query.where((where) => where.or([where(column, "=", value), where("tried", "is not", null)])),
+    pageQuery(db, { from, to }, span, stride).where("cached", "=", 0),
+  );
+  return narrowed
+    .clearSelect()
+    .select(["id", "created_at", "model", "upstream", "outcome", "cached"])
+    .select(["duration_ms", "first_byte_ms", "output", "tried"]);
+}
+
+interface Attempt {
+  readonly at: number;
+  readonly upstream: string;
+  readonly model: string;
+  readonly isFailed: boolean;
+  readonly firstByteMs: number | undefined;
+  /** durationMs is of an answered call. */
+  readonly durationMs: number | undefined;
+  readonly tokensPerSecond: number | undefined;
+}
+
+/** attemptsOf returns a call's attempts. Each counts at the time at which the call came. */
+function attemptsOf(row: Row): Attempt[] {
+  const { created_at: at, model, upstream } = row;
+  const before = row.tried === null ? [] : (JSON.parse(row.tried) as readonly Tried[]);
+  const earlier = before
+    .filter(({ lost }) => lost === undefined)
+    .map((one): Attempt => ({ at, upstream: one.upstream, model: one.model ?? model, isFailed: true, ...noTimes }));
+  if (upstream === "" || row.outcome === lost) return earlier;
+  return [...earlier, { at, upstream, model, isFailed: failed.has(row.outcome), ...timesOf(row) }];
+}
+
+/** Tried is an entry of the column `tried`; `lost` tells one that a faster attempt replaced. */
+interface Tried {
+  readonly upstream: string;
+  readonly model?: string;
+  readonly lost?: number;
+}
+
+const noTimes = { firstByteMs: undefined, durationMs: undefined, tokensPerSecond: undefined } as const;
+
+/** timesOf returns the times of the last attempt. Those of a call with earlier attempts have theirs in them, so only its own count. */
+function timesOf({ first_byte_ms, duration_ms, outcome, output, tried }: Row) {
+  if (tried !== null) return noTimes;
+  const isAnswered = outcome === answered;
+  return {
+    firstByteMs: first_byte_ms ?? undefined,
+    durationMs: isAnswered ? duration_ms : undefined,
+    tokensPerSecond: isAnswered && output > 0 && duration_ms > 0 ? (output * 1000) / duration_ms : undefined,
+  };
+}
+
+interface Tally {
+  attempts: number;
+  failures: number;
+  readonly firstBytes: Map<number, number>;
+  readonly durations: Map<number, number>;
+  readonly paces: Map<number, number>;
+}
+
+interface Tallies {
+  readonly total: Tally;
+  readonly groups: Map<string, Tally>;
+  /** buckets are by their beginning, then by group. */
+  readonly buckets: Map<number, Map<string, Tally>>;
+}
+
+function newTallies(): Tallies {
+  return { total: newTally(), groups: new Map(), buckets: new Map() };
+}
+
+function newTally(): Tally {
+  return { attempts: 0, failures: 0, firstBytes: new Map(), durations: new Map(), paces: new Map() };
+}
+
+function add(tallies: Tallies, attempt: Attempt, { upstream, model, groupBy, bucketMs }: MeasureFilter): void {
+  if (upstream !== undefined && attempt.upstream !== upstream) return;
+  if (model !== undefined && attempt.model !== model) return;
+  const group = groupBy === undefined ? "" : attempt[groupBy];
+  const bucket = at(tallies.buckets, attempt.at - (attempt.at % bucketMs), () => new Map<string, Tally>());
+  for (const tally of [tallies.total, at(tallies.groups, group, newTally), at(bucket, group, newTally)]) {
+    tally.attempts++;
+    if (attempt.isFailed) tally.failures++;
+    count(tally.firstBytes, attempt.firstByteMs);
+    count(tally.durations, attempt.durationMs);
+    // In thousandths, for a band is of whole numbers.
+    count(tally.paces, attempt.tokensPerSecond && attempt.tokensPerSecond * 1000);
+  }
+}
+
+function count(bands: Map<number, number>, value: number | undefined): void {
+  if (value === undefined) return;
+  const band = bandOf(value);
+  bands.set(band, (bands.get(band) ?? 0) + 1);
+}
+
+function at<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+function measuresOf({ total, groups, buckets }: Tallies, most: number): Omit<Measures, "completeFrom"> {
+  const ranked = [...groups].sort(
+    ([one, { attempts }], [other, { attempts: others }]) => others - attempts || (one < other ? -1 : 1),
+  );
+  const shown = ranked.slice(0, most).map(([group, tally]) => measureOf(group, tally));
+  const sums = [...buckets]
+    .sort(([one], [other]) => one - other)
+    .flatMap(([beginsAt, bucket]) =>
+      shown.flatMap(({ group }) => {
+        const tally = bucket.get(group);
+        return tally ? [{ beginsAt, ...measureOf(group, tally) }] : [];
+      }),
+    );
+  return { total: measureOf("", total), groups: shown, sums };
+}
+
+function measureOf(group: string, { attempts, failures, firstBytes, durations, paces }: Tally): AttemptMeasures {
+  const pace = percentilesOf(paces)?.p50;
+  return {
+    ...{ group, attempts, failures },
+    firstByteMs: percentilesOf(firstBytes),
+    durationMs: percentilesOf(durations),
+    tokensPerSecond: pace === undefined ? undefined : pace / 1000,
+  };
+}
