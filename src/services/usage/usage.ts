@@ -99,7 +99,30 @@ export function usageService({
       const summary = await requests.summarize(filter, summaryLimits, signal);
       return whole(SummarizeRequestsResponseSchema, summaryMessage(summary, filter.groupBy));
     },
-    ...refusedRpcs(refused, clock),
+    ...refusedRpcs({ refused, clock }),
+    ...exportRpc({ requests, keys }),
+  };
+}
+
+type Rpcs = ServiceImplementation<typeof UsageService>;
+
+function refusedRpcs({
+  refused,
+  clock,
+}: Pick<UsageParts, "refused" | "clock">): Pick<Rpcs, "listRefused" | "summarizeRefused"> {
+  return {
+    async listRefused({ request, caller }) {
+      return whole(ListRefusedResponseSchema, await listRefused(refused, caller.accountId, request.message()));
+    },
+    async summarizeRefused({ request, caller }) {
+      const counted = await summarizeRefused(refused, caller.accountId, request.message(), clock());
+      return whole(SummarizeRefusedResponseSchema, counted);
+    },
+  };
+}
+
+function exportRpc({ requests, keys }: Pick<UsageParts, "requests" | "keys">): Pick<Rpcs, "exportRequests"> {
+  return {
     async exportRequests({ request, caller, signal }) {
       const { keyId, model, upstream, tag, from, to } = request.message();
       const { accountId } = caller;
@@ -108,21 +131,6 @@ export function usageService({
       const pages = requests.pages(filter, signal);
       const headers = { "content-disposition": 'attachment; filename="requests.csv"' };
       return { kind: "stream", frames: csvFrames(pages, keys), headers };
-    },
-  };
-}
-
-function refusedRpcs(
-  refused: RefusedStore,
-  clock: () => number,
-): Pick<ServiceImplementation<typeof UsageService>, "listRefused" | "summarizeRefused"> {
-  return {
-    async listRefused({ request, caller }) {
-      return whole(ListRefusedResponseSchema, await listRefused(refused, caller.accountId, request.message()));
-    },
-    async summarizeRefused({ request, caller }) {
-      const counted = await summarizeRefused(refused, caller.accountId, request.message(), clock());
-      return whole(SummarizeRefusedResponseSchema, counted);
     },
   };
 }
