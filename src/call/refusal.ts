@@ -33,6 +33,7 @@ const statusOf = {
   [Reason.MODEL_UNPRICED]: [Code.FailedPrecondition, 403],
   [Reason.ACCOUNT_SUSPENDED]: [Code.PermissionDenied, 403],
   [Reason.INSUFFICIENT_CREDIT]: [Code.FailedPrecondition, 402],
+  [Reason.BUDGET_EXCEEDED]: [Code.FailedPrecondition, 402],
   [Reason.RATE_LIMITED]: [Code.ResourceExhausted, 429],
   [Reason.RESOURCE_NOT_FOUND]: [Code.NotFound, 404],
   [Reason.IDEMPOTENCY_CONFLICT]: [Code.AlreadyExists, 409],
@@ -72,6 +73,8 @@ export class Refusal extends Error {
   readonly isCallersBound: boolean;
   /** Whether the upstream turned out not to serve the operation at all. Then no model was asked. */
   readonly isUnserved: boolean;
+  /** What is wrong with a document that was checked as a whole. */
+  readonly documentFaults: readonly DocumentFault[];
   /** The kind of credential that was wrong, if one was: a client that sends it may be guessing. */
   readonly guessed: CredentialKind | undefined;
   /** Whom admission refused; undefined where it did not know, and for later refusals. */
@@ -91,12 +94,13 @@ export class Refusal extends Error {
     this.isUnserved = more.isUnserved ?? false;
     this.guessed = more.guessed;
     this.caller = undefined;
+    this.documentFaults = more.documentFaults ?? [];
   }
 
   /** Returns the same refusal with more headers, or about another field. */
   with({ headers, param = this.param }: Pick<More, "headers" | "param">): Refusal {
     const { message, code, status, upstream, vendorMessage, openaiCode, fault, cause } = this;
-    const { isCallersBound, isUnserved, guessed } = this;
+    const { isCallersBound, isUnserved, guessed, documentFaults } = this;
     const again = new Refusal(this.reason as keyof typeof statusOf, message, {
       param,
       headers: { ...this.headers, ...headers },
@@ -108,6 +112,7 @@ export class Refusal extends Error {
       isCallersBound,
       isUnserved,
       guessed,
+      documentFaults,
       cause,
     });
     again.caller = this.caller;
@@ -122,6 +127,12 @@ export const credentialKinds = [
   ...(["api_key", "operator_key", "session", "session_key"] as const),
   ...(["redeem_code", "sign_in", "link"] as const),
 ];
+
+/** DocumentFault is a mistake in a document: its place, and what is wrong, which begins with the place. */
+export interface DocumentFault {
+  readonly path?: string | undefined;
+  readonly message: string;
+}
 
 export interface UpstreamError {
   readonly family: Family;
@@ -140,6 +151,7 @@ interface More {
   readonly isCallersBound?: boolean;
   readonly isUnserved?: boolean;
   readonly guessed?: CredentialKind | undefined;
+  readonly documentFaults?: readonly DocumentFault[];
   readonly codes?: readonly [code: Code, status: number];
 }
 

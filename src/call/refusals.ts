@@ -14,6 +14,7 @@ import {
   type CredentialKind,
   codeOfStatus,
   credentialKinds,
+  type DocumentFault,
   Refusal,
   reasonOf,
   reasonWord,
@@ -272,6 +273,24 @@ export function insufficientCredit(of: "balance" | "limit", needed: string, avai
   return new Refusal(Reason.INSUFFICIENT_CREDIT, message, { headers: permanent });
 }
 
+/** BudgetWords is a budget that does not cover a call, in words. Amounts are decimals in units. */
+export interface BudgetWords {
+  /** Whose it is, and for what: "the API key's budget of 12.5 for this month". */
+  readonly name: string;
+  /** What is left of it. */
+  readonly available: string;
+  /** From when on there is more, in RFC 3339; undefined where that is not known. */
+  readonly endsAt: string | undefined;
+  /** For the header `x-gateway-budget`. */
+  readonly header: string;
+}
+
+export function budgetExceeded(needed: string, { name, available, endsAt, header }: BudgetWords): Refusal {
+  const until = endsAt === undefined ? "" : ` until ${endsAt}`;
+  const message = `This call needs at least ${needed} and ${available} is left of ${name}${until}. Wait, ask for less, or have the budget raised.`;
+  return new Refusal(Reason.BUDGET_EXCEEDED, message, { headers: { ...permanent, "x-gateway-budget": header } });
+}
+
 /** Refuses a call that may cost more than any call can be held for. */
 export function beyondAnyHold(needed: string, most: string): Refusal {
   const message = `This call may cost ${needed}, and no call can be held more than ${most} for. Ask for less output, or for fewer answers.`;
@@ -471,6 +490,30 @@ export function notCached(): Refusal {
 /** `message` says what conflicts, and what to do. */
 export function conflict(message: string): Refusal {
   return new Refusal(Reason.CONFLICT, message, { headers: permanent });
+}
+
+// The configuration.
+
+/** How many faults and differences a message names; details have more. */
+const maxTold = 5;
+
+/** Refuses a document with mistakes; `path` is the place of each, and their messages begin with it. */
+export function invalidDocument(faults: readonly DocumentFault[]): Refusal {
+  const told = faults.slice(0, maxTold).map(({ message }) => message);
+  const more = faults.length > maxTold ? ` There are ${faults.length - maxTold} more.` : "";
+  const param = faults[0]?.path;
+  return new Refusal(Reason.INVALID_VALUE, `The configuration would be wrong: ${told.join("; ")}.${more}`, {
+    param,
+    documentFaults: faults,
+  });
+}
+
+/** Refuses a change of a version that is not the highest any more. `paths` are what has changed since. */
+export function configurationChanged(highest: number, paths: readonly string[]): Refusal {
+  const more = paths.length > maxTold ? ` and ${paths.length - maxTold} more` : "";
+  const told = paths.length === 0 ? "nothing that differs" : `${paths.slice(0, maxTold).join(", ")}${more}`;
+  const message = `The configuration was changed meanwhile, to version ${highest}: ${told}. Look at it, and make the change on that version.`;
+  return new Refusal(Reason.CONFLICT, message, { param: "base_version", headers: permanent });
 }
 
 // The upstream.

@@ -28,6 +28,8 @@ export interface Retention {
 }
 
 const hourMs = 3_600_000;
+/** What was spent is kept for twice the longest window of a budget, in case a clock is set back. */
+const spendingMs = 70 * 24 * hourMs;
 const betweenMs = 10;
 
 export function createRetention({ store, settings, clock, onError }: RetentionOptions): Retention {
@@ -53,6 +55,7 @@ export function createRetention({ store, settings, clock, onError }: RetentionOp
     await all(() => store.foldRefused(now));
     if (refusedMs !== undefined)
       await all(() => store.forgetRefused(now - refusedMs, firstIdAt("req", now - refusedMs)));
+    await all(() => store.forgetSpending(now - spendingMs));
     if (auditMs !== undefined) await all(() => store.forgetAuditEvents(firstIdAt("act", now - auditMs)));
   }
 

@@ -5,9 +5,13 @@ import { KeyService } from "../../gen/modelgateway/v1/keys_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
+import type { Caller } from "../call/call.ts";
+import { inUnits } from "../config/catalogue/currency.ts";
+import type { UpstreamConfig } from "../config/config.ts";
 import { builtInModels, type Config } from "../config/config.ts";
-import { inUnits } from "../config/currency.ts";
 import { embeddedUpstream } from "../config/references.ts";
+import { createKeyRing } from "../config/stored/key-ring.ts";
+import { createStoredConfiguration } from "../config/stored/stored-configuration.ts";
 import { createModelRates } from "../pipeline/admit/model-rates.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
 import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
@@ -33,6 +37,8 @@ import { sessionService } from "../services/people/sessions.ts";
 import { usageService } from "../services/usage/usage.ts";
 import { createCatalog, type Model } from "../targets/catalog.ts";
 import type { Parts, Shared } from "./parts.ts";
+import { createProvider } from "./providers.ts";
+import { createTestUpstream } from "./test-upstream.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { config, live, storage, log, clock } = parts;
@@ -42,7 +48,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { background } = shared;
   const onError = (err: unknown) => log.error({ err }, "a response could not be kept, and was returned as such");
   const responses = { store: storage.responses, background, clock, settings, onError };
-  const { keys, transact } = storage;
+  const { keys, transact, budgets } = storage;
   const { accountRate, making } = limit;
   const unit = config.unit.code;
   const limiter = shared.limits.attempts;
@@ -57,13 +63,24 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
     serve(
       KeyService,
-      keyService({ keys, transact, catalog, clock, settings, unit, accountRate, countCreation: making }),
+      keyService({ keys, transact, budgets, catalog, clock, settings, unit, accountRate, countCreation: making }),
     ),
     serve(AccountService, accountService({ ...storage, catalog, settings, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
     serve(SessionService, sessionService({ storage, limiter, settings, unit: config.unit, clock })),
-    serve(OperatorService, operatorService({ storage, settings, clock, services, upstreams, models })),
+    serve(
+      OperatorService,
+      operatorService({ storage, settings, clock, services, upstreams, models, ...configurationOf(parts, shared) }),
+    ),
   ];
+}
+
+/** configurationOf returns what the operator's RPCs for the configuration work on. */
+function configurationOf({ source, storage, config, clock }: Parts, { accelerators }: Shared) {
+  const alone = () =>
+    createStoredConfiguration({ rows: storage.configurations, keys: createKeyRing(config), environment: {} });
+  const create = (upstream: UpstreamConfig) => createProvider(upstream, { clock, ...accelerators });
+  return { stored: source?.stored ?? alone(), testUpstream: createTestUpstream(create) };
 }
 
 const lossWords =
@@ -96,7 +113,9 @@ function createModelCalls({ live, storage, log, clock, random }: Parts, shared: 
   const hedge = createHedge(() => settings().hedging?.share ?? 0);
   const send = createSend({ targets, hedge, clock, random });
   const leadsOf = createCandidatesFor({ catalog, providers: upstreams.providers, targets, random });
-  const { available } = storage;
+  const { available, budgets } = storage;
+  const budgetLeft = ({ accountId, keyId, budgets: terms }: Caller) =>
+    terms && budgets.left(accountId, keyId, terms, clock());
   const complete = createComplete({
     candidatesFor: leadsOf,
     send,
@@ -117,6 +136,7 @@ function createModelCalls({ live, storage, log, clock, random }: Parts, shared: 
       candidatesFor: leadsOf,
       targets,
       available,
+      budgetLeft,
       cacheState,
       clock,
     }),

@@ -5,6 +5,7 @@
  */
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
 import { changed, type Database, type Scope } from "./engines/scope.ts";
+import { budgetsChanged } from "./money/budget-store.ts";
 import type { AccountTable } from "./schema.ts";
 
 export type Account = Selectable<AccountTable>;
@@ -13,7 +14,10 @@ export type Account = Selectable<AccountTable>;
 export type NewAccount = Omit<Insertable<AccountTable>, "balance" | "held" | "recharged" | "was_postpaid">;
 
 /** AccountChange is what may change of an account. Omitted members stay as they are. */
-export type AccountChange = Pick<Updateable<AccountTable>, "name" | "postpaid" | "suspended_at">;
+export type AccountChange = Pick<
+  Updateable<AccountTable>,
+  "name" | "postpaid" | "suspended_at" | "time_zone" | "budgets"
+>;
 
 export interface AccountFilter {
   /** Selects accounts whose id it is, or whose name contains it, in any case. */
@@ -21,6 +25,20 @@ export interface AccountFilter {
   /** Selects accounts after this id. */
   readonly after?: string | undefined;
   readonly limit: number;
+}
+
+/** RechargedRange is cumulative recharges from an amount on, and below another where there is one. */
+export interface RechargedRange {
+  readonly from: number;
+  readonly below: number | undefined;
+}
+
+export interface RechargedAccounts {
+  /** total is how many accounts are in the ranges, of all `accounts`. */
+  readonly total: number;
+  readonly accounts: number;
+  /** list is some of them, those that have recharged most first. */
+  readonly list: readonly Pick<Account, "id" | "name" | "recharged">[];
 }
 
 export interface AccountStore {
@@ -39,8 +57,13 @@ export interface AccountStore {
   first(): Promise<string | undefined>;
   /** Lists some accounts, oldest first. */
   page(filter: AccountFilter): Promise<Account[]>;
-  /** Changes an account; nothing where the name is taken. */
-  update(id: string, change: AccountChange): Promise<Account | "taken" | "absent">;
+  /** Finds the accounts whose cumulative recharge is in one of these ranges, and lists `limit` of them. */
+  recharged(ranges: readonly RechargedRange[], limit: number): Promise<RechargedAccounts>;
+  /**
+   * Changes an account; nothing where the name is taken. `now` is in milliseconds since 1970: budgets that are its first have what it
+   * spent before counted.
+   */
+  update(id: string, change: AccountChange, now?: number): Promise<Account | "taken" | "absent">;
 }
 
 export function accountStore({ db, transact, lock }: Scope): AccountStore {
@@ -71,8 +94,9 @@ export function accountStore({ db, transact, lock }: Scope): AccountStore {
         .$if(after !== undefined, (query) => query.where("id", ">", after as string))
         .limit(limit)
         .execute(),
+    recharged: (ranges, limit) => recharged(db, ranges, limit),
     // No other account takes the name in between.
-    update: (id, change) => transact(({ db }) => update(db, id, change)),
+    update: (id, change, now = Date.now()) => transact((scope) => update(scope, id, change, now)),
   };
 }
 
@@ -93,8 +117,17 @@ function firstQuery(db: Database) {
     .limit(1);
 }
 
-async function update(db: Database, id: string, change: AccountChange): Promise<Account | "taken" | "absent"> {
-  const { name } = change;
+async function update(
+  { db, lock }: Scope,
+  id: string,
+  change: AccountChange,
+  now: number,
+): Promise<Account | "taken" | "absent"> {
+  const { name, budgets } = change;
+  const own = db.selectFrom("accounts").select("budgets").where("id", "=", id);
+  // What is due of an account is merged by whoever has its lock: not while it is found out what it has spent.
+  if (budgets !== undefined) await lock(own);
+  const before = budgets === undefined ? undefined : await own.executeTakeFirst();
   const named = db
     .selectFrom("accounts")
     .select("id")
@@ -103,8 +136,32 @@ async function update(db: Database, id: string, change: AccountChange): Promise<
   if (name !== undefined && (await named.executeTakeFirst())) return "taken";
   const isChanged = Object.values(change).some((value) => value !== undefined);
   if (isChanged) await db.updateTable("accounts").set(marked(change)).where("id", "=", id).execute();
+  if (before && budgets !== undefined) await budgetsChanged(db, { accountId: id, budgets }, before.budgets, now);
   const account = await db.selectFrom("accounts_now").selectAll().where("id", "=", id).executeTakeFirst();
   return account ?? "absent";
+}
+
+async function recharged(db: Database, ranges: readonly RechargedRange[], limit: number): Promise<RechargedAccounts> {
+  const within = db.selectFrom("accounts").where((is) =>
+    is.or(
+      ranges.map(({ from, below }) =>
+        // A refund may leave less than nothing: such accounts have the first tier.
+        is.and([
+          ...(from === 0 ? [] : [is("recharged", ">=", from)]),
+          ...(below === undefined ? [] : [is("recharged", "<", below)]),
+        ]),
+      ),
+    ),
+  );
+  const [all, some, list] = await Promise.all([
+    db
+      .selectFrom("accounts")
+      .select(({ fn }) => fn.countAll<number>().as("count"))
+      .executeTakeFirstOrThrow(),
+    within.select(({ fn }) => fn.countAll<number>().as("count")).executeTakeFirstOrThrow(),
+    within.select(["id", "name", "recharged"]).orderBy("recharged", "desc").orderBy("id").limit(limit).execute(),
+  ]);
+  return { total: Number(some.count), accounts: Number(all.count), list };
 }
 
 function matches(search: string) {

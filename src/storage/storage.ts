@@ -8,6 +8,7 @@ import { type ResponseStore, responseStore } from "./answers/responses.ts";
 import { type RefusedStore, refusedStore } from "./calls/refused.ts";
 import { type RequestStore, requestStore } from "./calls/requests.ts";
 import { type RetentionStore, retentionStore } from "./calls/retention.ts";
+import { type ConfigurationStore, configurationStore } from "./configuration/configurations.ts";
 import type { Engine } from "./engines/engine.ts";
 import type { DatabaseState } from "./engines/postgres/database.ts";
 import type { Scope } from "./engines/scope.ts";
@@ -20,6 +21,7 @@ import type { Writable } from "./engines/writable.ts";
 import { createRejects } from "./journal/rejects.ts";
 import { type KeyStore, keyStore } from "./keys.ts";
 import type { Changes, OpenBooks } from "./money/books.ts";
+import { type BudgetStore, budgetStore } from "./money/budget-store.ts";
 import type { Available } from "./money/contract.ts";
 import { type EntryStore, entryStore } from "./money/entries.ts";
 import { type HoldStore, holdStore } from "./money/holds.ts";
@@ -41,6 +43,7 @@ export interface Stores {
   readonly keys: KeyStore;
   readonly idempotency: IdempotencyStore;
   readonly holds: HoldStore;
+  readonly budgets: BudgetStore;
   readonly entries: EntryStore;
   readonly prices: PriceStore;
   readonly redeemCodes: RedeemCodeStore;
@@ -50,6 +53,7 @@ export interface Stores {
   readonly backgroundResponses: BackgroundStore;
   readonly replays: ReplayStore;
   readonly auditEvents: AuditEventStore;
+  readonly configurations: ConfigurationStore;
 }
 
 /** Transact is `Storage.transact`. */
@@ -142,6 +146,7 @@ export function storesOver(scope: Scope): Stores {
     keys: keyStore(scope),
     idempotency: idempotencyStore(scope),
     holds: holdStore(scope),
+    budgets: budgetStore(scope),
     entries: entryStore(scope, requests),
     prices: priceStore(scope),
     redeemCodes: redeemCodeStore(scope),
@@ -151,5 +156,6 @@ export function storesOver(scope: Scope): Stores {
     backgroundResponses: backgroundStore(scope),
     replays: replayStore(scope),
     auditEvents: auditEventStore(scope),
+    configurations: configurationStore(scope),
   };
 }

@@ -114,7 +114,13 @@ function refusedOf({ arrival, caller, record, refusal, begunAt }: EndedCall): Re
 
 /** The reasons whose messages have nothing in them that a caller sent. */
 const quotable: ReadonlySet<Reason> = new Set([
-  ...[Reason.RATE_LIMITED, Reason.INSUFFICIENT_CREDIT, Reason.MODEL_UNPRICED, Reason.ACCOUNT_SUSPENDED],
+  ...[
+    Reason.RATE_LIMITED,
+    Reason.INSUFFICIENT_CREDIT,
+    Reason.BUDGET_EXCEEDED,
+    Reason.MODEL_UNPRICED,
+    Reason.ACCOUNT_SUSPENDED,
+  ],
   ...[
     Reason.PERMISSION_DENIED,
     Reason.INVALID_API_KEY,

@@ -27,6 +27,8 @@ export interface RetentionStore {
   foldRefused(now: number): Promise<number>;
   /** Deletes some refused calls, and their counts, from before a moment. Returns how many rows. */
   forgetRefused(before: number, beforeId: string): Promise<number>;
+  /** Deletes some sums of what accounts and keys with budgets spent before a moment, which no window reaches. Returns how many. */
+  forgetSpending(before: number): Promise<number>;
   /** Deletes some audit events whose ids are before this one. Returns how many. */
   forgetAuditEvents(beforeId: string): Promise<number>;
 }
@@ -40,6 +42,20 @@ export function retentionStore({ db, transact }: Scope): RetentionStore {
     foldCharges: () => transact(({ db }) => foldCharges(db)),
     foldRefused: (now) => transact(({ db }) => foldRefused(db, now)),
     forgetRefused: (before, beforeId) => transact(({ db }) => forgetRefused(db, before, beforeId)),
+    async forgetSpending(before) {
+      const rows = await db
+        .selectFrom("spent_by_quarter")
+        .select(["subject", "quarter_start"])
+        .where("quarter_start", "<", before)
+        .orderBy("quarter_start")
+        .limit(batch)
+        .execute();
+      const last = rows.at(-1);
+      if (!last) return 0;
+      // Whole quarters: what came before the last one goes, and at the end that one, too.
+      const end = rows.length < batch ? before : Math.max(last.quarter_start, (rows[0]?.quarter_start ?? 0) + 1);
+      return changed(db, db.deleteFrom("spent_by_quarter").where("quarter_start", "<", end));
+    },
     forgetAuditEvents: (beforeId) =>
       changed(
         db,

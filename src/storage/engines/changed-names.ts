@@ -12,6 +12,8 @@ export const keptChanges = 1000;
 export const mostNames = 100;
 /** The name that stands for all keys and accounts. */
 export const ofAll = "";
+/** The name of a change of the configuration: no key or account has it. */
+export const ofConfiguration = "configuration";
 
 export type NamedChange = readonly [number: number, name: string];
 
@@ -23,6 +25,13 @@ export interface ChangedNames {
    */
   see(number: number, names: readonly NamedChange[], version: number): void;
   changedSince: Changes["changedSince"];
+  namesSince: NamedChanges["namesSince"];
+}
+
+/** NamedChanges are changes that tell of what they were. */
+export interface NamedChanges extends Changes {
+  /** Returns the keys and accounts that have changed since the version `asOf`; undefined where any may have. */
+  namesSince(asOf: number): readonly string[] | undefined;
 }
 
 /** With more names than this, all are forgotten. */
@@ -52,6 +61,10 @@ export function createChangedNames(number: number): ChangedNames {
     changedSince(asOf, accountId, keyId) {
       if (asOf < knownFrom) return true;
       return (versions.get(accountId) ?? 0) > asOf || (versions.get(keyId) ?? 0) > asOf;
+    },
+    namesSince(asOf) {
+      if (asOf < knownFrom) return undefined;
+      return [...versions].flatMap(([name, version]) => (version > asOf ? [name] : []));
     },
   };
 }
