@@ -23,12 +23,14 @@ import { WideTable } from "../../parts/wide-table.tsx";
 import { AdministratorBadge, KeyModels, KeySpend, KeyStatus } from "./key-facts.tsx";
 import { type KeyActions, KeyMenu } from "./key-menu.tsx";
 import { type KeyOrder, turned } from "./key-order.ts";
+import { KeyBounds, KeyTags } from "./limits/key-bounds.tsx";
 
 const said = texts(
   {
     keys: "API keys",
     name: "Key",
     status: "Status",
+    owner: "Owner",
     models: "Models",
     spent: "Spent of limit",
     created: "Created",
@@ -44,6 +46,7 @@ const said = texts(
     keys: "API 密钥",
     name: "密钥",
     status: "状态",
+    owner: "负责人",
     models: "模型",
     spent: "已消费 / 上限",
     created: "创建时间",
@@ -80,7 +83,7 @@ function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
   const count = ids.filter((id) => selected.has(id)).length;
   return (
     <Paper withBorder>
-      <WideTable label={t.keys} minWidth={900} horizontalSpacing={8}>
+      <WideTable label={t.keys} minWidth={980} horizontalSpacing={8}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th w={36}>
@@ -93,6 +96,7 @@ function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
               />
             </Table.Th>
             {head("name", t.name)}
+            {head("owner", t.owner)}
             {head("status", t.status)}
             <Table.Th>{t.models}</Table.Th>
             {head("spent", t.spent)}
@@ -113,11 +117,17 @@ function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
               <Table.Td>
                 <Name of={key} />
               </Table.Td>
+              <Table.Td>
+                <Text size="sm" maw={140} truncate title={key.owner}>
+                  {key.owner ?? "–"}
+                </Text>
+              </Table.Td>
               <Table.Td className={text.nowrap}>
                 <KeyStatus of={key} />
               </Table.Td>
               <Table.Td>
                 <KeyModels of={key} />
+                <KeyBounds of={key} />
               </Table.Td>
               <Table.Td className={text.nowrap}>
                 <KeySpend of={key} />
@@ -201,7 +211,9 @@ function Cards({ of, selected, onSelect, order: _, onOrder: __, ...actions }: Pr
               </Fact>
               <Fact name={t.models}>
                 <KeyModels of={key} />
+                <KeyBounds of={key} />
               </Fact>
+              {key.owner !== undefined && <Fact name={t.owner}>{key.owner}</Fact>}
               <Fact name={t.created}>
                 <Moment at={key.createdAt} as="day" />
               </Fact>
@@ -219,7 +231,7 @@ function Cards({ of, selected, onSelect, order: _, onOrder: __, ...actions }: Pr
   );
 }
 
-function Name({ of: { name, secretMask, isAdmin, previousSecretExpiresAt } }: { readonly of: ApiKey }) {
+function Name({ of: { name, secretMask, isAdmin, previousSecretExpiresAt, tags } }: { readonly of: ApiKey }) {
   const t = useTexts(said);
   const format = useFormat();
   return (
@@ -231,6 +243,7 @@ function Name({ of: { name, secretMask, isAdmin, previousSecretExpiresAt } }: { 
         {isAdmin && <AdministratorBadge />}
       </Group>
       <Code w="fit-content">{secretMask}</Code>
+      <KeyTags of={{ tags }} />
       {previousSecretExpiresAt && (
         <Text size="xs" c="dimmed">
           {t.overlap(format.moment(previousSecretExpiresAt))}
