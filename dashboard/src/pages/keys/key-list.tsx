@@ -1,29 +1,18 @@
 /** Keys as a table, or as cards in a narrow window. */
-import {
-  Checkbox,
-  Code,
-  Group,
-  Paper,
-  SimpleGrid,
-  Stack,
-  Table,
-  Text,
-  UnstyledButton,
-  VisuallyHidden,
-} from "@mantine/core";
+import { Checkbox, Group, Paper, SimpleGrid, Stack, Table, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { IconChevronDown, IconChevronUp, IconSelector } from "@tabler/icons-react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { useNarrow } from "../../parts/narrow.ts";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
-import { AdministratorBadge, KeyModels, KeySpend, KeyStatus } from "./key-facts.tsx";
+import { KeyModels, KeySpend, KeyStatus } from "./key-facts.tsx";
 import { type KeyActions, KeyMenu } from "./key-menu.tsx";
 import { type KeyOrder, turned } from "./key-order.ts";
-import { KeyBounds, KeyTags } from "./limits/key-bounds.tsx";
+import { KeyBounds } from "./limits/key-bounds.tsx";
+import { KeyName } from "./limits/key-name.tsx";
 
 const said = texts(
   {
@@ -40,7 +29,6 @@ const said = texts(
     actions: "Actions",
     select: (name: string) => `Select ${name}`,
     selectAll: "Select all keys that are shown",
-    overlap: (moment: string) => `The previous secret works until ${moment}`,
   },
   {
     keys: "API 密钥",
@@ -56,7 +44,6 @@ const said = texts(
     actions: "操作",
     select: (name: string) => `选择 ${name}`,
     selectAll: "选择所有显示的密钥",
-    overlap: (moment: string) => `旧密钥内容在 ${moment} 之前仍有效`,
   },
 );
 
@@ -115,7 +102,7 @@ function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
                 <Selected of={key} {...{ selected, onSelect }} />
               </Table.Td>
               <Table.Td>
-                <Name of={key} />
+                <KeyName of={key} />
               </Table.Td>
               <Table.Td>
                 <Text size="sm" maw={140} truncate title={key.owner}>
@@ -200,7 +187,7 @@ function Cards({ of, selected, onSelect, order: _, onOrder: __, ...actions }: Pr
             <Group justify="space-between" align="flex-start" wrap="nowrap">
               <Group gap="sm" align="flex-start" wrap="nowrap" miw={0}>
                 <Selected of={key} {...{ selected, onSelect }} />
-                <Name of={key} />
+                <KeyName of={key} />
               </Group>
               <KeyMenu of={key} {...actions} />
             </Group>
@@ -228,27 +215,5 @@ function Cards({ of, selected, onSelect, order: _, onOrder: __, ...actions }: Pr
         </Paper>
       ))}
     </SimpleGrid>
-  );
-}
-
-function Name({ of: { name, secretMask, isAdmin, previousSecretExpiresAt, tags } }: { readonly of: ApiKey }) {
-  const t = useTexts(said);
-  const format = useFormat();
-  return (
-    <Stack gap={4} miw={0}>
-      <Group gap="xs">
-        <Text size="sm" fw={600} maw={210} truncate title={name}>
-          {name}
-        </Text>
-        {isAdmin && <AdministratorBadge />}
-      </Group>
-      <Code w="fit-content">{secretMask}</Code>
-      <KeyTags of={{ tags }} />
-      {previousSecretExpiresAt && (
-        <Text size="xs" c="dimmed">
-          {t.overlap(format.moment(previousSecretExpiresAt))}
-        </Text>
-      )}
-    </Stack>
   );
 }
