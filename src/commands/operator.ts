@@ -51,7 +51,13 @@ export function withOperator(
 export function operatorClient(storage: Storage, config: Config): CallOperator {
   const clock = Date.now;
   // This process calls no upstreams.
-  const implementation = operatorService({ storage, config, clock, services: [OperatorService], upstreams: () => [] });
+  const implementation = operatorService({
+    storage,
+    settings: () => config,
+    clock,
+    services: [OperatorService],
+    upstreams: () => [],
+  });
   const onError = (error: unknown) => console.error("the audit log could not be written:", error);
   const options = { storage, newId, clock, onError };
   const service = serve(OperatorService, implementation);

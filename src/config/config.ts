@@ -311,14 +311,23 @@ function pathText(path: Path): string {
 
 /** withTargets gives a model without targets the upstream named like its vendor, under the model's own id. */
 function withTargets(model: ModelConfig, upstreams: readonly UpstreamConfig[]): ModelConfig {
-  if (model.targets.length > 0 || !upstreams.some(({ name }) => name === model.vendor)) return model;
+  if (model.targets.length > 0 || !enabled(upstreams).some(({ name }) => name === model.vendor)) return model;
   return { ...model, targets: [targetAt(model.vendor as string, model.id)] };
 }
 
-/** servable returns the model without the targets whose upstream cannot serve its kind. */
+/** enabled returns the upstreams that serve: all but those that are switched off. */
+export function enabled(upstreams: readonly UpstreamConfig[]): readonly UpstreamConfig[] {
+  return upstreams.filter(({ disabled }) => disabled !== true);
+}
+
+/** servable returns the model without the targets whose upstream is switched off, or cannot serve its kind. */
 export function servable(model: ModelConfig, upstreams: readonly UpstreamConfig[]): ModelConfig {
   const serves = (kind: UpstreamConfig["kind"]) => servedBy[kind].includes(model.kind);
-  const names = new Set(upstreams.filter(({ kind }) => serves(kind)).map(({ name }) => name));
+  const names = new Set(
+    enabled(upstreams)
+      .filter(({ kind }) => serves(kind))
+      .map(({ name }) => name),
+  );
   return { ...model, targets: model.targets.filter(({ upstream }) => names.has(upstream)) };
 }
 

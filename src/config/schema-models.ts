@@ -87,6 +87,14 @@ export const upstreamSchema = z
         vendor's models it lists, and serves no others of them; \`false\` turns this off.`,
         examples: [false],
       }),
+    disabled: z
+      .boolean()
+      .optional()
+      .meta({
+        description: `Whether it serves nothing for now: its entry stays, and so do the targets that name it. A model that has no other target
+        is not served.`,
+        examples: [false],
+      }),
     regional: z
       .boolean()
       .optional()

@@ -30,8 +30,8 @@ export interface AccountParts {
   readonly entries: EntryStore;
   readonly redeemCodes: RedeemCodeStore;
   readonly catalog: Catalog;
-  /** tiers are sorted, lowest first. */
-  readonly tiers: readonly Tier[];
+  /** settings returns the tiers, lowest first. */
+  readonly settings: () => { readonly tiers: readonly Tier[] };
   /** unit is the code of the unit of money, such as "JPY". */
   readonly unit: string;
   /** clock returns milliseconds since 1970. */
@@ -41,10 +41,11 @@ export interface AccountParts {
 }
 
 export function accountService(parts: AccountParts): ServiceImplementation<typeof AccountService> {
-  const { accounts, entries, redeemCodes, catalog, tiers, unit, clock } = parts;
+  const { accounts, entries, redeemCodes, catalog, settings, unit, clock } = parts;
   return {
     async getAccount({ caller }) {
       const { requestsRemaining } = await parts.accountRate(caller);
+      const { tiers } = settings();
       return whole(GetAccountResponseSchema, {
         account: accountMessage(await own(accounts, caller), tiers),
         tiers: tiers.map(tierMessage),
@@ -59,7 +60,10 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
       const claimed = await redeemCodes.claim(claim);
       if (claimed.kind === "recorded") {
         const { entry, account } = claimed;
-        return whole(RedeemCodeResponseSchema, { entry: entryMessage(entry), account: accountMessage(account, tiers) });
+        return whole(RedeemCodeResponseSchema, {
+          entry: entryMessage(entry),
+          account: accountMessage(account, settings().tiers),
+        });
       }
       if (claimed.kind === "none") throw redeemCodeNotFound();
       if (claimed.kind === "claimed")

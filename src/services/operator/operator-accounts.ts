@@ -16,9 +16,8 @@ import type { OperatorParts } from "./parts.ts";
 
 type Rpcs = Pick<ServiceImplementation<typeof OperatorService>, "createAccount" | "listAccounts" | "updateAccount">;
 
-export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpcs {
+export function operatorAccounts({ storage, settings, clock }: OperatorParts): Rpcs {
   const { accounts } = storage;
-  const { tiers } = config;
 
   /** Suspending ends the sessions of the account's users; reinstating does not restore them. */
   function update(id: string, change: AccountChange): Promise<Account | "taken" | "absent"> {
@@ -35,12 +34,15 @@ export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpc
       const now = clock();
       const id = newId("acc", now);
       if (!(await accounts.insert({ id, name, postpaid: Number(postpaid), created_at: now }))) throw nameTaken(name);
-      return whole(CreateAccountResponseSchema, { account: accountMessage(await findAccount(accounts, id), tiers) });
+      return whole(CreateAccountResponseSchema, {
+        account: accountMessage(await findAccount(accounts, id), settings().tiers),
+      });
     },
     async listAccounts({ request }) {
       const message = request.message();
       const search = message.search || undefined;
       const { items, next } = await pageOf(message, "acc", (after, limit) => accounts.page({ search, after, limit }));
+      const { tiers } = settings();
       return whole(ListAccountsResponseSchema, { accounts: items.map((item) => accountMessage(item, tiers)), ...next });
     },
     async updateAccount({ request, caller }) {
@@ -54,7 +56,7 @@ export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpc
       });
       if (updated === "taken") throw nameTaken(name as string);
       if (updated === "absent") throw resourceNotFound("account", account, "account");
-      return whole(UpdateAccountResponseSchema, { account: accountMessage(updated, tiers) });
+      return whole(UpdateAccountResponseSchema, { account: accountMessage(updated, settings().tiers) });
     },
   };
 }

@@ -38,7 +38,7 @@ export function operatorMoney(parts: OperatorParts): EntryRpcs & CodeRpcs {
   return { ...entryRpcs(parts), ...codeRpcs(parts) };
 }
 
-function entryRpcs({ storage, config, clock }: OperatorParts): EntryRpcs {
+function entryRpcs({ storage, settings, clock }: OperatorParts): EntryRpcs {
   const { accounts, entries, transact, recall } = storage;
   return {
     async recordEntry(call) {
@@ -52,7 +52,7 @@ function entryRpcs({ storage, config, clock }: OperatorParts): EntryRpcs {
       });
       const entry = await entries.find(id);
       if (!entry) throw internal(new Error(`there is no ledger entry ${id}`));
-      const account = accountMessage(await findAccount(accounts, entry.account_id), config.tiers);
+      const account = accountMessage(await findAccount(accounts, entry.account_id), settings().tiers);
       return whole(RecordEntryResponseSchema, { entry: entryMessage(entry), account }, headers);
     },
     async listEntries({ request, signal }) {

@@ -27,7 +27,8 @@ export interface LimitsConfig {
 
 export interface OperatorParts {
   readonly storage: Storage;
-  readonly config: LimitsConfig;
+  /** settings returns the configuration in force. */
+  readonly settings: () => LimitsConfig;
   /** upstreams returns the upstreams' state, in the configuration's order. */
   readonly upstreams: () => readonly UpstreamState[];
   /** models returns all models, as they are at the moment. Unset: this process serves none. */

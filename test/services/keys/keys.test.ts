@@ -42,7 +42,7 @@ beforeAll(async () => {
     transact: storage.transact,
     catalog: createCatalog(caseModels),
     clock: () => time,
-    maxKeys,
+    settings: () => ({ maxKeysPerAccount: maxKeys }),
     unit: "JPY",
     countCreation: () => () => {},
     accountRate: () => ({ tier: free as (typeof defaultTiers)[0], requestsRemaining: 59 }),

@@ -56,9 +56,17 @@ export async function openBank(): Promise<Bank> {
   let time = Date.UTC(2026, 0, 2, 3, 4, 5);
   const clock = () => time;
   const { accountRate } = createLimit({ limiter: createMemoryLimiter(clock), clock });
+  const config = loadConfig(undefined, {});
   const implementations = {
-    ...accountService({ ...storage, catalog: createCatalog([]), tiers: defaultTiers, unit: "JPY", clock, accountRate }),
-    ...operatorService({ storage, config: loadConfig(undefined, {}), clock, services: [], upstreams: () => [] }),
+    ...accountService({
+      ...storage,
+      catalog: createCatalog([]),
+      settings: () => ({ tiers: defaultTiers }),
+      unit: "JPY",
+      clock,
+      accountRate,
+    }),
+    ...operatorService({ storage, settings: () => config, clock, services: [], upstreams: () => [] }),
     ...usageService({ ...storage, clock }),
   } as unknown as Readonly<Record<string, (call: Call) => Promise<Answer>>>;
 
