@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import type { LiveConfig } from "../config/live/live-config.ts";
 import type { ProcessConfig } from "../config/shape.ts";
+import type { ConfigurationSource } from "../config/stored/source.ts";
 import { type BodyBudget, createBodyBudget } from "../doors/body/body-budget.ts";
 import type { Ledger } from "../ledger/contract.ts";
 import { createLimit, type Limit } from "../pipeline/admit/limit.ts";
@@ -35,6 +36,8 @@ export interface Parts {
   readonly clock: () => number;
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
+  /** Where the configuration comes from; undefined: it was given, and what is stored is checked by itself. */
+  readonly source?: ConfigurationSource | undefined;
   /** Undefined for a gateway of one process. */
   readonly worker?: WorkerPlace | undefined;
 }

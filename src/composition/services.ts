@@ -5,9 +5,12 @@ import { KeyService } from "../../gen/modelgateway/v1/keys_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
+import { inUnits } from "../config/catalogue/currency.ts";
+import type { UpstreamConfig } from "../config/config.ts";
 import { builtInModels, type Config } from "../config/config.ts";
-import { inUnits } from "../config/currency.ts";
 import { embeddedUpstream } from "../config/references.ts";
+import { createKeyRing } from "../config/stored/key-ring.ts";
+import { createStoredConfiguration } from "../config/stored/stored-configuration.ts";
 import { createModelRates } from "../pipeline/admit/model-rates.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
 import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
@@ -33,6 +36,8 @@ import { sessionService } from "../services/people/sessions.ts";
 import { usageService } from "../services/usage/usage.ts";
 import { createCatalog, type Model } from "../targets/catalog.ts";
 import type { Parts, Shared } from "./parts.ts";
+import { createProvider } from "./providers.ts";
+import { createTestUpstream } from "./test-upstream.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { config, live, storage, log, clock } = parts;
@@ -62,8 +67,19 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
     serve(AccountService, accountService({ ...storage, catalog, settings, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
     serve(SessionService, sessionService({ storage, limiter, settings, unit: config.unit, clock })),
-    serve(OperatorService, operatorService({ storage, settings, clock, services, upstreams, models })),
+    serve(
+      OperatorService,
+      operatorService({ storage, settings, clock, services, upstreams, models, ...configurationOf(parts, shared) }),
+    ),
   ];
+}
+
+/** configurationOf returns what the operator's RPCs for the configuration work on. */
+function configurationOf({ source, storage, config, clock }: Parts, { accelerators }: Shared) {
+  const alone = () =>
+    createStoredConfiguration({ rows: storage.configurations, keys: createKeyRing(config), environment: {} });
+  const create = (upstream: UpstreamConfig) => createProvider(upstream, { clock, ...accelerators });
+  return { stored: source?.stored ?? alone(), testUpstream: createTestUpstream(create) };
 }
 
 const lossWords =

@@ -1,7 +1,7 @@
 /** Config is the configuration after everything has been read. */
 
 import type { Tier } from "../call/tiers.ts";
-import type { CataloguePrices } from "./currency.ts";
+import type { CataloguePrices } from "./catalogue/currency.ts";
 import type { ModelConfig, PriceConfig, UpstreamConfig } from "./schema-models.ts";
 
 /**
@@ -101,6 +101,11 @@ export interface Config {
   readonly metrics: { readonly host: string; readonly port: number; readonly isAsked: boolean } | undefined;
   /** database is the Postgres that keeps the data; undefined: SQLite in dataDir. */
   readonly database: DatabaseConfig | undefined;
+  /**
+   * sealing is what secrets of the stored configuration are sealed by: keys, or else the path of a file with them, or else a file in
+   * dataDir that is made when it is needed; with Postgres there is none then.
+   */
+  readonly sealing: { readonly key: string | undefined; readonly keyFile: string | undefined };
   /** redis is where rates are shared with other gateways; undefined: each counts for itself. */
   readonly redis: RedisConfig | undefined;
   /** telemetry is the OTLP endpoint for traces and metrics; undefined: none. */
@@ -124,7 +129,7 @@ export interface Config {
 export const operationalKeys = {
   upstreams: "upstreams",
   models: "models",
-  catalogue: "catalogue_prices",
+  catalogue: "catalogue",
   embeddedModels: "embedded_models",
   defaultModels: "default_models",
   cataloguePrices: "catalogue_prices",
@@ -178,6 +183,7 @@ export const processKeys: Readonly<Record<ProcessMember, string>> = {
   database: "database",
   redis: "redis",
   telemetry: "telemetry",
+  sealing: "config_key_file",
 };
 
 /** UnpricedConfig is the rule for models without a price. Postpaid accounts may always call them, and pay nothing. */
