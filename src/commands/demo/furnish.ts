@@ -15,6 +15,7 @@ import { createCatalog, type Model } from "../../targets/catalog.ts";
 import { labelsOf } from "./labels.ts";
 import { habits, type PlannedAccount, type PlannedKey, plannedAccounts } from "./plan.ts";
 import { createRandom, type Random } from "./random.ts";
+import { furnishRefusals } from "./refusals.ts";
 import { type Caller, days, madeCalls } from "./traffic.ts";
 
 const dayMs = 86_400_000;
@@ -78,6 +79,7 @@ async function furnishAccount(stage: Stage, accountId: string, planned: PlannedA
   if (!planned.postpaid && cost > 0) await payFor(stage, accountId, cost);
   for (const [id, card] of charges.cards) await storage.prices.keep(id, card, now);
   await write(stage, calls);
+  await furnishRefusals(storage, weighed, now);
   await endKeys(stage, accountId, planned.keys, callers);
   if (planned.suspended) await storage.accounts.update(accountId, { suspended_at: now - 3 * dayMs });
 }
