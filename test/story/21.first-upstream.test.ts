@@ -86,8 +86,8 @@ describe.skipIf(chromiumPath === undefined)("the first day of an operator", { ti
     await page.getByRole("button", { name: "Describe it" }).click();
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("far-chat");
     await page.getByRole("textbox", { name: "Family" }).fill("far");
-    await page.getByRole("textbox", { name: "Input", exact: true }).fill("10000");
-    await page.getByRole("textbox", { name: "Output", exact: true }).fill("10000");
+    await page.getByRole("textbox", { name: "Input", exact: true }).fill("1000");
+    await page.getByRole("textbox", { name: "Output", exact: true }).fill("1000");
     await page.getByRole("textbox", { name: "Name there of far" }).fill("embedded-chat");
     await review();
     await save("the first model");
@@ -115,7 +115,7 @@ describe.skipIf(chromiumPath === undefined)("the first day of an operator", { ti
   test("calls are answered on both nodes, and refused by both once the month's budget is used up", async () => {
     for (const node of nodes) await expect.poll(async () => (await ask(node)).status, { timeout: 5_000 }).toBe(200);
     let last = await ask(nodes[0]);
-    for (let i = 1; last.status === 200 && i < 50; i++) last = await ask(nodes[i % 2] as Node);
+    for (let i = 1; last.status === 200 && i < 200; i++) last = await ask(nodes[i % 2] as Node);
     expect(last.status, last.text).toBe(402);
     expect(last.text).toMatch(/budget/i);
     for (const node of nodes) expect((await ask(node)).status).toBe(402);
