@@ -47,11 +47,12 @@ export async function measureMoney(): Promise<void> {
 }
 
 async function authentication(storage: Storage, ledger: Ledger, secrets: readonly string[]): Promise<void> {
-  const tiers = [{ name: "Any", recharge: 0, requestsPerMinute: 1e8, tokensPerMinute: undefined }];
+  const current = { tiers: [{ name: "Any", recharge: 0, requestsPerMinute: 1e8, tokensPerMinute: undefined }] };
+  const settings = () => current;
   const { keys: all } = storage;
-  const knownKeys = createKnownKeys({ keys: all, tiers, ledger, changes: storage });
+  const knownKeys = createKnownKeys({ keys: all, settings, ledger, changes: storage });
   const authenticate = createAuthenticate({
-    ...{ keys: all, knownKeys, authenticateSession: () => undefined, tiers, operatorKey: undefined },
+    ...{ keys: all, knownKeys, authenticateSession: () => undefined, settings, operatorKey: undefined },
     ...{ clock: Date.now, onUsed: () => {} },
   });
   const method = InferenceService.method.createChatCompletion;

@@ -8,7 +8,7 @@ import { table } from "./markdown.ts";
 /** Nothing runs: only names, labels and meanings are read. */
 const idle: GaugeParts = {
   version: "",
-  upstreams: [],
+  upstreams: () => [],
   targets: () => [],
   holds: async () => ({ count: 0, amount: 0 }),
   open: () => ({ undecided: 0, websocket: 0, http1: 0, http2: 0, streams: 0, stalled: 0, shed: 0, floods: 0 }),
@@ -25,7 +25,7 @@ const idle: GaugeParts = {
     counts: () => ({ roundTrips: 0, roundTripSeconds: 0, timeouts: 0, failures: 0 }),
     decisions: () => ({ slice: 0, asked: 0, away: 0 }),
   },
-  cache: { entries: () => 0, bytes: () => 0 },
+  cache: () => undefined,
 };
 
 interface Metric {

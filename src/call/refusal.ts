@@ -72,6 +72,8 @@ export class Refusal extends Error {
   readonly isCallersBound: boolean;
   /** Whether the upstream turned out not to serve the operation at all. Then no model was asked. */
   readonly isUnserved: boolean;
+  /** What is wrong with a document that was checked as a whole. */
+  readonly documentFaults: readonly DocumentFault[];
   /** The kind of credential that was wrong, if one was: a client that sends it may be guessing. */
   readonly guessed: CredentialKind | undefined;
 
@@ -88,12 +90,13 @@ export class Refusal extends Error {
     this.isCallersBound = more.isCallersBound ?? false;
     this.isUnserved = more.isUnserved ?? false;
     this.guessed = more.guessed;
+    this.documentFaults = more.documentFaults ?? [];
   }
 
   /** Returns the same refusal with more headers, or about another field. */
   with({ headers, param = this.param }: Pick<More, "headers" | "param">): Refusal {
     const { message, code, status, upstream, vendorMessage, openaiCode, fault, cause } = this;
-    const { isCallersBound, isUnserved, guessed } = this;
+    const { isCallersBound, isUnserved, guessed, documentFaults } = this;
     return new Refusal(this.reason as keyof typeof statusOf, message, {
       param,
       headers: { ...this.headers, ...headers },
@@ -105,6 +108,7 @@ export class Refusal extends Error {
       isCallersBound,
       isUnserved,
       guessed,
+      documentFaults,
       cause,
     });
   }
@@ -117,6 +121,12 @@ export const credentialKinds = [
   ...(["api_key", "operator_key", "session", "session_key"] as const),
   ...(["redeem_code", "sign_in", "link"] as const),
 ];
+
+/** DocumentFault is a mistake in a document: its place, and what is wrong, which begins with the place. */
+export interface DocumentFault {
+  readonly path?: string | undefined;
+  readonly message: string;
+}
 
 export interface UpstreamError {
   readonly family: Family;
@@ -135,6 +145,7 @@ interface More {
   readonly isCallersBound?: boolean;
   readonly isUnserved?: boolean;
   readonly guessed?: CredentialKind | undefined;
+  readonly documentFaults?: readonly DocumentFault[];
   readonly codes?: readonly [code: Code, status: number];
 }
 

@@ -13,6 +13,7 @@ import {
   type CredentialKind,
   codeOfStatus,
   credentialKinds,
+  type DocumentFault,
   Refusal,
   reasonWord,
   type UpstreamError,
@@ -481,6 +482,30 @@ export function notCached(): Refusal {
 /** `message` says what conflicts, and what to do. */
 export function conflict(message: string): Refusal {
   return new Refusal(Reason.CONFLICT, message, { headers: permanent });
+}
+
+// The configuration.
+
+/** How many faults and differences a message names; details have more. */
+const maxTold = 5;
+
+/** Refuses a document with mistakes; `path` is the place of each, and their messages begin with it. */
+export function invalidDocument(faults: readonly DocumentFault[]): Refusal {
+  const told = faults.slice(0, maxTold).map(({ message }) => message);
+  const more = faults.length > maxTold ? ` There are ${faults.length - maxTold} more.` : "";
+  const param = faults[0]?.path;
+  return new Refusal(Reason.INVALID_VALUE, `The configuration would be wrong: ${told.join("; ")}.${more}`, {
+    param,
+    documentFaults: faults,
+  });
+}
+
+/** Refuses a change of a version that is not the highest any more. `paths` are what has changed since. */
+export function configurationChanged(highest: number, paths: readonly string[]): Refusal {
+  const more = paths.length > maxTold ? ` and ${paths.length - maxTold} more` : "";
+  const told = paths.length === 0 ? "nothing that differs" : `${paths.slice(0, maxTold).join(", ")}${more}`;
+  const message = `The configuration was changed meanwhile, to version ${highest}: ${told}. Look at it, and make the change on that version.`;
+  return new Refusal(Reason.CONFLICT, message, { param: "base_version", headers: permanent });
 }
 
 // The upstream.

@@ -31,7 +31,15 @@ export function nextTier(tiers: readonly Tier[], recharged: number): Tier | unde
 
 /** Returns the place of a tier's calls in a queue: 0 (first) for the highest tier, 9 for the lowest and for callers without one. */
 export function priorityOf(tiers: readonly Tier[], tier: Tier | undefined): number {
-  const rank = tier === undefined ? 0 : Math.max(0, tiers.indexOf(tier));
+  // A caller may come with a tier of the configuration before.
+  const rank =
+    tier === undefined
+      ? 0
+      : Math.max(
+          0,
+          tiers.indexOf(tier),
+          tiers.findIndex(({ name }) => name === tier.name),
+        );
   return lastPriority - Math.round((lastPriority * rank) / Math.max(1, tiers.length - 1));
 }
 

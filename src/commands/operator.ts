@@ -12,7 +12,9 @@ import {
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { anyRoom, here, operatorCaller } from "../call/call.ts";
 import { newCallRecord } from "../call/call-record.ts";
-import type { Config } from "../config/config.ts";
+import { type Config, onlyForServing } from "../config/config.ts";
+import { createKeyRing } from "../config/stored/key-ring.ts";
+import { createStoredConfiguration, type StoredConfiguration } from "../config/stored/stored-configuration.ts";
 import { audit } from "../pipeline/check/audit.ts";
 import { createHandle, serve } from "../pipeline/handle.ts";
 import { newId } from "../runtime/ids.ts";
@@ -41,17 +43,29 @@ export function withOperator(
   work: (ask: CallOperator, config: Config) => Promise<void>,
   needs?: Needs,
 ): Promise<void> {
-  return withStorage(configFile, (storage, config) => work(operatorClient(storage, config), config), needs);
+  return withStorage(configFile, (storage, config) => work(operatorClient(storage, config, configFile), config), needs);
+}
+
+/** storedConfiguration returns the stored configuration for a command, in whose terminal the file's secrets need not be set. */
+export function storedConfiguration(
+  { configurations: rows }: Pick<Storage, "configurations">,
+  config: Config,
+  givenFile: string | undefined,
+): StoredConfiguration {
+  return createStoredConfiguration({ rows, keys: createKeyRing(config), givenFile, excused: onlyForServing });
 }
 
 /**
  * operatorClient returns a function that calls OperatorService. Calls are recorded in the audit log, like those over
  * the network.
  */
-export function operatorClient(storage: Storage, config: Config): CallOperator {
+export function operatorClient(storage: Storage, config: Config, configFile?: string): CallOperator {
   const clock = Date.now;
+  const stored = storedConfiguration(storage, config, configFile);
   // This process calls no upstreams.
-  const implementation = operatorService({ storage, config, clock, services: [OperatorService], upstreams: () => [] });
+  const settings = () => config;
+  const upstreams = () => [];
+  const implementation = operatorService({ storage, settings, clock, services: [OperatorService], upstreams, stored });
   const onError = (error: unknown) => console.error("the audit log could not be written:", error);
   const options = { storage, newId, clock, onError };
   const service = serve(OperatorService, implementation);

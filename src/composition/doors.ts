@@ -1,7 +1,7 @@
 /** Puts the doors before the way of calls: REST, RPC, probes, the dashboard, the documentation. */
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import type { Gateway } from "../call/call.ts";
-import type { Config } from "../config/config.ts";
+import type { ProcessConfig } from "../config/shape.ts";
 import { createInflate } from "../doors/body/inflate.ts";
 import { createDispatch, type Dispatch } from "../doors/dispatch.ts";
 import { createCors } from "../doors/rest/cors.ts";
@@ -43,7 +43,7 @@ export interface Doors extends Dispatch {
 }
 
 export function createDoors(parts: Parts, shared: Shared, observers: readonly Observer[], readiness: Readiness): Doors {
-  const { config, log, clock } = parts;
+  const { config, live, log, clock } = parts;
   const { accelerators, bodies } = shared;
   const services = createServices(parts, shared);
   const gateway = createGateway(parts, shared, observers, services);
@@ -53,7 +53,7 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
     descriptors.map(({ typeName }) => typeName),
   );
   const body = { maxBytes: config.maxBodyBytes, timeoutMs: config.bodyTimeoutMs };
-  const addresses = createAddresses(config);
+  const addresses = createAddresses({ settings: live.current, trustedProxies: config.trustedProxies });
   const { peerOf } = addresses;
   // Shared by both doors, so that its bound holds for both together.
   const inflate = createInflate();
@@ -115,7 +115,7 @@ function createUpgrades(
   });
 }
 
-function createSites({ docs }: Config): Site[] {
+function createSites({ docs }: Pick<ProcessConfig, "docs">): Site[] {
   const always = [createDashboard(packageFilesBelow("dashboard/dist")), createContract(loadContract)];
   return docs ? [...always, createDocs(() => packageFilesBelow("site/dist"))] : always;
 }
@@ -131,12 +131,12 @@ function createGateway(
   observers: readonly Observer[],
   services: readonly ServedService[],
 ): Gateway {
-  const { config, storage, log, clock } = parts;
+  const { live, storage, log, clock } = parts;
   const { accelerators, limit } = shared;
   const onError = (err: unknown) =>
     log.error({ err }, "the audit log, or when a session was used, could not be written");
   const guessed = createGuessed({
-    guesses: createGuesses({ limiter: shared.limits.guesses, ...config.failedCredentials }),
+    guesses: createGuesses({ limiter: shared.limits.guesses, settings: live.current }),
     onFailed: (failed) => {
       for (const observer of observers) observer.failedCredential?.(failed);
     },
@@ -150,17 +150,18 @@ function createGateway(
   return observe({ admit, handle: withGuesses(handle, methods, guessed) }, { observers, clock });
 }
 
-function createAuthentication({ config, storage, clock }: Parts, { ledger }: Shared, onError: Shared["onError"]) {
-  const { tiers, operatorKey } = config;
+function createAuthentication({ config, live, storage, clock }: Parts, { ledger }: Shared, onError: Shared["onError"]) {
+  const { operatorKey } = config;
+  const settings = live.current;
   const { accounts, sessions, keys, version } = storage;
   const authenticateSession = createAuthenticateSession({ sessions, clock, onError });
-  const isFreeUnpriced = createFreeUnpriced({ accounts, version, isFreeForFirst: config.unpriced.isFreeForFirst });
-  const knownKeys = createKnownKeys({ keys, tiers, ledger, isFreeUnpriced, changes: storage });
+  const isFreeUnpriced = createFreeUnpriced({ accounts, version, settings });
+  const knownKeys = createKnownKeys({ keys, settings, ledger, isFreeUnpriced, changes: storage });
   return createAuthenticate({
     keys,
     knownKeys,
     authenticateSession,
-    tiers,
+    settings,
     isFreeUnpriced,
     operatorKey,
     clock,

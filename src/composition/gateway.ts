@@ -4,26 +4,33 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { httpNotUnderstood, methodNotAllowed, type Refusal } from "../call/refusals.ts";
+import type { Config } from "../config/config.ts";
+import { createLiveConfig, type LiveConfig } from "../config/live/live-config.ts";
 import { type ConnectionCounts, nothingOpen } from "../doors/listener/connections.ts";
 import { type Listener, listen } from "../doors/listener/listen.ts";
 import { refusalAnswer } from "../doors/rest/refusal-answers.ts";
 import { createReadiness } from "../doors/rpc/health.ts";
 import { createDoors, type Doors } from "./doors.ts";
-import { startChecks } from "./health-checks.ts";
 import { startLimits } from "./limits.ts";
+import { applyConfig } from "./live/apply-config.ts";
+import { startChecks } from "./live/health-checks.ts";
 import { createSeeing, type Seeing } from "./observers.ts";
 import { createShared, type Parts, type Shared } from "./parts.ts";
 import { createRetention } from "./retention.ts";
 import { logTrouble } from "./trouble-log.ts";
 
 /** GatewayParts are the parts that a gateway is started with. Without `clock` and `random` it takes the machine's. */
-export type GatewayParts = Omit<Parts, "clock" | "random"> &
-  Partial<Pick<Parts, "clock" | "random">> & {
+export type GatewayParts = Omit<Parts, "clock" | "random" | "config" | "live"> &
+  Partial<Pick<Parts, "clock" | "random">> &
+  Configured & {
     /** Whether it takes calls, but is not ready until `prepared` is called: something of its start is still to be made. */
     readonly isPreparing?: boolean;
     /** A bound socket that it listens on in the place of the configuration's address. */
     readonly fd?: number | undefined;
   };
+
+/** Configured is a configuration that never changes, or one that may while the gateway serves. */
+type Configured = { readonly config: Config } | { readonly live: LiveConfig };
 
 /** How long closing waits for what calls used to be counted. The ledger waits longer, for what is guessed to be charged. */
 const countMs = 5_000;
@@ -65,8 +72,6 @@ export interface Gateway {
   activity(): Activity;
   /** Returns how many calls hold credit, of all processes on the database. */
   holds(): Promise<number>;
-  /** Serves these models from now on, in the place of the configuration's. Calls under way go on with theirs. */
-  readonly serveModels: Shared["serveModels"];
   /** Says that it is ready, where it was started as one that is not yet. */
   prepared(): void;
   /**
@@ -85,8 +90,10 @@ export interface Gateway {
 
 /** Starts the gateway. Throws where the port is taken or a route is broken. */
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
-  const parts: Parts = { clock: Date.now, random: Math.random, ...given };
-  const { config, storage, log } = parts;
+  const live = "live" in given ? given.live : createLiveConfig(given.config);
+  const config = live.current();
+  const parts: Parts = { clock: Date.now, random: Math.random, ...given, config, live };
+  const { storage, log } = parts;
   const shared = createShared(parts, await startLimits(parts));
   const { accelerators, ledger, onError } = shared;
   const readiness = createReadiness(storage.writable, given.isPreparing);
@@ -109,7 +116,8 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const checks = startChecks(parts, shared);
   // The owner of SQLite's file sees to it.
   const retention = parts.worker && !config.database ? undefined : startRetention(parts, shared);
-  const finish = createFinish(parts, shared, { listening, seeing, checks, retention, endLog });
+  const endApplying = applyConfig(parts, shared, { checks, retention });
+  const finish = createFinish(parts, shared, { listening, seeing, checks, retention, endLog, endApplying });
   const activity = () => activityAt(shared, seeing.ended());
   return {
     host: listening.host,
@@ -118,7 +126,6 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     counts: () => ({ ...open(), ...activity(), rememberedBytes: shared.memories.bytes }),
     holds: async () => (await storage.holds.total()).count,
     metricsPort: seeing.metricsPort,
-    serveModels: shared.serveModels,
     prepared: readiness.prepared,
     warm: (withModels = false) => warm(doors, withModels ? shared : undefined, log),
     adopt: listening.adopt,
@@ -144,8 +151,9 @@ function isAnyOpen({ undecided, http1, http2, websocket }: ConnectionCounts): bo
 
 /** Returns what finishes everything that runs, once no further calls come. */
 function createFinish({ config }: Parts, shared: Shared, { listening, seeing, ...open }: Open): () => Promise<void> {
-  const { ledger, drains, background, providers } = shared;
+  const { ledger, drains, background, upstreams } = shared;
   return async () => {
+    open.endApplying();
     open.checks.close();
     const closesAt = performance.now() + config.drainMs;
     const left = () => Math.max(0, closesAt - performance.now());
@@ -160,7 +168,7 @@ function createFinish({ config }: Parts, shared: Shared, { listening, seeing, ..
     clearTimeout(hurrying);
     await open.retention?.close();
     await shared.limits.close();
-    await Promise.all([...providers.values()].map((provider) => provider.close()));
+    await upstreams.close();
     await seeing.close();
   };
 }
@@ -172,6 +180,7 @@ interface Open {
   readonly checks: ReturnType<typeof startChecks>;
   readonly retention: ReturnType<typeof startRetention> | undefined;
   readonly endLog: () => void;
+  readonly endApplying: () => void;
 }
 
 /** Returns what rejects with the error of a start that failed, once these are closed. */
@@ -182,22 +191,21 @@ function afterClosing(...open: readonly { close(): Promise<void> }[]): (error: u
   };
 }
 
-function startRetention({ config, storage, clock }: Parts, { onError }: Shared) {
+function startRetention({ live, storage, clock }: Parts, { onError }: Shared) {
   const { retention: store } = storage;
-  const retention = createRetention({ store, ...config.retention, clock, onError });
+  const retention = createRetention({ store, settings: live.current, clock, onError });
   void retention.run();
   return retention;
 }
 
 function activityAt(
-  { bodies, providers, health, queues, drains, limits, background }: Shared,
+  { bodies, upstreams, health, queues, drains, limits, background }: Shared,
   ended: number,
 ): Activity {
-  const names = [...providers.keys()];
   return {
     bodyBytes: bodies.bytes,
-    upstreamRunning: names.reduce((sum, name) => sum + health.of(name).running, 0),
-    upstreamQueued: names.reduce((sum, name) => sum + queues.queued(name), 0),
+    upstreamRunning: health.running(),
+    upstreamQueued: [...upstreams.providers().keys()].reduce((sum, name) => sum + queues.queued(name), 0),
     drains: drains.count(),
     keyCalls: limits.keyPlaces.taken(),
     background: background.count,
@@ -211,11 +219,11 @@ async function warm(doors: Doors, withModels: Shared | undefined, log: Parts["lo
   if (withModels) await warmModels(withModels, log);
 }
 
-async function warmModels({ catalog, providers }: Shared, log: Parts["log"]): Promise<void> {
+async function warmModels({ catalog, upstreams }: Shared, log: Parts["log"]): Promise<void> {
   const targets = catalog.list().flatMap((model) => model.targets);
   const modelsAt = (name: string) => targets.filter(({ upstream }) => upstream === name).map(({ model }) => model);
   await Promise.all(
-    [...providers].map(async ([upstream, { warm }]) => {
+    [...upstreams.providers()].map(async ([upstream, { warm }]) => {
       if (!warm || modelsAt(upstream).length === 0) return;
       await warm(modelsAt(upstream));
       log.debug({ upstream }, "warm");

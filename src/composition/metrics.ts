@@ -59,20 +59,23 @@ function tellOwner(channel: Channel, registry: Registry): () => Promise<void> {
 }
 
 function gaugeParts(
-  { config, storage }: Parts,
+  { live, storage }: Parts,
   { catalog, health, queues, targets, drains, background, cache, bodies, limits }: Shared,
   open: () => ConnectionCounts,
 ): GaugeParts {
-  const served = catalog.list().flatMap((model) => model.targets);
-  const names = new Set([...config.upstreams.map(({ name }) => name), ...served.map(({ upstream }) => upstream)]);
+  const names = () => {
+    const served = catalog.list().flatMap((model) => model.targets);
+    return new Set([...live.current().upstreams.map(({ name }) => name), ...served.map(({ upstream }) => upstream)]);
+  };
   return {
     version: version(),
-    upstreams: [...names].map((name) => ({
-      name,
-      running: () => health.of(name).running,
-      queue: queueOf(name, queues),
-      isUp: () => targets.passesChecks(name),
-    })),
+    upstreams: () =>
+      [...names()].map((name) => ({
+        name,
+        running: () => health.of(name).running,
+        queue: queueOf(name, queues),
+        isUp: () => targets.passesChecks(name),
+      })),
     targets: () => targetGauges(catalog, targets),
     drains: drains.count,
     background: () => background.count,

@@ -38,7 +38,7 @@ export async function createSeeing(parts: Parts, shared: Shared, open: () => Con
 }
 
 /** Traces, and metrics that are sent. The SDK is loaded only here. */
-async function startTelemetry({ config, log, clock }: Parts, telemetry: NonNullable<Config["telemetry"]>) {
+async function startTelemetry({ live, log, clock }: Parts, telemetry: NonNullable<Config["telemetry"]>) {
   const { startOtlp } = await import("../telemetry/otlp.ts");
-  return startOtlp({ ...telemetry, version: version(), upstreams: config.upstreams, log, clock });
+  return startOtlp({ ...telemetry, version: version(), upstreams: () => live.current().upstreams, log, clock });
 }

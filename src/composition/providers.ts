@@ -70,18 +70,20 @@ function embedded(model: Pick<ModelConfig, "id" | "kind" | "context_window" | "m
   };
 }
 
-/** Makes the provider of every upstream, by its name, and the embedded one. */
-export function createProviders(
-  upstreams: readonly UpstreamConfig[],
-  clock: () => number,
-  { createClient, createTemplateReader }: Faster,
-): ReadonlyMap<string, Provider> {
-  const providers = new Map<string, Provider>([[embeddedUpstream, createEmbeddedProvider({ clock })]]);
-  for (const upstream of upstreams) {
-    const [first = upstream.api_key, ...others] = upstream.api_keys ?? [];
-    const byKey = (apiKey: string | undefined) =>
-      kinds[upstream.kind](upstream, apiKey, { createClient, createTemplateReader });
-    providers.set(upstream.name, rotateKeys([byKey(first), ...others.map(byKey)], clock));
-  }
-  return providers;
+/** What providers are made with. */
+export interface ProviderParts extends Faster {
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+/** Makes the provider of an upstream. Each of its keys has connections of its own. */
+export function createProvider(upstream: UpstreamConfig, { clock, ...faster }: ProviderParts): Provider {
+  const [first = upstream.api_key, ...others] = upstream.api_keys ?? [];
+  const byKey = (apiKey: string | undefined) => kinds[upstream.kind](upstream, apiKey, faster);
+  return rotateKeys([byKey(first), ...others.map(byKey)], clock);
+}
+
+/** Makes the provider of the embedded models. */
+export function embeddedProvider({ clock }: Pick<ProviderParts, "clock">): Provider {
+  return createEmbeddedProvider({ clock });
 }

@@ -8,9 +8,10 @@ import type { RetentionStore } from "../storage/calls/retention.ts";
 
 export interface RetentionOptions {
   readonly store: RetentionStore;
-  /** For how long each is kept, in milliseconds; undefined: for good. */
-  readonly requestsMs: number | undefined;
-  readonly auditMs: number | undefined;
+  /** Returns for how long calls and audit events are kept, in milliseconds; undefined: for good. */
+  readonly settings: () => {
+    readonly retention: { readonly requestsMs: number | undefined; readonly auditMs: number | undefined };
+  };
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
@@ -27,7 +28,7 @@ const hourMs = 3_600_000;
 const spendingMs = 70 * 24 * hourMs;
 const betweenMs = 10;
 
-export function createRetention({ store, requestsMs, auditMs, clock, onError }: RetentionOptions): Retention {
+export function createRetention({ store, settings, clock, onError }: RetentionOptions): Retention {
   const closing = new AbortController();
   let running: Promise<void> | undefined;
 
@@ -39,6 +40,7 @@ export function createRetention({ store, requestsMs, auditMs, clock, onError }: 
 
   async function forgetAll(): Promise<void> {
     const now = clock();
+    const { requestsMs, auditMs } = settings().retention;
     if (requestsMs !== undefined) {
       // Whole hours, as the sums of usage have them.
       const hour = Math.floor((now - requestsMs) / hourMs) * hourMs;

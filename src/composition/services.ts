@@ -6,10 +6,12 @@ import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Caller } from "../call/call.ts";
-import { priorityOf } from "../call/tiers.ts";
+import { inUnits } from "../config/catalogue/currency.ts";
+import type { UpstreamConfig } from "../config/config.ts";
 import { builtInModels, type Config } from "../config/config.ts";
-import { inUnits } from "../config/currency.ts";
 import { embeddedUpstream } from "../config/references.ts";
+import { createKeyRing } from "../config/stored/key-ring.ts";
+import { createStoredConfiguration } from "../config/stored/stored-configuration.ts";
 import { createModelRates } from "../pipeline/admit/model-rates.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
 import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
@@ -35,38 +37,50 @@ import { sessionService } from "../services/people/sessions.ts";
 import { usageService } from "../services/usage/usage.ts";
 import { createCatalog, type Model } from "../targets/catalog.ts";
 import type { Parts, Shared } from "./parts.ts";
+import { createProvider } from "./providers.ts";
+import { createTestUpstream } from "./test-upstream.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {
-  const { config, storage, log, clock } = parts;
+  const { config, live, storage, log, clock } = parts;
+  const settings = live.current;
   const { catalog, limit } = shared;
   const { complete, explain } = createModelCalls(parts, shared);
   const { background } = shared;
   const onError = (err: unknown) => log.error({ err }, "a response could not be kept, and was returned as such");
-  const responses = { store: storage.responses, background, clock, limits: config.responses, onError };
-  const { defaultModels, tiers, maxKeysPerAccount: maxKeys } = config;
+  const responses = { store: storage.responses, background, clock, settings, onError };
   const { keys, transact, budgets } = storage;
   const { accountRate, making } = limit;
   const unit = config.unit.code;
-  const { registration, publicUrls } = config;
   const limiter = shared.limits.attempts;
   const services = [InferenceService, KeyService, AccountService, UsageService, SessionService, OperatorService];
   const upstreams = () => upstreamsOf(parts, shared);
-  const models = knownModelsOf(shared, () => config.cataloguePrices);
+  const models = knownModelsOf(shared, () => settings().cataloguePrices);
   const { queued } = shared.queues;
   const explaining = { explain, accountRate, queued };
-  const inference = inferenceService({ catalog, complete, defaultModels, responses, explain: explaining });
+  const inference = inferenceService({ catalog, complete, settings, responses, explain: explaining });
   const replaying = { store: storage.replays, node: newId("nod", clock()), clock };
   return [
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
     serve(
       KeyService,
-      keyService({ keys, transact, budgets, catalog, clock, maxKeys, unit, accountRate, countCreation: making }),
+      keyService({ keys, transact, budgets, catalog, clock, settings, unit, accountRate, countCreation: making }),
     ),
-    serve(AccountService, accountService({ ...storage, catalog, tiers, unit, clock, accountRate })),
+    serve(AccountService, accountService({ ...storage, catalog, settings, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
-    serve(SessionService, sessionService({ storage, limiter, registration, unit: config.unit, publicUrls, clock })),
-    serve(OperatorService, operatorService({ storage, config, clock, services, upstreams, models })),
+    serve(SessionService, sessionService({ storage, limiter, settings, unit: config.unit, clock })),
+    serve(
+      OperatorService,
+      operatorService({ storage, settings, clock, services, upstreams, models, ...configurationOf(parts, shared) }),
+    ),
   ];
+}
+
+/** configurationOf returns what the operator's RPCs for the configuration work on. */
+function configurationOf({ source, storage, config, clock }: Parts, { accelerators }: Shared) {
+  const alone = () =>
+    createStoredConfiguration({ rows: storage.configurations, keys: createKeyRing(config), environment: {} });
+  const create = (upstream: UpstreamConfig) => createProvider(upstream, { clock, ...accelerators });
+  return { stored: source?.stored ?? alone(), testUpstream: createTestUpstream(create) };
 }
 
 const lossWords =
@@ -81,8 +95,9 @@ interface ModelCalls {
 }
 
 /** The way of a model call: where it may go, sending it, and charging it; and what tells of it without going it. */
-function createModelCalls({ config, storage, log, clock, random }: Parts, shared: Shared): ModelCalls {
-  const { catalog, providers, targets, ledger, counting, drains, limit, cache, onError } = shared;
+function createModelCalls({ live, storage, log, clock, random }: Parts, shared: Shared): ModelCalls {
+  const settings = live.current;
+  const { catalog, upstreams, targets, ledger, counting, drains, limit, cache, onError } = shared;
   const modelRates = createModelRates(shared.limits.rates);
   const onUsed: CaptureOptions["onUsed"] = (caller, model, tokens) => {
     void limit.used(caller, tokens).catch(onError);
@@ -95,10 +110,9 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   const keepPrice = (priceId: string, card: string) => storage.prices.keep(priceId, card, clock());
   const keptPrices = createKeptPrices({ keep: keepPrice, onError });
   const settle = createCapture({ ledger, keptPrices, clock, onUsed, onWaived, onImplausible, onError });
-  const hedge = config.hedging && createHedge(config.hedging);
-  const send = createSend({ targets, attempts: config.retries.attempts, hedge, clock, random });
-  const leadsOf = createCandidatesFor({ catalog, providers, targets, random });
-  const priority = ({ tier }: Caller) => priorityOf(config.tiers, tier);
+  const hedge = createHedge(() => settings().hedging?.share ?? 0);
+  const send = createSend({ targets, hedge, clock, random });
+  const leadsOf = createCandidatesFor({ catalog, providers: upstreams.providers, targets, random });
   const { available, budgets } = storage;
   const budgetLeft = ({ accountId, keyId, budgets: terms }: Caller) =>
     terms && budgets.left(accountId, keyId, terms, clock());
@@ -110,10 +124,10 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
     capture: settle,
     counting,
     drains,
-    priorityOf: priority,
+    settings,
     clock,
   });
-  const caching = { cache, catalog, ledger, clock, onError, priceShare: config.cache?.priceShare ?? 0 };
+  const caching = { cache, catalog, ledger, clock, onError, settings };
   const cacheState = createCacheState(caching);
   return {
     complete: withKeyConcurrency(withCache(complete, caching), shared.limits.keyPlaces),
@@ -129,10 +143,10 @@ function createModelCalls({ config, storage, log, clock, random }: Parts, shared
   };
 }
 
-function upstreamsOf({ config }: Parts, { catalog, health, targets, queues }: Shared) {
+function upstreamsOf({ live }: Parts, { catalog, health, targets, queues }: Shared) {
   const embedded = { name: embeddedUpstream, kind: "embedded", base_url: "" };
   const monitor = { ...targets, ...queues, stats: health.of };
-  return upstreamStates([...config.upstreams, embedded], catalog, monitor).filter(
+  return upstreamStates([...live.current().upstreams, embedded], catalog, monitor).filter(
     // The configuration may serve nothing embedded, and does not name it.
     ({ name, models }) => name !== embeddedUpstream || models.length > 0,
   );

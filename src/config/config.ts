@@ -4,33 +4,33 @@
  * its file and line, and the gateway does not start.
  */
 import { readFileSync } from "node:fs";
-import type { z } from "zod";
 import { defaultTiers, type Tier } from "../call/tiers.ts";
-import { isSource, packageText } from "../package/package-files.ts";
+import { type BuiltInCatalogue, builtInCatalogue } from "./catalogue/built-in.ts";
+import { cataloguePricesOf, inUnits } from "./catalogue/currency.ts";
+import { asWritten, withVendor } from "./catalogue/vendors.ts";
+import { checkDocument } from "./check-document.ts";
 import { ConfigError } from "./config-error.ts";
-import { cataloguePricesOf, currenciesSchema, inUnits } from "./currency.ts";
-import { type Environment, type Fault, type Path, readYaml, type YamlDocument } from "./document.ts";
+import { type ConfigDocument, type Environment, type Fault, placed, readYaml } from "./document.ts";
 import { type EnvironmentSettings, settingsOf, upstreamsOf } from "./environment.ts";
-import { messageFor } from "./issue-message.ts";
 import { processEnvironment } from "./process-environment.ts";
 import { checkProfiles } from "./profile-operations.ts";
 import { checkReferences } from "./references.ts";
 import { defaultMaxBodyBytes, type FileConfig, fileSchema, type TierConfig } from "./schema.ts";
 import {
-  catalogueSchema,
   type ModelConfig,
   type PriceConfig,
   servedBy,
   type UpstreamConfig,
-  vendorsSchema,
+  type VendorConfig,
 } from "./schema-models.ts";
 import type { CacheConfig, Config } from "./shape.ts";
-import { asWritten, withVendor } from "./vendors.ts";
+import type { Json, StoredDocument } from "./stored/documents.ts";
+import { type FilePart, filePart, mergedDocument } from "./stored/merged.ts";
 
 export type { CacheConfig, Config, Environment, ModelConfig, PriceConfig, UpstreamConfig };
 
 /** onlyForServing are the keys of gateway.yaml whose secrets no command needs but those that serve. */
-const onlyForServing: ReadonlySet<string> = new Set(["upstreams", "operator_key", "telemetry", "redis"]);
+export const onlyForServing: ReadonlySet<string> = new Set(["upstreams", "operator_key", "telemetry", "redis"]);
 
 /**
  * loadDataConfig loads the configuration for a command on the data, in whose terminal the secrets of upstreams need not be set.
@@ -41,33 +41,93 @@ export function loadDataConfig(givenFile?: string): Config {
 }
 
 /**
- * loadConfig loads the configuration. `givenFile` is the path of gateway.yaml; the default is GATEWAY_CONFIG. Throws a
- * ConfigError.
+ * loadConfig loads the configuration of the file and the environment alone. `givenFile` is the path of gateway.yaml; the default is
+ * GATEWAY_CONFIG. Throws a ConfigError.
  */
 export function loadConfig(
   givenFile?: string,
   environment: Environment = processEnvironment(),
   excused?: ReadonlySet<string>,
 ): Config {
-  const file = configFile(givenFile, environment);
+  return readConfig({ givenFile, environment, excused }).config;
+}
+
+export interface ReadConfigOptions {
+  readonly givenFile?: string | undefined;
+  readonly environment?: Environment;
+  /** excused are the keys below which a variable may be unset, as long as nothing else is wrong for want of it. */
+  readonly excused?: ReadonlySet<string> | undefined;
+  /** stored is what is stored beside; undefined: nothing. */
+  readonly stored?: StoredDocument | undefined;
+}
+
+export interface ReadConfig {
+  readonly config: Config;
+  /** file is what the file has, or without one what the environment gives. */
+  readonly file: FilePart;
+  /** effective is the document that both make together. */
+  readonly effective: Json;
+  /** shadowed are the parts of the stored document that are not served, since the file has them. */
+  readonly shadowed: readonly string[];
+}
+
+/**
+ * readConfig reads the file, and joins it with a stored document. The file has to be right by itself, so that a process can start
+ * by it before it knows of a database: its models name upstreams of its own. Throws a ConfigError with all faults.
+ */
+export function readConfig({
+  givenFile,
+  environment = processEnvironment(),
+  excused,
+  stored,
+}: ReadConfigOptions): ReadConfig {
+  const name = configFile(givenFile, environment);
   const faults: Fault[] = [];
-  const { vendors, inDollars, currencies } = loadCatalogue(faults);
-  const names = new Set(vendors.map(({ name }) => name));
-  const checkMore: CheckReferences = (at, document, found) => {
-    checkReferences(at, document, found, names);
-    checkProfiles(at, document, found, vendors);
-  };
-  const options = { checkMore, ...(excused ? { excused } : {}) };
-  const written: FileConfig = (file ? load(file, fileSchema, environment, faults, options) : undefined) ?? emptyFile;
-  const unit = written.unit ?? { code: "JPY", symbol: "¥" };
-  const cataloguePrices = cataloguePricesOf(written.catalogue_prices, unit.code, currencies);
-  const builtIn = inDollars.map((model) => inUnits(model, cataloguePrices));
+  const catalogue = builtInCatalogue();
+  const check = (one: ConfigDocument): FileConfig => checked(one, catalogue.vendors, faults) ?? emptyFile;
+  const document = name === undefined ? undefined : readFile(name, environment, excused, faults);
+  const alone = document ? check(document) : emptyFile;
   const settings = settingsOf(environment, faults);
-  const inFile = written.upstreams.map((upstream) => asWritten(withVendor(upstream, vendors), vendors));
-  const upstreams = file ? inFile : upstreamsOf(vendors, environment, faults);
-  const [port, metrics] = [settings.port ?? written.port ?? 8080, metricsOf(written.metrics, settings)];
+  const ofEnvironment = name === undefined ? upstreamsOf(catalogue.vendors, environment, faults) : [];
+  checkAddresses(name ?? "environment", alone, settings, faults);
+  if (faults.length > 0) throw new ConfigError(faults);
+  const file = filePart(name, document?.value, ofEnvironment);
+  const merged = stored && mergedDocument(file, stored, document);
+  const written = merged ? check(merged.document) : alone;
+  if (faults.length > 0) throw new ConfigError(faults);
+  const config = configOf(written, settings, { ofEnvironment, file: name, catalogue });
+  const { effective = file.document, shadowed = [] } = merged ?? {};
+  return { config, file, effective, shadowed };
+}
+
+/** readFile reads gateway.yaml; undefined where that cannot be read, which is among the faults. */
+function readFile(
+  file: string,
+  environment: Environment,
+  excused: ReadonlySet<string> | undefined,
+  faults: Fault[],
+): ConfigDocument | undefined {
+  try {
+    return readYaml(file, readFileSync(file, "utf8"), environment, excused);
+  } catch (error) {
+    faults.push({ file, message: `the file cannot be read (${(error as NodeJS.ErrnoException).code})` });
+    return undefined;
+  }
+}
+
+function checked(document: ConfigDocument, vendors: readonly VendorConfig[], faults: Fault[]): FileConfig | undefined {
+  const names = new Set(vendors.map(({ name }) => name));
+  return checkDocument(document, fileSchema, faults, (one, found) => {
+    checkReferences(one, found, names);
+    checkProfiles(one, found, vendors);
+  });
+}
+
+/** checkAddresses finds addresses that are missing, or given twice. */
+function checkAddresses(file: string, written: FileConfig, settings: EnvironmentSettings, faults: Fault[]): void {
+  const [port, metrics] = [portOf(written, settings), metricsOf(written.metrics, settings)];
   if (written.database && !written.database.url && !settings.databaseUrl) {
-    faults.push({ file: file ?? "environment", message: "database.url: is missing, and DATABASE_URL is not set" });
+    faults.push({ file, ...placed("database.url", "is missing, and DATABASE_URL is not set") });
   }
   if (settings.databaseReplicaUrl && !settings.databaseUrl && !written.database?.url) {
     faults.push({
@@ -76,30 +136,63 @@ export function loadConfig(
     });
   }
   if (written.redis && !written.redis.url && !settings.redisUrl) {
-    faults.push({ file: file ?? "environment", message: "redis.url: is missing, and REDIS_URL is not set" });
+    faults.push({ file, ...placed("redis.url", "is missing, and REDIS_URL is not set") });
   }
   if (port !== 0 && metrics?.isAsked && metrics.port === port) {
-    faults.push({ file: file ?? "environment", message: `the port ${port} is given twice: for calls and for metrics` });
+    faults.push({ file, message: `the port ${port} is given twice: for calls and for metrics` });
   }
-  if (faults.length > 0) throw new ConfigError(faults);
+}
+
+function portOf(written: FileConfig, settings: EnvironmentSettings): number {
+  return settings.port ?? written.port ?? 8080;
+}
+
+interface Around {
+  /** file is the path of gateway.yaml; undefined: there is none. */
+  readonly file: string | undefined;
+  /** ofEnvironment are the upstreams that the environment gives, where there is no file. */
+  readonly ofEnvironment: readonly UpstreamConfig[];
+  readonly catalogue: BuiltInCatalogue;
+}
+
+/** configOf makes the configuration of what is written, which has been checked. */
+function configOf(
+  written: FileConfig,
+  settings: EnvironmentSettings,
+  { file, ofEnvironment, catalogue }: Around,
+): Config {
+  const { vendors, currencies, inDollars } = catalogue;
+  const unit = written.unit ?? { code: "JPY", symbol: "¥" };
+  const cataloguePrices = cataloguePricesOf(written.catalogue_prices, unit.code, currencies);
+  const given = new Set(ofEnvironment.map(({ name }) => name));
+  const others = written.upstreams.filter(({ name }) => !given.has(name));
+  const upstreams = [...ofEnvironment, ...others.map((one) => asWritten(withVendor(one, vendors), vendors))];
   const taken = new Set(written.models.flatMap(({ id, aliases }) => [id, ...aliases]));
-  const catalogue = builtIn.filter(({ id }) => !taken.has(id));
-  const models = [...written.models, ...catalogue]
+  const builtIn = withNewer(inDollars, written.catalogue).map((model) => inUnits(model, cataloguePrices));
+  const known = builtIn.filter(({ id }) => !taken.has(id));
+  const models = [...written.models, ...known]
     .map((model) => servable(withTargets(model, upstreams), upstreams))
     .filter(({ targets }) => targets.length > 0);
   return Object.freeze({
     ...processConfig(written, settings),
     ...doorConfig(written),
     ...callConfig(written),
-    port,
-    metrics,
+    port: portOf(written, settings),
+    metrics: metricsOf(written.metrics, settings),
     unit,
     cataloguePrices,
     upstreams,
     models,
-    catalogue,
-    embeddedModels: written.embedded_models ?? !file,
+    catalogue: known,
+    embeddedModels: written.embedded_models ?? file === undefined,
   });
+}
+
+/** withNewer returns the models of the catalogue, those of gateway.yaml or of the stored document in the place of the built-in ones. */
+function withNewer(builtIn: readonly ModelConfig[], newer: readonly ModelConfig[]): readonly ModelConfig[] {
+  if (newer.length === 0) return builtIn;
+  const replaced = new Set(newer.flatMap(({ id, aliases }) => [id, ...aliases]));
+  return [...builtIn.filter(({ id }) => !replaced.has(id)), ...newer];
 }
 
 /** configFile returns the path of gateway.yaml: what is given, or GATEWAY_CONFIG; undefined for none. */
@@ -107,24 +200,11 @@ export function configFile(givenFile?: string, environment: Environment = proces
   return givenFile || environment.GATEWAY_CONFIG || undefined;
 }
 
-const emptyFile: FileConfig = { upstreams: [], models: [] };
+const emptyFile: FileConfig = { upstreams: [], models: [], catalogue: [] };
 
 /** builtInModels returns the models of the built-in catalogue, with their prices in US dollars. */
 export function builtInModels(): readonly ModelConfig[] {
-  return loadCatalogue([]).inDollars;
-}
-
-/** loadCatalogue reads the built-in catalogue. Bundling makes JSON of it, which is read in a fraction of the time. */
-function loadCatalogue(faults: Fault[]) {
-  const read = <S extends z.ZodType>(name: string, schema: S): z.output<S> | undefined =>
-    isSource
-      ? load(`catalog/${name}.yaml`, schema, {}, faults, { read: packageText })
-      : schema.parse(JSON.parse(packageText(`catalog/${name}.json`)));
-  return {
-    vendors: read("vendors", vendorsSchema)?.vendors ?? [],
-    inDollars: read("models", catalogueSchema)?.models ?? [],
-    currencies: read("currencies", currenciesSchema) ?? { dollar: {} },
-  };
+  return builtInCatalogue().inDollars;
 }
 
 /** processConfig reads the settings of the process and its data. The environment takes precedence over the file. */
@@ -138,6 +218,7 @@ function processConfig(written: FileConfig, settings: EnvironmentSettings) {
     workers: settings.workers ?? written.workers,
     database: databaseOf(written.database, settings),
     redis: redisOf(written.redis, settings.redisUrl),
+    sealing: { key: settings.sealKey, keyFile: written.config_key_file },
     telemetry: settings.telemetry ?? written.telemetry,
     durability: written.durability ?? "process",
     retention: {
@@ -250,76 +331,26 @@ function tierOf({ name, recharge, requests_per_minute, tokens_per_minute }: Tier
   return { name, recharge, requestsPerMinute: requests_per_minute, tokensPerMinute: tokens_per_minute };
 }
 
-/** CheckReferences finds faults that the schema cannot find. */
-type CheckReferences = (file: string, document: YamlDocument, faults: Fault[]) => void;
-
-interface LoadOptions {
-  /** excused are the keys below which a variable may be unset, as long as nothing else is wrong for want of it. */
-  readonly excused?: ReadonlySet<string>;
-  /** read returns the text of the file. Throws where it cannot be read. */
-  readonly read?: (file: string) => string;
-  readonly checkMore?: CheckReferences;
-}
-
-const readUtf8 = (file: string) => readFileSync(file, "utf8");
-
-/** load reads and checks a file. Returns undefined if it has a fault. */
-function load<S extends z.ZodType>(
-  file: string,
-  schema: S,
-  environment: Environment,
-  faults: Fault[],
-  { read = readUtf8, checkMore, excused }: LoadOptions = {},
-): z.output<S> | undefined {
-  let text: string;
-  try {
-    text = read(file);
-  } catch (error) {
-    faults.push({ file, message: `the file cannot be read (${(error as NodeJS.ErrnoException).code})` });
-    return undefined;
-  }
-  const document = readYaml(file, text, environment, excused);
-  const found = [...document.faults];
-  let data: z.output<S> | undefined;
-  if (document.value !== undefined) {
-    const result = schema.safeParse(document.value);
-    data = result.data;
-    if (!result.success) found.push(...document.excused);
-    for (const issue of result.error?.issues ?? []) found.push(...faultsOf(issue, file, document));
-    checkMore?.(file, document, found);
-  }
-  faults.push(...found.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)));
-  return found.length === 0 ? data : undefined;
-}
-
-function faultsOf(issue: z.core.$ZodIssue, file: string, document: YamlDocument): Fault[] {
-  const { path } = issue;
-  if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => {
-      const at = [...path, key];
-      return { file, line: document.keyLineOf(at), message: `${pathText(at)}there is no such key` };
-    });
-  }
-  if (document.isUnset(path)) return [];
-  return [{ file, line: document.lineOf(path), message: `${pathText(path)}${messageFor(issue)}` }];
-}
-
-function pathText(path: Path): string {
-  const text = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");
-  return text === "" ? "" : `${text.replace(/^\./, "")}: `;
-}
-
 /** withTargets gives a model without targets the upstream named like its vendor, under the model's own id. */
 function withTargets(model: ModelConfig, upstreams: readonly UpstreamConfig[]): ModelConfig {
-  if (model.targets.length > 0 || !upstreams.some(({ name }) => name === model.vendor)) return model;
+  if (model.targets.length > 0 || !enabled(upstreams).some(({ name }) => name === model.vendor)) return model;
   return { ...model, targets: [targetAt(model.vendor as string, model.id)] };
 }
 
-/** servable returns the model without the targets whose upstream cannot serve its kind. */
+/** enabled returns the upstreams that serve: all but those that are switched off. */
+export function enabled(upstreams: readonly UpstreamConfig[]): readonly UpstreamConfig[] {
+  return upstreams.filter(({ disabled }) => disabled !== true);
+}
+
+/** servable returns the model without the targets that get no calls: of weight 0, of an upstream that is switched off, or cannot serve its kind. */
 export function servable(model: ModelConfig, upstreams: readonly UpstreamConfig[]): ModelConfig {
   const serves = (kind: UpstreamConfig["kind"]) => servedBy[kind].includes(model.kind);
-  const names = new Set(upstreams.filter(({ kind }) => serves(kind)).map(({ name }) => name));
-  return { ...model, targets: model.targets.filter(({ upstream }) => names.has(upstream)) };
+  const names = new Set(
+    enabled(upstreams)
+      .filter(({ kind }) => serves(kind))
+      .map(({ name }) => name),
+  );
+  return { ...model, targets: model.targets.filter(({ upstream, weight }) => weight > 0 && names.has(upstream)) };
 }
 
 /** targetAt returns a model's only target at an upstream. */

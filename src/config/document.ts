@@ -1,7 +1,7 @@
 /**
- * YamlDocument is a parsed YAML file with the line of every value, and `${NAME}` in its strings replaced from the
- * environment. Anybody may see a fault, so none quotes a string of the file that could be a secret, or the value of a
- * variable.
+ * ConfigDocument is a document of the configuration that is checked as a whole, and knows the place of each of its values: a YAML file
+ * with its lines, and `${NAME}` in its strings replaced from the environment; or that together with what is stored (`stored/merged.ts`).
+ * Anybody may see a fault, so none quotes a string that could be a secret, or the value of a variable.
  */
 import { readFileSync } from "node:fs";
 import {
@@ -21,20 +21,23 @@ export interface Fault {
   readonly file: string;
   /** line counts from 1; absent if the fault has no place in a file. */
   readonly line?: number;
+  /** path is the value's place in words, as `upstreams[0].base_url`; absent if it is the document as a whole, or none. */
+  readonly path?: string;
+  /** message is what is wrong; it begins with the place, where there is one. */
   readonly message: string;
 }
 
-export interface YamlDocument {
+export interface ConfigDocument {
   /** value is undefined if the text is not YAML; then that is among the faults. */
   readonly value: unknown;
   readonly faults: readonly Fault[];
   /** excused are the variables that are not set below the keys that were excused; a placeholder is in the place of their strings. */
   readonly excused: readonly Fault[];
-  /** lineOf returns the line of the value at this path, or of the nearest one around it. */
-  lineOf(path: Path): number;
-  /** keyLineOf returns the line of the key at the end of this path. */
-  keyLineOf(path: Path): number;
-  /** writtenAt returns the string at this path as written in the file, before `${NAME}` is replaced. */
+  /** faultAt returns a fault of the value at this path; its line is that of the nearest value around it. */
+  faultAt(path: Path, message: string): Fault;
+  /** keyFaultAt returns a fault of the key at the end of this path. */
+  keyFaultAt(path: Path, message: string): Fault;
+  /** writtenAt returns the string at this path as written, before `${NAME}` is replaced. */
   writtenAt(path: Path): string;
   /**
    * isUnset returns whether the string at this path names a variable that is not set: then nothing else can be
@@ -84,7 +87,7 @@ export function readYaml(
   text: string,
   environment: Environment,
   excusedKeys: ReadonlySet<unknown> = none,
-): YamlDocument {
+): ConfigDocument {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const line = (offset: number) => lines.linePos(offset).line;
@@ -115,15 +118,31 @@ export function readYaml(
     faults.push({ file, message: (error as Error).message });
   }
   const at = (path: Path) => nodeAt(document.contents, path);
+  const lineOf = (node: Node | null) => line(node?.range?.[0] ?? 0);
   return {
     value,
     faults,
     excused,
-    lineOf: (path) => line(at(path)?.range?.[0] ?? 0),
-    keyLineOf: (path) => line(keyAt(at(path.slice(0, -1)), path.at(-1))?.range?.[0] ?? 0),
+    faultAt: (path, message) => ({ file, line: lineOf(at(path)), ...placed(pathText(path), message) }),
+    keyFaultAt: (path, message) => ({
+      file,
+      line: lineOf(keyAt(at(path.slice(0, -1)), path.at(-1))),
+      ...placed(pathText(path), message),
+    }),
     writtenAt: (path) => (at(path) as { source?: string } | null)?.source ?? "",
     isUnset: (path) => unset.has(at(path) as Node),
   };
+}
+
+/** pathText returns a path in words, as `upstreams[0].base_url`. */
+export function pathText(path: Path): string {
+  const text = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");
+  return text.replace(/^\./, "");
+}
+
+/** placed returns the members of a fault with a place; an empty one is the document as a whole. */
+export function placed(path: string, message: string): Pick<Fault, "path" | "message"> {
+  return path === "" ? { message } : { path, message: `${path}: ${message}` };
 }
 
 /** replaceVariables replaces the variables that have a value, and returns what is wrong with the others. */

@@ -2,6 +2,8 @@
  * Reads the environment: where to listen, where to keep data, and the keys and addresses of vendors. An empty variable
  * counts as not set.
  */
+import type { z } from "zod";
+import { atAddress, withVendor } from "./catalogue/vendors.ts";
 import { type Environment, type Fault, variableOf } from "./document.ts";
 import type { UpstreamConfig, VendorConfig } from "./schema-models.ts";
 import { logLevels } from "./sections/process.ts";
@@ -13,9 +15,9 @@ import {
   maxWorkers,
   readWorkers,
   redisUrlSchema,
+  sealKeySchema,
   urlSchema,
 } from "./values.ts";
-import { atAddress, withVendor } from "./vendors.ts";
 
 export interface EnvironmentSettings {
   readonly host: string | undefined;
@@ -25,6 +27,8 @@ export interface EnvironmentSettings {
   readonly databaseUrl: string | undefined;
   readonly databaseReplicaUrl: string | undefined;
   readonly redisUrl: string | undefined;
+  /** sealKey seals the secrets of the stored configuration. */
+  readonly sealKey: string | undefined;
   readonly workers: number | "auto" | undefined;
   readonly metricsHost: string | undefined;
   readonly metricsPort: number | "off" | undefined;
@@ -52,6 +56,7 @@ export function settingsOf(environment: Environment, faults: Fault[]): Environme
     databaseUrl: checked(environment, "DATABASE_URL", databaseUrlSchema, faults),
     databaseReplicaUrl: checked(environment, "DATABASE_REPLICA_URL", databaseUrlSchema, faults),
     redisUrl: checked(environment, "REDIS_URL", redisUrlSchema, faults),
+    sealKey: checked(environment, "GATEWAY_CONFIG_KEY", sealKeySchema, faults),
     workers,
     metricsHost: METRICS_HOST || undefined,
     metricsPort: METRICS_PORT === "off" ? "off" : METRICS_PORT ? Number(METRICS_PORT) : undefined,
@@ -124,7 +129,7 @@ export function upstreamsOf(vendors: readonly VendorConfig[], environment: Envir
 function checked(
   environment: Environment,
   name: string,
-  schema: typeof credentialSchema | typeof databaseUrlSchema | typeof redisUrlSchema | typeof urlSchema,
+  schema: z.ZodType<string>,
   faults: Fault[],
 ): string | undefined {
   const { value: text, fault } = variableOf(environment, name);

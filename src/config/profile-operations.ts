@@ -1,9 +1,11 @@
 /**
- * Checks the profiles in gateway.yaml against the rest of it: calls sent to a `/responses` without a path in the
+ * Checks the profiles in the configuration against the rest of it: calls sent to a `/responses` without a path in the
  * profile or its vendor's, models without any path on their server, and dialects that the server does not speak. It
- * reads the file as written and skips what the schema already refuses.
+ * reads the document as written and skips what the schema already refuses.
  */
-import type { Fault, Path, YamlDocument } from "./document.ts";
+
+import { withVendor } from "./catalogue/vendors.ts";
+import type { ConfigDocument, Fault, Path } from "./document.ts";
 import {
   type ModelConfig,
   modelSchema,
@@ -11,15 +13,9 @@ import {
   upstreamSchema,
   type VendorConfig,
 } from "./schema-models.ts";
-import { withVendor } from "./vendors.ts";
 
-export function checkProfiles(
-  file: string,
-  document: YamlDocument,
-  faults: Fault[],
-  vendors: readonly VendorConfig[],
-): void {
-  const fault = (path: Path, message: string) => void faults.push({ file, line: document.lineOf(path), message });
+export function checkProfiles(document: ConfigDocument, faults: Fault[], vendors: readonly VendorConfig[]): void {
+  const fault = (path: Path, message: string) => void faults.push(document.faultAt(path, message));
   const known = new Map<string, UpstreamConfig>();
   for (const [i, value] of listed(document, "upstreams")) {
     const written = upstreamSchema.safeParse(value).data;
@@ -35,7 +31,7 @@ export function checkProfiles(
       const upstream = known.get(target.upstream);
       if (!upstream || servesModel(upstream, model)) continue;
       const why = `the profile of "${upstream.name}" has no path in \`operations\` for models of kind ${model.kind}`;
-      fault(["models", i, "targets", j, "upstream"], `models[${i}].targets[${j}].upstream: ${why}`);
+      fault(["models", i, "targets", j, "upstream"], why);
     }
   }
 }
@@ -44,16 +40,14 @@ type Tell = (path: Path, message: string) => void;
 
 /** checkUpstream checks the profile of one upstream. `joined` is the upstream merged with its vendor's profile. */
 function checkUpstream(written: UpstreamConfig, joined: UpstreamConfig, path: Path, fault: Tell): void {
-  const place = `upstreams[${String(path[1])}].profile`;
   if (written.profile && written.kind !== "openai") {
-    fault(path, `${place}: only upstreams of kind openai have one; leave it out`);
+    fault(path, "only upstreams of kind openai have one; leave it out");
     return;
   }
   if (joined.profile?.operations?.responses !== undefined) return;
   for (const { rule, at } of rulesOf(written)) {
     if (rule !== "tools" && rule !== "always") continue;
-    const where = `${place}.${at.length > 1 ? `models[${String(at[1])}].` : ""}responses`;
-    fault([...path, ...at], `${where}: "${rule}" needs operations.responses, the path that such calls go to`);
+    fault([...path, ...at], `"${rule}" needs operations.responses, the path that such calls go to`);
   }
 }
 
@@ -82,7 +76,7 @@ function servesModel({ profile }: UpstreamConfig, { kind, completions }: ModelCo
   return operations.responses !== undefined && !isNever;
 }
 
-function listed({ value }: YamlDocument, key: "upstreams" | "models"): readonly (readonly [number, unknown])[] {
+function listed({ value }: ConfigDocument, key: "upstreams" | "models"): readonly (readonly [number, unknown])[] {
   const list = (value as Partial<Record<typeof key, unknown>> | null | undefined)?.[key];
   return Array.isArray(list) ? [...list.entries()] : [];
 }

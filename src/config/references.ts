@@ -1,29 +1,24 @@
 /**
- * Checks the names in gateway.yaml: references that lead nowhere, models at upstreams that cannot serve them, and
- * duplicate names. It reads the file as written and skips what the schema already refuses, so that both kinds of fault
+ * Checks the names in the configuration: references that lead nowhere, models at upstreams that cannot serve them, and
+ * duplicate names. It reads the document as written and skips what the schema already refuses, so that both kinds of fault
  * are reported together.
  */
-import type { Fault, Path, YamlDocument } from "./document.ts";
+import type { ConfigDocument, Fault, Path } from "./document.ts";
 import { servedBy } from "./schema-models.ts";
 
 /** embeddedUpstream is the name of the upstream of the embedded models. */
 export const embeddedUpstream = "embedded";
 
 /** checkReferences reports faults. `vendors` are the catalogue's vendors. */
-export function checkReferences(
-  file: string,
-  document: YamlDocument,
-  faults: Fault[],
-  vendors: ReadonlySet<string>,
-): void {
-  const fault = (path: Path, message: string) => faults.push({ file, line: document.lineOf(path), message });
+export function checkReferences(document: ConfigDocument, faults: Fault[], vendors: ReadonlySet<string>): void {
+  const fault = (path: Path, message: string) => faults.push(document.faultAt(path, message));
   const upstreams = kindsByName(document, fault);
   for (const [i, upstream] of entries(document.value, "upstreams")) {
     const vendor = textAt(upstream, "vendor");
     const at = ["upstreams", i, "vendor"];
     if (vendor === undefined || vendors.has(vendor) || document.isUnset(at)) continue;
     const known = [...vendors].join(", ");
-    fault(at, `upstreams[${i}].vendor: there is no vendor "${document.writtenAt(at)}"; there are ${known}`);
+    fault(at, `there is no vendor "${document.writtenAt(at)}"; there are ${known}`);
   }
   const taken = new Set<string>();
   for (const [i, model] of entries(document.value, "models")) {
@@ -35,14 +30,14 @@ export function checkReferences(
     const misfit = (upstream: string) => kindMismatch(id, textAt(model, "kind"), upstreams.get(upstream));
     if (targets.length === 0) {
       const why = vendor !== undefined && upstreams.has(vendor) ? misfit(vendor) : homeless(id);
-      if (why) fault(path, `models[${i}]: ${why}`);
+      if (why) fault(path, why);
     }
     for (const [j, target] of targets) {
       const upstream = textAt(target, "upstream");
       const at = [...path, "targets", j, "upstream"];
       if (upstream === undefined || document.isUnset(at)) continue;
       const why = upstreams.has(upstream) ? misfit(upstream) : `there is no upstream "${document.writtenAt(at)}"`;
-      if (why) fault(at, `models[${i}].targets[${j}].upstream: ${why}`);
+      if (why) fault(at, why);
     }
   }
 }
@@ -60,15 +55,15 @@ function kindMismatch(id: string, kind: string | undefined, upstreamKind: string
 }
 
 /** kindsByName returns every upstream's kind by its name. */
-function kindsByName(document: YamlDocument, fault: (path: Path, message: string) => void) {
+function kindsByName(document: ConfigDocument, fault: (path: Path, message: string) => void) {
   const names = new Map<string, string | undefined>();
   for (const [i, upstream] of entries(document.value, "upstreams")) {
     const name = textAt(upstream, "name");
     if (name === undefined) continue;
     const path = ["upstreams", i, "name"];
     const written = document.writtenAt(path);
-    if (names.has(name)) fault(path, `upstreams[${i}].name: a second upstream "${written}"`);
-    if (name === embeddedUpstream) fault(path, `upstreams[${i}].name: "${written}" names the embedded models`);
+    if (names.has(name)) fault(path, `a second upstream "${written}"`);
+    if (name === embeddedUpstream) fault(path, `"${written}" names the embedded models`);
     names.set(name, textAt(upstream, "kind"));
   }
   return names;
@@ -81,13 +76,13 @@ function checkNames(
   taken: Set<string>,
   fault: (path: Path, message: (written: string) => string) => void,
 ): void {
-  const check = (word: unknown, at: Path, place: string) => {
+  const check = (word: unknown, at: Path) => {
     if (typeof word !== "string") return;
-    if (taken.has(word)) fault(at, (written) => `models[${String(path[1])}].${place}: a second model "${written}"`);
+    if (taken.has(word)) fault(at, (written) => `a second model "${written}"`);
     taken.add(word);
   };
-  check(textAt(model, "id"), [...path, "id"], "id");
-  for (const [k, alias] of entries(model, "aliases")) check(alias, [...path, "aliases", k], `aliases[${k}]`);
+  check(textAt(model, "id"), [...path, "id"]);
+  for (const [k, alias] of entries(model, "aliases")) check(alias, [...path, "aliases", k]);
 }
 
 function entries(value: unknown, key: string): [index: number, value: unknown][] {

@@ -87,6 +87,14 @@ export const upstreamSchema = z
         vendor's models it lists, and serves no others of them; \`false\` turns this off.`,
         examples: [false],
       }),
+    disabled: z
+      .boolean()
+      .optional()
+      .meta({
+        description: `Whether it serves nothing for now: its entry stays, and so do the targets that name it. A model that has no other target
+        is not served.`,
+        examples: [false],
+      }),
     regional: z
       .boolean()
       .optional()
@@ -171,8 +179,16 @@ const target = z.strictObject({
   priority: z.number().int().min(0).default(0).meta({
     description: "The lowest number is asked first.",
   }),
-  weight: z.number().int().min(1).default(1).meta({ description: "Its share among targets of the same priority." }),
+  weight: z.number().int().min(0).default(1).meta({
+    description: "Its share among targets of the same priority; 0: it gets no calls, and its entry stays.",
+  }),
 });
+
+/** checkWeights adds an issue if no target of a model would get calls. */
+function checkWeights(targets: readonly z.output<typeof target>[], context: z.RefinementCtx): void {
+  if (targets.length === 0 || targets.some(({ weight }) => weight > 0)) return;
+  context.addIssue("all targets have the weight 0: give one a weight, or remove the model");
+}
 
 /** rates are the prices of tokens, in units per million. */
 const rates = {
@@ -363,6 +379,7 @@ export const modelSchema = z.strictObject({
     }),
   targets: z
     .array(target)
+    .superRefine(checkWeights)
     .default([])
     .meta({ description: "Which upstreams serve it: the lowest priority first, and among equals by weight." }),
 });

@@ -28,7 +28,23 @@ const settingsSchema = z.strictObject({
   models: z.array(modelSchema).default([]).meta({
     description: `What callers may ask for. A model with the id of one in catalog/models.yaml takes its place.`,
   }),
+  catalogue: z
+    .array(modelSchema)
+    .default([])
+    .superRefine(checkIds)
+    .meta({
+      description: `Models of the catalogue that are newer than the built-in ones, or beside them: entries as those of \`models\`, with
+        prices in US dollars, which \`catalogue_prices\` makes units of. \`model-gateway models sync\` writes them.`,
+    }),
 });
+
+function checkIds(list: readonly { readonly id: string }[], context: z.RefinementCtx): void {
+  const ids = new Set<string>();
+  for (const [i, { id }] of list.entries()) {
+    if (ids.has(id)) context.addIssue({ code: "custom", path: [i, "id"], message: `a second model "${id}"` });
+    ids.add(id);
+  }
+}
 
 /** settingGroups are the keys of the file, under the headings of the reference. */
 export const settingGroups = {
@@ -39,7 +55,7 @@ export const settingGroups = {
   Calls: Object.keys(callSettings),
   Responses: Object.keys(responsesSettings),
   Upstreams: ["upstreams"],
-  Models: ["models"],
+  Models: ["models", "catalogue"],
 } as const;
 
 /** minBodiesFactor: a body of the largest size must fit besides the memory reserved for small ones. */

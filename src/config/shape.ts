@@ -1,7 +1,7 @@
 /** Config is the configuration after everything has been read. */
 
 import type { Tier } from "../call/tiers.ts";
-import type { CataloguePrices } from "./currency.ts";
+import type { CataloguePrices } from "./catalogue/currency.ts";
 import type { ModelConfig, PriceConfig, UpstreamConfig } from "./schema-models.ts";
 
 /**
@@ -101,6 +101,11 @@ export interface Config {
   readonly metrics: { readonly host: string; readonly port: number; readonly isAsked: boolean } | undefined;
   /** database is the Postgres that keeps the data; undefined: SQLite in dataDir. */
   readonly database: DatabaseConfig | undefined;
+  /**
+   * sealing is what secrets of the stored configuration are sealed by: keys, or else the path of a file with them, or else a file in
+   * dataDir that is made when it is needed; with Postgres there is none then.
+   */
+  readonly sealing: { readonly key: string | undefined; readonly keyFile: string | undefined };
   /** redis is where rates are shared with other gateways; undefined: each counts for itself. */
   readonly redis: RedisConfig | undefined;
   /** telemetry is the OTLP endpoint for traces and metrics; undefined: none. */
@@ -116,6 +121,70 @@ export interface Config {
   /** catalogue are the built-in models that the file does not replace, served or not. */
   readonly catalogue: readonly ModelConfig[];
 }
+
+/**
+ * operationalKeys are the members that may change while the gateway serves, and their keys of gateway.yaml. All others are bound to the
+ * process, and are taken from the file at its start.
+ */
+export const operationalKeys = {
+  upstreams: "upstreams",
+  models: "models",
+  catalogue: "catalogue",
+  embeddedModels: "embedded_models",
+  defaultModels: "default_models",
+  cataloguePrices: "catalogue_prices",
+  unpriced: "unpriced_models",
+  tiers: "tiers",
+  registration: "registration",
+  maxKeysPerAccount: "max_keys_per_account",
+  failedCredentials: "failed_credentials",
+  cache: "cache",
+  hedging: "hedging",
+  retries: "retries",
+  breaker: "breaker",
+  retention: "retention",
+  responses: "responses",
+  disconnectDrainMs: "disconnect_drain_seconds",
+  publicUrls: "public_urls",
+} as const satisfies { readonly [member in keyof Config]?: string };
+
+export type OperationalMember = keyof typeof operationalKeys;
+export type ProcessMember = Exclude<keyof Config, OperationalMember>;
+/** ProcessConfig is what holds from the start of a process to its end. */
+export type ProcessConfig = Omit<Config, OperationalMember>;
+
+/** processKeys are the keys of gateway.yaml, or the variables, of the members that are bound to the process. */
+export const processKeys: Readonly<Record<ProcessMember, string>> = {
+  host: "host",
+  port: "port",
+  dataDir: "data_dir",
+  logLevel: "log_level",
+  accelerators: "ACCELERATORS",
+  memory: "memory",
+  workers: "workers",
+  maxBodyBytes: "max_body_bytes",
+  bodyTimeoutMs: "body_timeout_seconds",
+  bodiesInFlight: "bodies_in_flight",
+  keepAliveMs: "keep_alive_seconds",
+  idleMs: "idle_seconds",
+  stalledReaderMs: "stalled_reader_seconds",
+  maxConnections: "max_connections",
+  stopDelayMs: "stop_delay_seconds",
+  drainMs: "drain_seconds",
+  docs: "docs",
+  trustedProxies: "trusted_proxies",
+  corsOrigins: "cors_origins",
+  responsesSocket: "responses_socket",
+  backgroundResponses: "background_responses",
+  unit: "unit",
+  durability: "durability",
+  operatorKey: "operator_key",
+  metrics: "metrics",
+  database: "database",
+  redis: "redis",
+  telemetry: "telemetry",
+  sealing: "config_key_file",
+};
 
 /** UnpricedConfig is the rule for models without a price. Postpaid accounts may always call them, and pay nothing. */
 export interface UnpricedConfig {

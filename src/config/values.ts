@@ -1,6 +1,7 @@
 /** The schemas of single values of the configuration, with the messages for invalid ones. */
 import { z } from "zod";
 import { parseDecimal } from "../runtime/decimal.ts";
+import { readSealKeys } from "./stored/seal-keys.ts";
 
 export const nameSchema = z
   .string()
@@ -56,11 +57,20 @@ export const headerNameSchema = z
   .meta({
     title: "name of a header",
   });
-/** credentialSchema is the value of a header: no line break copied from a file. */
+/** credentialSchema is the value of a header: no line break copied from a file. It is a secret: sealed where it is stored, and masked. */
 export const credentialSchema = z
   .string()
   .trim()
-  .regex(/^[\x20-\x7e]*$/, "expected a key of ASCII characters");
+  .regex(/^[\x20-\x7e]*$/, "expected a key of ASCII characters")
+  .meta({ writeOnly: true });
+
+/** sealKeySchema is keys of 32 bytes, of which the first seals and all open. */
+export const sealKeySchema = z
+  .string()
+  .refine(
+    (text) => readSealKeys(text) !== undefined,
+    "expected 32 bytes in hex or base64, or several such with commas between them",
+  );
 
 /**
  * moneySchema is an amount of money in units, as a decimal string: a YAML number would already have lost its last
@@ -78,7 +88,7 @@ export const moneySchema = z
 
 /** factorSchema is a factor for amounts: a decimal string above 0, read in millionths. */
 export const factorSchema = moneySchema
-  .refine((value) => value > 0, "expected more than 0")
+  .refine((value) => value > 0, "expected more than 0: a factor of 0 would make all of it free")
   .meta({
     title: "decimal in quotes, more than 0",
   });

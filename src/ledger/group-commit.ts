@@ -6,7 +6,8 @@
  * another process's lock, it joins the one that waits. Whoever has waited for `maxWaitMs` fails with a LockedError.
  *
  * Nobody waits for the entry of a hold. Books for which a write is dear have it wait for others, for some milliseconds
- * (`Books.holdDelayMs`): a call that ends within that time is written once.
+ * (`Books.holdDelayMs`): a call that ends within that time is written once. And they have writes keep a distance of each other
+ * (`Books.writeEveryMs`): what comes meanwhile goes with the next, and what comes after a pause goes at once.
  */
 import { catchError, Deferred, isPromise, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
 import { recordAtTurnEnd } from "../runtime/turn-end.ts";
@@ -16,7 +17,7 @@ import { type Enlisted, noSteps, type Steps, type TurnOptions, takeSteps } from 
 import { createUnwritten, type Unwritten } from "./unwritten.ts";
 
 export interface GroupCommitOptions extends TurnOptions {
-  readonly books: Pick<Books, "decide" | "write" | "note" | "holdDelayMs">;
+  readonly books: Pick<Books, "decide" | "write" | "note" | "holdDelayMs" | "writeEveryMs">;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Receives errors of what is tried again. */
@@ -95,6 +96,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     unwritten: unwritten.seal,
     async settled() {
       delay.end();
+      writes.hurry();
       const underWay = () => turn ?? writes.running() ?? decisions.running();
       while (underWay()) await catchError(underWay, () => {});
     },
@@ -134,10 +136,46 @@ function createNotes({ books }: Pick<GroupCommitOptions, "books">, { lastSeq }: 
 interface WriteLane {
   /** Writes all that is not written, at once or after the write that is under way, and resolves what waits for it. */
   end(ending: Deferred<void>): void;
+  /** Writes what keeps its distance now. */
+  hurry(): void;
   running(): PromiseLike<void> | undefined;
 }
 
-function createWrites({ books, onError }: GroupCommitOptions, unwritten: Unwritten): WriteLane {
+function createWrites(options: GroupCommitOptions, unwritten: Unwritten): WriteLane {
+  const lane = createWriteLane(options, unwritten);
+  const { writeEveryMs = 0 } = options.books;
+  if (writeEveryMs === 0) return { ...lane, hurry() {} };
+  let waiting: Deferred<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let begunAt = Number.NEGATIVE_INFINITY;
+
+  function hurry(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    const ending = waiting;
+    waiting = undefined;
+    if (!ending) return;
+    begunAt = performance.now();
+    lane.end(ending);
+  }
+
+  return {
+    end(ending) {
+      waiting ??= new Deferred();
+      waiting.then(
+        () => ending.resolve(),
+        (error) => ending.reject(error),
+      );
+      const leftMs = begunAt + writeEveryMs - performance.now();
+      if (leftMs <= 0) hurry();
+      else timer ??= setTimeout(hurry, leftMs);
+    },
+    hurry,
+    running: () => waiting ?? lane.running(),
+  };
+}
+
+function createWriteLane({ books, onError }: GroupCommitOptions, unwritten: Unwritten): Omit<WriteLane, "hurry"> {
   let running: PromiseLike<void> | undefined;
 
   function run(): MaybePromise<void> {

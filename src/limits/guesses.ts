@@ -26,8 +26,8 @@ export interface Guesses {
 
 export interface GuessOptions {
   readonly limiter: Limiter;
-  /** The failures that an address is allowed: at once, and again each minute. */
-  readonly perMinute: number;
+  /** Returns the failures that an address is allowed: at once, and again each minute. */
+  readonly settings: () => { readonly failedCredentials: { readonly perMinute: number } };
   /** Resolves after so many milliseconds. */
   readonly wait?: (ms: number, gone: Signal | undefined) => Promise<void>;
 }
@@ -56,9 +56,7 @@ const reportAll: Rate = { capacity: 60, windowMs: 60_000 };
 /** The number of addresses whose failures are counted for the reports. */
 const maxCounted = 10_000;
 
-export function createGuesses({ limiter, perMinute, wait = waitFor }: GuessOptions): Guesses {
-  const own: Rate = { capacity: perMinute * guess, windowMs: 60_000 };
-  const ofAll: Rate = { capacity: own.capacity * neighbours, windowMs: 60_000 };
+export function createGuesses({ limiter, settings, wait = waitFor }: GuessOptions): Guesses {
   const seen = new LRUCache<string, true>({ max: maxSeen });
   const unreported = new Map<string, number>();
   let waiting = 0;
@@ -81,6 +79,9 @@ export function createGuesses({ limiter, perMinute, wait = waitFor }: GuessOptio
     },
     async failed(address, credential, gone) {
       note(address);
+      const { perMinute } = settings().failedCredentials;
+      const own: Rate = { capacity: perMinute * guess, windowMs: 60_000 };
+      const ofAll: Rate = { capacity: own.capacity * neighbours, windowMs: 60_000 };
       const network = networkOf(address);
       const shown = credential && `${network} ${credential}`;
       const isKnown = shown !== undefined && seen.has(shown);

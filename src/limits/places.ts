@@ -45,6 +45,8 @@ export interface Places {
   /** Takes a place, now or when one is there. First come, first served. */
   take(): MaybePromise<undefined>;
   release(): void;
+  /** Says how many places there are from now on. Calls that have one keep it. */
+  resize(places: number): void;
   /** Gives up what is leased. Nothing waits any more. */
   close(): void;
 }
@@ -57,7 +59,7 @@ const waitMs = 20;
 interface State {
   readonly keeper: PlaceKeeper;
   readonly name: string;
-  readonly places: number;
+  places: number;
   granted: number;
   isShort: boolean;
   running: number;
@@ -93,9 +95,16 @@ export function createPlaces(keeper: PlaceKeeper, name: string, places: number):
       serve(state);
       if (state.isShort) ask(state);
     },
+    resize(next) {
+      state.places = next;
+      // What is granted is of another number, which the keeper is told now rather than at the next renewal.
+      state.granted = Math.min(state.granted, Math.max(next, state.running));
+      ask(state);
+    },
     close() {
       state.isClosed = true;
       clearTimeout(state.timer);
+      const { places } = state;
       if (!keeper.isAway()) void Promise.resolve(keeper.ask({ name, places, running: 0, wanted: 0 })).catch(() => {});
     },
   };

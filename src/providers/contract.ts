@@ -116,7 +116,10 @@ export interface Provider {
   warm?(models: readonly string[]): Promise<void>;
   /** Requests this path of the upstream, to see whether it is healthy. Throws a Refusal where it is not. */
   check?(path: string, signal: AbortSignal): Promise<void>;
-  /** Waits for running calls, then closes every connection. */
+  /**
+   * Waits for running calls, then closes every connection. Calls that began before may still speak: each has a connection of its own
+   * then.
+   */
   close(): Promise<void>;
 }
 

@@ -27,6 +27,20 @@ export interface AccountFilter {
   readonly limit: number;
 }
 
+/** RechargedRange is cumulative recharges from an amount on, and below another where there is one. */
+export interface RechargedRange {
+  readonly from: number;
+  readonly below: number | undefined;
+}
+
+export interface RechargedAccounts {
+  /** total is how many accounts are in the ranges, of all `accounts`. */
+  readonly total: number;
+  readonly accounts: number;
+  /** list is some of them, those that have recharged most first. */
+  readonly list: readonly Pick<Account, "id" | "name" | "recharged">[];
+}
+
 export interface AccountStore {
   /** Adds an account. Resolves to false where the name is taken. */
   insert(account: NewAccount): Promise<boolean>;
@@ -43,6 +57,8 @@ export interface AccountStore {
   first(): Promise<string | undefined>;
   /** Lists some accounts, oldest first. */
   page(filter: AccountFilter): Promise<Account[]>;
+  /** Finds the accounts whose cumulative recharge is in one of these ranges, and lists `limit` of them. */
+  recharged(ranges: readonly RechargedRange[], limit: number): Promise<RechargedAccounts>;
   /**
    * Changes an account; nothing where the name is taken. `now` is in milliseconds since 1970: budgets that are its first have what it
    * spent before counted.
@@ -78,6 +94,7 @@ export function accountStore({ db, transact, lock }: Scope): AccountStore {
         .$if(after !== undefined, (query) => query.where("id", ">", after as string))
         .limit(limit)
         .execute(),
+    recharged: (ranges, limit) => recharged(db, ranges, limit),
     // No other account takes the name in between.
     update: (id, change, now = Date.now()) => transact((scope) => update(scope, id, change, now)),
   };
@@ -122,6 +139,29 @@ async function update(
   if (before && budgets !== undefined) await budgetsChanged(db, { accountId: id, budgets }, before.budgets, now);
   const account = await db.selectFrom("accounts_now").selectAll().where("id", "=", id).executeTakeFirst();
   return account ?? "absent";
+}
+
+async function recharged(db: Database, ranges: readonly RechargedRange[], limit: number): Promise<RechargedAccounts> {
+  const within = db.selectFrom("accounts").where((is) =>
+    is.or(
+      ranges.map(({ from, below }) =>
+        // A refund may leave less than nothing: such accounts have the first tier.
+        is.and([
+          ...(from === 0 ? [] : [is("recharged", ">=", from)]),
+          ...(below === undefined ? [] : [is("recharged", "<", below)]),
+        ]),
+      ),
+    ),
+  );
+  const [all, some, list] = await Promise.all([
+    db
+      .selectFrom("accounts")
+      .select(({ fn }) => fn.countAll<number>().as("count"))
+      .executeTakeFirstOrThrow(),
+    within.select(({ fn }) => fn.countAll<number>().as("count")).executeTakeFirstOrThrow(),
+    within.select(["id", "name", "recharged"]).orderBy("recharged", "desc").orderBy("id").limit(limit).execute(),
+  ]);
+  return { total: Number(some.count), accounts: Number(all.count), list };
 }
 
 function matches(search: string) {

@@ -71,3 +71,19 @@ export interface AuditEventTable {
   refused: Fixed<string>;
   address: Fixed<string>;
 }
+
+/** ConfigurationTable is the stored documents of the configuration, each a version. Rows are only added; the highest is in force. */
+export interface ConfigurationTable {
+  /** Counts from 1 without a gap. */
+  version: Fixed<number>;
+  /** A JSON object, as `config/stored` writes it: its secrets are sealed. */
+  document: Fixed<string>;
+  created_at: Fixed<number>;
+  /** user, operator_key or command_line. */
+  actor_kind: Fixed<string>;
+  /** The user's id; empty for others. */
+  actor_id: Fixed<string>;
+  note: Fixed<string | null>;
+  /** What differs from the version before, as a JSON list of texts. */
+  changed: Fixed<string>;
+}

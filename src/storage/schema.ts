@@ -4,7 +4,7 @@ import type { CallRow, SummedColumn } from "./columns.ts";
 import type { BackgroundResponseTable, ReplaySizeTable, ReplayTable, ResponseTable } from "./schema-answers.ts";
 import type { Fixed } from "./schema-fixed.ts";
 import type { MovedTableTable, MoveTable } from "./schema-moves.ts";
-import type { AuditEventTable, LinkTable, SessionTable, UserTable } from "./schema-people.ts";
+import type { AuditEventTable, ConfigurationTable, LinkTable, SessionTable, UserTable } from "./schema-people.ts";
 
 export interface Tables {
   accounts: AccountTable;
@@ -39,6 +39,7 @@ export interface Tables {
   sessions: SessionTable;
   links: LinkTable;
   acts: AuditEventTable;
+  configurations: ConfigurationTable;
   moves: MoveTable;
   moved_tables: MovedTableTable;
 }

@@ -7,6 +7,7 @@ import { type ReplayStore, replayStore } from "./answers/replays.ts";
 import { type ResponseStore, responseStore } from "./answers/responses.ts";
 import { type RequestStore, requestStore } from "./calls/requests.ts";
 import { type RetentionStore, retentionStore } from "./calls/retention.ts";
+import { type ConfigurationStore, configurationStore } from "./configuration/configurations.ts";
 import type { Engine } from "./engines/engine.ts";
 import type { DatabaseState } from "./engines/postgres/database.ts";
 import type { Scope } from "./engines/scope.ts";
@@ -50,6 +51,7 @@ export interface Stores {
   readonly backgroundResponses: BackgroundStore;
   readonly replays: ReplayStore;
   readonly auditEvents: AuditEventStore;
+  readonly configurations: ConfigurationStore;
 }
 
 /** Transact is `Storage.transact`. */
@@ -151,5 +153,6 @@ export function storesOver(scope: Scope): Stores {
     backgroundResponses: backgroundStore(scope),
     replays: replayStore(scope),
     auditEvents: auditEventStore(scope),
+    configurations: configurationStore(scope),
   };
 }

@@ -7,14 +7,17 @@
  * nothing about the target, and neither does an answer that says it is overloaded.
  */
 export interface BreakerOptions {
-  /** The number of failures in a row that open the breaker. */
-  readonly failures: number;
-  /** How many milliseconds it stays open. */
-  readonly openMs: number;
+  /** Returns the number of failures in a row that open the breaker, and how many milliseconds it stays open. */
+  readonly settings: () => BreakerSettings;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Called when the breaker opens, and when it closes again. */
   readonly onChange: (isOpen: boolean) => void;
+}
+
+export interface BreakerSettings {
+  readonly failures: number;
+  readonly openMs: number;
 }
 
 export interface Breaker {
@@ -39,7 +42,7 @@ const maxAskedMs = 3_600_000;
 const minShare = 0.1;
 const slowStartMs = 30_000;
 
-export function createBreaker({ failures: maxFailures, openMs, clock, onChange }: BreakerOptions): Breaker {
+export function createBreaker({ settings, clock, onChange }: BreakerOptions): Breaker {
   let failures = 0;
   let openedAt: number | undefined;
   /** When the last probe was sent; undefined where none is under way. */
@@ -48,6 +51,7 @@ export function createBreaker({ failures: maxFailures, openMs, clock, onChange }
   let askedUntil = Number.NEGATIVE_INFINITY;
   const restMs = () => {
     if (openedAt === undefined) return 0;
+    const { openMs } = settings();
     const until = probedAt === undefined ? openedAt + openMs : probedAt + Math.min(openMs, betweenProbesMs);
     return Math.max(0, until - clock());
   };
@@ -71,7 +75,7 @@ export function createBreaker({ failures: maxFailures, openMs, clock, onChange }
         closedAt = clock();
         openedAt = undefined;
         onChange(false);
-      } else if (++failures >= maxFailures || isProbe) {
+      } else if (++failures >= settings().failures || isProbe) {
         if (openedAt === undefined) onChange(true);
         openedAt = clock();
       }

@@ -56,8 +56,11 @@ export function mayRelay({ completions }: Model, operation: string): boolean {
 
 /** A ModelTable is a catalog whose models may change. A call that is under way keeps the model that it found. */
 export interface ModelTable extends Catalog {
-  /** Replaces all models. Models and targets that have not changed stay the same objects, because their state is kept by object. */
-  replace(configs: readonly ModelConfig[]): void;
+  /**
+   * Makes all models anew, and returns what puts them in the place of the others. Models and targets that have not changed stay the
+   * same objects, because their state is kept by object; those at an upstream of `changed` do not. Throws where a price is wrong.
+   */
+  prepare(configs: readonly ModelConfig[], options: CatalogOptions, changed?: ReadonlySet<string>): () => void;
 }
 
 export interface CatalogOptions {
@@ -73,10 +76,19 @@ export function createModelTable(configs: readonly ModelConfig[], options: Catal
     get: (name) => current.get(name),
     find: (name, kind) => current.find(name, kind),
     list: () => current.list(),
-    replace(next) {
-      current = createCatalog(next, options, current);
+    prepare(next, nextOptions, changed) {
+      const made = createCatalog(next, nextOptions, { list: current.list, changed });
+      return () => {
+        current = made;
+      };
     },
   };
+}
+
+/** CatalogBefore is what a catalog takes the place of. */
+interface CatalogBefore extends Pick<Catalog, "list"> {
+  /** The names of upstreams that are others by now. */
+  readonly changed?: ReadonlySet<string> | undefined;
 }
 
 /**
@@ -86,10 +98,11 @@ export function createModelTable(configs: readonly ModelConfig[], options: Catal
 export function createCatalog(
   configs: readonly ModelConfig[],
   { unpriced, regional }: CatalogOptions = {},
-  before?: Pick<Catalog, "list">,
+  before?: CatalogBefore,
 ): Catalog {
   const byName = new Map<string, Model>();
   const known = new Map(before?.list().map((model) => [model.id, model]));
+  const isChanged = ({ upstream }: Target) => before?.changed?.has(upstream) === true;
   const models = configs.map((config): Model => {
     const price = priceOf(config, unpriced);
     const was = known.get(config.id);
@@ -109,10 +122,10 @@ export function createCatalog(
       price,
       targets: config.targets.map((written) => {
         const target = regional?.has(written.upstream) ? { ...written, isRegional: true } : written;
-        return was?.targets.find((other) => isAlike(other, target)) ?? target;
+        return was?.targets.find((other) => !isChanged(other) && isAlike(other, target)) ?? target;
       }),
     };
-    const model = was && isAlike(was, made) ? was : made;
+    const model = was && !made.targets.some(isChanged) && isAlike(was, made) ? was : made;
     for (const name of [config.id, ...config.aliases]) if (!byName.has(name)) byName.set(name, model);
     return model;
   });

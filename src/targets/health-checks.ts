@@ -10,8 +10,9 @@ export interface Checked {
   readonly intervalMs: number;
   /** The number of failures in a row after which it is down. */
   readonly failures: number;
-  /** Sends one check. Rejects where the upstream is not healthy. */
-  readonly ask: (signal: AbortSignal) => Promise<void>;
+  readonly path: string;
+  /** Requests the path once. Rejects where the upstream is not healthy. */
+  readonly check: (path: string, signal: AbortSignal) => Promise<void>;
 }
 
 export interface HealthChecksOptions {
@@ -23,6 +24,8 @@ export interface HealthChecksOptions {
 }
 
 export interface HealthChecks {
+  /** Checks these from now on. One that is checked as before goes on; what is known of the others is forgotten. */
+  replace(checked: readonly Checked[]): void;
   /** Stops all checks, and waits for none. */
   close(): void;
 }
@@ -30,15 +33,39 @@ export interface HealthChecks {
 /** The time-out of one check, in milliseconds. */
 const timeoutMs = 5000;
 
-export function startHealthChecks(checked: readonly Checked[], options: HealthChecksOptions): HealthChecks {
-  const closing = new AbortController();
-  for (const one of checked) begin(one, options, closing.signal);
-  return { close: () => closing.abort() };
+/** Starts without any: `replace` says which. */
+export function startHealthChecks(options: HealthChecksOptions): HealthChecks {
+  let running: readonly { readonly one: Checked; readonly closing: AbortController }[] = [];
+  return {
+    replace(checked) {
+      const before = running;
+      running = checked.map((one) => {
+        const same = before.find((other) => isAlike(other.one, one));
+        if (same) return same;
+        const closing = new AbortController();
+        begin(one, options, closing.signal);
+        return { one, closing };
+      });
+      for (const other of before) {
+        if (running.includes(other)) continue;
+        other.closing.abort();
+        options.targets.checked(other.one.upstream, undefined);
+      }
+    },
+    close() {
+      for (const { closing } of running) closing.abort();
+    },
+  };
+}
+
+function isAlike(one: Checked, other: Checked): boolean {
+  const keys = ["upstream", "intervalMs", "failures", "path", "check"] as const;
+  return keys.every((key) => one[key] === other[key]);
 }
 
 /** Begins the checks of one upstream. The first comes at a random moment of the interval, so that gateways do not check at once. */
 function begin(
-  { upstream, intervalMs, failures: maxFailures, ask }: Checked,
+  { upstream, intervalMs, failures: maxFailures, path, check: ask }: Checked,
   options: HealthChecksOptions,
   closing: AbortSignal,
 ) {
@@ -53,8 +80,8 @@ function begin(
   };
   const check = async () => {
     try {
-      await ask(AbortSignal.any([closing, AbortSignal.timeout(Math.min(timeoutMs, intervalMs))]));
-      note();
+      await ask(path, AbortSignal.any([closing, AbortSignal.timeout(Math.min(timeoutMs, intervalMs))]));
+      if (!closing.aborted) note();
     } catch (error) {
       if (!closing.aborted) note(error);
     }

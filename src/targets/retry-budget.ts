@@ -12,15 +12,15 @@ export interface RetryBudget {
 const initialRetries = 5;
 const maxRetries = 100;
 
-/** `share` is retries per call: 0.2 allows one retry for five calls. */
-export function createRetryBudget(share: number): RetryBudget {
-  let left = share === 0 ? 0 : initialRetries;
+/** `share` returns the retries per call: 0.2 allows one retry for five calls. */
+export function createRetryBudget(share: () => number): RetryBudget {
+  let left = share() === 0 ? 0 : initialRetries;
   return {
     earn() {
-      left = Math.min(maxRetries, left + share);
+      left = Math.min(maxRetries, left + share());
     },
     take() {
-      if (left < 1) return false;
+      if (left < 1 || share() === 0) return false;
       left -= 1;
       return true;
     },

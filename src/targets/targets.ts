@@ -3,7 +3,7 @@
  * to serve; and of each upstream, whether its health checks pass.
  */
 
-import { type Breaker, type BreakerOptions, createBreaker } from "./breaker.ts";
+import { type Breaker, type BreakerOptions, type BreakerSettings, createBreaker } from "./breaker.ts";
 import type { Target } from "./catalog.ts";
 import { createLoad, type Load } from "./load.ts";
 import { createPace, type Pace } from "./pace.ts";
@@ -18,9 +18,9 @@ export interface TargetState {
   readonly unserved: Unserved;
 }
 
-export interface TargetsOptions extends Omit<BreakerOptions, "onChange"> {
-  /** Retries per call that a target may be sent. */
-  readonly retryShare: number;
+export interface TargetsOptions extends Pick<BreakerOptions, "clock"> {
+  /** Returns when breakers open, and the retries per call that a target may be sent. */
+  readonly settings: () => { readonly breaker: BreakerSettings; readonly retries: { readonly share: number } };
   /** Called when the breaker of a target opens, and when it closes. */
   readonly onResting?: (target: Target, isResting: boolean) => void;
 }
@@ -29,27 +29,28 @@ export interface Targets {
   of(target: Target): TargetState;
   /** Milliseconds until the target's breaker lets a probe through; 0 if closed. */
   restMs(target: Target): number;
-  /** Notes whether an upstream is healthy. */
-  checked(upstream: string, passes: boolean): void;
+  /** Notes whether an upstream is healthy; undefined where it is not checked any more. */
+  checked(upstream: string, passes: boolean | undefined): void;
   /** Undefined where the upstream is not checked, or not yet. */
   passesChecks(upstream: string): boolean | undefined;
 }
 
 /** State is kept by Target object. The catalogue makes each target once; a state goes with its target. */
-export function createTargets({ retryShare, onResting = () => {}, ...options }: TargetsOptions): Targets {
+export function createTargets({ settings, clock, onResting = () => {} }: TargetsOptions): Targets {
   const states = new WeakMap<Target, TargetState>();
   const checks = new Map<string, boolean>();
   const of = (target: Target) => {
     let state = states.get(target);
     if (!state) {
-      const load = createLoad(options.clock);
-      const breaker = createBreaker({ ...options, onChange: (isOpen) => onResting(target, isOpen) });
+      const load = createLoad(clock);
+      const onChange = (isOpen: boolean) => onResting(target, isOpen);
+      const breaker = createBreaker({ settings: () => settings().breaker, clock, onChange });
       state = {
         breaker,
-        budget: createRetryBudget(retryShare),
+        budget: createRetryBudget(() => settings().retries.share),
         load,
         pace: createPace(),
-        unserved: createUnserved(options.clock),
+        unserved: createUnserved(clock),
       };
       states.set(target, state);
     }
@@ -58,7 +59,10 @@ export function createTargets({ retryShare, onResting = () => {}, ...options }: 
   return {
     of,
     restMs: (target) => of(target).breaker.restMs(),
-    checked: (upstream, passes) => void checks.set(upstream, passes),
+    checked(upstream, passes) {
+      if (passes === undefined) checks.delete(upstream);
+      else checks.set(upstream, passes);
+    },
     passesChecks: (upstream) => checks.get(upstream),
   };
 }

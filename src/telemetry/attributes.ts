@@ -35,9 +35,25 @@ export function spanName(operation: string, model: string | undefined): string {
 export type Address = Readonly<{ "server.address": string; "server.port": number }>;
 
 /** Addresses are the upstreams' addresses by name. The embedded models have none. */
-export type Addresses = ReadonlyMap<string, Address>;
+export type Addresses = Pick<ReadonlyMap<string, Address>, "get">;
 
-export function addressesOf(upstreams: readonly { readonly name: string; readonly base_url: string }[]): Addresses {
+type Upstreams = readonly { readonly name: string; readonly base_url: string }[];
+
+/** addressesOf returns the addresses of the upstreams as they are when one is looked for. `upstreams` returns another list for others. */
+export function addressesOf(upstreams: () => Upstreams): Addresses {
+  let seen: Upstreams | undefined;
+  let addresses: ReadonlyMap<string, Address> = new Map();
+  return {
+    get(name) {
+      const current = upstreams();
+      if (current !== seen) addresses = readAddresses(current);
+      seen = current;
+      return addresses.get(name);
+    },
+  };
+}
+
+function readAddresses(upstreams: Upstreams): ReadonlyMap<string, Address> {
   return new Map(
     upstreams.map(({ name, base_url }) => {
       const { hostname, port, protocol } = new URL(base_url);

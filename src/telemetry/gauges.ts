@@ -12,7 +12,8 @@ import { units } from "./quantities.ts";
 
 export interface GaugeParts {
   readonly version: string;
-  readonly upstreams: readonly UpstreamGauges[];
+  /** upstreams returns those that are served now. */
+  readonly upstreams: () => readonly UpstreamGauges[];
   /** targets returns those of the models that are served now. */
   readonly targets: () => readonly TargetGauges[];
   /** drains returns the number of streams that are read on after their callers have disconnected. */
@@ -30,8 +31,8 @@ export interface GaugeParts {
   readonly database?: DatabaseGauges | undefined;
   /** redis is undefined without Redis. */
   readonly redis?: RedisGauges | undefined;
-  /** cache is undefined without a cache. */
-  readonly cache?: { entries(): number; bytes(): number } | undefined;
+  /** cache returns undefined where no answers are kept. */
+  readonly cache?: () => { entries(): number; bytes(): number } | undefined;
 }
 
 export interface OpenConnections {
@@ -70,7 +71,7 @@ export interface TargetGauges {
 }
 
 export function registerGauges(registry: Registry, parts: GaugeParts): void {
-  const { version, drains = () => 0, background = () => 0, holds, cache } = parts;
+  const { version, drains = () => 0, background = () => 0, holds, cache = () => undefined } = parts;
   registerGauge(
     registry,
     {
@@ -100,15 +101,13 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
   registerStorage(registry, parts.storage);
   if (parts.database) registerDatabase(registry, parts.database);
   if (parts.redis) registerRedis(registry, parts.redis);
-  if (!cache) return;
-  const { entries, bytes } = cache;
   registerGauge(registry, { name: "model_gateway_cache_entries", help: "Answers in the cache." }, (set) =>
-    set(entries()),
+    set(cache()?.entries() ?? 0),
   );
   registerGauge(
     registry,
     { name: "model_gateway_cache_bytes", help: "Memory of the answers in the cache, in bytes." },
-    (set) => set(bytes()),
+    (set) => set(cache()?.bytes() ?? 0),
   );
 }
 
@@ -120,7 +119,7 @@ function registerUpstreams(registry: Registry, { upstreams, targets }: GaugePart
     aggregator: Aggregator = "sum",
   ) =>
     registerGauge(registry, { name, help, labelNames: ["upstream"], aggregator }, (set) => {
-      for (const upstream of upstreams) set(read(upstream), { upstream: upstream.name });
+      for (const upstream of upstreams()) set(read(upstream), { upstream: upstream.name });
     });
   perUpstream("model_gateway_upstream_running", "Running attempts at an upstream.", (it) => it.running());
   perUpstream("model_gateway_upstream_queued", "Calls queued for an upstream; absent without a queue.", ({ queue }) =>

@@ -30,7 +30,8 @@ export interface OtlpOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** version is the gateway's version. */
   readonly version: string;
-  readonly upstreams: readonly { readonly name: string; readonly base_url: string }[];
+  /** upstreams returns those in force; another list once they have changed. */
+  readonly upstreams: () => readonly { readonly name: string; readonly base_url: string }[];
   readonly log: Logger;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;

@@ -56,8 +56,7 @@ async function forget(storage: Storage): Promise<void> {
   };
   const job = createRetention({
     store,
-    requestsMs: hourMs,
-    auditMs: undefined,
+    settings: () => ({ retention: { requestsMs: hourMs, auditMs: undefined } }),
     clock: () => now,
     onError: fail,
   });

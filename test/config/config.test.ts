@@ -280,7 +280,7 @@ models:
       '24: models[0].targets[0].upstream: there is no upstream "far"',
       '25: models[1].id: a second model "uno"',
       "28: models[1].context_window: expected a number, unquoted",
-      "30: models[1].targets[0].weight: expected at least 1",
+      "30: models[1].targets: all targets have the weight 0: give one a weight, or remove the model",
       '31: models[2]: "lost" has no targets, and no upstream has the name of its vendor',
       "33: models[2].kind: expected one of chat, embedding, speech",
       "PORT: expected a whole number from 0 to 65535",
@@ -645,7 +645,7 @@ describe("the catalogue's prices, which are in dollars", () => {
 
   test("have no rate of nothing", async () => {
     expect(await faultsOf('catalogue_prices: {dollar: "0"}')).toEqual([
-      "1: catalogue_prices.dollar: expected more than 0",
+      "1: catalogue_prices.dollar: expected more than 0: a factor of 0 would make all of it free",
     ]);
   });
 });

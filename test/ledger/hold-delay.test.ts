@@ -1,5 +1,5 @@
 /** Books for which a write is dear have the entry of a hold wait for others: how long, and what takes it along before. */
-import { setImmediate as turn } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
 import type { BooksOptions } from "../../src/storage/money/books.ts";
@@ -25,7 +25,7 @@ describe("the entry of a hold", () => {
   });
 
   /** Opens a ledger that has a lease already. */
-  async function opened(holdDelayMs: number): Promise<LedgerByIds> {
+  async function opened(holdDelayMs: number, writeEveryMs = 0): Promise<LedgerByIds> {
     const openBooks = (options: BooksOptions) => {
       recall = options.recall;
       const books = t.openBooks(options);
@@ -37,7 +37,7 @@ describe("the entry of a hold", () => {
         written.push("released");
         return books.releaseLeases(ids);
       };
-      return { ...books, holdDelayMs, write, releaseLeases };
+      return { ...books, holdDelayMs, writeEveryMs, write, releaseLeases };
     };
     const onError = (error: unknown) => t.errors.push(error);
     const ledger = createLedger({ openBooks, clock: t.now, onError }, createLeasingLedger);
@@ -129,5 +129,24 @@ describe("the entry of a hold", () => {
     expect(written).toEqual([["hold"]]);
     await ledger.capture(endedCall("r1", 4, t.now()));
     await ledger.close();
+  });
+
+  test("and of ends of calls: after one that is written at once, those that come within a while are written together", async () => {
+    const ledger = await opened(long, 1000);
+    const ids = ["r1", "r2", "r3", "r4"];
+    for (const id of ids) await ledger.hold(unlimitedRequest(id, 10, t.now()));
+    // The distance from what `opened` wrote.
+    await delay(1010);
+    await ledger.capture(endedCall("r1", 4, t.now()));
+    expect(written).toEqual([["hold", "hold", "hold", "hold", "settle"]]);
+    const captures = [];
+    for (const id of ids.slice(1)) {
+      captures.push(ledger.capture(endedCall(id, 4, t.now())));
+      await turn();
+    }
+    await Promise.all(captures);
+    expect(written.slice(1)).toEqual([["settle", "settle", "settle"]]);
+    await ledger.close();
+    expect(await t.account()).toEqual({ balance: 1_000_000 - 26, held: 0 });
   });
 });

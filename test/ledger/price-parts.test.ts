@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Price } from "../../src/call/price.ts";
 import { type CallUsage, nothingUsed } from "../../src/call/usage.ts";
 import type { ModelConfig, PriceConfig } from "../../src/config/config.ts";
-import { inUnits } from "../../src/config/currency.ts";
+import { inUnits } from "../../src/config/catalogue/currency.ts";
 import { priceSchema } from "../../src/config/schema-models.ts";
 import { costOfAll, isFree, worstCost } from "../../src/ledger/price.ts";
 import { cardOf } from "../../src/ledger/price-card.ts";

@@ -39,8 +39,7 @@ function retention(requestsMs: number | undefined, auditMs?: number, at = now) {
   const { retention: store } = bank.storage;
   return createRetention({
     store,
-    requestsMs,
-    auditMs,
+    settings: () => ({ retention: { requestsMs, auditMs } }),
     clock: () => at,
     onError: (error) => errors.push(error),
   });

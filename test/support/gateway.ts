@@ -5,6 +5,7 @@
 import { pino } from "pino";
 import { type Activity, type Counts, type Gateway, startGateway } from "../../src/composition/gateway.ts";
 import { type Config, loadConfig, type ModelConfig, type UpstreamConfig } from "../../src/config/config.ts";
+import { createLiveConfig, type ReplaceableConfig } from "../../src/config/live/live-config.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import type { Storage } from "../../src/storage/storage.ts";
@@ -30,7 +31,10 @@ export interface TestGateway {
   readonly counts: () => Counts;
   readonly holds: () => Promise<number>;
   readonly activity: () => Activity;
-  readonly serveModels: Gateway["serveModels"];
+  /** The configuration in force, which a test may replace. */
+  readonly live: ReplaceableConfig;
+  /** Replaces the models alone. */
+  readonly serveModels: (models: Config["models"]) => void;
   /** What was logged so far, one JSON line each. */
   readonly logged: () => string;
   /**
@@ -102,7 +106,8 @@ export async function startTestGateway(
   rememberSecrets(config);
   const lines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
-  const gateway = await startGateway({ config, storage, log, clock, random: () => 0 });
+  const live = createLiveConfig(config);
+  const gateway = await startGateway({ live, storage, log, clock, random: () => 0 });
   const rootUrl = `http://127.0.0.1:${gateway.port}`;
   return {
     rootUrl,
@@ -117,7 +122,8 @@ export async function startTestGateway(
     counts: gateway.counts,
     holds: gateway.holds,
     activity: gateway.activity,
-    serveModels: gateway.serveModels,
+    live,
+    serveModels: (models) => live.replace({ ...live.current(), models }),
     logged: () => lines.join(""),
     async close(what, look) {
       if (what === undefined) await expectNothingRunning(gateway);

@@ -3,7 +3,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ModelConfig, UpstreamConfig } from "../../src/config/config.ts";
-import { type Checked, startHealthChecks } from "../../src/targets/health-checks.ts";
+import { type Checked, type HealthChecksOptions, startHealthChecks } from "../../src/targets/health-checks.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type ScriptedExchange, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
@@ -135,12 +135,19 @@ describe("in time", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  const one = (ask: Checked["ask"]): Checked => ({ upstream: "u", intervalMs: 1000, failures: 3, ask });
+  const one = (ask: (signal: AbortSignal) => Promise<void>, failures = 3): Checked => {
+    return { upstream: "u", intervalMs: 1000, failures, path: "/health", check: (_, signal) => ask(signal) };
+  };
+  const startWith = (checked: Checked, options: HealthChecksOptions) => {
+    const checks = startHealthChecks(options);
+    checks.replace([checked]);
+    return checks;
+  };
   const nobody = { targets: { checked: () => {} }, onChanged: () => {} };
 
   test("the first check comes anywhere within the interval, and then one in each", async () => {
     const ask = vi.fn(async () => {});
-    const { close } = startHealthChecks([one(ask)], { ...nobody, random: () => 0.4 });
+    const { close } = startWith(one(ask), { ...nobody, random: () => 0.4 });
     await vi.advanceTimersByTimeAsync(399);
     expect(ask).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
@@ -159,7 +166,7 @@ describe("in time", () => {
     const ask = async () => {
       if (answers.shift() !== up) throw new Error("not well");
     };
-    const { close } = startHealthChecks([one(ask)], { targets: { checked }, onChanged, random: () => 0 });
+    const { close } = startWith(one(ask), { targets: { checked }, onChanged, random: () => 0 });
     await vi.advanceTimersByTimeAsync(8500);
     expect(answers).toEqual([]);
     expect(told).toEqual([up, down, "u is down", down, up, "u is up", up]);
@@ -173,7 +180,7 @@ describe("in time", () => {
       given = signal;
       await new Promise((_, reject) => signal.addEventListener("abort", reject));
     });
-    const { close } = startHealthChecks([one(ask)], { ...nobody, targets: { checked }, random: () => 0 });
+    const { close } = startWith(one(ask), { ...nobody, targets: { checked }, random: () => 0 });
     await vi.advanceTimersByTimeAsync(0);
     expect(given?.aborted).toBe(false);
     close();
@@ -186,7 +193,7 @@ describe("in time", () => {
 
   test("one that waits for its turn when the gateway closes never comes", async () => {
     const ask = vi.fn(async () => {});
-    const { close } = startHealthChecks([one(ask)], { ...nobody, random: () => 0.5 });
+    const { close } = startWith(one(ask), { ...nobody, random: () => 0.5 });
     close();
     await vi.advanceTimersByTimeAsync(5000);
     expect(ask).not.toHaveBeenCalled();

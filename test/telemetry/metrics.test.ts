@@ -630,10 +630,10 @@ describe("what is deployed with it", () => {
     const registry = new Registry();
     createMetrics(registry);
     registerWorkers(registry, workers);
-    const cache = { entries: () => 0, bytes: () => 0 };
+    const cache = () => ({ entries: () => 0, bytes: () => 0 });
     registerGauges(registry, {
       version: "",
-      upstreams: [],
+      upstreams: () => [],
       targets: () => [],
       holds: async () => ({ count: 0, amount: 0 }),
       open: () => nothingOpen,

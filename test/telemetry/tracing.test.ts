@@ -394,7 +394,7 @@ describe("an endpoint", () => {
       const { pino } = await import("pino");
       const log = pino({ level: "silent" });
       const { createSeeing } = await import("./src/composition/observers.ts");
-      const seeing = (telemetry) => createSeeing({ config: { telemetry, upstreams: [] }, log, clock: Date.now }, {});
+      const seeing = (telemetry) => createSeeing({ config: { telemetry }, live: { current: () => ({ upstreams: [] }) }, log, clock: Date.now }, {});
       const loaded = () => asked.filter((name) => name.startsWith("@opentelemetry/")).length > 0;
       await seeing(undefined);
       const before = loaded();

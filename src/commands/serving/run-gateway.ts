@@ -4,7 +4,8 @@ import { type Gateway, startGateway } from "../../composition/gateway.ts";
 import type { WorkerPlace } from "../../composition/limits.ts";
 import { withEmbedded } from "../../composition/providers.ts";
 import type { Config } from "../../config/config.ts";
-import { createDiscovery } from "../../config/discovery/discover.ts";
+import { createDiscovery, type Discovery } from "../../config/discovery/discover.ts";
+import { createLiveConfig, type ReplaceableConfig, withOperational } from "../../config/live/live-config.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { troubleOf } from "../../runtime/write-trouble.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -13,6 +14,7 @@ import { openConfigured } from "../command.ts";
 import { collectWhenIdle } from "../engine/collect-when-idle.ts";
 import { setEngine } from "../engine/engine.ts";
 import { restartFor } from "../engine/restart.ts";
+import { followConfiguration } from "./follow-configuration.ts";
 import { explainListening, refuseTakenPorts } from "./listening.ts";
 import { openLog } from "./log-lines.ts";
 import { stopSignal } from "./stop-signal.ts";
@@ -20,6 +22,8 @@ import { stopSignal } from "./stop-signal.ts";
 export type Ready = (gateway: Gateway, storage: Storage) => Promise<void>;
 
 export interface RunOptions {
+  /** reload reads the configuration anew, of the file if there is one; undefined: it stays as it is. */
+  readonly reload?: { readonly load: () => Config; readonly file: string | undefined };
   /** prepare does work of the start while calls are accepted. Until it resolves the gateway is not ready. */
   readonly prepare?: Ready;
   /** warmsModels loads the embedded models at once, so that their first call is as quick as the next. */
@@ -39,7 +43,17 @@ export async function runGateway(config: Config, options: RunOptions): Promise<v
   const storage = await openConfigured(config, (error) =>
     log.error({ err: error }, "work on the database failed, and goes on"),
   );
-  await serveUntil(config, { ...options, log, storage, stop: () => stopSignal().then(() => "close") });
+  let onHangUp = () => {};
+  await serveUntil(config, {
+    ...options,
+    ...{ log, storage, stop: () => stopSignal(() => onHangUp()).then(() => "close") },
+    follow(take) {
+      if (!options.reload) return () => {};
+      const following = followConfiguration({ config, ...options.reload, log, take });
+      onHangUp = () => following.reload("SIGHUP");
+      return following.close;
+    },
+  });
   // Node removes signal handlers before a process with nothing left to do is gone; a repeated signal would then kill
   // it.
   process.once("beforeExit", () => process.exit());
@@ -52,6 +66,8 @@ export interface ServeOptions extends RunOptions {
   readonly log: Logger;
   /** storage is closed at the end. */
   readonly storage: Storage;
+  /** follow is called once it serves, with what puts another configuration in force. Returns what ends that. */
+  readonly follow?: (take: (next: Config) => void) => () => void;
   /** stop is called once it listens, and resolves when it is to end. */
   readonly stop: () => Promise<Stop>;
   /** worker is its place among the workers of a machine; undefined for a gateway of one process. */
@@ -62,21 +78,22 @@ export interface ServeOptions extends RunOptions {
 
 /** serveUntil serves until it is to stop, and ends when all that ran is over. Throws a StartError. */
 export async function serveUntil(config: Config, options: ServeOptions): Promise<void> {
-  const { prepare, greet, warmsModels, log, storage, stop, worker, fd } = options;
+  const { prepare, greet, warmsModels, log, storage, stop, worker, fd, follow = () => () => {} } = options;
   const discovery = createDiscovery(config, { log });
   // All workers have the same configuration: the first one alone warns of it.
   const says = (worker?.number ?? 1) === 1;
+  let endFollowing = () => {};
   try {
     const found = { ...config, models: await discovery.begin() };
     if (says && found.models.length === 0 && !found.embeddedModels) log.warn(noModel);
-    const warnOfPrices = says ? createPriceReporter(config, log) : () => {};
-    warnOfPrices(found.models);
-    const parts = { config: found, storage, log, isPreparing: prepare !== undefined, worker, fd };
+    const warnOfPrices = says ? createPriceReporter(log) : () => {};
+    warnOfPrices(found);
+    const live = createLiveConfig(found);
+    live.onChange((next) => () => warnOfPrices(next));
+    const parts = { live, storage, log, isPreparing: prepare !== undefined, worker, fd };
     const gateway = await explainListening(config, () => startGateway(parts));
-    discovery.follow((models) => {
-      gateway.serveModels(models);
-      warnOfPrices(models);
-    });
+    discovery.follow((models) => live.replace({ ...live.current(), models }));
+    endFollowing = follow((next) => take(next, live, discovery));
     const asked = stop();
     let how: Stop = "close";
     let endCollecting = () => {};
@@ -99,9 +116,17 @@ export async function serveUntil(config: Config, options: ServeOptions): Promise
       clearTimeout(waiting);
     }
   } finally {
+    endFollowing();
     discovery.close();
     await storage.close();
   }
+}
+
+/** take puts another configuration in force, with the models that its upstreams list as far as they are known. */
+function take(next: Config, live: ReplaceableConfig, discovery: Discovery): void {
+  const { models, commit } = discovery.prepare(withOperational(live.current(), next));
+  live.replace({ ...next, models });
+  commit();
 }
 
 /** createIsIdle returns a function that reports whether no call is under way, and none has ended since it was asked last. */
@@ -127,21 +152,22 @@ const noModel =
  * createPriceReporter returns a function that logs, once each, that prices rely on an assumed dollar rate, or that
  * served models have no price.
  */
-function createPriceReporter({ embeddedModels, unpriced, cataloguePrices, catalogue, unit }: Config, log: Logger) {
-  const warnOfUnpriced = once((models: number) => {
+function createPriceReporter(log: Logger) {
+  const warnOfUnpriced = once((models: number, unpriced: Config["unpriced"]) => {
     if (unpriced.price) log.info({ models }, `models without a price cost what \`unpriced_models\` says`);
     else log.warn({ models, remedy: unpricedRemedy }, unpriced.isFreeForFirst ? freeForFirst : refused);
   });
-  const warnOfRate = once(() => {
+  const warnOfRate = once(({ cataloguePrices, unit }: Config) => {
     const rate = `1 USD = ${formatDecimal(cataloguePrices.dollar)} ${unit.code}`;
     log.warn({ rate, remedy: rateRemedy }, "the exchange rate of the US dollar is assumed");
   });
-  const builtIn = new Set(catalogue.map(({ price }) => price));
-  return (models: Config["models"]) => {
-    if (cataloguePrices.isAssumed && models.some(({ price }) => price && builtIn.has(price))) warnOfRate();
+  return (config: Config) => {
+    const { models, embeddedModels, unpriced, cataloguePrices, catalogue } = config;
+    const builtIn = new Set(catalogue.map(({ price }) => price));
+    if (cataloguePrices.isAssumed && models.some(({ price }) => price && builtIn.has(price))) warnOfRate(config);
     const served = createCatalog(withEmbedded({ embeddedModels, models })).list();
     const count = served.filter((one) => !one.price).length;
-    if (count > 0) warnOfUnpriced(count);
+    if (count > 0) warnOfUnpriced(count, unpriced);
   };
 }
 

@@ -1,10 +1,15 @@
 /** Waits for the signal that asks a process to stop. */
+import { createIsTerminalClosed } from "./terminal.ts";
 
 /** echoMs: one Ctrl-C may arrive several times, from the terminal, from npm, and from `bin/model-gateway.js`. */
 export const echoMs = 500;
 
-/** stopSignal resolves at the first signal. Another signal more than `echoMs` later ends the process at once. */
-export function stopSignal(): Promise<void> {
+/**
+ * stopSignal resolves at the first signal. Another signal more than `echoMs` later ends the process at once. SIGHUP is such a signal only
+ * where it says that the terminal was closed: running calls are completed then, too. Else `onHangUp` is called.
+ */
+export function stopSignal(onHangUp: () => void): Promise<void> {
+  const isTerminalClosed = createIsTerminalClosed();
   return new Promise((resolve) => {
     let asked: number | undefined;
     const onSignal = () => {
@@ -12,7 +17,7 @@ export function stopSignal(): Promise<void> {
       asked ??= performance.now();
       resolve();
     };
-    // A closed terminal sends SIGHUP: running calls are completed then, too.
-    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, onSignal);
+    process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
+    process.on("SIGHUP", () => (isTerminalClosed() ? onSignal() : onHangUp()));
   });
 }

@@ -108,7 +108,7 @@ async function openShared(config: Config, log: Logger): Promise<Shared> {
   const node = newId("nod");
   const opened = await openStorageOfOwner(databasePath(config), config.durability, { node, clock: Date.now, onError });
   const { storage, books } = opened;
-  const retention = createRetention({ store: storage.retention, ...config.retention, clock: Date.now, onError });
+  const retention = createRetention({ store: storage.retention, settings: () => config, clock: Date.now, onError });
   void retention.run();
   return {
     serve: books.serve,

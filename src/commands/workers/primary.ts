@@ -6,7 +6,6 @@
  * another owner from the program as it is now: each of its workers takes the place of one of the old ones, which leaves when its calls are
  * over. Where the new one cannot start, the old one goes on.
  */
-import { closeSync, openSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -15,6 +14,7 @@ import { restartFor } from "../engine/restart.ts";
 import { refuseTakenPorts } from "../serving/listening.ts";
 import { openLog } from "../serving/log-lines.ts";
 import { echoMs } from "../serving/stop-signal.ts";
+import { createIsTerminalClosed } from "../serving/terminal.ts";
 import { type Child, packConfig, socketFd, startChild } from "./child.ts";
 import type { OwnerQuestions, OwnerTask, PrimaryQuestions } from "./contract.ts";
 import { createPauses } from "./pauses.ts";
@@ -186,7 +186,7 @@ function isElsewhere(one: Config, other: Config): boolean {
 }
 
 function listenForSignals(state: State): void {
-  const hadTerminal = hasTerminal();
+  const isTerminalClosed = createIsTerminalClosed();
   let askedAt: number | undefined;
   const stop = () => {
     if (askedAt !== undefined && performance.now() - askedAt > echoMs) killAll(state);
@@ -198,21 +198,11 @@ function listenForSignals(state: State): void {
   };
   process.on("SIGTERM", stop).on("SIGINT", stop);
   // A closed terminal sends it, too: then everything ends.
-  process.on("SIGHUP", () => (hadTerminal && !hasTerminal() ? stop() : reload(state, "SIGHUP")));
+  process.on("SIGHUP", () => (isTerminalClosed() ? stop() : reload(state, "SIGHUP")));
 }
 
 /** Their workers end with them, at once. */
 function killAll({ current, previous, next, finish }: State): void {
   for (const one of [current, previous, next]) one?.child.process.kill("SIGKILL");
   finish(1);
-}
-
-/** Reports whether this process has a terminal. */
-function hasTerminal(): boolean {
-  try {
-    closeSync(openSync("/dev/tty", "r"));
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -4,10 +4,10 @@
  * are skipped. Causes of failures quote nothing from the answer.
  */
 import { request } from "undici";
+import { credentialOf } from "../catalogue/vendors.ts";
 import type { ModelConfig, UpstreamConfig } from "../schema-models.ts";
 import { modelKind } from "../schema-models.ts";
 import { modelIdSchema } from "../values.ts";
-import { credentialOf } from "../vendors.ts";
 
 /** ListedModel is the facts of a listed model besides its name; undefined if the list does not have them. */
 export interface ListedModel {

@@ -8,7 +8,7 @@
  * Any other upstream of a vendor keeps those of its vendor's models that it lists, once it has listed any of them.
  * Models that gateway.yaml itself assigns to an upstream stay, listed or not.
  */
-import { type Config, type ModelConfig, servable, targetAt, type UpstreamConfig } from "../config.ts";
+import { type Config, enabled, type ModelConfig, servable, targetAt, type UpstreamConfig } from "../config.ts";
 import type { ModelList } from "./model-list.ts";
 
 /** family is the family of a model of which only the name is known. */
@@ -25,6 +25,7 @@ export function discoveryScopeOf(
   upstream: UpstreamConfig,
   { catalogue }: Pick<Config, "catalogue">,
 ): "all" | "known" | undefined {
+  if (upstream.disabled) return undefined;
   if (upstream.discover !== undefined) return upstream.discover ? "all" : undefined;
   return catalogue.some(({ vendor }) => vendor === upstream.name) ? "known" : undefined;
 }
@@ -61,7 +62,7 @@ function listsOf(config: Config, answers: UpstreamLists): Lists {
     if (which === "known" && list && list !== "down" && ofVendor.some((model) => nameAtVendor(model, list)))
       known.set(name, list);
   }
-  return { upstreams: new Set(config.upstreams.map(({ name }) => name)), all, known };
+  return { upstreams: new Set(enabled(config.upstreams).map(({ name }) => name)), all, known };
 }
 
 /** targetsOf sends a model of the catalogue to its vendor's own upstream, or else to those that list it. */

@@ -120,6 +120,17 @@ export const processSettings = {
         gateway. With it data_dir keeps only what came of calls while the database was away. DATABASE_URL in the environment is enough.`,
       examples: [{ url: `postgres://gateway:\${DATABASE_PASSWORD}@db.internal:5432/gateway` }],
     }),
+  config_key_file: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({
+      description: `The path of a file with the key that credentials of the stored configuration are sealed by: 32 bytes in hex or base64
+        (\`openssl rand -hex 32\`). GATEWAY_CONFIG_KEY and GATEWAY_CONFIG_KEY_FILE in the environment win. Of several keys, with commas
+        between them, the first seals and all open. Default: configuration.key in data_dir, which is made when it is needed; with Postgres
+        there is none.`,
+      examples: ["/etc/model-gateway/configuration.key"],
+    }),
   redis: z
     .strictObject({
       url: redisUrlSchema.optional().meta({

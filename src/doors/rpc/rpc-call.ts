@@ -11,6 +11,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { access } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { ErrorDetailSchema } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import type { BodyRoom } from "../../call/call.ts";
+import type { DocumentFault } from "../../call/refusal.ts";
 import { asRefusal, type Refusal } from "../../call/refusals.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { WireFault } from "../../wire/fault.ts";
@@ -85,7 +86,8 @@ export interface RpcCall {
  * The longest texts of a status, in characters, and the longest upstream body, in bytes. They are sent in trailers, percent-encoded
  * and once more in the details. Clients read trailers of up to some 64 kB, and lose the whole answer with longer ones.
  */
-const maxLength = { message: 2000, param: 1000, upstreamBody: 8192 };
+const maxLength = { message: 2000, param: 1000, upstreamBody: 8192, fault: 500 };
+const maxFaults = 20;
 
 /** Returns the ConnectError for whatever a call failed by. */
 export function asConnectError(error: unknown, call: RpcCall): ConnectError {
@@ -98,7 +100,7 @@ export function asConnectError(error: unknown, call: RpcCall): ConnectError {
   return new ConnectError(message, refusal.code, metadata, [detailOf(refusal, call)], refusal);
 }
 
-function detailOf({ reason, param = "", status, upstream }: Refusal, { id, method }: RpcCall) {
+function detailOf({ reason, param = "", status, upstream, documentFaults }: Refusal, { id, method }: RpcCall) {
   const isOwn = upstream?.family === getOption(method, access).family;
   return {
     desc: ErrorDetailSchema,
@@ -108,9 +110,16 @@ function detailOf({ reason, param = "", status, upstream }: Refusal, { id, metho
       requestId: id,
       httpStatus: status,
       // Half of it would not be JSON.
+      faults: documentFaults.slice(0, maxFaults).map(faultMessage),
       upstreamBody: isOwn && upstream.body.length <= maxLength.upstreamBody ? upstream.body.toString() : "",
     }),
   };
+}
+
+/** faultMessage splits a fault into its place and what is wrong there. */
+function faultMessage({ path = "", message }: DocumentFault) {
+  const why = path !== "" && message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
+  return { path: truncated(path, maxLength.fault), message: truncated(why, maxLength.fault) };
 }
 
 /** Truncates a text, and leaves no half of a character: that could not be percent-encoded. */

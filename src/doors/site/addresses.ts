@@ -16,7 +16,7 @@ export interface PublicUrls {
 }
 
 export interface AddressOptions {
-  readonly publicUrls: PublicUrls;
+  readonly settings: () => { readonly publicUrls: PublicUrls };
   /** IP addresses and networks: `10.0.0.1`, `10.0.0.0/8`. */
   readonly trustedProxies: readonly string[];
 }
@@ -31,7 +31,7 @@ export interface Addresses {
 }
 
 /** Throws if a proxy is neither an address nor a network. */
-export function createAddresses({ publicUrls, trustedProxies }: AddressOptions): Addresses {
+export function createAddresses({ settings, trustedProxies }: AddressOptions): Addresses {
   const proxies = new BlockList();
   for (const proxy of trustedProxies) {
     const [address = "", bits] = proxy.split("/");
@@ -39,13 +39,13 @@ export function createAddresses({ publicUrls, trustedProxies }: AddressOptions):
     if (bits === undefined) proxies.addAddress(address, family);
     else proxies.addSubnet(address, Number(bits), family);
   }
-  const rootUrl = (req: HttpRequest) => publicUrls.root ?? requestedUrl(req, isTrusted(req, proxies));
+  const rootUrl = (req: HttpRequest) => settings().publicUrls.root ?? requestedUrl(req, isTrusted(req, proxies));
   return {
     rootUrl,
     peerOf: (req) => new RequestPeer(req, proxies, rootUrl),
     describe(req) {
       const root = rootUrl(req);
-      const { direct, cdn, cn } = publicUrls;
+      const { direct, cdn, cn } = settings().publicUrls;
       return {
         name: "model-gateway",
         root_url: root,

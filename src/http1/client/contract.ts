@@ -63,7 +63,10 @@ export interface ReplyHandler {
 export interface UpstreamClient {
   /** Sends a request. Throws TypeError for a path or a field value with forbidden characters; calls `handler` for all else. */
   send(request: UpstreamRequest, handler: ReplyHandler): void;
-  /** Resolves when the running requests have ended and every connection is closed. `send` must not be called any more. */
+  /**
+   * Keeps no connection any more. Resolves when the running requests have ended and every connection is closed. A request that is sent
+   * later, by a call that began before, has a connection of its own, which ends with it.
+   */
   close(): Promise<void>;
 }
 

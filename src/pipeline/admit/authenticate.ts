@@ -35,7 +35,8 @@ export interface AuthenticateOptions {
   readonly keys: Pick<KeyStore, "findWithAccount">;
   readonly knownKeys: KnownKeys;
   readonly authenticateSession: AuthenticateSession;
-  readonly tiers: readonly Tier[];
+  /** Returns the tiers, lowest first. */
+  readonly settings: () => { readonly tiers: readonly Tier[] };
   /** Whether models without a price are free for an account. Default: for none. */
   readonly isFreeUnpriced?: (accountId: string) => MaybePromise<boolean>;
   /** The operator's credential; undefined where none is configured. */
@@ -114,7 +115,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 
 /** Authenticates those who come with a session, or may. `useKey` checks a key, and returns who calls by it. */
 function createSessionCallers(
-  { keys, knownKeys, authenticateSession, clock, tiers, isFreeUnpriced = () => false }: AuthenticateOptions,
+  { keys, knownKeys, authenticateSession, clock, settings, isFreeUnpriced = () => false }: AuthenticateOptions,
   useKey: (known: KnownKey, now: number, peer: Arrival["peer"]) => Authenticated,
 ) {
   return {
@@ -123,7 +124,7 @@ function createSessionCallers(
       if (!session) throw missingApiKey();
       const keyId = header("x-gateway-key");
       const { user_id: userId, id: sessionId, account_id: accountId } = session;
-      if (keyId === undefined) return signedIn(session, tiers, await isFreeUnpriced(accountId));
+      if (keyId === undefined) return signedIn(session, settings().tiers, await isFreeUnpriced(accountId));
       const key = await keys.findWithAccount(keyId);
       if (!key || key.revoked_at !== null || key.account_id !== accountId) throw sessionKeyNotFound(keyId);
       const { caller, counted } = useKey(await knownKeys.know(key), clock(), peer);
@@ -136,7 +137,10 @@ function createSessionCallers(
       try {
         const session = await authenticateSession({ header, peer });
         if (!session) return { caller: nobody, counted };
-        return { caller: signedIn(session, tiers, await isFreeUnpriced(session.account_id)).caller, counted };
+        return {
+          caller: signedIn(session, settings().tiers, await isFreeUnpriced(session.account_id)).caller,
+          counted,
+        };
       } catch {
         return { caller: nobody, counted };
       }

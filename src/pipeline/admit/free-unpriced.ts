@@ -4,13 +4,13 @@ import type { AccountStore } from "../../storage/accounts.ts";
 
 export interface FreeUnpricedOptions {
   readonly accounts: Pick<AccountStore, "first">;
-  readonly isFreeForFirst: boolean;
+  readonly settings: () => { readonly unpriced: { readonly isFreeForFirst: boolean } };
   /** Returns a greater number after every write that callers must see. */
   readonly version: () => number;
 }
 
 /** Returns a function that reports whether unpriced models are free for an account. It looks the account up once a version. */
-export function createFreeUnpriced({ accounts, isFreeForFirst, version }: FreeUnpricedOptions) {
+export function createFreeUnpriced({ accounts, settings, version }: FreeUnpricedOptions) {
   let seen: number | undefined;
   let first: string | undefined;
   let looking: { readonly asOf: number; readonly found: Promise<string | undefined> } | undefined;
@@ -33,7 +33,7 @@ export function createFreeUnpriced({ accounts, isFreeForFirst, version }: FreeUn
   }
 
   return (accountId: string): MaybePromise<boolean> => {
-    if (!isFreeForFirst) return false;
+    if (!settings().unpriced.isFreeForFirst) return false;
     const current = version();
     if (current === seen) return accountId === first;
     return lookUpOnce(current).then((found) => accountId === found);

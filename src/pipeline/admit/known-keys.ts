@@ -16,7 +16,9 @@ export interface KnownKey {
   readonly key: KeyWithAccount;
   /** The key was as it is known as of `caller.asOf`, a version of the database. */
   caller: Caller;
-  readonly tier: Tier;
+  tier: Tier;
+  /** What its tier and caller were made by. */
+  settings: KnownKeysSettings;
   /** The addresses that it may be used from; undefined where it may be used from all. */
   readonly allowed: AddressList | undefined;
   /** When its use was last recorded, in milliseconds since 1970. */
@@ -34,9 +36,15 @@ export interface KnownKeys {
   creditRemaining(known: KnownKey): number | undefined;
 }
 
+/** KnownKeysSettings are the tiers, lowest first. */
+interface KnownKeysSettings {
+  readonly tiers: readonly Tier[];
+}
+
 export interface KnownKeysOptions {
   readonly keys: Pick<KeyStore, "findBySecretHash">;
-  readonly tiers: readonly Tier[];
+  /** Returns another object once any of it has changed. */
+  readonly settings: () => KnownKeysSettings;
   readonly ledger: Pick<Ledger, "credit" | "flushCallsOf">;
   /** Reports whether unpriced models are free for an account. Default: for none. */
   readonly isFreeUnpriced?: (accountId: string) => MaybePromise<boolean>;
@@ -49,9 +57,10 @@ const maxKnown = 50_000;
 const maxUnknown = 10_000;
 
 export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
-  const { keys, ledger, changes, isFreeUnpriced = () => false } = options;
+  const { keys, ledger, changes, settings } = options;
   const { credit } = ledger;
   const know = createKnow(options);
+  const asOfNow = createAsOfNow(options);
   const known = new LRUCache<string, KnownKey>({ max: maxKnown });
   /** Hashes that belong to no key: a client that sends one again costs no query. */
   const unknown = new LRUCache<string, true>({ max: maxUnknown });
@@ -80,13 +89,6 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
     return made;
   }
 
-  /** Goes on with a key that has not changed. Whether unpriced models are free for its account may follow from others. */
-  const asOfNow = (found: KnownKey, asOf: number): MaybePromise<KnownKey> =>
-    andThen(isFreeUnpriced(found.key.account_id), (isFree) => {
-      found.caller = { ...found.caller, asOf, isFreeUnpriced: isFree };
-      return found;
-    });
-
   return {
     find(secretHash, now) {
       const current = changes.version();
@@ -95,7 +97,7 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
       seen = current;
       const found = known.get(secretHash);
       if (found && isUnchanged(found.caller, changes, current) && isStillValid(found.key, secretHash, now))
-        return found.caller.asOf === current ? found : asOfNow(found, current);
+        return found.caller.asOf === current && found.settings === settings() ? found : asOfNow(found, current);
       if (unknown.has(secretHash)) return undefined;
       return readOnce(secretHash, now, current);
     },
@@ -108,14 +110,29 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
   };
 }
 
+/**
+ * Returns what goes on with a key that has not changed. Its tier, and whether unpriced models are free for its account, may follow from
+ * others.
+ */
+function createAsOfNow({ settings, isFreeUnpriced = () => false }: KnownKeysOptions) {
+  return (found: KnownKey, asOf: number): MaybePromise<KnownKey> =>
+    andThen(isFreeUnpriced(found.key.account_id), (isFree) => {
+      found.settings = settings();
+      found.tier = tierOf(found.settings.tiers, found.key.account_recharged);
+      found.caller = { ...found.caller, asOf, isFreeUnpriced: isFree, tier: found.tier };
+      return found;
+    });
+}
+
 /** Returns what tells of a key who calls by it, as of a version; and has the ledger learn what is left of its credit. */
-function createKnow({ tiers, ledger: { credit }, isFreeUnpriced = () => false }: KnownKeysOptions) {
+function createKnow({ settings, ledger: { credit }, isFreeUnpriced = () => false }: KnownKeysOptions) {
   return async (key: KeyWithAccount, asOf?: number): Promise<KnownKey> => {
     const { ofBalance, ofLimit } = availableTo(key);
     credit.learn(key.account_id, ofBalance, key.id, key.credit_limit === null ? undefined : ofLimit);
-    const tier = tierOf(tiers, key.account_recharged);
+    const made = settings();
+    const tier = tierOf(made.tiers, key.account_recharged);
     const caller = { ...callerOf(key, tier, asOf), isFreeUnpriced: await isFreeUnpriced(key.account_id) };
-    return { key, tier, caller, allowed: allowedOf(key), usedAt: key.last_used_at ?? 0 };
+    return { key, tier, settings: made, caller, allowed: allowedOf(key), usedAt: key.last_used_at ?? 0 };
   };
 }
 

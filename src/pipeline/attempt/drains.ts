@@ -35,15 +35,15 @@ export interface Drains {
 const bytesPerSecond = 8 * 1024 * 1024;
 const burstBytes = 1024 * 1024;
 
-/** `ms` is how long each stream may be drained. */
-export function createDrains(ms: number): Drains {
+/** `settings` returns how long a stream that begins now may be drained. */
+export function createDrains(settings: () => { readonly disconnectDrainMs: number }): Drains {
   const streams = new Set<DrainedStream>();
   let room = burstBytes;
   let roomAt = performance.now();
   let closesAt = Number.POSITIVE_INFINITY;
   let onNone = () => {};
   return {
-    lastsMs: () => Math.max(0, Math.min(ms, closesAt - performance.now())),
+    lastsMs: () => Math.max(0, Math.min(settings().disconnectDrainMs, closesAt - performance.now())),
     add: (stream) => void streams.add(stream),
     delete(stream) {
       if (streams.delete(stream) && streams.size === 0) onNone();

@@ -193,7 +193,8 @@ async function write(
 
 type Actor = Pick<NewAuditEvent, "actor_kind" | "actor_id">;
 
-function actorOf({ caller, peer }: Call, signedIn: string): Actor {
+/** actorOf returns who makes a call; `signedIn` is the user whom it has signed in. */
+export function actorOf({ caller, peer }: Pick<Call, "caller" | "peer">, signedIn = ""): Actor {
   const { userId, keyId, rights } = caller;
   if (signedIn || userId) return { actor_kind: "user", actor_id: signedIn || userId };
   if (keyId) return { actor_kind: "key", actor_id: keyId };
@@ -238,12 +239,9 @@ function detailsOf(
 ): string {
   const message = messageOf(request);
   if (!message) return "{}";
-  const json: Record<string, unknown> = {
-    ...Wire.ofMessage(request.desc, message).json(),
-    ...Object.fromEntries(answered),
-  };
-  const told = [...tells, ...answered.map(([name]) => name)].flatMap((name) => {
-    const value = json[name];
+  const json = Wire.ofMessage(request.desc, message).json();
+  const values = [...tells.map((name) => [name, json[name]] as const), ...answered];
+  const told = values.flatMap(([name, value]) => {
     // A person may type the password where the e-mail address belongs.
     if (value === undefined || (name === "email" && !/^[^\s@]+@[^\s@]+$/.test(String(value)))) return [];
     const text = JSON.stringify(value);

@@ -37,8 +37,8 @@ export interface Candidate {
 
 export interface CandidatesOptions {
   readonly catalog: Catalog;
-  /** By the upstream's name. */
-  readonly providers: ReadonlyMap<string, Provider>;
+  /** Returns the providers in force, by the upstream's name. They change in one step with the catalogue. */
+  readonly providers: () => ReadonlyMap<string, Provider>;
   readonly targets: Targets;
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
@@ -136,7 +136,10 @@ interface TargetCandidates {
   readonly other?: { readonly candidate: Candidate; readonly takes: (request: JsonObject) => boolean } | undefined;
 }
 
-/** Candidates of a model are made once, by the first call that asks for them: what an upstream speaks never changes. */
+/**
+ * Candidates of a model are made once, by the first call that asks for them. Where one of its upstreams changes, the catalogue makes
+ * another model.
+ */
 function createCandidateAt(options: CandidatesOptions): CandidateAt {
   const made = new WeakMap<Model, Map<Operation, Map<Target, TargetCandidates>>>();
   return (asked, model, target, { request }) => {
@@ -156,7 +159,7 @@ function candidatesByTarget(
 ): Map<Target, TargetCandidates> {
   const candidates = new Map<Target, TargetCandidates>();
   for (const target of model.targets) {
-    const provider = providerOf(target, providers);
+    const provider = providerOf(target, providers());
     const { speaks, kind, hasQueue = false } = provider;
     const fitting = provider.fitter?.(target.model, model.reasons);
     const state = targets.of(target);
@@ -175,7 +178,7 @@ function candidatesByTarget(
   return candidates;
 }
 
-function providerOf({ upstream }: Target, providers: CandidatesOptions["providers"]): Provider {
+function providerOf({ upstream }: Target, providers: ReadonlyMap<string, Provider>): Provider {
   const provider = providers.get(upstream);
   if (!provider) throw internal(new Error(`no provider for the upstream ${upstream}`));
   return provider;

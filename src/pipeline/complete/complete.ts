@@ -17,6 +17,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
 import type { Form, Input, Operation, Output } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
+import { priorityOf } from "../../call/tiers.ts";
 import type { Ledger } from "../../ledger/contract.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
@@ -34,7 +35,7 @@ import { deadlineOf, timeoutsOf } from "../check/deadline.ts";
 import { isStrict } from "../check/strict.ts";
 import type { Candidate, CandidatesFor } from "./candidates.ts";
 import { eachPrompt } from "./each-prompt.ts";
-import type { ModelCall } from "./model-call.ts";
+import type { CallSettings, ModelCall } from "./model-call.ts";
 import { countParts } from "./parts.ts";
 import type { Send } from "./send.ts";
 import { serverTiming } from "./server-timing.ts";
@@ -49,8 +50,7 @@ export interface CompleteOptions {
   readonly counting: Counting;
   /** Omitted: no stream is drained after its caller has disconnected. */
   readonly drains?: Drains;
-  /** Returns the caller's place in an upstream's queue: 0 (first) to 9. */
-  readonly priorityOf: (caller: Call["caller"]) => number;
+  readonly settings: () => CallSettings;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -85,9 +85,11 @@ export function createComplete(options: CompleteOptions): Complete {
   return complete as Complete;
 }
 
+const noDrains = createDrains(() => ({ disconnectDrainMs: 0 }));
+
 /** Reads how the caller would have the call answered, and finds its candidates. Throws a Refusal. */
 function beginModelCall(operation: Operation, form: Form, call: Call, options: CompleteOptions): ModelCall {
-  const { candidatesFor, send, counting, drains = createDrains(0), priorityOf, clock } = options;
+  const { candidatesFor, counting, drains = noDrains, settings: settingsNow, clock } = options;
   const startedAt = performance.now();
   const arrivedAt = clock();
   const { record } = call;
@@ -95,11 +97,14 @@ function beginModelCall(operation: Operation, form: Form, call: Call, options: C
   record.form = form;
   const timeouts = timeoutsOf(call.header);
   const strict = isStrict(call.header);
+  // From here on nothing is waited for: the call has one version of the configuration, whatever changes while it runs.
+  const settings = settingsNow();
   const candidates = candidatesFor(operation, call);
   const [first] = candidates;
   record.model = first.model.id;
   return {
     call,
+    settings,
     operation,
     form,
     arrivedAt,
@@ -107,9 +112,9 @@ function beginModelCall(operation: Operation, form: Form, call: Call, options: C
     timeouts,
     deadline: deadlineOf(timeouts, arrivedAt),
     isStrict: strict,
-    priority: priorityOf(call.caller),
+    priority: priorityOf(settings.tiers, call.caller.tier),
     candidates,
-    isGated: send.attempts > 1 || candidates.length > 1,
+    isGated: settings.retries.attempts > 1 || candidates.length > 1,
     hold: { model: undefined, boundOutput: undefined, held: undefined, isMade: false },
     lastCandidate: first,
     lastAttempt: undefined,

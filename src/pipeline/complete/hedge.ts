@@ -13,12 +13,8 @@ import { createRetryBudget } from "../../targets/retry-budget.ts";
 /** Makes one attempt. `signal` fires when its answer is no longer awaited. Throws a Refusal, now or later. */
 export type AskCandidate<C, A> = (candidate: C, signal: Signal, isHedge: boolean) => MaybePromise<A>;
 
-export interface HedgeOptions {
-  /** How many milliseconds the first attempt gets before a second is made. */
-  readonly afterMs: number;
-  /** The share of calls that may be hedged. */
-  readonly share: number;
-}
+/** Returns the share of calls that may be hedged. */
+export type HedgeShare = () => number;
 
 export interface Hedge {
   /** Throws what the attempt threw that failed last. */
@@ -26,6 +22,8 @@ export interface Hedge {
 }
 
 interface Hedged<C> {
+  /** How many milliseconds the first attempt gets before a second is made. */
+  readonly afterMs: number;
   readonly candidate: C;
   /** Returns the candidate of the second attempt. */
   readonly other: () => C;
@@ -34,11 +32,11 @@ interface Hedged<C> {
   readonly mayAskAgain: () => boolean;
 }
 
-export function createHedge({ afterMs, share }: HedgeOptions): Hedge {
+export function createHedge(share: HedgeShare): Hedge {
   const budget = createRetryBudget(share);
   return {
     async ask<C, A>(ask: AskCandidate<C, A>, hedged: Hedged<C>): Promise<A> {
-      const { candidate, other, signal: caller, mayAskAgain } = hedged;
+      const { candidate, other, signal: caller, afterMs, mayAskAgain } = hedged;
       budget.earn();
       const signal = abortSignalOf(caller);
       const [first, second] = [new AbortController(), new AbortController()];

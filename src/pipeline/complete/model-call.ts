@@ -7,6 +7,7 @@ import type { Call } from "../../call/call.ts";
 import type { AttemptRecord } from "../../call/call-record.ts";
 import type { NearestLimit } from "../../call/key-limits.ts";
 import type { Form, Operation } from "../../call/operations.ts";
+import type { Tier } from "../../call/tiers.ts";
 import type { Hold } from "../../ledger/contract.ts";
 import type { Timeouts } from "../../providers/upstream/timeouts.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
@@ -16,8 +17,19 @@ import type { CallStreams } from "../attempt/call-streams.ts";
 import type { CallMeter } from "../charge/meter.ts";
 import type { Candidate } from "./candidates.ts";
 
+/** CallSettings may change while the gateway serves. A call goes by those that held when it began. */
+export interface CallSettings {
+  /** Tiers are sorted, lowest first. */
+  readonly tiers: readonly Tier[];
+  /** The most attempts that a call makes at one model. */
+  readonly retries: { readonly attempts: number };
+  /** After how many milliseconds a second attempt is made beside the first; undefined: never. */
+  readonly hedging: { readonly afterMs: number } | undefined;
+}
+
 export interface ModelCall {
   readonly call: Call;
+  readonly settings: CallSettings;
   /** What the caller asked. A candidate may be asked another operation, with the same meaning. */
   readonly operation: Operation;
   readonly form: Form;

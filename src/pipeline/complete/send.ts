@@ -30,10 +30,8 @@ import type { ModelCall } from "./model-call.ts";
 
 export interface SendOptions {
   readonly targets: Targets;
-  /** The most attempts that a call makes at one model. */
-  readonly attempts: number;
-  /** Makes a second attempt where an answer takes long; undefined: never. */
-  readonly hedge: Hedge | undefined;
+  /** Makes a second attempt where an answer takes long. */
+  readonly hedge: Hedge;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** From 0 (inclusive) to 1 (exclusive). */
@@ -41,8 +39,6 @@ export interface SendOptions {
 }
 
 export interface Send {
-  /** The most attempts that a call makes at one model. */
-  readonly attempts: number;
   /** Sends a part of a call, and returns what the attempt that answered it returned. Throws a Refusal, now or later. */
   send<A>(modelCall: ModelCall, part: Call, ask: AskCandidate<Candidate, A>): MaybePromise<A>;
 }
@@ -56,11 +52,10 @@ const assumedRetryAfterMs = 1_000;
 const maxPauseMs = 5_000;
 
 export function createSend(options: SendOptions): Send {
-  const { targets, attempts } = options;
+  const { targets } = options;
   return {
-    attempts,
     send(modelCall, part, ask) {
-      const plan = new AttemptPlan(modelCall.candidates, targets, attempts);
+      const plan = new AttemptPlan(modelCall.candidates, targets, modelCall.settings.retries.attempts);
       const first = plan.next();
       if (!first) throw upstreamResting(shortestRest(modelCall.candidates));
       const sending = { options, modelCall, part, plan, ask };
@@ -114,10 +109,12 @@ function tryCandidate<A>(sending: Sending<A>, candidate: Candidate): MaybePromis
   const { options, modelCall, part, plan } = sending;
   const { hedge, clock } = options;
   plan.tried(candidate);
-  if (!hedge || modelCall.form === "stream") return observed(sending, candidate, part.signal, false);
+  const { hedging } = modelCall.settings;
+  if (!hedging || modelCall.form === "stream") return observed(sending, candidate, part.signal, false);
   // Each of the two attempts is observed by itself.
   return hedge.ask((at: Candidate, signal, isHedge) => observed(sending, at, signal, isHedge), {
     candidate,
+    afterMs: hedging.afterMs,
     other: () => plan.beside(candidate),
     signal: part.signal,
     mayAskAgain: () => clock() < modelCall.deadline && !modelCall.call.record.attempts.some(isInQueue),

@@ -25,11 +25,18 @@ export interface AnswerCache {
   bytes(): number;
   /** The number of answers. */
   entries(): number;
+  /** All answers by their keys, the least recently used first. */
+  answers(): readonly (readonly [key: string, answer: CachedAnswer])[];
+}
+
+export interface CacheSettings {
+  readonly maxBytes: number;
+  readonly keepMs: number;
 }
 
 export interface AnswerCacheOptions {
-  readonly maxBytes: number;
-  readonly keepMs: number;
+  /** Returns undefined where no answers are kept; another object once that has changed. */
+  readonly settings: () => { readonly cache: CacheSettings | undefined };
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -40,7 +47,24 @@ const largestShare = 1 / 8;
 /** The bytes that an entry takes besides the answer. */
 const overhead = 512;
 
-export function createAnswerCache({ maxBytes, keepMs, clock }: AnswerCacheOptions): AnswerCache {
+/** Returns what finds the cache as it is to be now. One of another size has the answers of the one before, as many as it may. */
+export function createAnswerCache({ settings, clock }: AnswerCacheOptions): () => AnswerCache | undefined {
+  let made: AnswerCache | undefined;
+  let madeBy: CacheSettings | undefined;
+  return () => {
+    const { cache: wanted } = settings();
+    if (wanted === madeBy) return made;
+    madeBy = wanted;
+    made = wanted && cacheOf(wanted, clock, made?.answers() ?? []);
+    return made;
+  };
+}
+
+function cacheOf(
+  { maxBytes, keepMs }: CacheSettings,
+  clock: () => number,
+  before: ReturnType<AnswerCache["answers"]>,
+): AnswerCache {
   const answers = new LRUCache<string, CachedAnswer>({
     maxSize: maxBytes,
     sizeCalculation: ({ recorded }) => recorded.length + overhead,
@@ -49,6 +73,11 @@ export function createAnswerCache({ maxBytes, keepMs, clock }: AnswerCacheOption
     // The clock is cheap, so that the cache need not remember the time.
     ttlResolution: 0,
   });
+  const now = clock();
+  for (const [key, answer] of before) {
+    const ttl = keepMs - (now - answer.at);
+    if (ttl > 0) answers.set(key, answer, { ttl });
+  }
   return {
     find: (key) => answers.get(key),
     keep: (key, answer) => void answers.set(key, answer),
@@ -56,5 +85,6 @@ export function createAnswerCache({ maxBytes, keepMs, clock }: AnswerCacheOption
     room: createRoom(maxBytes),
     bytes: () => answers.calculatedSize,
     entries: () => answers.size,
+    answers: () => [...answers.entries()].reverse(),
   };
 }

@@ -20,8 +20,8 @@ import { bodyOf, framesOf } from "./recorded-answer.ts";
 
 export interface CacheHitOptions {
   readonly ledger: Ledger;
-  /** The share of its first cost that a cached answer costs, 0 to 1. */
-  readonly priceShare: number;
+  /** Returns the share of its first cost that a cached answer costs, 0 to 1; undefined where the cache is off. */
+  readonly settings: () => { readonly cache: { readonly priceShare: number } | undefined };
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with errors that no caller waits for. */
@@ -49,12 +49,12 @@ interface HitCall {
 }
 
 export function createCacheHit(options: CacheHitOptions): AnswerHit {
-  const { ledger, priceShare, clock } = options;
-  const share = millionthsOf(priceShare);
+  const { ledger, settings, clock } = options;
   return (hit, operation, form, call) => {
     const [startedAt, arrivedAt] = [performance.now(), clock()];
     const { record } = call;
     Object.assign(record, { operation, form, model: hit.model, replayed: "cache" });
+    const share = millionthsOf(settings().cache?.priceShare ?? 0);
     const cost = shareOf(hit.cost, share);
     const state = { held: undefined, isHeld: false, isOver: false };
     const hitCall: HitCall = { hit, call, operation, cost, share, arrivedAt, ...state };

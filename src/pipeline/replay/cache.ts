@@ -25,8 +25,8 @@ import { type CacheHitOptions, createCacheHit } from "./cache-hit.ts";
 import { createRecording } from "./recorded-answer.ts";
 
 export interface CacheOptions extends CacheHitOptions {
-  /** Undefined where the cache is off. */
-  readonly cache: AnswerCache | undefined;
+  /** Returns undefined where the cache is off. */
+  readonly cache: () => AnswerCache | undefined;
   readonly catalog: Catalog;
 }
 
@@ -79,7 +79,7 @@ interface Found {
 /** Returns undefined for a call that does not use the cache. Throws a Refusal where its key may not use its models. */
 function lookUp(asked: Operation, form: Form, call: Call, { catalog, cache, clock }: CacheOptions): Found | undefined {
   const { mayRead, mayKeep, maxAgeMs, onlyCached } = cacheControlOf(call.header("cache-control"));
-  const within = cached.has(asked) ? cache : undefined;
+  const within = cached.has(asked) ? cache() : undefined;
   if (!onlyCached && !(within && mayKeep)) return undefined;
   const models = modelsOf(asked, call as Call<Input<Operation>>, catalog);
   const [first] = models;
@@ -106,16 +106,22 @@ function keyOf(
   { caller, header, request }: Pick<Call, "caller" | "header" | "request">,
   models: readonly Model[],
 ): string {
-  const names = [
-    caller.accountId,
-    asked,
-    form,
-    models.map(({ id }) => id),
-    headers.map((name) => header(name) ?? null),
-  ];
-  const hash = createHash("sha256").update(JSON.stringify(names)).update("\n");
+  const parts = [caller.accountId, asked, form, models.map(nameOf), headers.map((name) => header(name) ?? null)];
+  const hash = createHash("sha256").update(JSON.stringify(parts)).update("\n");
   return hash.update(request.bytes()).digest("base64");
 }
+
+/** Names a model by where it is asked: answers of a target that it has no more are not found. */
+function nameOf(model: Model): readonly string[] {
+  let name = names.get(model);
+  if (!name) {
+    name = [model.id, ...model.targets.map((target) => `${target.upstream} ${target.model}`)];
+    names.set(model, name);
+  }
+  return name;
+}
+
+const names = new WeakMap<Model, readonly string[]>();
 
 /** The place of a new answer, and the model that must have given it. */
 interface Place {

@@ -6,7 +6,7 @@
  */
 
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { credentialOf } from "../../config/vendors.ts";
+import { credentialOf } from "../../config/catalogue/vendors.ts";
 import type { Body, CreateUpstreamClient } from "../../http1/client/index.ts";
 import { isObject, longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";

@@ -31,6 +31,10 @@ export interface Health {
   watch(name: string, provider: Provider): Provider;
   /** Returns the health of an upstream. One that is not watched has no attempts. */
   of(name: string): UpstreamHealth;
+  /** Forgets an upstream once its last attempt has ended, unless it is watched again by then. */
+  forget(name: string): void;
+  /** Number of calls that run at all upstreams, also at those that are to be forgotten. */
+  running(): number;
 }
 
 /** How far back attempts count, in milliseconds. */
@@ -41,13 +45,31 @@ const most = 1000;
 /** `clock` returns milliseconds since 1970. */
 export function createHealth(clock: () => number): Health {
   const records = new Map<string, Attempts>();
+  const leaving = new Set<string>();
+  const forgetIdle = () => {
+    for (const name of leaving) {
+      if (records.get(name)?.running()) continue;
+      records.delete(name);
+      leaving.delete(name);
+    }
+  };
   return {
     watch(name, provider) {
-      const ring = createAttempts();
+      // An upstream that is configured anew is the same to those who look at it.
+      const ring = records.get(name) ?? createAttempts();
       records.set(name, ring);
+      leaving.delete(name);
       return wrapEverySpeak(provider, (speak) => watched(speak, ring, clock));
     },
     of: (name) => (records.get(name) ?? createAttempts()).since(clock() - spanMs),
+    forget(name) {
+      leaving.add(name);
+      forgetIdle();
+    },
+    running() {
+      forgetIdle();
+      return [...records.values()].reduce((sum, ring) => sum + ring.running(), 0);
+    },
   };
 }
 
@@ -56,6 +78,7 @@ interface Attempts {
   began(): void;
   /** Counts an attempt that ended. `firstByte` is in milliseconds, -1 where none came. */
   ended(at: number, firstByte: number, failure: string | undefined): void;
+  running(): number;
   /** Sums up the attempts that ended at `from` or later. */
   since(from: number): UpstreamHealth;
 }
@@ -79,6 +102,7 @@ function createAttempts(): Attempts {
       ring.failed[place] = failure === undefined ? 0 : 1;
       if (failure !== undefined) lastFailure = { words: failure, at };
     },
+    running: () => running,
     since(from) {
       const firstBytes: number[] = [];
       let [attempts, failures, lastFailed] = [0, 0, false];

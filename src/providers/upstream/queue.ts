@@ -27,27 +27,43 @@ export interface Queues {
   running(name: string): number;
   /** Number of slots; undefined without a queue. */
   maxConcurrent(name: string): number | undefined;
+  /**
+   * Has the queues of these upstreams from now on. A queue whose numbers change goes on with the calls that it has, and with those that
+   * hold its slots; calls that wait in a queue that is gone are let through as its slots become free.
+   */
+  replace(upstreams: readonly QueuedUpstream[]): void;
 }
+
+type QueuedUpstream = Pick<UpstreamConfig, "name" | "queue">;
 
 /** SharedPlaces are the slots of an upstream that several gateways share. Each call takes one after its turn in this queue. */
 export interface SharedPlaces {
   take(): MaybePromise<undefined>;
   release(): void;
+  /** Says how many there are from now on. */
+  resize(places: number): void;
 }
 
 /** `sharedPlaces` returns those of an upstream with a queue; without it each gateway has all slots. */
 export function createQueues(
-  upstreams: readonly Pick<UpstreamConfig, "name" | "queue">[],
+  upstreams: readonly QueuedUpstream[],
   sharedPlaces?: (name: string, places: number) => SharedPlaces,
 ): Queues {
-  const queueOf = (name: string, queue: QueueConfig) => {
-    const shared = queue.shared === false ? undefined : sharedPlaces?.(name, queue.max_concurrent);
-    return createQueue(queue, shared);
+  const queueOf = (name: string, config: QueueConfig) => {
+    const before = queues.get(name);
+    const isShared = sharedPlaces !== undefined && config.shared !== false;
+    if (!before || before.isShared !== isShared)
+      return createQueue(config, isShared ? sharedPlaces(name, config.max_concurrent) : undefined);
+    before.update(config);
+    return before;
   };
-  const queues = new Map(
-    upstreams.flatMap(({ name, queue }) => (queue ? [[name, queueOf(name, queue)] as const] : [])),
-  );
+  let queues: ReadonlyMap<string, Queue> = new Map();
+  const replace = (next: readonly QueuedUpstream[]) => {
+    queues = new Map(next.flatMap(({ name, queue }) => (queue ? [[name, queueOf(name, queue)] as const] : [])));
+  };
+  replace(upstreams);
   return {
+    replace,
     wrap(name, provider) {
       const queue = queues.get(name);
       if (!queue) return provider;
@@ -55,7 +71,7 @@ export function createQueues(
     },
     queued: (name) => queues.get(name)?.queued() ?? 0,
     running: (name) => queues.get(name)?.running() ?? 0,
-    maxConcurrent: (name) => queues.get(name)?.maxConcurrent,
+    maxConcurrent: (name) => queues.get(name)?.maxConcurrent(),
   };
 }
 
@@ -63,7 +79,9 @@ export function createQueues(
 type Release = () => void;
 
 interface Queue {
-  readonly maxConcurrent: number;
+  readonly isShared: boolean;
+  maxConcurrent(): number;
+  update(config: QueueConfig): void;
   queued(): number;
   running(): number;
   /** Resolves when a slot is free. Throws a Refusal. */
@@ -83,29 +101,44 @@ interface Line {
 
 type QueueConfig = NonNullable<UpstreamConfig["queue"]>;
 
-function createQueue({ max_concurrent, max_queued, max_wait_seconds }: QueueConfig, shared?: SharedPlaces): Queue {
-  const limiter = new Bottleneck({ maxConcurrent: max_concurrent });
+function createLines(limiter: Bottleneck, shared: SharedPlaces | undefined) {
   const lines = Array.from({ length: priorities }, (): Line => ({ waiting: new Set(), jobs: 0 }));
+  return {
+    lines,
+    /** Has Bottleneck give a slot to the call that is first in the line by then. */
+    schedule(line: Line, priority: number): void {
+      line.jobs++;
+      void limiter.schedule({ priority }, async () => {
+        line.jobs--;
+        if (shared) return runShared(shared, lines);
+        const [first] = line.waiting;
+        if (first) await new Promise<void>(first);
+      });
+    },
+  };
+}
+
+function createQueue(first: QueueConfig, shared?: SharedPlaces): Queue {
+  let config = first;
+  const limiter = new Bottleneck({ maxConcurrent: config.max_concurrent });
+  const { lines, schedule } = createLines(limiter, shared);
   let waiting = 0;
   let running = 0;
-
-  /** Has Bottleneck give a slot to the call that is first in the line by then. */
-  function schedule(line: Line, priority: number): void {
-    line.jobs++;
-    void limiter.schedule({ priority }, async () => {
-      line.jobs--;
-      if (shared) return runShared(shared, lines);
-      const [first] = line.waiting;
-      if (first) await new Promise<void>(first);
-    });
-  }
-
   return {
-    maxConcurrent: max_concurrent,
-    queued: () => (shared ? waiting : Math.max(0, running + waiting - max_concurrent)),
+    isShared: shared !== undefined,
+    maxConcurrent: () => config.max_concurrent,
+    update(next) {
+      const isResized = next.max_concurrent !== config.max_concurrent;
+      config = next;
+      if (!isResized) return;
+      limiter.updateSettings({ maxConcurrent: next.max_concurrent });
+      shared?.resize(next.max_concurrent);
+    },
+    queued: () => (shared ? waiting : Math.max(0, running + waiting - config.max_concurrent)),
     running: () => running,
     async enter({ priority, signal, timeouts }) {
       if (signal.aborted) throw cancelled();
+      const { max_concurrent, max_queued, max_wait_seconds } = config;
       if (running + waiting >= max_concurrent + max_queued) throw upstreamBusy(retryAfterMs);
       const line = lines[priority] as Line;
       const { promise, resolve, reject } = Promise.withResolvers<Release>();

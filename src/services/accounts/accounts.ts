@@ -36,8 +36,8 @@ export interface AccountParts {
   readonly entries: EntryStore;
   readonly redeemCodes: RedeemCodeStore;
   readonly catalog: Catalog;
-  /** tiers are sorted, lowest first. */
-  readonly tiers: readonly Tier[];
+  /** settings returns the tiers, lowest first. */
+  readonly settings: () => { readonly tiers: readonly Tier[] };
   /** unit is the code of the unit of money, such as "JPY". */
   readonly unit: string;
   /** clock returns milliseconds since 1970. */
@@ -47,12 +47,13 @@ export interface AccountParts {
 }
 
 export function accountService(parts: AccountParts): ServiceImplementation<typeof AccountService> {
-  const { accounts, entries, redeemCodes, catalog, tiers, unit, clock } = parts;
+  const { accounts, entries, redeemCodes, catalog, settings, unit, clock } = parts;
   const shown = async (account: Account) =>
-    accountMessage(account, tiers, await accountBudgets(parts.budgets, [account], clock()));
+    accountMessage(account, settings().tiers, await accountBudgets(parts.budgets, [account], clock()));
   return {
     async getAccount({ caller }) {
       const { requestsRemaining } = await parts.accountRate(caller);
+      const { tiers } = settings();
       return whole(GetAccountResponseSchema, {
         account: await shown(await own(accounts, caller)),
         tiers: tiers.map(tierMessage),

@@ -18,15 +18,20 @@ export interface InferenceParts {
   readonly catalog: Catalog;
   readonly complete: Complete;
   readonly explain: ExplainParts;
-  /** defaultModels are used when a request names no model and need not. Default: the catalogue's first of the kind. */
-  readonly defaultModels: { readonly completion?: string | undefined; readonly embedding?: string | undefined };
+  /** settings returns the models of requests that name none and need not. Default: the catalogue's first of the kind. */
+  readonly settings: () => { readonly defaultModels: DefaultModels };
+}
+
+interface DefaultModels {
+  readonly completion?: string | undefined;
+  readonly embedding?: string | undefined;
 }
 
 export function inferenceService(parts: InferenceParts): ServiceImplementation<typeof InferenceService> {
-  const { catalog, complete, defaultModels, responses } = parts;
+  const { catalog, complete, settings, responses } = parts;
   const defaults: Defaults = {
-    completions: () => ({ model: defaultModels.completion ?? firstOf(catalog, "chat"), prompt: "" }),
-    embeddings: () => ({ model: defaultModels.embedding ?? firstOf(catalog, "embedding"), input: "" }),
+    completions: () => ({ model: settings().defaultModels.completion ?? firstOf(catalog, "chat"), prompt: "" }),
+    embeddings: () => ({ model: settings().defaultModels.embedding ?? firstOf(catalog, "embedding"), input: "" }),
   };
   return {
     createChatCompletion: (call) => complete("chat", "whole", call),

@@ -45,8 +45,8 @@ export interface KeyParts {
   readonly catalog: Catalog;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
-  /** maxKeys is the most keys of an account. */
-  readonly maxKeys: number;
+  /** settings returns the most keys of an account. */
+  readonly settings: () => { readonly maxKeysPerAccount: number };
   /** unit is the code of the unit of money, such as "JPY". */
   readonly unit: string;
   /** accountRate returns the state of the rate limit of a caller's account. */
@@ -72,7 +72,7 @@ type Rpcs<M extends keyof ServiceImplementation<typeof KeyService>> = Pick<Servi
 
 /** secretRpcs are the RPCs whose answers contain a secret. */
 function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
-  const { keys, catalog, clock, maxKeys } = parts;
+  const { keys, catalog, clock, settings } = parts;
   return {
     async createKey(call) {
       const request = call.request.message();
@@ -89,7 +89,7 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
           name,
           admin: false,
           now,
-          maxKeys,
+          maxKeys: settings().maxKeysPerAccount,
           creditLimit: readCreditLimit(creditLimit),
           models: models && readPermissions(models, catalog),
           expiresAt: readExpiry(expiresAt, now),

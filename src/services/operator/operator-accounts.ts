@@ -17,12 +17,11 @@ import type { OperatorParts } from "./parts.ts";
 
 type Rpcs = Pick<ServiceImplementation<typeof OperatorService>, "createAccount" | "listAccounts" | "updateAccount">;
 
-export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpcs {
+export function operatorAccounts({ storage, settings, clock }: OperatorParts): Rpcs {
   const { accounts } = storage;
-  const { tiers } = config;
 
   const shown = async (account: Account) =>
-    accountMessage(account, tiers, await accountBudgets(storage.budgets, [account], clock()));
+    accountMessage(account, settings().tiers, await accountBudgets(storage.budgets, [account], clock()));
 
   /** Suspending ends the sessions of the account's users; reinstating does not restore them. */
   function update(
@@ -51,6 +50,7 @@ export function operatorAccounts({ storage, config, clock }: OperatorParts): Rpc
       const search = message.search || undefined;
       const { items, next } = await pageOf(message, "acc", (after, limit) => accounts.page({ search, after, limit }));
       const budgets = await accountBudgets(storage.budgets, items, clock());
+      const { tiers } = settings();
       const messages = items.map((item) => accountMessage(item, tiers, budgets));
       return whole(ListAccountsResponseSchema, { accounts: messages, ...next });
     },

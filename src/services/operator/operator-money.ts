@@ -39,7 +39,7 @@ export function operatorMoney(parts: OperatorParts): EntryRpcs & CodeRpcs {
   return { ...entryRpcs(parts), ...codeRpcs(parts) };
 }
 
-function entryRpcs({ storage, config, clock }: OperatorParts): EntryRpcs {
+function entryRpcs({ storage, settings, clock }: OperatorParts): EntryRpcs {
   const { accounts, entries, transact, recall } = storage;
   return {
     async recordEntry(call) {
@@ -54,7 +54,7 @@ function entryRpcs({ storage, config, clock }: OperatorParts): EntryRpcs {
       const entry = await entries.find(id);
       if (!entry) throw internal(new Error(`there is no ledger entry ${id}`));
       const paid = await findAccount(accounts, entry.account_id);
-      const account = accountMessage(paid, config.tiers, await accountBudgets(storage.budgets, [paid], clock()));
+      const account = accountMessage(paid, settings().tiers, await accountBudgets(storage.budgets, [paid], clock()));
       return whole(RecordEntryResponseSchema, { entry: entryMessage(entry), account }, headers);
     },
     async listEntries({ request, signal }) {

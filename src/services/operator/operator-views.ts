@@ -30,7 +30,7 @@ type Rpcs = Pick<
   "listAllRequests" | "summarizeAllRequests" | "getAnyRequest" | "listUpstreams" | "describeLimits" | "listAudit"
 >;
 
-export function operatorViews({ storage, config, upstreams, services, clock }: OperatorParts): Rpcs {
+export function operatorViews({ storage, settings, upstreams, services, clock }: OperatorParts): Rpcs {
   const { accounts, requests, auditEvents, prices, keys } = storage;
   const idOf = async (account: string | undefined) => (account ? (await findAccount(accounts, account)).id : undefined);
   return {
@@ -67,7 +67,7 @@ export function operatorViews({ storage, config, upstreams, services, clock }: O
       return whole(ListUpstreamsResponseSchema, { upstreams: upstreams().map(upstreamMessage) });
     },
     async describeLimits() {
-      return whole(DescribeLimitsResponseSchema, limitsMessage(config, ratesOf(services)));
+      return whole(DescribeLimitsResponseSchema, limitsMessage(settings(), ratesOf(services)));
     },
     async listAudit({ request }) {
       const message = request.message();

@@ -1,7 +1,8 @@
 /** OperatorService: the RPCs for accounts, money, users and views. */
 import type { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
-import { configurationRpcs } from "./configuration.ts";
+import { versionRpcs } from "../configuration/configuration.ts";
+import { catalogueRpcs, trialRpcs } from "../configuration/trials.ts";
 import { operatorAccounts } from "./operator-accounts.ts";
 import { operatorMeasures } from "./operator-measures.ts";
 import { operatorMoney } from "./operator-money.ts";
@@ -16,6 +17,8 @@ export function operatorService(parts: OperatorParts): ServiceImplementation<typ
     ...operatorUsers(parts),
     ...operatorViews(parts),
     ...operatorMeasures(parts),
-    ...configurationRpcs(),
+    ...versionRpcs({ stored: parts.stored, versions: parts.storage.configurations, clock: parts.clock }),
+    ...catalogueRpcs(parts),
+    ...trialRpcs({ ...parts, accounts: parts.storage.accounts, tiers: () => parts.settings().tiers }),
   };
 }

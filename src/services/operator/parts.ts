@@ -1,7 +1,9 @@
 /** The dependencies of the operator's RPCs. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { Tier } from "../../call/tiers.ts";
+import type { StoredConfiguration } from "../../config/stored/stored-configuration.ts";
 import type { Storage } from "../../storage/storage.ts";
+import type { TestUpstream } from "../configuration/trials.ts";
 import type { KnownModels } from "./described-models.ts";
 import type { UpstreamState } from "./upstream-message.ts";
 
@@ -27,11 +29,15 @@ export interface LimitsConfig {
 
 export interface OperatorParts {
   readonly storage: Storage;
-  readonly config: LimitsConfig;
+  /** settings returns the configuration in force. */
+  readonly settings: () => LimitsConfig;
   /** upstreams returns the upstreams' state, in the configuration's order. */
   readonly upstreams: () => readonly UpstreamState[];
   /** models returns all models, as they are at the moment. Unset: this process serves none. */
   readonly models?: () => KnownModels;
+  readonly stored: StoredConfiguration;
+  /** testUpstream tries an upstream. Unset: this process asks none. */
+  readonly testUpstream?: TestUpstream | undefined;
   /** services are all services that the gateway serves. */
   readonly services: readonly DescService[];
   /** clock returns milliseconds since 1970. */

@@ -28,8 +28,8 @@ import { userMessage } from "./user-message.ts";
 export interface RegistrationParts {
   readonly storage: Pick<Storage, "accounts" | "links" | "transact">;
   readonly attempts: Attempts;
-  /** registration is who may register. */
-  readonly registration: "open" | "invitation" | "closed";
+  /** settings returns who may register. */
+  readonly settings: () => { readonly registration: "open" | "invitation" | "closed" };
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -135,11 +135,12 @@ function linkRpcs({ attempts, clock }: RegistrationParts, { find, use }: LinkAcc
 }
 
 function registerRpc(parts: RegistrationParts, { find, use }: LinkAccess): RegisterRpc {
-  const { storage, attempts, registration, clock } = parts;
+  const { storage, attempts, settings, clock } = parts;
   return {
     async register(call) {
       const { link: token, email: written = "", password = "", accountName } = call.request.message();
       await attempts.countPeer(call.peer);
+      const { registration } = settings();
       if (registration === "closed") throw registrationClosed(false);
       if (!token && registration !== "open") throw registrationClosed(true);
       const email = lowerCased(written);

@@ -31,13 +31,18 @@ export interface SessionParts {
   readonly storage: Pick<Storage, "accounts" | "users" | "sessions" | "links" | "transact">;
   /** limiter limits attempts to sign in. */
   readonly limiter: Limiter;
-  /** registration is who may register. */
-  readonly registration: "open" | "invitation" | "closed";
+  readonly settings: () => SessionSettings;
   readonly unit: { readonly code: string; readonly symbol: string };
-  /** publicUrls are the configured base URLs by region. */
-  readonly publicUrls: { readonly [name in "direct" | "cdn" | "cn"]?: string | undefined };
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
+}
+
+/** SessionSettings may change while the gateway serves. */
+interface SessionSettings {
+  /** registration is who may register. */
+  readonly registration: "open" | "invitation" | "closed";
+  /** publicUrls are the configured base URLs by region. */
+  readonly publicUrls: { readonly [name in "direct" | "cdn" | "cn"]?: string | undefined };
 }
 
 const registrations = {
@@ -47,15 +52,16 @@ const registrations = {
 } as const;
 
 export function sessionService(parts: SessionParts): ServiceImplementation<typeof SessionService> {
-  const { storage, limiter, registration, unit, publicUrls, clock } = parts;
+  const { storage, limiter, settings, unit, clock } = parts;
   const { users, sessions } = storage;
   const attempts = createAttempts(limiter);
   return {
     ...signInRpcs({ storage, attempts, clock }),
-    ...registrationRpcs({ storage, attempts, registration, clock }),
+    ...registrationRpcs({ storage, attempts, settings, clock }),
     ...secondFactorRpcs({ users, attempts, clock }),
     async getSession({ caller, peer }) {
       const user = caller.userId === "" ? undefined : await users.find(caller.userId);
+      const { registration, publicUrls } = settings();
       const { direct = "", cdn = "", cn = "" } = publicUrls;
       return whole(GetSessionResponseSchema, {
         ...(user ? { user: userMessage(user) } : {}),

@@ -19,8 +19,10 @@ export interface BackgroundOptions {
   readonly node: string;
   readonly limits: BackgroundLimits;
   readonly rooms: { open(accountId: string): Room };
-  /** kept are the limits of stored responses (`responses.ts`). */
-  readonly kept: { readonly keepMs: number; readonly maxBytes: number; readonly maxPerAccount: number };
+  /** settings returns the limits of stored responses (`responses.ts`). */
+  readonly settings: () => {
+    readonly responses: { readonly keepMs: number; readonly maxBytes: number; readonly maxPerAccount: number };
+  };
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** onError gets errors that no caller waits for. */
@@ -69,8 +71,8 @@ export class Background {
     const { caller, request } = of.call;
     this.#checkLimits(caller.accountId);
     const room = this.#options.rooms.open(caller.accountId);
-    const { store, node, kept, clock, onError } = this.#options;
-    const own = { store, node, clock, onError, ...kept };
+    const { store, node, settings, clock, onError } = this.#options;
+    const own = { store, node, clock, onError, ...settings().responses };
     const run = new BackgroundRun(of, { ...own, aliveMs, room, takeRoom: this.#takeRoom });
     this.#runs.set(run.id, run);
     this.#startTimers();

@@ -10,9 +10,10 @@ import type { CreateCall, ResponsesParts } from "./parts.ts";
 export function storedRowBuilder(
   { caller }: Pick<CreateCall, "caller">,
   { items, previousId }: Resolved,
-  { clock, limits }: Pick<ResponsesParts, "clock" | "limits">,
+  { clock, settings }: Pick<ResponsesParts, "clock" | "settings">,
 ): (id: string, response: string) => StoredResponse {
   const { accountId } = caller;
+  const { responses: limits } = settings();
   const input = jsonWithin(items, limits.maxBytes);
   return (id, response) => {
     const now = clock();

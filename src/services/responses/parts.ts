@@ -15,10 +15,13 @@ export interface ResponsesParts {
   readonly catalog: Catalog;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
-  readonly limits: ResponseLimits;
+  readonly settings: ResponseSettings;
   /** onError gets errors of storing an answer, which its caller is told of as `store: false`. */
   readonly onError: (error: unknown) => void;
 }
+
+/** ResponseSettings returns the limits of stored responses as they are now. */
+export type ResponseSettings = () => { readonly responses: ResponseLimits };
 
 export interface ResponseLimits {
   readonly keepMs: number;

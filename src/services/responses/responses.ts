@@ -177,8 +177,9 @@ function withMemory(
 function createStoreResponse(call: CreateCall, resolved: Resolved, parts: ResponsesParts): StoreResponse {
   if (call.request.message().store === false) return async (response) => response;
   const rowOf = storedRowBuilder(call, resolved, parts);
-  const { store, limits, onError } = parts;
+  const { store, settings, onError } = parts;
   return async (response) => {
+    const { responses: limits } = settings();
     const text = JSON.stringify(response);
     if (Buffer.byteLength(text) > limits.maxBytes) return { ...response, store: false };
     try {

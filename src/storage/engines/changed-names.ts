@@ -12,6 +12,8 @@ export const keptChanges = 1000;
 export const mostNames = 100;
 /** The name that stands for all keys and accounts. */
 export const ofAll = "";
+/** The name of a change of the configuration: no key or account has it. */
+export const ofConfiguration = "configuration";
 
 export type NamedChange = readonly [number: number, name: string];
 

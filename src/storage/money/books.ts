@@ -76,6 +76,11 @@ export interface Books extends Changes {
    * A call that ends meanwhile is written once. One whose process dies meanwhile is known by `note` alone. Unset where a write costs little.
    */
   readonly holdDelayMs?: number;
+  /**
+   * How long after the beginning of a write the next one begins at the earliest, in milliseconds: under load many calls are one write,
+   * and one that comes alone waits for nothing. Unset where a write costs little.
+   */
+  readonly writeEveryMs?: number;
   /** Applies what is written and not applied where any of it is of a call of this account that has ended. Returns whether it did. */
   apply(accountId: string): MaybePromise<boolean>;
   /** Records when a key was used last, within moments. */

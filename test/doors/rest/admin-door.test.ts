@@ -132,7 +132,7 @@ beforeAll(async () => {
       ...{ bodies, inflate, draining: readiness.draining, peerOf: () => here },
     }),
     readiness,
-    addresses: createAddresses({ publicUrls: {}, trustedProxies: [] }),
+    addresses: createAddresses({ settings: () => ({ publicUrls: {} }), trustedProxies: [] }),
     sites: [],
     cors: createCors(["https://app.example.com"]),
     newRequestId: () => "req_1",

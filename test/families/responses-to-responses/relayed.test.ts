@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
 import type { ProfileConfig } from "../../../src/config/schema-profile.ts";
-import { withVendor } from "../../../src/config/vendors.ts";
+import { withVendor } from "../../../src/config/catalogue/vendors.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { call, familyNames } from "../../support/clients/families.ts";

@@ -19,6 +19,8 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const count = 10_000;
 const accounts = 100;
+/** What tiers there are. */
+const settings = { tiers: defaultTiers };
 const now = Date.UTC(2026, 0, 2);
 const hashOf = (n: number) => `hash ${n}`;
 const accountOf = (n: number) => `acc_${n % accounts}`;
@@ -51,7 +53,7 @@ function nodeOver(storage: Storage): Node {
         return storage.keys.findBySecretHash(...of);
       },
     },
-    tiers: defaultTiers,
+    settings: () => settings,
     ledger: ledger as unknown as Ledger,
     changes: storage,
   });

@@ -19,6 +19,8 @@ import { issueRedeemCodes } from "../../../src/services/accounts/redeem-codes.ts
 import { makeUser, minutes, openBrowser, refusalOf, signedIn, stoppedClock } from "../../support/dashboard/sign-in.ts";
 import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 
+const settings = { tiers: defaultTiers };
+
 const operatorKey = "an-operator-key-of-more-than-32-letters";
 const perMinute = 6;
 
@@ -300,7 +302,7 @@ describe("a failed credential", () => {
     waits.length = end.length = 0;
     return createGuesses({
       limiter: createMemoryLimiter(() => 0),
-      perMinute: 60,
+      settings: () => ({ failedCredentials: { perMinute: 60 } }),
       wait: (ms) => {
         waits.push(ms);
         return new Promise((resolve) => end.push(resolve));
@@ -331,7 +333,10 @@ describe("a failed credential", () => {
   });
 
   test("waits no longer than its caller", async () => {
-    const guesses = createGuesses({ limiter: createMemoryLimiter(() => 0), perMinute: 100 });
+    const guesses = createGuesses({
+      limiter: createMemoryLimiter(() => 0),
+      settings: () => ({ failedCredentials: { perMinute: 100 } }),
+    });
     const gone = new CallerAbort();
     const told = Promise.all(Array.from({ length: 50 }, (_, i) => guesses.failed(home, `${i}`, gone)));
     const begunAt = performance.now();
@@ -362,7 +367,7 @@ describe("a flood", () => {
           return undefined;
         },
       },
-      tiers: defaultTiers,
+      settings: () => settings,
       ledger: { flushCallsOf: () => false } as unknown as Ledger,
       changes: { version: () => version, changedSince: () => true },
     });
@@ -380,7 +385,7 @@ test("a key whose account's sums cannot be looked at is not known, and nothing f
   };
   const known = createKnownKeys({
     keys: { findBySecretHash: async () => ({ id: "key_1", account_id: "acc_1" }) as never },
-    tiers: defaultTiers,
+    settings: () => settings,
     ledger: { flushCallsOf: failing } as unknown as Ledger,
     changes: { version: () => 1, changedSince: () => true },
   });

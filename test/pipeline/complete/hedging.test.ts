@@ -102,7 +102,7 @@ test("a stream is never made twice, nor a call whose caller has left", async () 
 });
 
 test("where both answer at the same moment the one that is taken is not given up", async () => {
-  const hedge = createHedge({ afterMs: 1, share: 1 });
+  const hedge = createHedge(() => 1);
   const { promise: both, resolve } = Promise.withResolvers<void>();
   const signals: Signal[] = [];
   const ask = async (lead: string, signal: Signal, isHedge: boolean) => {
@@ -111,7 +111,7 @@ test("where both answer at the same moment the one that is taken is not given up
     return `${lead} ${isHedge}`;
   };
   const { signal } = new AbortController();
-  const hedging = { candidate: "first", other: () => "second", signal, mayAskAgain: () => true };
+  const hedging = { afterMs: 1, candidate: "first", other: () => "second", signal, mayAskAgain: () => true };
   expect(await hedge.ask(ask, hedging)).toBe("first false");
   expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
 });

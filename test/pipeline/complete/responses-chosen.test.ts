@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ModelConfig } from "../../../src/config/config.ts";
-import { withVendor } from "../../../src/config/vendors.ts";
+import { withVendor } from "../../../src/config/catalogue/vendors.ts";
 import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";

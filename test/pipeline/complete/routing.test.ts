@@ -7,7 +7,7 @@ import type { Call } from "../../../src/call/call.ts";
 import { type Operation, operations } from "../../../src/call/operations.ts";
 import { Reason, Refusal } from "../../../src/call/refusals.ts";
 import { chooseAccelerators } from "../../../src/composition/accelerators.ts";
-import { createProviders } from "../../../src/composition/providers.ts";
+import { createProvider } from "../../../src/composition/providers.ts";
 import type { ModelConfig } from "../../../src/config/config.ts";
 import { servedBy } from "../../../src/config/schema-models.ts";
 import { findTranslations } from "../../../src/families/index.ts";
@@ -25,9 +25,14 @@ function model(id: string, ...targets: Target[]): ModelConfig {
   return { id, aliases: [], family: "test", kind: "chat", targets };
 }
 
+/** Breakers that are open for so long, and no retries. */
+function resting(openMs: number) {
+  return () => ({ breaker: { failures: 5, openMs }, retries: { share: 0 } });
+}
+
 function routed(...targets: Target[]): (random: number) => string {
   const found: Model = createCatalog([model("m", ...targets)]).find("m", "chat");
-  const states = createTargets({ failures: 5, openMs: 1000, retryShare: 0, clock: () => 0 });
+  const states = createTargets({ settings: resting(1000), clock: () => 0 });
   return (random) => route(found, { random: () => random, targets: states })[0]?.upstream ?? "";
 }
 
@@ -62,7 +67,7 @@ test("counts the weights of the first priority only", () => {
 });
 
 describe("of two equals that chance takes", () => {
-  const states = createTargets({ failures: 5, openMs: 1000, retryShare: 0, clock: () => 0 });
+  const states = createTargets({ settings: resting(1000), clock: () => 0 });
   const found = createCatalog([model("m", target("a"), target("b"))]).find("m", "chat");
   const [a, b] = found.targets as [Target, Target];
   /** The latency of each target. */
@@ -94,7 +99,7 @@ describe("of two equals that chance takes", () => {
 
 test("what was slow once is not taken for slow for ever", () => {
   let now = 0;
-  const states = createTargets({ failures: 5, openMs: 1000, retryShare: 0, clock: () => now });
+  const states = createTargets({ settings: resting(1000), clock: () => now });
   const { load } = states.of(target("a"));
   load.began();
   load.ended(5000);
@@ -108,7 +113,7 @@ test("what was slow once is not taken for slow for ever", () => {
 });
 
 describe("a conversation that is to stay where its prompt cache is", () => {
-  const states = createTargets({ failures: 5, openMs: 60_000, retryShare: 0, clock: () => 0 });
+  const states = createTargets({ settings: resting(60_000), clock: () => 0 });
   const at = (targets: readonly Target[], conversation: string) =>
     route({ targets }, { targets: states, random: Math.random, conversation }).map(({ upstream }) => upstream);
   const [a, b, c] = [target("a", 0, 1), target("b", 0, 1), target("c", 0, 2)];
@@ -211,19 +216,15 @@ function refusalOf(work: () => unknown): Refusal {
 
 test("the configuration takes a model at an upstream where there is a way to serve its kind, and only there", async () => {
   const kinds = Object.keys(servedBy) as (keyof typeof servedBy)[];
-  const providers = createProviders(
-    kinds.map((kind) => ({ name: kind, kind, base_url: "http://127.0.0.1:9/v1" })),
-    () => 0,
-    chooseAccelerators(new Set()),
-  );
+  const parts = { ...chooseAccelerators(new Set()), clock: () => 0 };
   for (const kind of kinds) {
-    const provider = providers.get(kind);
+    const provider = createProvider({ name: kind, kind, base_url: "http://127.0.0.1:9/v1" }, parts);
     const asked = Object.keys(operations).filter((operation) => operation !== "count_tokens") as Operation[];
     const served = asked.filter((operation) =>
-      findTranslations(operation, (spoken) => provider?.speaks[spoken] !== undefined),
+      findTranslations(operation, (spoken) => provider.speaks[spoken] !== undefined),
     );
     const expected = asked.filter((operation) => servedBy[kind].includes(operations[operation].kind));
     expect(served, kind).toEqual(expected);
+    await provider.close();
   }
-  await Promise.all([...providers.values()].map((provider) => provider.close()));
 });

@@ -15,12 +15,14 @@ import { type Answer, anyRoom, type Call, here, nobody } from "../../../src/call
 import { newCallRecord } from "../../../src/call/call-record.ts";
 import type { Form } from "../../../src/call/operations.ts";
 import { invalidValue } from "../../../src/call/refusals.ts";
+import { defaultTiers } from "../../../src/call/tiers.ts";
 import { createCapture } from "../../../src/pipeline/charge/capture.ts";
 import { createCounting } from "../../../src/pipeline/charge/count-used.ts";
 import { createKeptPrices } from "../../../src/pipeline/charge/kept-prices.ts";
 import { createCandidatesFor } from "../../../src/pipeline/complete/candidates.ts";
 import { createComplete } from "../../../src/pipeline/complete/complete.ts";
 import { interleave } from "../../../src/pipeline/complete/concurrently.ts";
+import { createHedge } from "../../../src/pipeline/complete/hedge.ts";
 import { createSend } from "../../../src/pipeline/complete/send.ts";
 import { createAnthropicProvider } from "../../../src/providers/anthropic/dialect.ts";
 import type { Provider } from "../../../src/providers/contract.ts";
@@ -162,25 +164,32 @@ function fromJson(json: JsonObject): Request {
   return Wire.ofBytes(CreateCompletionRequestSchema, Buffer.from(JSON.stringify(json)));
 }
 
+const settings = {
+  tiers: defaultTiers,
+  breaker: { failures: 5, openMs: 1000 },
+  retries: { attempts: 1, share: 0 },
+  hedging: undefined,
+};
+
 function completeAt(upstream: Upstream) {
   const provider = upstream.providerAt(scripted.baseUrl);
   opened.push(provider);
   const providers = new Map([["far", provider]]);
   const [clock, random] = [() => now, () => 0];
-  const targets = createTargets({ failures: 5, openMs: 1000, retryShare: 0, clock });
-  const send = createSend({ targets, attempts: 1, hedge: undefined, clock, random });
+  const targets = createTargets({ settings: () => settings, clock });
+  const send = createSend({ targets, hedge: createHedge(() => 0), clock, random });
   const keptPrices = createKeptPrices({ keep: async () => {}, onError: () => {} });
   const settle = createCapture({ ledger, keptPrices, clock, onUsed: () => {}, onError: () => {} });
   const complete = createComplete({
     ...{
-      candidatesFor: createCandidatesFor({ catalog, providers, targets, random }),
+      candidatesFor: createCandidatesFor({ catalog, providers: () => providers, targets, random }),
       send,
       ledger,
       capture: settle,
       clock,
     },
     counting: createCounting({ counter, hurry: new CallerAbort(), onError: () => {} }),
-    priorityOf: () => 0,
+    settings: () => settings,
   });
   return async (form: Form, request: JsonObject | Request, signal = new AbortController().signal): Promise<Answer> => {
     const call: Call<typeof CreateCompletionRequestSchema> = {

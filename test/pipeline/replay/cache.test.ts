@@ -10,7 +10,7 @@ import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { CacheConfig } from "../../../src/config/config.ts";
 import { partOf } from "../../../src/ledger/price.ts";
-import { createAnswerCache } from "../../../src/pipeline/replay/answer-cache.ts";
+import { type AnswerCache, createAnswerCache } from "../../../src/pipeline/replay/answer-cache.ts";
 import { createRecording, createRoom } from "../../../src/pipeline/replay/recorded-answer.ts";
 import { issueKey } from "../../../src/services/keys/issue-key.ts";
 import { Wire } from "../../../src/wire/wire.ts";
@@ -517,7 +517,8 @@ test("streams that run beside each other are recorded in no more room than there
 });
 
 test("the room tells how much it holds", () => {
-  const cache = createAnswerCache({ maxBytes: 10_000, keepMs: 1000, clock: () => now });
+  const settings = { cache: { maxBytes: 10_000, keepMs: 1000 } };
+  const cache = createAnswerCache({ settings: () => settings, clock: () => now })() as AnswerCache;
   const kept = { recorded: Buffer.alloc(1000), model: "m", isPriced: true, cost: 1, dropped: undefined, at: now };
   for (let i = 0; i < 100; i++) cache.keep(String(i), kept);
   expect([cache.entries(), cache.bytes()]).toEqual([6, 6 * 1512]);

@@ -180,7 +180,7 @@ describe("an internal error", () => {
         ...{ draining: readiness.draining, peerOf: () => here },
       }),
       readiness,
-      addresses: createAddresses({ publicUrls: {}, trustedProxies: [] }),
+      addresses: createAddresses({ settings: () => ({ publicUrls: {} }), trustedProxies: [] }),
       sites: [],
       cors: createCors([]),
       newRequestId: () => "req_1",

@@ -43,7 +43,7 @@ beforeAll(async () => {
     transact: storage.transact,
     catalog: createCatalog(caseModels),
     clock: () => time,
-    maxKeys,
+    settings: () => ({ maxKeysPerAccount: maxKeys }),
     unit: "JPY",
     countCreation: () => () => {},
     accountRate: () => ({ tier: free as (typeof defaultTiers)[0], requestsRemaining: 59 }),

@@ -14,6 +14,8 @@ import { onSqlite } from "../../support/storage/test-database.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
+/** Calls are kept for a day, and audit events for good. */
+const aDay = { retention: { requestsMs: dayMs, auditMs: undefined } };
 const begin = Date.UTC(2026, 5, 1);
 /** An hour after the last call: all hours of calls can be closed. */
 const now = begin + 3 * dayMs + 2 * hourMs;
@@ -127,7 +129,7 @@ test("balances hold while calls of closed hours are forgotten, amid that and aft
   };
   for (let i = 0; i < 900; i++) await call(begin + hourMs + i);
   await proved();
-  const parts = { store: amid, requestsMs: dayMs, auditMs: undefined, clock: () => until + dayMs, onError: fail };
+  const parts = { store: amid, settings: () => aDay, clock: () => until + dayMs, onError: fail };
   const job = createRetention(parts);
   await job.run();
   await job.close();
@@ -139,7 +141,7 @@ test("balances hold while calls of closed hours are forgotten, amid that and aft
 test("the sums of an hour whose calls are forgotten are what they were when they were proved", async () => {
   await proved();
   const { retention: store } = bank.storage;
-  const parts = { store, requestsMs: dayMs, auditMs: undefined, clock: () => begin + 3 * dayMs, onError: fail };
+  const parts = { store, settings: () => aDay, clock: () => begin + 3 * dayMs, onError: fail };
   const job = createRetention(parts);
   await job.run();
   await job.close();
@@ -160,7 +162,7 @@ test("a call that ran for longer than calls are kept changes its forgotten hour 
   await proved();
   const { retention: store } = bank.storage;
   const run = async () => {
-    const parts = { store, requestsMs: dayMs, auditMs: undefined, clock: () => begin + 3 * dayMs, onError: fail };
+    const parts = { store, settings: () => aDay, clock: () => begin + 3 * dayMs, onError: fail };
     const job = createRetention(parts);
     await job.run();
     await job.close();

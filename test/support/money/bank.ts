@@ -7,6 +7,7 @@ import { type Answer, anyRoom, type Call, type Caller, here, nobody, operatorCal
 import { newCallRecord } from "../../../src/call/call-record.ts";
 import { asRefusal, type Refusal } from "../../../src/call/refusals.ts";
 import { defaultTiers } from "../../../src/call/tiers.ts";
+import { storedConfiguration } from "../../../src/commands/operator.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { createMemoryLimiter } from "../../../src/limits/memory.ts";
 import { createLimit } from "../../../src/pipeline/admit/limit.ts";
@@ -56,9 +57,19 @@ export async function openBank(): Promise<Bank> {
   let time = Date.UTC(2026, 0, 2, 3, 4, 5);
   const clock = () => time;
   const { accountRate } = createLimit({ limiter: createMemoryLimiter(clock), clock });
+  const config = loadConfig(undefined, {});
+  const stored = storedConfiguration(storage, { ...config, dataDir: database.dataDir }, undefined);
+  const settings = () => config;
   const implementations = {
-    ...accountService({ ...storage, catalog: createCatalog([]), tiers: defaultTiers, unit: "JPY", clock, accountRate }),
-    ...operatorService({ storage, config: loadConfig(undefined, {}), clock, services: [], upstreams: () => [] }),
+    ...accountService({
+      ...storage,
+      catalog: createCatalog([]),
+      settings: () => ({ tiers: defaultTiers }),
+      unit: "JPY",
+      clock,
+      accountRate,
+    }),
+    ...operatorService({ storage, settings, clock, services: [], upstreams: () => [], stored }),
     ...usageService({ ...storage, clock }),
   } as unknown as Readonly<Record<string, (call: Call) => Promise<Answer>>>;
 

@@ -1,5 +1,5 @@
 /** A gateway over one upstream with the profile of a vendor, whose model its callers know as `m`. */
-import { withVendor } from "../../../src/config/vendors.ts";
+import { withVendor } from "../../../src/config/catalogue/vendors.ts";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
 import type { ScriptedUpstream } from "../scripted-upstream.ts";
 import { vendors } from "./vendor-profiles.ts";

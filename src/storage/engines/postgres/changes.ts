@@ -6,7 +6,7 @@
  * What calls change (balances, holds, spend, when a key was used) is no such change.
  */
 
-import { keptChanges, mostNames, ofAll } from "../changed-names.ts";
+import { keptChanges, mostNames, ofAll, ofConfiguration } from "../changed-names.ts";
 
 /** The columns of a change, by table. */
 const watched: Readonly<Record<string, readonly string[]>> = {
@@ -29,7 +29,7 @@ const watched: Readonly<Record<string, readonly string[]>> = {
   users: ["account_id", "email", "password_hash", "is_operator", "totp_secret"],
 };
 
-export const watchedTables = [...Object.keys(watched), "ledger_entries"];
+export const watchedTables = [...Object.keys(watched), "ledger_entries", "configurations"];
 
 /**
  * Once a transaction the number grows: the row is locked until that ends, which is at once, for the trigger comes last. The names of what
@@ -49,7 +49,7 @@ BEGIN
   END IF;
   IF v_count <= ${mostNames} THEN
     IF TG_OP = 'DELETE' THEN v_row := OLD; ELSE v_row := NEW; END IF;
-    v_name := to_jsonb(v_row) ->> coalesce(TG_ARGV[0], 'id');
+    v_name := coalesce(TG_ARGV[1], to_jsonb(v_row) ->> coalesce(TG_ARGV[0], 'id'));
     INSERT INTO changed_names (number, name) VALUES (v_number, CASE WHEN v_count = ${mostNames} THEN '${ofAll}' ELSE v_name END)
       ON CONFLICT DO NOTHING;
     PERFORM set_config('model_gateway.changed', concat_ws(' ', v_xact, v_number, v_count + 1), true);
@@ -68,4 +68,5 @@ export const changeStatements: readonly string[] = [
   ),
   // What is recorded of an account besides charges (4), which calls alone make.
   trigger("INSERT ON ledger_entries", "WHEN (NEW.kind <> 4) EXECUTE FUNCTION note_change('account_id')"),
+  trigger("INSERT ON configurations", `EXECUTE FUNCTION note_change('version', '${ofConfiguration}')`),
 ];

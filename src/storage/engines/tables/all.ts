@@ -3,6 +3,7 @@ import { summedColumns } from "../../columns.ts";
 import * as accounts from "./accounts.ts";
 import * as answers from "./answers.ts";
 import * as calls from "./calls.ts";
+import { configurations } from "./configurations.ts";
 import * as money from "./money.ts";
 import * as moves from "./moves.ts";
 import { changedNames, changes, nodes, recalls } from "./nodes.ts";
@@ -35,6 +36,7 @@ const tables: readonly TableShape[] = [
   ...calls.dueOfSqlite,
   calls.dueOfPostgres,
   answers.backgroundResponses,
+  configurations,
   moves.moves,
   moves.movedTables,
   nodes,

@@ -38,6 +38,8 @@ export interface PostgresBooksOptions extends BooksOptions {
 export const awayMs = 1000;
 /** For how long a hold waits to be written with others, in milliseconds. */
 const holdDelayMs = 5;
+/** How far writes are apart under load, in milliseconds. */
+const writeEveryMs = 2;
 /** How long a statement of money may take, in milliseconds, waiting for locks included. */
 const statementMs = 4000;
 
@@ -87,6 +89,7 @@ export function openPostgresBooks(options: PostgresBooksOptions): Books {
     write: writer.write,
     note: sentLog && ((holds, seq) => sentLog.note(holds, seq, writer.written())),
     holdDelayMs,
+    writeEveryMs,
     async apply(accountId) {
       await lane.idle();
       return (await upkeep.merge(accountId)) > 0;

@@ -1,6 +1,6 @@
 /** Merges an upstream of gateway.yaml with the catalogue's facts about its vendor. */
-import type { UpstreamConfig, VendorConfig } from "./schema-models.ts";
-import type { ProfileConfig } from "./schema-profile.ts";
+import type { UpstreamConfig, VendorConfig } from "../schema-models.ts";
+import type { ProfileConfig } from "../schema-profile.ts";
 
 /**
  * withVendor returns the upstream with the profile and the key's header of its vendor; its own settings take

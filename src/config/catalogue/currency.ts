@@ -1,7 +1,7 @@
 /** Converts the catalogue's prices from US dollars to the gateway's unit. */
 import { z } from "zod";
-import type { ModelConfig } from "./schema-models.ts";
-import { moneySchema } from "./values.ts";
+import type { ModelConfig } from "../schema-models.ts";
+import { moneySchema } from "../values.ts";
 
 export const currenciesSchema = z.strictObject({ dollar: z.record(z.string().regex(/^[A-Z]{3,10}$/), moneySchema) });
 export type CurrenciesConfig = z.output<typeof currenciesSchema>;

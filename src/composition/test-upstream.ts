@@ -1,0 +1,242 @@
+/**
+ * Tries an upstream as the gateway would ask it: its list of models, and a small call of one of them. No account pays, nothing is
+ * recorded, and each step ends within ten seconds.
+ */
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type Operation, operations } from "../call/operations.ts";
+import { Reason, Refusal } from "../call/refusals.ts";
+import type { ToldUsage } from "../call/usage.ts";
+import type { ModelConfig, UpstreamConfig } from "../config/config.ts";
+import { askForModels, type ListAnswer, type ModelList } from "../config/discovery/model-list.ts";
+import { servedBy } from "../config/schema-models.ts";
+import { maskOf } from "../config/stored/masks.ts";
+import type { Attempt, Provider, Speak } from "../providers/contract.ts";
+import { faultOf } from "../providers/errors/fault.ts";
+import { newId } from "../runtime/ids.ts";
+import type { TestedStep, TestOptions, TestUpstream } from "../services/configuration/trials.ts";
+import { Wire } from "../wire/wire.ts";
+
+/** CreateProvider makes the provider of an upstream, for this test alone. */
+type CreateProvider = (upstream: UpstreamConfig) => Provider;
+
+/** How long a step may take, in milliseconds. */
+const stepMs = 10_000;
+/** The most tokens of output that the call asks for. */
+const outputTokens = 32;
+/** The most models of a list that are told, and keys that are tried. */
+const [maxTold, maxKeys] = [100, 20];
+
+export function createTestUpstream(createProvider: CreateProvider): TestUpstream {
+  return async (upstream, options) => {
+    const bounded = { ...upstream, timeouts: boundedTimeouts(upstream.timeouts) };
+    const listed = options.skipsList ? undefined : await listModels(bounded);
+    const steps = listed ? [listed.step] : [];
+    if (options.skipsCall) return steps;
+    // A server that cannot be reached would only be waited for once more.
+    if (listed?.step.outcome === "failed") return [...steps, skipped("the step before failed")];
+    return [...steps, await callModel(bounded, options, listed?.list, createProvider)];
+  };
+}
+
+type TestTimeouts = NonNullable<UpstreamConfig["timeouts"]>;
+
+function boundedTimeouts(own: UpstreamConfig["timeouts"]): TestTimeouts {
+  const within = (seconds: number | undefined) => Math.min(seconds ?? stepMs, stepMs / 1000);
+  return {
+    connect_seconds: within(own?.connect_seconds),
+    first_byte_seconds: within(own?.first_byte_seconds),
+    idle_seconds: within(own?.idle_seconds),
+    total_seconds: within(own?.total_seconds),
+  };
+}
+
+interface Listed {
+  readonly step: TestedStep;
+  readonly list: ModelList | undefined;
+}
+
+/** listModels asks for the models by each key: one that is refused is named. */
+async function listModels(upstream: UpstreamConfig): Promise<Listed> {
+  const begun = performance.now();
+  const keys = upstream.api_keys?.slice(0, maxKeys) ?? [upstream.api_key];
+  const answers = await Promise.all(keys.map((key) => askBy(upstream, key)));
+  const latencyMs = performance.now() - begun;
+  const refused = answers.findIndex(({ kind }) => kind === "refused");
+  const answer = answers[Math.max(0, refused)] ?? (answers[0] as ListAnswer);
+  const which = keys.length > 1 && refused >= 0 ? ` (the key ${maskOf(keys[refused] ?? "")})` : "";
+  const list = answer.kind === "list" ? answer.list : undefined;
+  return { step: { kind: "list_models", latencyMs, ...listStep(answer, which) }, list };
+}
+
+function askBy({ api_keys: _, ...upstream }: UpstreamConfig, key: string | undefined): Promise<ListAnswer> {
+  return askForModels({ ...upstream, api_key: key }, AbortSignal.timeout(stepMs), stepMs);
+}
+
+function listStep(answer: ListAnswer, which: string): Pick<TestedStep, "outcome" | "words" | "modelCount" | "models"> {
+  switch (answer.kind) {
+    case "list":
+      return {
+        outcome: "ok",
+        words: `It lists ${answer.list.size} models.`,
+        modelCount: answer.list.size,
+        models: [...answer.list.keys()].slice(0, maxTold),
+      };
+    case "refused":
+      return { outcome: "failed", words: `It refused the credential${which}: ${answer.cause}. Check the key.` };
+    case "untold":
+      return {
+        outcome: "unknown",
+        words: `It has no list of models that can be read: ${answer.cause}. ${addressHint}`,
+      };
+    case "down":
+      return { outcome: "failed", words: `It cannot be asked: ${answer.cause}. ${downHint}` };
+  }
+}
+
+const addressHint =
+  "Where the call below fails too, check the address: most servers want it to end in /v1. Else name its models yourself.";
+const downHint = "See that it runs, that its address is right, and that this machine may reach it.";
+
+function skipped(why: string): TestedStep {
+  return { kind: "call", outcome: "skipped", words: `No model was called: ${why}.`, latencyMs: 0 };
+}
+
+interface Chosen {
+  readonly name: string;
+  readonly kind: ModelConfig["kind"];
+}
+
+/** chooseModel returns the model to call: the one that is named, or the cheapest that the gateway would call there, or a listed one. */
+function chooseModel(upstream: UpstreamConfig, options: TestOptions, list: ModelList | undefined): Chosen | undefined {
+  const { config, model, kind } = options;
+  const of = (name: string): Chosen => {
+    const known = config.models.find(({ targets }) => targets.some((one) => isAt(one, upstream) && one.model === name));
+    const builtIn = config.catalogue.find((one) => one.id === name);
+    return { name, kind: kind ?? known?.kind ?? builtIn?.kind ?? list?.get(name)?.kind ?? "chat" };
+  };
+  if (model !== undefined) return of(model);
+  const isWanted = (one: Chosen) => (kind === undefined ? one.kind === "chat" : one.kind === kind);
+  const isListed = (name: string) => !list || list.size === 0 || list.has(name);
+  const candidates = [...placedAt(upstream, config.models), ...ofVendor(upstream, config.catalogue)]
+    .filter(({ name }) => isListed(name))
+    .sort((a, b) => a.price - b.price);
+  const listed = [...(list?.keys() ?? [])].map(of);
+  return candidates.find(isWanted) ?? listed.find(isWanted) ?? candidates[0] ?? listed[0];
+}
+
+function isAt(target: ModelConfig["targets"][number], { name }: UpstreamConfig): boolean {
+  return target.upstream === name;
+}
+
+function placedAt(upstream: UpstreamConfig, models: readonly ModelConfig[]) {
+  return models.flatMap(({ targets, kind, price }) =>
+    targets.filter((one) => isAt(one, upstream)).map(({ model }) => ({ name: model, kind, price: priceOf(price) })),
+  );
+}
+
+function ofVendor({ name, vendor = name, kind: speaks }: UpstreamConfig, catalogue: readonly ModelConfig[]) {
+  return catalogue
+    .filter((model) => model.vendor === vendor && servedBy[speaks].includes(model.kind))
+    .map(({ id, kind, price }) => ({ name: id, kind, price: priceOf(price) }));
+}
+
+function priceOf(price: ModelConfig["price"]): number {
+  return price?.output ?? price?.input ?? price?.characters ?? Number.MAX_SAFE_INTEGER;
+}
+
+async function callModel(
+  upstream: UpstreamConfig,
+  options: TestOptions,
+  list: ModelList | undefined,
+  createProvider: CreateProvider,
+): Promise<TestedStep> {
+  const chosen = chooseModel(upstream, options, list);
+  if (!chosen) return skipped("none is configured there and none is listed. Name one");
+  const provider = createProvider(upstream);
+  const begun = performance.now();
+  const base = { kind: "call" as const, model: chosen.name };
+  let told: ToldUsage = {};
+  try {
+    const found = requestFor(chosen, provider);
+    if (!found) return skipped(`it serves no model of kind ${chosen.kind}`);
+    await found.speak(attemptOf(upstream, chosen.name, found, (usage) => (told = { ...told, ...usage })));
+    const latencyMs = performance.now() - begun;
+    return { ...base, outcome: "ok", words: `${chosen.name} answered.`, latencyMs, ...tokensOf(told) };
+  } catch (error) {
+    return { ...base, ...failedStep(error), latencyMs: performance.now() - begun };
+  } finally {
+    void provider.close().catch(() => {});
+  }
+}
+
+function tokensOf({ input, cacheRead = 0, cacheWrite = 0, output }: ToldUsage) {
+  return {
+    ...(input === undefined ? {} : { inputTokens: input + cacheRead + cacheWrite }),
+    ...(output === undefined ? {} : { outputTokens: output }),
+  };
+}
+
+interface TestRequest {
+  readonly operation: Operation;
+  readonly request: Wire;
+  readonly speak: Speak<Operation>;
+}
+
+const asked = "Reply with the word OK.";
+
+/** requestFor returns a small request for a model, as the upstream takes it; undefined where it speaks no operation for it. */
+function requestFor({ name, kind }: Chosen, provider: Provider): TestRequest | undefined {
+  const fitter = provider.fitter?.(name, undefined);
+  const bound = fitter?.outputBound ?? "max_tokens";
+  const messages = [{ role: "user", content: asked }];
+  const requests: readonly (readonly [Operation, JsonObject])[] = [
+    ["chat", { model: name, messages, [bound]: outputTokens }],
+    ["messages", { model: name, messages, max_tokens: outputTokens }],
+    ["responses", { model: name, input: asked, max_output_tokens: outputTokens }],
+    ["completions", { model: name, prompt: asked, max_tokens: outputTokens }],
+    ["embeddings", { model: name, input: "OK" }],
+    ["speech", { model: name, input: "OK", voice: "alloy" }],
+  ];
+  // A server may take all chat calls by its /responses.
+  const prefers = fitter?.responses === "always" && provider.speaks.responses ? "responses" : undefined;
+  const fitting = requests.filter(([operation]) => operations[operation].kind === kind && provider.speaks[operation]);
+  const [operation, json] = fitting.find(([one]) => one === prefers) ?? fitting[0] ?? [];
+  if (operation === undefined || json === undefined) return undefined;
+  const request = Wire.ofJson(operations[operation].input, json) as Wire;
+  const fitted = fitter?.fit(operation, request, false).request ?? request;
+  return { operation, request: fitted, speak: provider.speaks[operation] as Speak<Operation> };
+}
+
+function attemptOf(
+  { name: upstream, kind }: UpstreamConfig,
+  model: string,
+  { operation, request }: TestRequest,
+  reportUsage: (usage: ToldUsage) => void,
+): Attempt<Operation, "whole"> {
+  const now = Date.now();
+  const record = { upstream, kind, model, modelId: model, begunAt: now, sentAt: performance.now() };
+  return {
+    id: newId("req", now),
+    ...{ operation, request: request as Attempt["request"], model, form: "whole" },
+    header: () => undefined,
+    traceHeaders: {},
+    signal: AbortSignal.timeout(stepMs),
+    timeouts: {},
+    priority: 0,
+    meter: { reportUsage, countText() {}, reportGivenUp() {}, reportEnd() {} },
+    record: { ...record, queuedMs: 0, waitedMs: 0 },
+  };
+}
+
+/** failedStep says why a call failed. The upstream's own words are those that callers see: its secrets are taken out of them. */
+function failedStep(error: unknown): Pick<TestedStep, "outcome" | "words" | "status"> {
+  if (!(error instanceof Refusal))
+    return { outcome: "failed", words: "The call failed within the gateway: see its log." };
+  if (error.reason === Reason.UPSTREAM_REFUSED) {
+    const words = `It refused the call with status ${error.status}: ${error.message.slice(0, maxWords)}`;
+    return { outcome: "failed", words, status: error.status };
+  }
+  return { outcome: "failed", words: `The call failed: ${faultOf(error) ?? error.fault ?? "it did not answer"}.` };
+}
+
+const maxWords = 500;

@@ -1,0 +1,129 @@
+/**
+ * The source of the configuration in force: the file and the highest version of what is stored. It reads both anew when it is asked to,
+ * and tells when a version was added: at once where this process added it, and within moments where another did.
+ */
+import type { Config, Environment } from "../config.ts";
+import type { KeyRing } from "./key-ring.ts";
+import { type ConfigurationRows, createStoredConfiguration, type StoredConfiguration } from "./stored-configuration.ts";
+
+/** StoredChanges tells of versions that may have been added, by whatever process. */
+export interface StoredChanges {
+  /** version is a number that grows with what was changed of the stored data. */
+  version(): number;
+  /** changedSince reports whether a version may have been added since that number. */
+  changedSince(asOf: number): boolean;
+}
+
+export interface ConfigurationSourceOptions {
+  readonly rows: ConfigurationRows & { highestVersion(): Promise<number> };
+  readonly changes: StoredChanges;
+  readonly keys: KeyRing;
+  /** givenFile is the path of gateway.yaml; undefined: GATEWAY_CONFIG, or none. */
+  readonly givenFile: string | undefined;
+  readonly environment?: Environment | undefined;
+  /** onError gets what is wrong with a look for versions, which is repeated. */
+  readonly onError: (error: unknown) => void;
+}
+
+export interface ConfigurationSource {
+  /** load reads the file and the highest version anew. Throws a ConfigError or a KeyRingError: what was loaded before may be served on. */
+  load(): Promise<Config>;
+  /** version returns the version that was loaded last; 0 where nothing was stored. */
+  version(): number;
+  /**
+   * onStoredChange has `listener` called when another version is there. A change by this process is answered once its listeners have
+   * ended. Returns a function that ends that.
+   */
+  onStoredChange(listener: () => void | Promise<void>): () => void;
+  /** stored changes and compares what is stored. */
+  readonly stored: StoredConfiguration;
+  close(): void;
+}
+
+/** How often versions by other processes are looked for, and after a failure, in milliseconds. */
+const [lookMs, againMs] = [100, 1000];
+
+/** openConfigurationSource returns the source. It reads nothing until it is asked to. */
+export function openConfigurationSource(options: ConfigurationSourceOptions): ConfigurationSource {
+  const { rows, changes, keys, givenFile, environment, onError } = options;
+  const listeners = new Set<() => void | Promise<void>>();
+  let loaded = 0;
+
+  async function tell(): Promise<void> {
+    const ended = await Promise.allSettled([...listeners].map(async (listener) => listener()));
+    for (const one of ended) if (one.status === "rejected") onError(one.reason);
+  }
+
+  const watch = watchVersions({ rows, changes, tell, onError });
+  const stored = createStoredConfiguration({
+    ...{ rows, keys, givenFile, environment },
+    onStored: watch.lookNow,
+  });
+  return {
+    stored,
+    version: () => loaded,
+    async load() {
+      const before = changes.version();
+      const { config, version } = await stored.read();
+      loaded = version;
+      watch.know(version, before);
+      return config;
+    },
+    onStoredChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    close: watch.close,
+  };
+}
+
+interface WatchOptions extends Pick<ConfigurationSourceOptions, "rows" | "changes" | "onError"> {
+  /** tell is called when a version is there that was not known. */
+  readonly tell: () => Promise<void>;
+}
+
+/** watchVersions looks for versions by whatever process. A look that fails is repeated, a second later. */
+function watchVersions({ rows, changes, tell, onError }: WatchOptions) {
+  /** What was told of last, and how the stored data were before it was read. */
+  let known = 0;
+  let asOf = changes.version();
+  let waitsUntil = 0;
+  let looking: Promise<void> | undefined;
+
+  async function look(): Promise<void> {
+    const before = changes.version();
+    const highest = await rows.highestVersion();
+    asOf = before;
+    if (highest === known) return;
+    known = highest;
+    await tell();
+  }
+
+  function lookOnce(): Promise<void> {
+    looking ??= look()
+      .catch((error: unknown) => {
+        waitsUntil = performance.now() + againMs;
+        onError(error);
+      })
+      .finally(() => {
+        looking = undefined;
+      });
+    return looking;
+  }
+
+  const timer = setInterval(() => {
+    if (performance.now() >= waitsUntil && changes.changedSince(asOf)) void lookOnce();
+  }, lookMs).unref();
+  return {
+    async lookNow(): Promise<void> {
+      // A look that has begun may have read before.
+      await looking;
+      await lookOnce();
+    },
+    /** know notes a version that was loaded, which need not be told; `before` is how the stored data were then. */
+    know(version: number, before: number): void {
+      if (version > known) [known, asOf] = [version, before];
+    },
+    close: () => clearInterval(timer),
+  };
+}
