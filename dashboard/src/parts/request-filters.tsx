@@ -15,6 +15,7 @@ const said = texts(
     keyHint: "key_…",
     model: "Model",
     upstream: "Upstream",
+    tag: "Tag",
     outcome: "Status",
     all: "All",
     from: "From",
@@ -29,6 +30,7 @@ const said = texts(
     keyHint: "key_…",
     model: "模型",
     upstream: "上游",
+    tag: "标签",
     outcome: "状态",
     all: "全部",
     from: "起始日期",
@@ -48,16 +50,18 @@ interface Props {
   readonly models: readonly string[];
   /** upstreams are the upstreams to choose from; unset: there is no such filter. */
   readonly upstreams?: readonly string[];
+  /** tags are the tags of keys to choose from; unset or none: there is no such filter. */
+  readonly tags?: readonly string[];
   /** keys are the keys to choose from; unset: a key is given by its id. */
   readonly keys?: readonly Choice[];
   /** ofAccounts shows an account filter, too. Keys and models are then searched within an account only. */
   readonly ofAccounts?: boolean;
 }
 
-export function RequestFilters({ search, onChange, models, upstreams, keys, ofAccounts = false }: Props) {
+export function RequestFilters({ search, onChange, models, upstreams, tags = [], keys, ofAccounts = false }: Props) {
   const t = useTexts(said);
   const names = useOutcomeNames();
-  const { account, key, model, upstream, outcome, from, to } = search;
+  const { account, key, model, upstream, tag, outcome, from, to } = search;
   const change = (name: keyof RequestSearch, value: string | null) => {
     const { [name]: _, ...others } = search;
     onChange(value ? { ...others, [name]: value } : others);
@@ -82,6 +86,13 @@ export function RequestFilters({ search, onChange, models, upstreams, keys, ofAc
           {...{ label: t.upstream, all: t.all, value: upstream, disabled: needsAccount }}
           data={upstreams.map((name) => ({ value: name, label: name }))}
           on={(value) => change("upstream", value)}
+        />
+      )}
+      {(tags.length > 0 || tag !== undefined) && (
+        <Picked
+          {...{ label: t.tag, all: t.all, value: tag, disabled: needsAccount }}
+          data={tags.map((name) => ({ value: name, label: name }))}
+          on={(value) => change("tag", value)}
         />
       )}
       <Picked

@@ -19,6 +19,7 @@ import { RequestById } from "../../parts/request-by-id.tsx";
 import { RequestFilters } from "../../parts/request-filters.tsx";
 import { RequestTable } from "../../parts/request-table.tsx";
 import type { RequestSearch } from "../../search.ts";
+import { labelsAmong } from "../keys/limits/use-known-labels.ts";
 import { ExportButton, ExportFailure, useExport } from "./export-button.tsx";
 import { UsageSummary } from "./usage-summary.tsx";
 import { useRequests, useRunning } from "./use-requests.ts";
@@ -78,6 +79,7 @@ export function UsagePage() {
         keys={keys.map(({ id, name }) => ({ value: id, label: name }))}
         models={models.map(({ id }) => id)}
         upstreams={upstreams}
+        tags={labelsAmong(keys).tags}
       />
       <UsageSummary search={search} keyNames={keyNames} />
       <Calls search={search} live={live} keyNames={keyNames} onClear={() => choose({})} />
