@@ -16,6 +16,7 @@ import { type KeyLimitChange, modelRatesOf, readLimits } from "../services/keys/
 import { readPermissions } from "../services/keys/key-permissions.ts";
 import { issueKey } from "../services/keys/keys.ts";
 import { type ApiKey, hasLabels, type KeyLabelFilter, listIn } from "../storage/keys.ts";
+import { readBudgets as storedBudgets } from "../storage/money/budgets.ts";
 import type { Storage, Stores } from "../storage/storage.ts";
 import type { Catalog } from "../targets/catalog.ts";
 import { Wire } from "../wire/wire.ts";
@@ -114,6 +115,14 @@ async function updateKey(args: readonly string[]): Promise<void> {
   });
 }
 
+/** budgetsOf writes budgets as `--budget` takes them. */
+function budgetsOf({ budgets }: ApiKey): string {
+  const all = storedBudgets(budgets).map(
+    ({ amount, period, rolling }) => `${formatDecimal(amount)}/${rolling ? "rolling-" : ""}${period}`,
+  );
+  return all.length === 0 ? "-" : all.join(", ");
+}
+
 /** storedOf returns the budgets as they are stored; undefined where none are given. */
 function storedOf(fields: BudgetFields, before: string | null, now: number): string | null | undefined {
   return readBudgetList(budgetListOf(fields), before, { byOperator: false, now });
@@ -146,7 +155,7 @@ async function listKeys(storage: Storage, account: string | undefined, labels: K
   const rows = list.map((key) => [
     ...[key.id, key.account_id, key.secret_mask, statusOf(key), adminOf(key), moment(key.created_at)],
     ...[key.expires_at === null ? "-" : moment(key.expires_at), formatDecimal(key.spent)],
-    ...[key.credit_limit === null ? "-" : formatDecimal(key.credit_limit), modelsOf(key)],
+    ...[key.credit_limit === null ? "-" : formatDecimal(key.credit_limit), budgetsOf(key), modelsOf(key)],
     ...[
       ratesOf(key),
       String(key.max_concurrent ?? "-"),
@@ -157,7 +166,7 @@ async function listKeys(storage: Storage, account: string | undefined, labels: K
     key.name,
   ]);
   const head = [
-    ...["ID", "ACCOUNT", "SECRET", "STATUS", "ADMIN", "CREATED", "EXPIRES", "SPENT", "LIMIT", "MODELS"],
+    ...["ID", "ACCOUNT", "SECRET", "STATUS", "ADMIN", "CREATED", "EXPIRES", "SPENT", "LIMIT", "BUDGETS", "MODELS"],
     ...["RATES", "AT A TIME", "ADDRESSES", "TAGS", "OWNER", "NAME"],
   ];
   console.log(table(head, rows));

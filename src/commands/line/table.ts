@@ -46,7 +46,7 @@ const budget = {
   type: "string",
   multiple: true,
   value: "AMOUNT/PERIOD",
-  summary: "a budget, as 10/day, 50/week, 100/month or 10/rolling-day; repeatable",
+  summary: "a budget, as 10/day or 10/rolling-day; repeatable",
 } as const;
 const keyLimits = {
   budget,

@@ -65,17 +65,7 @@ export function createDecide(options: DecideOptions): Deciding {
 
   const decideAgain = createRecalling({ decideItems, recall });
 
-  /** Decides a hold anew by the budgets that are stored. They may be changed once more meanwhile. */
-  async function decideStale(hold: DecidedHold, terms: BudgetTerms): Promise<Decision<Granted>> {
-    let again: DecidedHold = { ...hold, budgets: terms, lease: undefined };
-    for (let tries = 0; tries < maxStale; tries++) {
-      const made = await decideItems({ captures: [], releases: [], leases: [], holds: [again] });
-      const stale = made.stale.get(0);
-      if (!stale) return made.recallable.has(0) ? decideAgain(again) : (made.holds[0] as Decision<Granted>);
-      again = { ...again, budgets: stale };
-    }
-    return { kind: "failed", error: new LockedError() };
-  }
+  const decideStale = createDecideStale(decideItems, decideAgain);
 
   /**
    * Has decided later what was short while other nodes had leases, and what was asked by other budgets than those that are stored. The
@@ -113,6 +103,23 @@ export function createDecide(options: DecideOptions): Deciding {
     async undoLost() {
       if (turns.hasLost() && !lane.isAway()) await lane.run((session) => turns.undo(session));
     },
+  };
+}
+
+/** Returns what decides a hold anew by the budgets that are stored. They may be changed once more meanwhile. */
+function createDecideStale(
+  decideItems: (asked: Asked) => Promise<Decided>,
+  decideAgain: (hold: DecidedHold) => Promise<Decision<Granted>>,
+) {
+  return async (hold: DecidedHold, terms: BudgetTerms): Promise<Decision<Granted>> => {
+    let again: DecidedHold = { ...hold, budgets: terms, lease: undefined };
+    for (let tries = 0; tries < maxStale; tries++) {
+      const made = await decideItems({ captures: [], releases: [], leases: [], holds: [again] });
+      const stale = made.stale.get(0);
+      if (!stale) return made.recallable.has(0) ? decideAgain(again) : (made.holds[0] as Decision<Granted>);
+      again = { ...again, budgets: stale };
+    }
+    return { kind: "failed", error: new LockedError() };
   };
 }
 
