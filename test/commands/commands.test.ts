@@ -74,7 +74,7 @@ describe("accounts and keys", () => {
     expect(head).toMatch(
       /^ID +ACCOUNT +SECRET +STATUS +ADMIN +CREATED +EXPIRES +SPENT +LIMIT +BUDGETS +MODELS +RATES +AT A TIME +ADDRESSES +TAGS +OWNER +NAME$/,
     );
-    expect(web).toMatch(new RegExp(`^${keyId}  ${accountId}  sk-.….{4}  revoked  no +\\S+Z +- +0.00 +-( +-){6} +web$`));
+    expect(web).toMatch(new RegExp(`^${keyId}  ${accountId}  sk-.….{4}  revoked  no +\\S+Z +- +0.00 +-( +-){7} +web$`));
     expect(batch).toMatch(/ active +no .* batch$/);
     expect(more).toEqual([]);
     for (const secret of [byName.stdout.trim(), byId.stdout.trim()]) {
@@ -214,7 +214,7 @@ describe("money", () => {
     const of = await commands.run(["keys", "create", "--account", "bounded", "--name", "many", ...many], env);
     expect(of.code, of.stderr).toBe(0);
     expect(await list()).toMatch(
-      /Z +- +0\.00 +- +embedded-chat, embedded-embedding, tts-1, and 1 more( +-){5} +many\n$/,
+      /Z +- +0\.00 +- +- +embedded-chat, embedded-embedding, tts-1, and 1 more( +-){5} +many\n$/,
     );
     expect((await commands.run(["keys", "disable", id], env)).stderr).toBe(
       `Disabled ${id}. It is refused from now on.\n`,
