@@ -16,6 +16,7 @@ import { furnishBudgets } from "./budgets.ts";
 import { labelsOf } from "./labels.ts";
 import { habits, type PlannedAccount, type PlannedKey, plannedAccounts } from "./plan.ts";
 import { createRandom, type Random } from "./random.ts";
+import { furnishRefusals } from "./refusals.ts";
 import { type Caller, days, madeCalls } from "./traffic.ts";
 
 const dayMs = 86_400_000;
@@ -80,6 +81,7 @@ async function furnishAccount(stage: Stage, accountId: string, planned: PlannedA
   for (const [id, card] of charges.cards) await storage.prices.keep(id, card, now);
   await write(stage, calls);
   if (cost > 0 && !planned.postpaid) await furnishBudgets({ ...stage, accountId, callers: weighed, calls });
+  await furnishRefusals(storage, weighed, now);
   await endKeys(stage, accountId, planned.keys, callers);
   if (planned.suspended) await storage.accounts.update(accountId, { suspended_at: now - 3 * dayMs });
 }

@@ -6,7 +6,12 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { type Charge, type Request, UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+import {
+  type Charge,
+  type ListRefusedResponse,
+  type Request,
+  UsageService,
+} from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { PageMissing } from "../../frame/page-states.tsx";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
@@ -19,6 +24,7 @@ import { Section } from "../../parts/section.tsx";
 import { Reason, refusalOf } from "../../refusal.ts";
 import { AttemptTable } from "./attempt-table.tsx";
 import { BillTable } from "./bill-table.tsx";
+import { RefusedFacts } from "./refused-facts.tsx";
 import { UsageTable } from "./usage-table.tsx";
 
 const said = texts(
@@ -82,7 +88,13 @@ export function RequestPage() {
   const asked = useQuery(UsageService.method.getRequest, { id: requestId });
   const keys = useQuery(KeyService.method.listKeys, {}).data?.keys ?? [];
   const nameOf = (keyId: string) => keys.find(({ id }) => id === keyId)?.name;
-  return <OneRequest id={requestId} asked={asked} back="/usage" nameOf={nameOf} />;
+  const refused = useQuery(UsageService.method.listRefused, { id: requestId }, { enabled: isUnknown(asked.error) });
+  return <OneRequest id={requestId} asked={asked} refused={refused} back="/usage" nameOf={nameOf} />;
+}
+
+/** isUnknown reports whether there is no such call; one that was refused may have the id. */
+export function isUnknown(error: unknown): boolean {
+  return error !== null && refusalOf(error).reason === Reason.RESOURCE_NOT_FOUND;
 }
 
 interface Asked {
@@ -94,6 +106,8 @@ interface Asked {
 interface Props {
   readonly id: string;
   readonly asked: Pick<UseQueryResult<Asked, Error>, "data" | "error" | "refetch">;
+  /** refused asks for a refused call with the id, where no other has it. */
+  readonly refused: Pick<UseQueryResult<Pick<ListRefusedResponse, "refused">, Error>, "data" | "error" | "refetch">;
   /** back is the list that the call belongs to. */
   readonly back: "/usage" | "/operator/requests";
   /** nameOf returns the key's name, if known. */
@@ -103,9 +117,10 @@ interface Props {
 }
 
 /** OneRequest shows one call on a page of its own: of the account, or of any account for the operator. */
-export function OneRequest({ id, asked, back, nameOf, account }: Props) {
+export function OneRequest({ id, asked, refused, back, nameOf, account }: Props) {
   const t = useTexts(said);
-  if (asked.error && refusalOf(asked.error).reason === Reason.RESOURCE_NOT_FOUND) return <PageMissing />;
+  const unknown = isUnknown(asked.error);
+  if (unknown && refused.data?.refused.length === 0) return <PageMissing />;
   return (
     <>
       <Breadcrumbs mb="xs" fz="sm">
@@ -124,11 +139,17 @@ export function OneRequest({ id, asked, back, nameOf, account }: Props) {
           </Group>
         }
       >
-        <Answer of={asked} lines={8}>
-          {({ request, charges }) =>
-            request && <RequestFacts request={request} charges={charges} nameOf={nameOf} account={account} />
-          }
-        </Answer>
+        {unknown ? (
+          <Answer of={refused} lines={4}>
+            {({ refused: [call] }) => call && <RefusedFacts of={call} nameOf={nameOf} account={account} />}
+          </Answer>
+        ) : (
+          <Answer of={asked} lines={8}>
+            {({ request, charges }) =>
+              request && <RequestFacts request={request} charges={charges} nameOf={nameOf} account={account} />
+            }
+          </Answer>
+        )}
       </Page>
     </>
   );
