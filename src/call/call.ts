@@ -34,12 +34,20 @@ export interface Caller {
   readonly isFreeUnpriced?: boolean | undefined;
   /** Whether the key has a credit limit. */
   readonly isLimited: boolean;
+  /** The budgets of the key and its account, and the zone in which they begin, as they are stored; unset where there are none. */
+  readonly budgets?: CallerBudgets | undefined;
   /** The key's own limits; undefined where it has none. */
   readonly limits?: KeyLimits | undefined;
   /** The version of the stored data that all of this was read at; unset where that is not known. */
   readonly asOf?: number | undefined;
   /** The account's tier; undefined where there is no account. */
   readonly tier: Tier | undefined;
+}
+
+export interface CallerBudgets {
+  readonly zone: string | null;
+  readonly ofAccount: string | null;
+  readonly ofKey: string | null;
 }
 
 /** The caller of a call without a credential. */

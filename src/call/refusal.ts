@@ -32,6 +32,7 @@ const statusOf = {
   [Reason.MODEL_UNPRICED]: [Code.FailedPrecondition, 403],
   [Reason.ACCOUNT_SUSPENDED]: [Code.PermissionDenied, 403],
   [Reason.INSUFFICIENT_CREDIT]: [Code.FailedPrecondition, 402],
+  [Reason.BUDGET_EXCEEDED]: [Code.FailedPrecondition, 402],
   [Reason.RATE_LIMITED]: [Code.ResourceExhausted, 429],
   [Reason.RESOURCE_NOT_FOUND]: [Code.NotFound, 404],
   [Reason.IDEMPOTENCY_CONFLICT]: [Code.AlreadyExists, 409],

@@ -265,6 +265,24 @@ export function insufficientCredit(of: "balance" | "limit", needed: string, avai
   return new Refusal(Reason.INSUFFICIENT_CREDIT, message, { headers: permanent });
 }
 
+/** BudgetWords is a budget that does not cover a call, in words. Amounts are decimals in units. */
+export interface BudgetWords {
+  /** Whose it is, and for what: "the API key's budget of 12.5 for this month". */
+  readonly name: string;
+  /** What is left of it. */
+  readonly available: string;
+  /** From when on there is more, in RFC 3339; undefined where that is not known. */
+  readonly endsAt: string | undefined;
+  /** For the header `x-gateway-budget`. */
+  readonly header: string;
+}
+
+export function budgetExceeded(needed: string, { name, available, endsAt, header }: BudgetWords): Refusal {
+  const until = endsAt === undefined ? "" : ` until ${endsAt}`;
+  const message = `This call needs at least ${needed} and ${available} is left of ${name}${until}. Wait, ask for less, or have the budget raised.`;
+  return new Refusal(Reason.BUDGET_EXCEEDED, message, { headers: { ...permanent, "x-gateway-budget": header } });
+}
+
 /** Refuses a call that may cost more than any call can be held for. */
 export function beyondAnyHold(needed: string, most: string): Refusal {
   const message = `This call may cost ${needed}, and no call can be held more than ${most} for. Ask for less output, or for fewer answers.`;

@@ -24,6 +24,8 @@ export interface Retention {
 }
 
 const hourMs = 3_600_000;
+/** What was spent is kept for twice the longest window of a budget, in case a clock is set back. */
+const spendingMs = 70 * 24 * hourMs;
 const betweenMs = 10;
 
 export function createRetention({ store, settings, clock, onError }: RetentionOptions): Retention {
@@ -46,6 +48,7 @@ export function createRetention({ store, settings, clock, onError }: RetentionOp
     }
     // Also where calls are kept for good by now: older versions may have left an entry for each that they had forgotten.
     await all(() => store.foldCharges());
+    await all(() => store.forgetSpending(now - spendingMs));
     if (auditMs !== undefined) await all(() => store.forgetAuditEvents(firstIdAt("act", now - auditMs)));
   }
 

@@ -5,6 +5,7 @@ import { KeyService } from "../../gen/modelgateway/v1/keys_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
+import type { Caller } from "../call/call.ts";
 import { inUnits } from "../config/catalogue/currency.ts";
 import type { UpstreamConfig } from "../config/config.ts";
 import { builtInModels, type Config } from "../config/config.ts";
@@ -47,7 +48,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { background } = shared;
   const onError = (err: unknown) => log.error({ err }, "a response could not be kept, and was returned as such");
   const responses = { store: storage.responses, background, clock, settings, onError };
-  const { keys, transact } = storage;
+  const { keys, transact, budgets } = storage;
   const { accountRate, making } = limit;
   const unit = config.unit.code;
   const limiter = shared.limits.attempts;
@@ -62,7 +63,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
     serve(
       KeyService,
-      keyService({ keys, transact, catalog, clock, settings, unit, accountRate, countCreation: making }),
+      keyService({ keys, transact, budgets, catalog, clock, settings, unit, accountRate, countCreation: making }),
     ),
     serve(AccountService, accountService({ ...storage, catalog, settings, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
@@ -112,7 +113,9 @@ function createModelCalls({ live, storage, log, clock, random }: Parts, shared: 
   const hedge = createHedge(() => settings().hedging?.share ?? 0);
   const send = createSend({ targets, hedge, clock, random });
   const leadsOf = createCandidatesFor({ catalog, providers: upstreams.providers, targets, random });
-  const { available } = storage;
+  const { available, budgets } = storage;
+  const budgetLeft = ({ accountId, keyId, budgets: terms }: Caller) =>
+    terms && budgets.left(accountId, keyId, terms, clock());
   const complete = createComplete({
     candidatesFor: leadsOf,
     send,
@@ -133,6 +136,7 @@ function createModelCalls({ live, storage, log, clock, random }: Parts, shared: 
       candidatesFor: leadsOf,
       targets,
       available,
+      budgetLeft,
       cacheState,
       clock,
     }),

@@ -6,12 +6,12 @@
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import type { Slotted } from "../runtime/slot-set.ts";
 import type { Changes, HoldEntry, OpenBooks } from "../storage/money/books.ts";
-import type { Capture, Captured, Held, HoldInit } from "../storage/money/contract.ts";
+import type { BudgetLeft, Capture, Captured, Held, HoldInit } from "../storage/money/contract.ts";
 import type { Credit } from "./credit.ts";
 import type { Lease, Payer } from "./leases/leases.ts";
 
 export { holdMs } from "../storage/money/books.ts";
-export type { Capture, Captured } from "../storage/money/contract.ts";
+export type { BudgetLeft, BudgetTerms, Capture, Captured } from "../storage/money/contract.ts";
 
 /** HoldRequest is what a call asks to be held, and of whom. */
 export type HoldRequest = Omit<HoldInit, "node" | "expiresAt"> & Payer;
@@ -26,6 +26,8 @@ export interface Hold extends Slotted {
   readonly entry: HoldEntry | undefined;
   /** Says that the books decided on the hold, or that it may have expired: then they decide on the charge, too. */
   isExact: boolean;
+  /** The budget that the hold leaves least of, as the books decided; undefined for none. */
+  readonly budget?: BudgetLeft | undefined;
 }
 
 /** Short says that nothing was held, and what is left of what. */

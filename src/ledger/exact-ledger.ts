@@ -122,7 +122,7 @@ function createExactCalls({ groupCommit, credit, onError }: ExactCallsParts) {
     async capture(call: Capture, held?: Hold): Promise<Captured | undefined> {
       const { id, account_id: accountId, key_id: keyId } = call;
       const own = held && holds.delete(held) ? held : undefined;
-      const item = { call, most: held?.amount ?? call.cost };
+      const item = { call, most: held?.amount ?? call.cost, budgets: held?.request.budgets };
       try {
         const captured = await retry(
           () => groupCommit.enlist("captures", { item, accountId, after: (result) => result }),

@@ -5,6 +5,7 @@
  */
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
 import { changed, type Database, type Scope } from "./engines/scope.ts";
+import { budgetsChanged } from "./money/budget-store.ts";
 import type { AccountTable } from "./schema.ts";
 
 export type Account = Selectable<AccountTable>;
@@ -13,7 +14,10 @@ export type Account = Selectable<AccountTable>;
 export type NewAccount = Omit<Insertable<AccountTable>, "balance" | "held" | "recharged" | "was_postpaid">;
 
 /** AccountChange is what may change of an account. Omitted members stay as they are. */
-export type AccountChange = Pick<Updateable<AccountTable>, "name" | "postpaid" | "suspended_at">;
+export type AccountChange = Pick<
+  Updateable<AccountTable>,
+  "name" | "postpaid" | "suspended_at" | "time_zone" | "budgets"
+>;
 
 export interface AccountFilter {
   /** Selects accounts whose id it is, or whose name contains it, in any case. */
@@ -55,8 +59,11 @@ export interface AccountStore {
   page(filter: AccountFilter): Promise<Account[]>;
   /** Finds the accounts whose cumulative recharge is in one of these ranges, and lists `limit` of them. */
   recharged(ranges: readonly RechargedRange[], limit: number): Promise<RechargedAccounts>;
-  /** Changes an account; nothing where the name is taken. */
-  update(id: string, change: AccountChange): Promise<Account | "taken" | "absent">;
+  /**
+   * Changes an account; nothing where the name is taken. `now` is in milliseconds since 1970: budgets that are its first have what it
+   * spent before counted.
+   */
+  update(id: string, change: AccountChange, now?: number): Promise<Account | "taken" | "absent">;
 }
 
 export function accountStore({ db, transact, lock }: Scope): AccountStore {
@@ -89,7 +96,7 @@ export function accountStore({ db, transact, lock }: Scope): AccountStore {
         .execute(),
     recharged: (ranges, limit) => recharged(db, ranges, limit),
     // No other account takes the name in between.
-    update: (id, change) => transact(({ db }) => update(db, id, change)),
+    update: (id, change, now = Date.now()) => transact((scope) => update(scope, id, change, now)),
   };
 }
 
@@ -110,8 +117,17 @@ function firstQuery(db: Database) {
     .limit(1);
 }
 
-async function update(db: Database, id: string, change: AccountChange): Promise<Account | "taken" | "absent"> {
-  const { name } = change;
+async function update(
+  { db, lock }: Scope,
+  id: string,
+  change: AccountChange,
+  now: number,
+): Promise<Account | "taken" | "absent"> {
+  const { name, budgets } = change;
+  const own = db.selectFrom("accounts").select("budgets").where("id", "=", id);
+  // What is due of an account is merged by whoever has its lock: not while it is found out what it has spent.
+  if (budgets !== undefined) await lock(own);
+  const before = budgets === undefined ? undefined : await own.executeTakeFirst();
   const named = db
     .selectFrom("accounts")
     .select("id")
@@ -120,6 +136,7 @@ async function update(db: Database, id: string, change: AccountChange): Promise<
   if (name !== undefined && (await named.executeTakeFirst())) return "taken";
   const isChanged = Object.values(change).some((value) => value !== undefined);
   if (isChanged) await db.updateTable("accounts").set(marked(change)).where("id", "=", id).execute();
+  if (before && budgets !== undefined) await budgetsChanged(db, { accountId: id, budgets }, before.budgets, now);
   const account = await db.selectFrom("accounts_now").selectAll().where("id", "=", id).executeTakeFirst();
   return account ?? "absent";
 }

@@ -7,6 +7,7 @@
  */
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
 import { changed, compiledOnce, type Database, type Scope } from "./engines/scope.ts";
+import { budgetsChanged } from "./money/budget-store.ts";
 import type { ApiKeyTable } from "./schema.ts";
 
 export type ApiKey = Selectable<ApiKeyTable>;
@@ -57,12 +58,14 @@ export interface KeyWithAccount extends ApiKey {
   readonly account_recharged: number;
   readonly account_postpaid: number;
   readonly account_suspended_at: number | null;
+  readonly account_time_zone: string | null;
+  readonly account_budgets: string | null;
 }
 
 /** KeyChange is what may change of a key. Omitted members stay as they are. */
 export type KeyChange = Pick<
   Updateable<ApiKeyTable>,
-  "name" | "credit_limit" | "models" | "expires_at" | "disabled" | KeyLimitColumn
+  "name" | "credit_limit" | "models" | "expires_at" | "disabled" | "budgets" | KeyLimitColumn
 >;
 
 export interface NewSecret {
@@ -98,7 +101,8 @@ export interface KeyStore {
   page(accountId: string, after: string, limit: number, labels?: KeyLabelFilter): Promise<ApiKey[]>;
   /** Lists the tags and owners of keys that have any, revoked ones too: of an account, of these keys, or of all. */
   labels(of: LabelledKeys): Promise<KeyLabels[]>;
-  update(accountId: string, id: string, change: KeyChange): Promise<Updated>;
+  /** `now` is in milliseconds since 1970: budgets that are the key's first have what it spent before counted. */
+  update(accountId: string, id: string, change: KeyChange, now?: number): Promise<Updated>;
   /** Gives a key another secret. Resolves to undefined where the account does not have it. */
   rotate(accountId: string, id: string, secret: NewSecret): Promise<ApiKey | undefined>;
   /** Grants the administrator privilege to a key that is not revoked, or takes it away. Nothing else changes it. */
@@ -138,6 +142,7 @@ function withAccount(db: Database) {
       ...(["accounts.name as account_name", "accounts.balance as account_balance"] as const),
       ...(["accounts.held as account_held", "accounts.recharged as account_recharged"] as const),
       ...(["accounts.postpaid as account_postpaid", "accounts.suspended_at as account_suspended_at"] as const),
+      ...(["accounts.time_zone as account_time_zone", "accounts.budgets as account_budgets"] as const),
     ]);
 }
 
@@ -254,7 +259,7 @@ type Changes = Pick<KeyStore, "update" | "rotate" | "setAdministrator" | "revoke
 
 function createChanges({ db, transact }: Scope): Changes {
   return {
-    update: (accountId, id, change) => transact((scope) => update(scope, accountId, id, change)),
+    update: (accountId, id, change, now = Date.now()) => transact((scope) => update(scope, accountId, id, change, now)),
     rotate: (accountId, id, { hash, mask, previousUntil }) =>
       transact(async (scope) => {
         await begin(scope, id);
@@ -299,20 +304,29 @@ function unrevoked(db: Database, accountId: string, id: string) {
     .returningAll();
 }
 
-async function update(scope: Scope, accountId: string, id: string, change: KeyChange): Promise<Updated> {
+async function update(scope: Scope, accountId: string, id: string, change: KeyChange, now: number): Promise<Updated> {
   const find = () => createFinding(scope).find(accountId, id);
   // An UPDATE has to set a column.
   if (Object.values(change).every((value) => value === undefined)) {
     const key = await find();
     return key ? { kind: "updated", key } : { kind: "absent" };
   }
+  const { db } = scope;
+  // What is due of an account is merged by whoever has its lock: not while it is found out what a key has spent.
+  if (change.budgets !== undefined)
+    await scope.lock(db.selectFrom("accounts").select("id").where("id", "=", accountId));
   await begin(scope, id);
+  const before = change.budgets === undefined ? undefined : await find();
   const limit = change.credit_limit ?? null;
   const updated = await unrevoked(scope.db, accountId, id)
     .set(change)
     .$if(limit !== null, (query) => query.where(sql<boolean>`spent + held <= ${limit}`))
     .executeTakeFirst();
-  if (updated) return { kind: "updated", key: updated };
+  if (updated) {
+    const { budgets } = updated;
+    if (before) await budgetsChanged(db, { accountId, keyId: id, budgets }, before.budgets, now);
+    return { kind: "updated", key: updated };
+  }
   const key = await find();
   return key ? { kind: "below", key } : { kind: "absent" };
 }

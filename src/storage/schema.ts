@@ -19,6 +19,9 @@ export interface Tables {
   database_identity: DatabaseIdentityTable;
   set_aside: SetAsideTable;
   ledger_entries: LedgerEntryTable;
+  spent_by_quarter: SpentByQuarterTable;
+  /** A view of the same with what is due, for readers. */
+  spent_now: SpentByQuarterTable;
   closed_periods: ClosedPeriodTable;
   kept_from: KeptFromTable;
   /** Calls that have ended. */
@@ -57,6 +60,10 @@ export interface AccountTable {
   /** Whether it ever could: what was owed then stays owed. */
   was_postpaid: Generated<number>;
   suspended_at: number | null;
+  /** The IANA zone in which windows of budgets begin; null for UTC. */
+  time_zone: string | null;
+  /** What it may spend by windows of time (`money/budgets.ts`), as JSON; null for no budgets. */
+  budgets: string | null;
 }
 
 /** ApiKeyTable is the keys by which requests are authenticated. */
@@ -84,6 +91,8 @@ export interface ApiKeyTable {
   /** The secret before the last rotation, and until when it is valid. */
   previous_hash: string | null;
   previous_expires_at: number | null;
+  /** As those of an account. */
+  budgets: string | null;
   /** Its own limits a minute, beside those of its account's tier. */
   requests_per_minute: number | null;
   tokens_per_minute: number | null;
@@ -157,6 +166,18 @@ export interface LedgerEntryTable {
   created_at: Fixed<number>;
   /** How many calls it charges, where it is the charge of those of a key and a month; null for any other entry. */
   calls: number | null;
+}
+
+/**
+ * SpentByQuarterTable is what accounts and keys with budgets were charged, by the quarter of an hour in which the calls came. A subject
+ * has no row of before the longest window when it got its first budget.
+ */
+export interface SpentByQuarterTable {
+  /** The id of an account or a key. */
+  subject: Fixed<string>;
+  /** When the quarter began, in UTC. */
+  quarter_start: Fixed<number>;
+  spent: Generated<number>;
 }
 
 /** ClosedPeriodTable is hours whose sums of usage were proved by their calls, call by call, with what they were then. */

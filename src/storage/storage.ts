@@ -20,6 +20,7 @@ import type { Writable } from "./engines/writable.ts";
 import { createRejects } from "./journal/rejects.ts";
 import { type KeyStore, keyStore } from "./keys.ts";
 import type { Changes, OpenBooks } from "./money/books.ts";
+import { type BudgetStore, budgetStore } from "./money/budget-store.ts";
 import type { Available } from "./money/contract.ts";
 import { type EntryStore, entryStore } from "./money/entries.ts";
 import { type HoldStore, holdStore } from "./money/holds.ts";
@@ -41,6 +42,7 @@ export interface Stores {
   readonly keys: KeyStore;
   readonly idempotency: IdempotencyStore;
   readonly holds: HoldStore;
+  readonly budgets: BudgetStore;
   readonly entries: EntryStore;
   readonly prices: PriceStore;
   readonly redeemCodes: RedeemCodeStore;
@@ -142,6 +144,7 @@ export function storesOver(scope: Scope): Stores {
     keys: keyStore(scope),
     idempotency: idempotencyStore(scope),
     holds: holdStore(scope),
+    budgets: budgetStore(scope),
     entries: entryStore(scope, requests),
     prices: priceStore(scope),
     redeemCodes: redeemCodeStore(scope),

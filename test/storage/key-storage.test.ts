@@ -90,8 +90,10 @@ describe("a secret", () => {
       ...{ id: "key_1", account_id: "acc_1", name: "key_1", secret_hash: "hash of key_1", secret_mask: "sk-a…b" },
       ...{ is_admin: 1, created_at: 1, revoked_at: null, spent: 0, held: 0, credit_limit: 7, models: '["m"]' },
       ...{ disabled: 0, expires_at: 9, last_used_at: null, previous_hash: null, previous_expires_at: null },
+      ...{ budgets: null, requests_per_minute: null, tokens_per_minute: null, model_rates: null, max_concurrent: null },
+      ...{ allowed_ips: null, tags: null, owner: null },
       ...{ account_name: "acc_1", account_balance: 50, account_held: 0, account_recharged: 50 },
-      ...{ account_postpaid: 1, account_suspended_at: 8 },
+      ...{ account_postpaid: 1, account_suspended_at: 8, account_time_zone: null, account_budgets: null },
     });
     expect(await storage.keys.findWithAccount("key_1")).toEqual(found);
     for (const other of ["", "hash of key_2", "HASH OF KEY_1", "' OR 1=1 --"]) {

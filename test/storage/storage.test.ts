@@ -9,7 +9,10 @@ import { Running, root } from "../support/command.ts";
 import { newTestDatabase, type TestDatabase } from "../support/storage/test-database.ts";
 
 const account = { id: "acc_1", name: "one", created_at: 1 };
-const nothing = { balance: 0, held: 0, recharged: 0, postpaid: 0, was_postpaid: 0, suspended_at: null };
+const nothing = {
+  ...{ balance: 0, held: 0, recharged: 0, postpaid: 0, was_postpaid: 0, suspended_at: null },
+  ...{ time_zone: null, budgets: null },
+};
 const user = { id: "usr_1", account_id: "acc_1", email: "a@example.com", password_hash: "x", created_at: 1 };
 /** What the storage says of it besides. */
 const asMade = {

@@ -13,6 +13,8 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_modelgateway_v1_access } from "./access_pb.ts";
+import type { Budget, BudgetList } from "./keys_pb.ts";
+import { file_modelgateway_v1_keys } from "./keys_pb.ts";
 import { file_modelgateway_v1_wire } from "./wire_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -20,7 +22,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/accounts.proto.
  */
 export const file_modelgateway_v1_accounts: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tb2RlbGdhdGV3YXkvdjEvYWNjb3VudHMucHJvdG8SD21vZGVsZ2F0ZXdheS52MSLOAgoHQWNjb3VudBISCgJpZBgBIAEoCUIGirUYAggBEhQKBG5hbWUYAiABKAlCBoq1GAIIARIZCgdiYWxhbmNlGAMgASgDQgiKtRgECAEoBhIWCgRoZWxkGAQgASgDQgiKtRgECAEoBhIbCglyZWNoYXJnZWQYBSABKANCCIq1GAQIASgGEiMKBHRpZXIYBiABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIoCgluZXh0X3RpZXIYByABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIYCghwb3N0cGFpZBgIIAEoCEIGirUYAggBEjAKDHN1c3BlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAikwEKBFRpZXISFAoEbmFtZRgBIAEoCUIGirUYAggBEhoKCHJlY2hhcmdlGAIgASgDQgiKtRgECAEoBhIjChNyZXF1ZXN0c19wZXJfbWludXRlGAMgASgNQgaKtRgCCAESHgoRdG9rZW5zX3Blcl9taW51dGUYBCABKA1IAIgBAUIUChJfdG9rZW5zX3Blcl9taW51dGUiwwIKC0xlZGdlckVudHJ5EhIKAmlkGAEgASgJQgaKtRgCCAESGgoKYWNjb3VudF9pZBgCIAEoCUIGirUYAggBEjAKBGtpbmQYAyABKA4yGi5tb2RlbGdhdGV3YXkudjEuRW50cnlLaW5kQgaKtRgCCAESGAoGYW1vdW50GAQgASgDQgiKtRgECAEoBhIXCgpyZXF1ZXN0X2lkGAUgASgJSACIAQESEwoGa2V5X2lkGAYgASgJSAGIAQESEQoEbm90ZRgHIAEoCUgCiAEBEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKBWNhbGxzGAkgASgDQgaKtRgCEAFIA4gBAUINCgtfcmVxdWVzdF9pZEIJCgdfa2V5X2lkQgcKBV9ub3RlQggKBl9jYWxscyITChFHZXRBY2NvdW50UmVxdWVzdCKfAQoSR2V0QWNjb3VudFJlc3BvbnNlEikKB2FjY291bnQYASABKAsyGC5tb2RlbGdhdGV3YXkudjEuQWNjb3VudBIkCgV0aWVycxgCIAMoCzIVLm1vZGVsZ2F0ZXdheS52MS5UaWVyEhQKBHVuaXQYAyABKAlCBoq1GAIIARIiChJyZXF1ZXN0c19yZW1haW5pbmcYBCABKA1CBoq1GAIIASI7ChFSZWRlZW1Db2RlUmVxdWVzdBIdCgRjb2RlGAEgASgJQgq6SAfIAQFyAhhkSACIAQFCBwoFX2NvZGUibAoSUmVkZWVtQ29kZVJlc3BvbnNlEisKBWVudHJ5GAEgASgLMhwubW9kZWxnYXRld2F5LnYxLkxlZGdlckVudHJ5EikKB2FjY291bnQYAiABKAsyGC5tb2RlbGdhdGV3YXkudjEuQWNjb3VudCKsAQoRTGlzdExlZGdlclJlcXVlc3QSIgoJcGFnZV9zaXplGAEgASgNQgq6SAcqBRjoBygBSACIAQESIQoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMYyAFIAYgBARIzCgVraW5kcxgDIAMoDjIaLm1vZGVsZ2F0ZXdheS52MS5FbnRyeUtpbmRCCLpIBZIBAhAKQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4idQoSTGlzdExlZGdlclJlc3BvbnNlEi0KB2VudHJpZXMYASADKAsyHC5tb2RlbGdhdGV3YXkudjEuTGVkZ2VyRW50cnkSHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiIUChJMaXN0Q2F0YWxvZ1JlcXVlc3QiRAoTTGlzdENhdGFsb2dSZXNwb25zZRItCgZtb2RlbHMYASADKAsyHS5tb2RlbGdhdGV3YXkudjEuQ2F0YWxvZ01vZGVsIsECCgxDYXRhbG9nTW9kZWwSEgoCaWQYASABKAlCBoq1GAIIARIPCgdhbGlhc2VzGAIgAygJEhYKBmZhbWlseRgDIAEoCUIGirUYAggBEjAKBGtpbmQYBCABKA4yGi5tb2RlbGdhdGV3YXkudjEuTW9kZWxLaW5kQgaKtRgCCAESFgoGdmVuZG9yGAUgASgJQgaKtRgCCAESGwoOY29udGV4dF93aW5kb3cYBiABKA1IAIgBARIeChFtYXhfb3V0cHV0X3Rva2VucxgHIAEoDUgBiAEBEioKBXByaWNlGAggASgLMhsubW9kZWxnYXRld2F5LnYxLk1vZGVsUHJpY2USGAoIY2FsbGFibGUYCSABKAhCBoq1GAIIAUIRCg9fY29udGV4dF93aW5kb3dCFAoSX21heF9vdXRwdXRfdG9rZW5zIrEECgpNb2RlbFByaWNlEhcKBWlucHV0GAEgASgDQgiKtRgECAEoBhIcCgpjYWNoZV9yZWFkGAIgASgDQgiKtRgECAEoBhIdCgtjYWNoZV93cml0ZRgDIAEoA0IIirUYBAgBKAYSGAoGb3V0cHV0GAQgASgDQgiKtRgECAEoBhIcCgpjaGFyYWN0ZXJzGAUgASgDQgiKtRgECAEoBhIiChBjYWNoZV93cml0ZV9ob3VyGAYgASgDQgiKtRgECAEoBhIgCgtpbnB1dF9hdWRpbxgHIAEoA0IGirUYAigGSACIAQESIAoLaW5wdXRfaW1hZ2UYCCABKANCBoq1GAIoBkgBiAEBEiEKDG91dHB1dF9hdWRpbxgJIAEoA0IGirUYAigGSAKIAQESHwoKd2ViX3NlYXJjaBgKIAEoA0IGirUYAigGSAOIAQESHAoHcmVxdWVzdBgLIAEoA0IGirUYAigGSASIAQESHQoIcmVnaW9uYWwYDCABKANCBoq1GAIoBkgFiAEBEigKBGxvbmcYDSADKAsyGi5tb2RlbGdhdGV3YXkudjEuTG9uZ1ByaWNlEikKBW1vZGVzGA4gAygLMhoubW9kZWxnYXRld2F5LnYxLk1vZGVQcmljZUIOCgxfaW5wdXRfYXVkaW9CDgoMX2lucHV0X2ltYWdlQg8KDV9vdXRwdXRfYXVkaW9CDQoLX3dlYl9zZWFyY2hCCgoIX3JlcXVlc3RCCwoJX3JlZ2lvbmFsIrgCCgpUb2tlblJhdGVzEhcKBWlucHV0GAEgASgDQgiKtRgECAEoBhIcCgpjYWNoZV9yZWFkGAIgASgDQgiKtRgECAEoBhIdCgtjYWNoZV93cml0ZRgDIAEoA0IIirUYBAgBKAYSIgoQY2FjaGVfd3JpdGVfaG91chgEIAEoA0IIirUYBAgBKAYSGAoGb3V0cHV0GAUgASgDQgiKtRgECAEoBhIgCgtpbnB1dF9hdWRpbxgGIAEoA0IGirUYAigGSACIAQESIAoLaW5wdXRfaW1hZ2UYByABKANCBoq1GAIoBkgBiAEBEiEKDG91dHB1dF9hdWRpbxgIIAEoA0IGirUYAigGSAKIAQFCDgoMX2lucHV0X2F1ZGlvQg4KDF9pbnB1dF9pbWFnZUIPCg1fb3V0cHV0X2F1ZGlvIk4KCUxvbmdQcmljZRIVCgVhYm92ZRgBIAEoDUIGirUYAggBEioKBXJhdGVzGAIgASgLMhsubW9kZWxnYXRld2F5LnYxLlRva2VuUmF0ZXMidwoJTW9kZVByaWNlEhQKBG1vZGUYASABKAlCBoq1GAIIARIqCgVyYXRlcxgCIAEoCzIbLm1vZGVsZ2F0ZXdheS52MS5Ub2tlblJhdGVzEigKBGxvbmcYAyADKAsyGi5tb2RlbGdhdGV3YXkudjEuTG9uZ1ByaWNlKrUBCglFbnRyeUtpbmQSGgoWRU5UUllfS0lORF9VTlNQRUNJRklFRBAAEiUKE0VOVFJZX0tJTkRfUkVDSEFSR0UQARoMorUYCHJlY2hhcmdlEiEKEUVOVFJZX0tJTkRfUkVGVU5EEAIaCqK1GAZyZWZ1bmQSHwoQRU5UUllfS0lORF9HUkFOVBADGgmitRgFZ3JhbnQSIQoRRU5UUllfS0lORF9DSEFSR0UQBBoKorUYBmNoYXJnZSqSAQoJTW9kZWxLaW5kEhoKFk1PREVMX0tJTkRfVU5TUEVDSUZJRUQQABIdCg9NT0RFTF9LSU5EX0NIQVQQARoIorUYBGNoYXQSJwoUTU9ERUxfS0lORF9FTUJFRERJTkcQAhoNorUYCWVtYmVkZGluZxIhChFNT0RFTF9LSU5EX1NQRUVDSBADGgqitRgGc3BlZWNoMp0DCg5BY2NvdW50U2VydmljZRJdCgpHZXRBY2NvdW50EiIubW9kZWxnYXRld2F5LnYxLkdldEFjY291bnRSZXF1ZXN0GiMubW9kZWxnYXRld2F5LnYxLkdldEFjY291bnRSZXNwb25zZSIG2rUYAhACEmsKClJlZGVlbUNvZGUSIi5tb2RlbGdhdGV3YXkudjEuUmVkZWVtQ29kZVJlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuUmVkZWVtQ29kZVJlc3BvbnNlIhTatRgQEAIwBUoKCghlbnRyeS5pZBJgCgtMaXN0Q2F0YWxvZxIjLm1vZGVsZ2F0ZXdheS52MS5MaXN0Q2F0YWxvZ1JlcXVlc3QaJC5tb2RlbGdhdGV3YXkudjEuTGlzdENhdGFsb2dSZXNwb25zZSIG2rUYAhACEl0KCkxpc3RMZWRnZXISIi5tb2RlbGdhdGV3YXkudjEuTGlzdExlZGdlclJlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuTGlzdExlZGdlclJlc3BvbnNlIgbatRgCEAJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
+  fileDesc("Ch5tb2RlbGdhdGV3YXkvdjEvYWNjb3VudHMucHJvdG8SD21vZGVsZ2F0ZXdheS52MSKTAwoHQWNjb3VudBISCgJpZBgBIAEoCUIGirUYAggBEhQKBG5hbWUYAiABKAlCBoq1GAIIARIZCgdiYWxhbmNlGAMgASgDQgiKtRgECAEoBhIWCgRoZWxkGAQgASgDQgiKtRgECAEoBhIbCglyZWNoYXJnZWQYBSABKANCCIq1GAQIASgGEiMKBHRpZXIYBiABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIoCgluZXh0X3RpZXIYByABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIYCghwb3N0cGFpZBgIIAEoCEIGirUYAggBEjAKDHN1c3BlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoJdGltZV96b25lGAsgASgJQgaKtRgCCAESKAoHYnVkZ2V0cxgMIAMoCzIXLm1vZGVsZ2F0ZXdheS52MS5CdWRnZXQikwEKBFRpZXISFAoEbmFtZRgBIAEoCUIGirUYAggBEhoKCHJlY2hhcmdlGAIgASgDQgiKtRgECAEoBhIjChNyZXF1ZXN0c19wZXJfbWludXRlGAMgASgNQgaKtRgCCAESHgoRdG9rZW5zX3Blcl9taW51dGUYBCABKA1IAIgBAUIUChJfdG9rZW5zX3Blcl9taW51dGUiwwIKC0xlZGdlckVudHJ5EhIKAmlkGAEgASgJQgaKtRgCCAESGgoKYWNjb3VudF9pZBgCIAEoCUIGirUYAggBEjAKBGtpbmQYAyABKA4yGi5tb2RlbGdhdGV3YXkudjEuRW50cnlLaW5kQgaKtRgCCAESGAoGYW1vdW50GAQgASgDQgiKtRgECAEoBhIXCgpyZXF1ZXN0X2lkGAUgASgJSACIAQESEwoGa2V5X2lkGAYgASgJSAGIAQESEQoEbm90ZRgHIAEoCUgCiAEBEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKBWNhbGxzGAkgASgDQgaKtRgCEAFIA4gBAUINCgtfcmVxdWVzdF9pZEIJCgdfa2V5X2lkQgcKBV9ub3RlQggKBl9jYWxscyITChFHZXRBY2NvdW50UmVxdWVzdCKfAQoSR2V0QWNjb3VudFJlc3BvbnNlEikKB2FjY291bnQYASABKAsyGC5tb2RlbGdhdGV3YXkudjEuQWNjb3VudBIkCgV0aWVycxgCIAMoCzIVLm1vZGVsZ2F0ZXdheS52MS5UaWVyEhQKBHVuaXQYAyABKAlCBoq1GAIIARIiChJyZXF1ZXN0c19yZW1haW5pbmcYBCABKA1CBoq1GAIIASJzChRVcGRhdGVCdWRnZXRzUmVxdWVzdBIsCgdidWRnZXRzGAEgASgLMhsubW9kZWxnYXRld2F5LnYxLkJ1ZGdldExpc3QSHwoJdGltZV96b25lGAIgASgJQge6SARyAhhASACIAQFCDAoKX3RpbWVfem9uZSJCChVVcGRhdGVCdWRnZXRzUmVzcG9uc2USKQoHYWNjb3VudBgBIAEoCzIYLm1vZGVsZ2F0ZXdheS52MS5BY2NvdW50IjsKEVJlZGVlbUNvZGVSZXF1ZXN0Eh0KBGNvZGUYASABKAlCCrpIB8gBAXICGGRIAIgBAUIHCgVfY29kZSJsChJSZWRlZW1Db2RlUmVzcG9uc2USKwoFZW50cnkYASABKAsyHC5tb2RlbGdhdGV3YXkudjEuTGVkZ2VyRW50cnkSKQoHYWNjb3VudBgCIAEoCzIYLm1vZGVsZ2F0ZXdheS52MS5BY2NvdW50IqwBChFMaXN0TGVkZ2VyUmVxdWVzdBIiCglwYWdlX3NpemUYASABKA1CCrpIByoFGOgHKAFIAIgBARIhCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjIAUgBiAEBEjMKBWtpbmRzGAMgAygOMhoubW9kZWxnYXRld2F5LnYxLkVudHJ5S2luZEIIukgFkgECEApCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbiJ1ChJMaXN0TGVkZ2VyUmVzcG9uc2USLQoHZW50cmllcxgBIAMoCzIcLm1vZGVsZ2F0ZXdheS52MS5MZWRnZXJFbnRyeRIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBAUISChBfbmV4dF9wYWdlX3Rva2VuIhQKEkxpc3RDYXRhbG9nUmVxdWVzdCJEChNMaXN0Q2F0YWxvZ1Jlc3BvbnNlEi0KBm1vZGVscxgBIAMoCzIdLm1vZGVsZ2F0ZXdheS52MS5DYXRhbG9nTW9kZWwiwQIKDENhdGFsb2dNb2RlbBISCgJpZBgBIAEoCUIGirUYAggBEg8KB2FsaWFzZXMYAiADKAkSFgoGZmFtaWx5GAMgASgJQgaKtRgCCAESMAoEa2luZBgEIAEoDjIaLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbEtpbmRCBoq1GAIIARIWCgZ2ZW5kb3IYBSABKAlCBoq1GAIIARIbCg5jb250ZXh0X3dpbmRvdxgGIAEoDUgAiAEBEh4KEW1heF9vdXRwdXRfdG9rZW5zGAcgASgNSAGIAQESKgoFcHJpY2UYCCABKAsyGy5tb2RlbGdhdGV3YXkudjEuTW9kZWxQcmljZRIYCghjYWxsYWJsZRgJIAEoCEIGirUYAggBQhEKD19jb250ZXh0X3dpbmRvd0IUChJfbWF4X291dHB1dF90b2tlbnMisQQKCk1vZGVsUHJpY2USFwoFaW5wdXQYASABKANCCIq1GAQIASgGEhwKCmNhY2hlX3JlYWQYAiABKANCCIq1GAQIASgGEh0KC2NhY2hlX3dyaXRlGAMgASgDQgiKtRgECAEoBhIYCgZvdXRwdXQYBCABKANCCIq1GAQIASgGEhwKCmNoYXJhY3RlcnMYBSABKANCCIq1GAQIASgGEiIKEGNhY2hlX3dyaXRlX2hvdXIYBiABKANCCIq1GAQIASgGEiAKC2lucHV0X2F1ZGlvGAcgASgDQgaKtRgCKAZIAIgBARIgCgtpbnB1dF9pbWFnZRgIIAEoA0IGirUYAigGSAGIAQESIQoMb3V0cHV0X2F1ZGlvGAkgASgDQgaKtRgCKAZIAogBARIfCgp3ZWJfc2VhcmNoGAogASgDQgaKtRgCKAZIA4gBARIcCgdyZXF1ZXN0GAsgASgDQgaKtRgCKAZIBIgBARIdCghyZWdpb25hbBgMIAEoA0IGirUYAigGSAWIAQESKAoEbG9uZxgNIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5Mb25nUHJpY2USKQoFbW9kZXMYDiADKAsyGi5tb2RlbGdhdGV3YXkudjEuTW9kZVByaWNlQg4KDF9pbnB1dF9hdWRpb0IOCgxfaW5wdXRfaW1hZ2VCDwoNX291dHB1dF9hdWRpb0INCgtfd2ViX3NlYXJjaEIKCghfcmVxdWVzdEILCglfcmVnaW9uYWwiuAIKClRva2VuUmF0ZXMSFwoFaW5wdXQYASABKANCCIq1GAQIASgGEhwKCmNhY2hlX3JlYWQYAiABKANCCIq1GAQIASgGEh0KC2NhY2hlX3dyaXRlGAMgASgDQgiKtRgECAEoBhIiChBjYWNoZV93cml0ZV9ob3VyGAQgASgDQgiKtRgECAEoBhIYCgZvdXRwdXQYBSABKANCCIq1GAQIASgGEiAKC2lucHV0X2F1ZGlvGAYgASgDQgaKtRgCKAZIAIgBARIgCgtpbnB1dF9pbWFnZRgHIAEoA0IGirUYAigGSAGIAQESIQoMb3V0cHV0X2F1ZGlvGAggASgDQgaKtRgCKAZIAogBAUIOCgxfaW5wdXRfYXVkaW9CDgoMX2lucHV0X2ltYWdlQg8KDV9vdXRwdXRfYXVkaW8iTgoJTG9uZ1ByaWNlEhUKBWFib3ZlGAEgASgNQgaKtRgCCAESKgoFcmF0ZXMYAiABKAsyGy5tb2RlbGdhdGV3YXkudjEuVG9rZW5SYXRlcyJ3CglNb2RlUHJpY2USFAoEbW9kZRgBIAEoCUIGirUYAggBEioKBXJhdGVzGAIgASgLMhsubW9kZWxnYXRld2F5LnYxLlRva2VuUmF0ZXMSKAoEbG9uZxgDIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5Mb25nUHJpY2UqtQEKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASJQoTRU5UUllfS0lORF9SRUNIQVJHRRABGgyitRgIcmVjaGFyZ2USIQoRRU5UUllfS0lORF9SRUZVTkQQAhoKorUYBnJlZnVuZBIfChBFTlRSWV9LSU5EX0dSQU5UEAMaCaK1GAVncmFudBIhChFFTlRSWV9LSU5EX0NIQVJHRRAEGgqitRgGY2hhcmdlKpIBCglNb2RlbEtpbmQSGgoWTU9ERUxfS0lORF9VTlNQRUNJRklFRBAAEh0KD01PREVMX0tJTkRfQ0hBVBABGgiitRgEY2hhdBInChRNT0RFTF9LSU5EX0VNQkVERElORxACGg2itRgJZW1iZWRkaW5nEiEKEU1PREVMX0tJTkRfU1BFRUNIEAMaCqK1GAZzcGVlY2gyqAQKDkFjY291bnRTZXJ2aWNlEl0KCkdldEFjY291bnQSIi5tb2RlbGdhdGV3YXkudjEuR2V0QWNjb3VudFJlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuR2V0QWNjb3VudFJlc3BvbnNlIgbatRgCEAISiAEKDVVwZGF0ZUJ1ZGdldHMSJS5tb2RlbGdhdGV3YXkudjEuVXBkYXRlQnVkZ2V0c1JlcXVlc3QaJi5tb2RlbGdhdGV3YXkudjEuVXBkYXRlQnVkZ2V0c1Jlc3BvbnNlIijatRgkEAJKIAoKYWNjb3VudC5pZBIHYnVkZ2V0cxIJdGltZV96b25lEmsKClJlZGVlbUNvZGUSIi5tb2RlbGdhdGV3YXkudjEuUmVkZWVtQ29kZVJlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuUmVkZWVtQ29kZVJlc3BvbnNlIhTatRgQEAIwBUoKCghlbnRyeS5pZBJgCgtMaXN0Q2F0YWxvZxIjLm1vZGVsZ2F0ZXdheS52MS5MaXN0Q2F0YWxvZ1JlcXVlc3QaJC5tb2RlbGdhdGV3YXkudjEuTGlzdENhdGFsb2dSZXNwb25zZSIG2rUYAhACEl0KCkxpc3RMZWRnZXISIi5tb2RlbGdhdGV3YXkudjEuTGlzdExlZGdlclJlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuTGlzdExlZGdlclJlc3BvbnNlIgbatRgCEAJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_keys, file_modelgateway_v1_wire]);
 
 /**
  * Account is a customer that pays for calls, with its balance and tier.
@@ -97,6 +99,20 @@ export type Account = Message<"modelgateway.v1.Account"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * The IANA time zone in which days, weeks and months of budgets begin, those of its keys too.
+   *
+   * @generated from field: string time_zone = 11;
+   */
+  timeZone: string;
+
+  /**
+   * What the account may spend by the day, week or month, all its keys together. Each of them holds.
+   *
+   * @generated from field: repeated modelgateway.v1.Budget budgets = 12;
+   */
+  budgets: Budget[];
 };
 
 /**
@@ -285,6 +301,57 @@ export const GetAccountResponseSchema: GenMessage<GetAccountResponse> = /*@__PUR
   messageDesc(file_modelgateway_v1_accounts, 4);
 
 /**
+ * UpdateBudgetsRequest sets budgets and the time zone of the caller's account.
+ *
+ * @generated from message modelgateway.v1.UpdateBudgetsRequest
+ */
+export type UpdateBudgetsRequest = Message<"modelgateway.v1.UpdateBudgetsRequest"> & {
+  /**
+   * The budgets; an empty list removes all but the operator's. Unset: unchanged. A budget may be less than what is spent
+   * already: calls are refused then until the window ends.
+   *
+   * @generated from field: modelgateway.v1.BudgetList budgets = 1;
+   */
+  budgets?: BudgetList | undefined;
+
+  /**
+   * The name of an IANA time zone, such as "Asia/Tokyo"; empty for UTC. Windows begin by it from now on: what was spent
+   * counts by when it was. Unset: unchanged.
+   *
+   * @generated from field: optional string time_zone = 2;
+   */
+  timeZone?: string | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.UpdateBudgetsRequest.
+ * Use `create(UpdateBudgetsRequestSchema)` to create a new message.
+ */
+export const UpdateBudgetsRequestSchema: GenMessage<UpdateBudgetsRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_accounts, 5);
+
+/**
+ * UpdateBudgetsResponse returns the changed account.
+ *
+ * @generated from message modelgateway.v1.UpdateBudgetsResponse
+ */
+export type UpdateBudgetsResponse = Message<"modelgateway.v1.UpdateBudgetsResponse"> & {
+  /**
+   * The account after the change.
+   *
+   * @generated from field: modelgateway.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.UpdateBudgetsResponse.
+ * Use `create(UpdateBudgetsResponseSchema)` to create a new message.
+ */
+export const UpdateBudgetsResponseSchema: GenMessage<UpdateBudgetsResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_accounts, 6);
+
+/**
  * RedeemCodeRequest claims a code.
  *
  * @generated from message modelgateway.v1.RedeemCodeRequest
@@ -303,7 +370,7 @@ export type RedeemCodeRequest = Message<"modelgateway.v1.RedeemCodeRequest"> & {
  * Use `create(RedeemCodeRequestSchema)` to create a new message.
  */
 export const RedeemCodeRequestSchema: GenMessage<RedeemCodeRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 5);
+  messageDesc(file_modelgateway_v1_accounts, 7);
 
 /**
  * RedeemCodeResponse returns the recorded recharge.
@@ -331,7 +398,7 @@ export type RedeemCodeResponse = Message<"modelgateway.v1.RedeemCodeResponse"> &
  * Use `create(RedeemCodeResponseSchema)` to create a new message.
  */
 export const RedeemCodeResponseSchema: GenMessage<RedeemCodeResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 6);
+  messageDesc(file_modelgateway_v1_accounts, 8);
 
 /**
  * ListLedgerRequest asks for a page of the account's ledger.
@@ -366,7 +433,7 @@ export type ListLedgerRequest = Message<"modelgateway.v1.ListLedgerRequest"> & {
  * Use `create(ListLedgerRequestSchema)` to create a new message.
  */
 export const ListLedgerRequestSchema: GenMessage<ListLedgerRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 7);
+  messageDesc(file_modelgateway_v1_accounts, 9);
 
 /**
  * ListLedgerResponse is a page of ledger entries.
@@ -394,7 +461,7 @@ export type ListLedgerResponse = Message<"modelgateway.v1.ListLedgerResponse"> &
  * Use `create(ListLedgerResponseSchema)` to create a new message.
  */
 export const ListLedgerResponseSchema: GenMessage<ListLedgerResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 8);
+  messageDesc(file_modelgateway_v1_accounts, 10);
 
 /**
  * ListCatalogRequest asks for the models of the catalogue.
@@ -409,7 +476,7 @@ export type ListCatalogRequest = Message<"modelgateway.v1.ListCatalogRequest"> &
  * Use `create(ListCatalogRequestSchema)` to create a new message.
  */
 export const ListCatalogRequestSchema: GenMessage<ListCatalogRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 9);
+  messageDesc(file_modelgateway_v1_accounts, 11);
 
 /**
  * ListCatalogResponse returns the models of the catalogue.
@@ -430,7 +497,7 @@ export type ListCatalogResponse = Message<"modelgateway.v1.ListCatalogResponse">
  * Use `create(ListCatalogResponseSchema)` to create a new message.
  */
 export const ListCatalogResponseSchema: GenMessage<ListCatalogResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 10);
+  messageDesc(file_modelgateway_v1_accounts, 12);
 
 /**
  * CatalogModel is a model that the gateway serves.
@@ -509,7 +576,7 @@ export type CatalogModel = Message<"modelgateway.v1.CatalogModel"> & {
  * Use `create(CatalogModelSchema)` to create a new message.
  */
 export const CatalogModelSchema: GenMessage<CatalogModel> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 11);
+  messageDesc(file_modelgateway_v1_accounts, 13);
 
 /**
  * ModelPrice is the price of a model: rates for a million tokens or characters in millionths of the unit, the rates
@@ -623,7 +690,7 @@ export type ModelPrice = Message<"modelgateway.v1.ModelPrice"> & {
  * Use `create(ModelPriceSchema)` to create a new message.
  */
 export const ModelPriceSchema: GenMessage<ModelPrice> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 12);
+  messageDesc(file_modelgateway_v1_accounts, 14);
 
 /**
  * TokenRates are the prices of a million tokens of each kind, in millionths of the unit.
@@ -693,7 +760,7 @@ export type TokenRates = Message<"modelgateway.v1.TokenRates"> & {
  * Use `create(TokenRatesSchema)` to create a new message.
  */
 export const TokenRatesSchema: GenMessage<TokenRates> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 13);
+  messageDesc(file_modelgateway_v1_accounts, 15);
 
 /**
  * LongPrice is the rates of a call whose prompt is longer than a bound. They apply to all of the call's tokens.
@@ -721,7 +788,7 @@ export type LongPrice = Message<"modelgateway.v1.LongPrice"> & {
  * Use `create(LongPriceSchema)` to create a new message.
  */
 export const LongPriceSchema: GenMessage<LongPrice> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 14);
+  messageDesc(file_modelgateway_v1_accounts, 16);
 
 /**
  * ModePrice is the rates of a call in one service mode.
@@ -757,7 +824,7 @@ export type ModePrice = Message<"modelgateway.v1.ModePrice"> & {
  * Use `create(ModePriceSchema)` to create a new message.
  */
 export const ModePriceSchema: GenMessage<ModePrice> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 15);
+  messageDesc(file_modelgateway_v1_accounts, 17);
 
 /**
  * EntryKind is the reason for a change of the balance.
@@ -863,7 +930,7 @@ export const ModelKindSchema: GenEnum<ModelKind> = /*@__PURE__*/
   enumDesc(file_modelgateway_v1_accounts, 1);
 
 /**
- * AccountService shows the caller's own account and claims redeem codes. It needs an administrator key or a session.
+ * AccountService shows the caller's own account, sets its budgets and claims redeem codes. It needs an administrator key or a session.
  *
  * @generated from service modelgateway.v1.AccountService
  */
@@ -877,6 +944,17 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof GetAccountRequestSchema;
     output: typeof GetAccountResponseSchema;
+  },
+  /**
+   * Sets what the account may spend by the day, week or month, all its keys together, and the time zone in which such
+   * windows begin. Budgets that the operator has set stay as they are. Refuses with INVALID_VALUE an unknown time zone.
+   *
+   * @generated from rpc modelgateway.v1.AccountService.UpdateBudgets
+   */
+  updateBudgets: {
+    methodKind: "unary";
+    input: typeof UpdateBudgetsRequestSchema;
+    output: typeof UpdateBudgetsResponseSchema;
   },
   /**
    * Claims a redeem code: records its amount as a recharge. Limited to five calls a second. Refuses with NOT_FOUND for

@@ -7,21 +7,21 @@
 // @generated from file modelgateway/v1/keys.proto (package modelgateway.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_modelgateway_v1_access } from "./access_pb.ts";
 import { file_modelgateway_v1_wire } from "./wire_pb.ts";
-import type { JsonObject, Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file modelgateway/v1/keys.proto.
  */
 export const file_modelgateway_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("Chptb2RlbGdhdGV3YXkvdjEva2V5cy5wcm90bxIPbW9kZWxnYXRld2F5LnYxIpwGCgZBcGlLZXkSEgoCaWQYASABKAlCBoq1GAIIARIUCgRuYW1lGAIgASgJQgaKtRgCCAESGwoLc2VjcmV0X21hc2sYAyABKAlCBoq1GAIIARITCgZzZWNyZXQYBCABKAlIAIgBARIhCgxjcmVkaXRfbGltaXQYBSABKANCBoq1GAIoBkgBiAEBEhcKBXNwZW50GAYgASgDQgiKtRgECAEoBhIWCgRoZWxkGAcgASgDQgiKtRgECAEoBhIWCgZtb2RlbHMYCCADKAlCBoq1GAIIARIYCghpc19hZG1pbhgJIAEoCEIGirUYAggBEhgKCGRpc2FibGVkGAogASgIQgaKtRgCCAESLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI+ChpwcmV2aW91c19zZWNyZXRfZXhwaXJlc19hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgQIAEoDUgCiAEBEh4KEXRva2Vuc19wZXJfbWludXRlGBEgASgNSAOIAQESNwoLbW9kZWxfcmF0ZXMYEiADKAsyGi5tb2RlbGdhdGV3YXkudjEuTW9kZWxSYXRlQgaKtRgCCAESGwoObWF4X2NvbmN1cnJlbnQYEyABKA1IBIgBARIbCgthbGxvd2VkX2lwcxgUIAMoCUIGirUYAggBEhQKBHRhZ3MYFSADKAlCBoq1GAIIARISCgVvd25lchgWIAEoCUgFiAEBQgkKB19zZWNyZXRCDwoNX2NyZWRpdF9saW1pdEIWChRfcmVxdWVzdHNfcGVyX21pbnV0ZUIUChJfdG9rZW5zX3Blcl9taW51dGVCEQoPX21heF9jb25jdXJyZW50QggKBl9vd25lciKEAgoJTW9kZWxSYXRlEiEKBW1vZGVsGAEgASgJQg26SArIAQFyBRABGNIBSACIAQESLQoTcmVxdWVzdHNfcGVyX21pbnV0ZRgCIAEoDUILukgIKgYYwIQ9KAFIAYgBARItChF0b2tlbnNfcGVyX21pbnV0ZRgDIAEoDUINukgKKggYgJTr3AMoAUgCiAEBEjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgDiAEBQggKBl9tb2RlbEIWChRfcmVxdWVzdHNfcGVyX21pbnV0ZUIUChJfdG9rZW5zX3Blcl9taW51dGVCCAoGX2V4dHJhIoACCg9MaXN0S2V5c1JlcXVlc3QSIgoJcGFnZV9zaXplGAEgASgNQgq6SAcqBRiIJygBSACIAQESIQoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMYyAFIAYgBARIZCgN0YWcYAyABKAlCB7pIBHICGEBIAogBARIcCgVvd25lchgEIAEoCUIIukgFcgMYyAFIA4gBARI0CgVleHRyYRjoByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgaKtRgCGAFIBIgBAUIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuQgYKBF90YWdCCAoGX293bmVyQggKBl9leHRyYSJzChBMaXN0S2V5c1Jlc3BvbnNlEi0KBGtleXMYASADKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5QgaKtRgCCAESHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiKaBQoQQ3JlYXRlS2V5UmVxdWVzdBJNCgRuYW1lGAEgASgJQjq6SDfIAQFyMhABGMgBMiteW1xwe1p9XHB7Q2Z9XSpbXlxwe1p9XHB7Q2Z9XHB7Q2N9XVxQe0NjfSokSACIAQESMgoMY3JlZGl0X2xpbWl0GAIgASgLMhwubW9kZWxnYXRld2F5LnYxLkNyZWRpdExpbWl0EjEKBm1vZGVscxgDIAEoCzIhLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFBlcm1pc3Npb25zEisKCmV4cGlyZXNfYXQYBCABKAsyFy5tb2RlbGdhdGV3YXkudjEuRXhwaXJ5EjkKE3JlcXVlc3RzX3Blcl9taW51dGUYBiABKAsyHC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdFJhdGUSNQoRdG9rZW5zX3Blcl9taW51dGUYByABKAsyGi5tb2RlbGdhdGV3YXkudjEuVG9rZW5SYXRlEjAKC21vZGVsX3JhdGVzGAggASgLMhsubW9kZWxnYXRld2F5LnYxLk1vZGVsUmF0ZXMSNAoObWF4X2NvbmN1cnJlbnQYCSABKAsyHC5tb2RlbGdhdGV3YXkudjEuQ29uY3VycmVuY3kSMQoLYWxsb3dlZF9pcHMYCiABKAsyHC5tb2RlbGdhdGV3YXkudjEuQWRkcmVzc0xpc3QSJgoEdGFncxgLIAEoCzIYLm1vZGVsZ2F0ZXdheS52MS5UYWdMaXN0EiUKBW93bmVyGAwgASgLMhYubW9kZWxnYXRld2F5LnYxLk93bmVyEjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgBiAEBQgcKBV9uYW1lQggKBl9leHRyYSI5ChFDcmVhdGVLZXlSZXNwb25zZRIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5ItsFChBVcGRhdGVLZXlSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBARJKCgRuYW1lGAIgASgJQje6SDRyMhABGMgBMiteW1xwe1p9XHB7Q2Z9XSpbXlxwe1p9XHB7Q2Z9XHB7Q2N9XVxQe0NjfSokSAGIAQESMgoMY3JlZGl0X2xpbWl0GAMgASgLMhwubW9kZWxnYXRld2F5LnYxLkNyZWRpdExpbWl0EjEKBm1vZGVscxgEIAEoCzIhLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFBlcm1pc3Npb25zEisKCmV4cGlyZXNfYXQYBSABKAsyFy5tb2RlbGdhdGV3YXkudjEuRXhwaXJ5EhUKCGRpc2FibGVkGAYgASgISAKIAQESOQoTcmVxdWVzdHNfcGVyX21pbnV0ZRgIIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0UmF0ZRI1ChF0b2tlbnNfcGVyX21pbnV0ZRgJIAEoCzIaLm1vZGVsZ2F0ZXdheS52MS5Ub2tlblJhdGUSMAoLbW9kZWxfcmF0ZXMYCiABKAsyGy5tb2RlbGdhdGV3YXkudjEuTW9kZWxSYXRlcxI0Cg5tYXhfY29uY3VycmVudBgLIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5Db25jdXJyZW5jeRIxCgthbGxvd2VkX2lwcxgMIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5BZGRyZXNzTGlzdBImCgR0YWdzGA0gASgLMhgubW9kZWxnYXRld2F5LnYxLlRhZ0xpc3QSJQoFb3duZXIYDiABKAsyFi5tb2RlbGdhdGV3YXkudjEuT3duZXISNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAOIAQFCBQoDX2lkQgcKBV9uYW1lQgsKCV9kaXNhYmxlZEIICgZfZXh0cmEiOQoRVXBkYXRlS2V5UmVzcG9uc2USJAoDa2V5GAEgASgLMhcubW9kZWxnYXRld2F5LnYxLkFwaUtleSKwAQoQUm90YXRlS2V5UmVxdWVzdBIXCgJpZBgBIAEoCUIGukgDyAEBSACIAQESKAoPb3ZlcmxhcF9zZWNvbmRzGAIgASgNQgq6SAcqBRiAmp4BSAGIAQESNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAKIAQFCBQoDX2lkQhIKEF9vdmVybGFwX3NlY29uZHNCCAoGX2V4dHJhIjkKEVJvdGF0ZUtleVJlc3BvbnNlEiQKA2tleRgBIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5BcGlLZXkicgoQRGVsZXRlS2V5UmVxdWVzdBIXCgJpZBgBIAEoCUIGukgDyAEBSACIAQESNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAGIAQFCBQoDX2lkQggKBl9leHRyYSInChFEZWxldGVLZXlSZXNwb25zZRISCgJpZBgBIAEoCUIGirUYAggBIm8KF1NldEFkbWluaXN0cmF0b3JSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBARIiCg1hZG1pbmlzdHJhdG9yGAIgASgIQga6SAPIAQFIAYgBAUIFCgNfaWRCEAoOX2FkbWluaXN0cmF0b3IiQAoYU2V0QWRtaW5pc3RyYXRvclJlc3BvbnNlEiQKA2tleRgBIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5BcGlLZXkiFAoSRGVzY3JpYmVLZXlSZXF1ZXN0IuMCCg5LZXlEZXNjcmlwdGlvbhIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5EhQKBHRpZXIYAiABKAlCBoq1GAIIARIjChNyZXF1ZXN0c19wZXJfbWludXRlGAMgASgNQgaKtRgCCAESIgoScmVxdWVzdHNfcmVtYWluaW5nGAQgASgNQgaKtRgCCAESJQoQY3JlZGl0X3JlbWFpbmluZxgFIAEoA0IGirUYAigGSACIAQESFAoEdW5pdBgGIAEoCUIGirUYAggBEiMKFmtleV9yZXF1ZXN0c19yZW1haW5pbmcYByABKA1IAYgBARIhChRrZXlfdG9rZW5zX3JlbWFpbmluZxgIIAEoDUgCiAEBQhMKEV9jcmVkaXRfcmVtYWluaW5nQhkKF19rZXlfcmVxdWVzdHNfcmVtYWluaW5nQhcKFV9rZXlfdG9rZW5zX3JlbWFpbmluZyJLCgtDcmVkaXRMaW1pdBIrCgZhbW91bnQYASABKANCFrpIDSILGICAmqbqr+MBKACKtRgCKAZIAIgBAToEmLUYAUIJCgdfYW1vdW50IjYKBkV4cGlyeRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXA6BJi1GAEiPgoLUmVxdWVzdFJhdGUSHwoFbGltaXQYASABKA1CC7pICCoGGMCEPSgBSACIAQE6BJi1GAFCCAoGX2xpbWl0Ij4KCVRva2VuUmF0ZRIhCgVsaW1pdBgBIAEoDUINukgKKggYgJTr3AMoAUgAiAEBOgSYtRgBQggKBl9saW1pdCI+CgtDb25jdXJyZW5jeRIfCgVsaW1pdBgBIAEoDUILukgIKgYYwIQ9KAFIAIgBAToEmLUYAUIICgZfbGltaXQiRwoKTW9kZWxSYXRlcxIzCgVyYXRlcxgBIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFJhdGVCCLpIBZIBAhBkOgSYtRgBIjgKC0FkZHJlc3NMaXN0EiMKCWFkZHJlc3NlcxgBIAMoCUIQukgNkgEKEGQiBnIEEAIYMjoEmLUYASJcCgdUYWdMaXN0EksKBHRhZ3MYASADKAlCPbpIOpIBNxAUIjNyMRABGEAyK15bXHB7Wn1ccHtDZn1dKlteXHB7Wn1ccHtDZn1ccHtDY31dXFB7Q2N9KiQ6BJi1GAEiPgoFT3duZXISJgoEbmFtZRgBIAEoCUITukgQcg4YyAEyCV5cUHtDY30qJEgAiAEBOgSYtRgBQgcKBV9uYW1lIm8KEE1vZGVsUGVybWlzc2lvbnMSGQoEdGV4dBgBIAEoCUIJukgGcgQogIBASAASKgoEbGlzdBgCIAEoCzIaLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbExpc3RIADoEmLUYAUIOCgZtb2RlbHMSBJC1GAEiNgoJTW9kZWxMaXN0EiMKB2VudHJpZXMYASADKAlCErpID5IBDBDoByIHcgUQARjSAToEmLUYATLtCwoKS2V5U2VydmljZRKjAQoITGlzdEtleXMSIC5tb2RlbGdhdGV3YXkudjEuTGlzdEtleXNSZXF1ZXN0GiEubW9kZWxnYXRld2F5LnYxLkxpc3RLZXlzUmVzcG9uc2UiUtq1GCIIBBACMAE6BGtleXNCFExpc3RlZCB0aGUgQVBJIGtleXMugtPkkwImOgEqIiEvYXBpL3YxL3VzZXIvYWRtaW4vZ2V0LWFwaS10b2tlbnMS3AIKCUNyZWF0ZUtleRIhLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVLZXlSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLkNyZWF0ZUtleVJlc3BvbnNlIocC2rUY1AEIBBACMAo6A2tleUIzQ3JlYXRlZCB0aGUgQVBJIGtleS4gSXRzIHNlY3JldCBpcyBzaG93biB0aGlzIG9uY2UuSo8BCgZrZXkuaWQSBG5hbWUSDGNyZWRpdF9saW1pdBIGbW9kZWxzEgpleHBpcmVzX2F0EhNyZXF1ZXN0c19wZXJfbWludXRlEhF0b2tlbnNfcGVyX21pbnV0ZRILbW9kZWxfcmF0ZXMSDm1heF9jb25jdXJyZW50EgthbGxvd2VkX2lwcxIEdGFncxIFb3duZXJYAYLT5JMCKDoBKiIjL2FwaS92MS91c2VyL2FkbWluL2NyZWF0ZS1hcGktdG9rZW4SvwIKCVVwZGF0ZUtleRIhLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVLZXlSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLlVwZGF0ZUtleVJlc3BvbnNlIuoB2rUYtwEIBBACOgNrZXlCFFVwZGF0ZWQgdGhlIEFQSSBrZXkuSpUBCgJpZBIEbmFtZRIMY3JlZGl0X2xpbWl0EgZtb2RlbHMSCmV4cGlyZXNfYXQSCGRpc2FibGVkEhNyZXF1ZXN0c19wZXJfbWludXRlEhF0b2tlbnNfcGVyX21pbnV0ZRILbW9kZWxfcmF0ZXMSDm1heF9jb25jdXJyZW50EgthbGxvd2VkX2lwcxIEdGFncxIFb3duZXKC0+STAig6ASoiIy9hcGkvdjEvdXNlci9hZG1pbi91cGRhdGUtYXBpLXRva2VuEusBCglSb3RhdGVLZXkSIS5tb2RlbGdhdGV3YXkudjEuUm90YXRlS2V5UmVxdWVzdBoiLm1vZGVsZ2F0ZXdheS52MS5Sb3RhdGVLZXlSZXNwb25zZSKWAdq1GGQIBBACMAo6A2tleUJAUm90YXRlZCB0aGUgQVBJIGtleS4gQ29weSBpdHMgc2VjcmV0IG5vdzogaXQgaXMgbm90IHNob3duIGFnYWluLkoVCgJpZBIPb3ZlcmxhcF9zZWNvbmRzgtPkkwIoOgEqIiMvYXBpL3YxL3VzZXIvYWRtaW4vcm90YXRlLWFwaS10b2tlbhKqAQoJRGVsZXRlS2V5EiEubW9kZWxnYXRld2F5LnYxLkRlbGV0ZUtleVJlcXVlc3QaIi5tb2RlbGdhdGV3YXkudjEuRGVsZXRlS2V5UmVzcG9uc2UiVtq1GCQIBBACOgJpZEIURGVsZXRlZCB0aGUgQVBJIGtleS5KBAoCaWSC0+STAig6ASoiIy9hcGkvdjEvdXNlci9hZG1pbi9kZWxldGUtYXBpLXRva2VuEoQBChBTZXRBZG1pbmlzdHJhdG9yEigubW9kZWxnYXRld2F5LnYxLlNldEFkbWluaXN0cmF0b3JSZXF1ZXN0GikubW9kZWxnYXRld2F5LnYxLlNldEFkbWluaXN0cmF0b3JSZXNwb25zZSIb2rUYFxAFShMKAmlkEg1hZG1pbmlzdHJhdG9yEnYKC0Rlc2NyaWJlS2V5EiMubW9kZWxnYXRld2F5LnYxLkRlc2NyaWJlS2V5UmVxdWVzdBofLm1vZGVsZ2F0ZXdheS52MS5LZXlEZXNjcmlwdGlvbiIh2rUYBggBEAEgAYLT5JMCEVoGEgQva2V5EgcvdjEva2V5YgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
+  fileDesc("Chptb2RlbGdhdGV3YXkvdjEva2V5cy5wcm90bxIPbW9kZWxnYXRld2F5LnYxIsYGCgZBcGlLZXkSEgoCaWQYASABKAlCBoq1GAIIARIUCgRuYW1lGAIgASgJQgaKtRgCCAESGwoLc2VjcmV0X21hc2sYAyABKAlCBoq1GAIIARITCgZzZWNyZXQYBCABKAlIAIgBARIhCgxjcmVkaXRfbGltaXQYBSABKANCBoq1GAIoBkgBiAEBEhcKBXNwZW50GAYgASgDQgiKtRgECAEoBhIWCgRoZWxkGAcgASgDQgiKtRgECAEoBhIWCgZtb2RlbHMYCCADKAlCBoq1GAIIARIYCghpc19hZG1pbhgJIAEoCEIGirUYAggBEhgKCGRpc2FibGVkGAogASgIQgaKtRgCCAESLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI+ChpwcmV2aW91c19zZWNyZXRfZXhwaXJlc19hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoHYnVkZ2V0cxgPIAMoCzIXLm1vZGVsZ2F0ZXdheS52MS5CdWRnZXQSIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgQIAEoDUgCiAEBEh4KEXRva2Vuc19wZXJfbWludXRlGBEgASgNSAOIAQESNwoLbW9kZWxfcmF0ZXMYEiADKAsyGi5tb2RlbGdhdGV3YXkudjEuTW9kZWxSYXRlQgaKtRgCCAESGwoObWF4X2NvbmN1cnJlbnQYEyABKA1IBIgBARIbCgthbGxvd2VkX2lwcxgUIAMoCUIGirUYAggBEhQKBHRhZ3MYFSADKAlCBoq1GAIIARISCgVvd25lchgWIAEoCUgFiAEBQgkKB19zZWNyZXRCDwoNX2NyZWRpdF9saW1pdEIWChRfcmVxdWVzdHNfcGVyX21pbnV0ZUIUChJfdG9rZW5zX3Blcl9taW51dGVCEQoPX21heF9jb25jdXJyZW50QggKBl9vd25lciLbAgoGQnVkZ2V0EhIKAmlkGAEgASgJQgaKtRgCCAESGAoGYW1vdW50GAIgASgDQgiKtRgECAEoBhI1CgZwZXJpb2QYAyABKA4yHS5tb2RlbGdhdGV3YXkudjEuQnVkZ2V0UGVyaW9kQgaKtRgCCAESFwoHcm9sbGluZxgEIAEoCEIGirUYAggBEhsKC2J5X29wZXJhdG9yGAUgASgIQgaKtRgCCAESFwoFc3BlbnQYBiABKANCCIq1GAQIASgGEhYKBGhlbGQYByABKANCCIq1GAQIASgGEhsKCXJlbWFpbmluZxgIIAEoA0IIirUYBAgBKAYSNAoQd2luZG93X3N0YXJ0c19hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOd2luZG93X2VuZHNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIpcCCglOZXdCdWRnZXQSGAoCaWQYASABKAlCB7pIBHICGDxIAIgBARIuCgZhbW91bnQYAiABKANCGbpIEMgBASILGICAmqbqr+MBIACKtRgCKAZIAYgBARJBCgZwZXJpb2QYAyABKA4yHS5tb2RlbGdhdGV3YXkudjEuQnVkZ2V0UGVyaW9kQg26SArIAQGCAQQQASAASAKIAQESFAoHcm9sbGluZxgEIAEoCEgDiAEBEjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgEiAEBQgUKA19pZEIJCgdfYW1vdW50QgkKB19wZXJpb2RCCgoIX3JvbGxpbmdCCAoGX2V4dHJhIkkKCkJ1ZGdldExpc3QSNQoHYnVkZ2V0cxgBIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5OZXdCdWRnZXRCCLpIBZIBAhAKOgSYtRgBIoQCCglNb2RlbFJhdGUSIQoFbW9kZWwYASABKAlCDbpICsgBAXIFEAEY0gFIAIgBARItChNyZXF1ZXN0c19wZXJfbWludXRlGAIgASgNQgu6SAgqBhjAhD0oAUgBiAEBEi0KEXRva2Vuc19wZXJfbWludXRlGAMgASgNQg26SAoqCBiAlOvcAygBSAKIAQESNAoFZXh0cmEY6AcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAOIAQFCCAoGX21vZGVsQhYKFF9yZXF1ZXN0c19wZXJfbWludXRlQhQKEl90b2tlbnNfcGVyX21pbnV0ZUIICgZfZXh0cmEigAIKD0xpc3RLZXlzUmVxdWVzdBIiCglwYWdlX3NpemUYASABKA1CCrpIByoFGIgnKAFIAIgBARIhCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjIAUgBiAEBEhkKA3RhZxgDIAEoCUIHukgEcgIYQEgCiAEBEhwKBW93bmVyGAQgASgJQgi6SAVyAxjIAUgDiAEBEjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgEiAEBQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW5CBgoEX3RhZ0IICgZfb3duZXJCCAoGX2V4dHJhInMKEExpc3RLZXlzUmVzcG9uc2USLQoEa2V5cxgBIAMoCzIXLm1vZGVsZ2F0ZXdheS52MS5BcGlLZXlCBoq1GAIIARIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBAUISChBfbmV4dF9wYWdlX3Rva2VuIsgFChBDcmVhdGVLZXlSZXF1ZXN0Ek0KBG5hbWUYASABKAlCOrpIN8gBAXIyEAEYyAEyK15bXHB7Wn1ccHtDZn1dKlteXHB7Wn1ccHtDZn1ccHtDY31dXFB7Q2N9KiRIAIgBARIyCgxjcmVkaXRfbGltaXQYAiABKAsyHC5tb2RlbGdhdGV3YXkudjEuQ3JlZGl0TGltaXQSMQoGbW9kZWxzGAMgASgLMiEubW9kZWxnYXRld2F5LnYxLk1vZGVsUGVybWlzc2lvbnMSKwoKZXhwaXJlc19hdBgEIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5FeHBpcnkSLAoHYnVkZ2V0cxgFIAEoCzIbLm1vZGVsZ2F0ZXdheS52MS5CdWRnZXRMaXN0EjkKE3JlcXVlc3RzX3Blcl9taW51dGUYBiABKAsyHC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdFJhdGUSNQoRdG9rZW5zX3Blcl9taW51dGUYByABKAsyGi5tb2RlbGdhdGV3YXkudjEuVG9rZW5SYXRlEjAKC21vZGVsX3JhdGVzGAggASgLMhsubW9kZWxnYXRld2F5LnYxLk1vZGVsUmF0ZXMSNAoObWF4X2NvbmN1cnJlbnQYCSABKAsyHC5tb2RlbGdhdGV3YXkudjEuQ29uY3VycmVuY3kSMQoLYWxsb3dlZF9pcHMYCiABKAsyHC5tb2RlbGdhdGV3YXkudjEuQWRkcmVzc0xpc3QSJgoEdGFncxgLIAEoCzIYLm1vZGVsZ2F0ZXdheS52MS5UYWdMaXN0EiUKBW93bmVyGAwgASgLMhYubW9kZWxnYXRld2F5LnYxLk93bmVyEjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgBiAEBQgcKBV9uYW1lQggKBl9leHRyYSI5ChFDcmVhdGVLZXlSZXNwb25zZRIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5IokGChBVcGRhdGVLZXlSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBARJKCgRuYW1lGAIgASgJQje6SDRyMhABGMgBMiteW1xwe1p9XHB7Q2Z9XSpbXlxwe1p9XHB7Q2Z9XHB7Q2N9XVxQe0NjfSokSAGIAQESMgoMY3JlZGl0X2xpbWl0GAMgASgLMhwubW9kZWxnYXRld2F5LnYxLkNyZWRpdExpbWl0EjEKBm1vZGVscxgEIAEoCzIhLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFBlcm1pc3Npb25zEisKCmV4cGlyZXNfYXQYBSABKAsyFy5tb2RlbGdhdGV3YXkudjEuRXhwaXJ5EhUKCGRpc2FibGVkGAYgASgISAKIAQESLAoHYnVkZ2V0cxgHIAEoCzIbLm1vZGVsZ2F0ZXdheS52MS5CdWRnZXRMaXN0EjkKE3JlcXVlc3RzX3Blcl9taW51dGUYCCABKAsyHC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdFJhdGUSNQoRdG9rZW5zX3Blcl9taW51dGUYCSABKAsyGi5tb2RlbGdhdGV3YXkudjEuVG9rZW5SYXRlEjAKC21vZGVsX3JhdGVzGAogASgLMhsubW9kZWxnYXRld2F5LnYxLk1vZGVsUmF0ZXMSNAoObWF4X2NvbmN1cnJlbnQYCyABKAsyHC5tb2RlbGdhdGV3YXkudjEuQ29uY3VycmVuY3kSMQoLYWxsb3dlZF9pcHMYDCABKAsyHC5tb2RlbGdhdGV3YXkudjEuQWRkcmVzc0xpc3QSJgoEdGFncxgNIAEoCzIYLm1vZGVsZ2F0ZXdheS52MS5UYWdMaXN0EiUKBW93bmVyGA4gASgLMhYubW9kZWxnYXRld2F5LnYxLk93bmVyEjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgDiAEBQgUKA19pZEIHCgVfbmFtZUILCglfZGlzYWJsZWRCCAoGX2V4dHJhIjkKEVVwZGF0ZUtleVJlc3BvbnNlEiQKA2tleRgBIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5BcGlLZXkisAEKEFJvdGF0ZUtleVJlcXVlc3QSFwoCaWQYASABKAlCBrpIA8gBAUgAiAEBEigKD292ZXJsYXBfc2Vjb25kcxgCIAEoDUIKukgHKgUYgJqeAUgBiAEBEjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgCiAEBQgUKA19pZEISChBfb3ZlcmxhcF9zZWNvbmRzQggKBl9leHRyYSI5ChFSb3RhdGVLZXlSZXNwb25zZRIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5InIKEERlbGV0ZUtleVJlcXVlc3QSFwoCaWQYASABKAlCBrpIA8gBAUgAiAEBEjQKBWV4dHJhGOgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgBiAEBQgUKA19pZEIICgZfZXh0cmEiJwoRRGVsZXRlS2V5UmVzcG9uc2USEgoCaWQYASABKAlCBoq1GAIIASJvChdTZXRBZG1pbmlzdHJhdG9yUmVxdWVzdBIXCgJpZBgBIAEoCUIGukgDyAEBSACIAQESIgoNYWRtaW5pc3RyYXRvchgCIAEoCEIGukgDyAEBSAGIAQFCBQoDX2lkQhAKDl9hZG1pbmlzdHJhdG9yIkAKGFNldEFkbWluaXN0cmF0b3JSZXNwb25zZRIkCgNrZXkYASABKAsyFy5tb2RlbGdhdGV3YXkudjEuQXBpS2V5IhQKEkRlc2NyaWJlS2V5UmVxdWVzdCKVAwoOS2V5RGVzY3JpcHRpb24SJAoDa2V5GAEgASgLMhcubW9kZWxnYXRld2F5LnYxLkFwaUtleRIUCgR0aWVyGAIgASgJQgaKtRgCCAESIwoTcmVxdWVzdHNfcGVyX21pbnV0ZRgDIAEoDUIGirUYAggBEiIKEnJlcXVlc3RzX3JlbWFpbmluZxgEIAEoDUIGirUYAggBEiUKEGNyZWRpdF9yZW1haW5pbmcYBSABKANCBoq1GAIoBkgAiAEBEhQKBHVuaXQYBiABKAlCBoq1GAIIARIwCg9hY2NvdW50X2J1ZGdldHMYCSADKAsyFy5tb2RlbGdhdGV3YXkudjEuQnVkZ2V0EiMKFmtleV9yZXF1ZXN0c19yZW1haW5pbmcYByABKA1IAYgBARIhChRrZXlfdG9rZW5zX3JlbWFpbmluZxgIIAEoDUgCiAEBQhMKEV9jcmVkaXRfcmVtYWluaW5nQhkKF19rZXlfcmVxdWVzdHNfcmVtYWluaW5nQhcKFV9rZXlfdG9rZW5zX3JlbWFpbmluZyJLCgtDcmVkaXRMaW1pdBIrCgZhbW91bnQYASABKANCFrpIDSILGICAmqbqr+MBKACKtRgCKAZIAIgBAToEmLUYAUIJCgdfYW1vdW50IjYKBkV4cGlyeRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXA6BJi1GAEiPgoLUmVxdWVzdFJhdGUSHwoFbGltaXQYASABKA1CC7pICCoGGMCEPSgBSACIAQE6BJi1GAFCCAoGX2xpbWl0Ij4KCVRva2VuUmF0ZRIhCgVsaW1pdBgBIAEoDUINukgKKggYgJTr3AMoAUgAiAEBOgSYtRgBQggKBl9saW1pdCI+CgtDb25jdXJyZW5jeRIfCgVsaW1pdBgBIAEoDUILukgIKgYYwIQ9KAFIAIgBAToEmLUYAUIICgZfbGltaXQiRwoKTW9kZWxSYXRlcxIzCgVyYXRlcxgBIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFJhdGVCCLpIBZIBAhBkOgSYtRgBIjgKC0FkZHJlc3NMaXN0EiMKCWFkZHJlc3NlcxgBIAMoCUIQukgNkgEKEGQiBnIEEAIYMjoEmLUYASJcCgdUYWdMaXN0EksKBHRhZ3MYASADKAlCPbpIOpIBNxAUIjNyMRABGEAyK15bXHB7Wn1ccHtDZn1dKlteXHB7Wn1ccHtDZn1ccHtDY31dXFB7Q2N9KiQ6BJi1GAEiPgoFT3duZXISJgoEbmFtZRgBIAEoCUITukgQcg4YyAEyCV5cUHtDY30qJEgAiAEBOgSYtRgBQgcKBV9uYW1lIm8KEE1vZGVsUGVybWlzc2lvbnMSGQoEdGV4dBgBIAEoCUIJukgGcgQogIBASAASKgoEbGlzdBgCIAEoCzIaLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbExpc3RIADoEmLUYAUIOCgZtb2RlbHMSBJC1GAEiNgoJTW9kZWxMaXN0EiMKB2VudHJpZXMYASADKAlCErpID5IBDBDoByIHcgUQARjSAToEmLUYASqTAQoMQnVkZ2V0UGVyaW9kEh0KGUJVREdFVF9QRVJJT0RfVU5TUEVDSUZJRUQQABIeChFCVURHRVRfUEVSSU9EX0RBWRABGgeitRgDZGF5EiAKEkJVREdFVF9QRVJJT0RfV0VFSxACGgiitRgEd2VlaxIiChNCVURHRVRfUEVSSU9EX01PTlRIEAMaCaK1GAVtb250aDL/CwoKS2V5U2VydmljZRKjAQoITGlzdEtleXMSIC5tb2RlbGdhdGV3YXkudjEuTGlzdEtleXNSZXF1ZXN0GiEubW9kZWxnYXRld2F5LnYxLkxpc3RLZXlzUmVzcG9uc2UiUtq1GCIIBBACMAE6BGtleXNCFExpc3RlZCB0aGUgQVBJIGtleXMugtPkkwImOgEqIiEvYXBpL3YxL3VzZXIvYWRtaW4vZ2V0LWFwaS10b2tlbnMS5QIKCUNyZWF0ZUtleRIhLm1vZGVsZ2F0ZXdheS52MS5DcmVhdGVLZXlSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLkNyZWF0ZUtleVJlc3BvbnNlIpAC2rUY3QEIBBACMAo6A2tleUIzQ3JlYXRlZCB0aGUgQVBJIGtleS4gSXRzIHNlY3JldCBpcyBzaG93biB0aGlzIG9uY2UuSpgBCgZrZXkuaWQSBG5hbWUSDGNyZWRpdF9saW1pdBIGbW9kZWxzEgpleHBpcmVzX2F0EgdidWRnZXRzEhNyZXF1ZXN0c19wZXJfbWludXRlEhF0b2tlbnNfcGVyX21pbnV0ZRILbW9kZWxfcmF0ZXMSDm1heF9jb25jdXJyZW50EgthbGxvd2VkX2lwcxIEdGFncxIFb3duZXJYAYLT5JMCKDoBKiIjL2FwaS92MS91c2VyL2FkbWluL2NyZWF0ZS1hcGktdG9rZW4SyAIKCVVwZGF0ZUtleRIhLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVLZXlSZXF1ZXN0GiIubW9kZWxnYXRld2F5LnYxLlVwZGF0ZUtleVJlc3BvbnNlIvMB2rUYwAEIBBACOgNrZXlCFFVwZGF0ZWQgdGhlIEFQSSBrZXkuSp4BCgJpZBIEbmFtZRIMY3JlZGl0X2xpbWl0EgZtb2RlbHMSCmV4cGlyZXNfYXQSCGRpc2FibGVkEgdidWRnZXRzEhNyZXF1ZXN0c19wZXJfbWludXRlEhF0b2tlbnNfcGVyX21pbnV0ZRILbW9kZWxfcmF0ZXMSDm1heF9jb25jdXJyZW50EgthbGxvd2VkX2lwcxIEdGFncxIFb3duZXKC0+STAig6ASoiIy9hcGkvdjEvdXNlci9hZG1pbi91cGRhdGUtYXBpLXRva2VuEusBCglSb3RhdGVLZXkSIS5tb2RlbGdhdGV3YXkudjEuUm90YXRlS2V5UmVxdWVzdBoiLm1vZGVsZ2F0ZXdheS52MS5Sb3RhdGVLZXlSZXNwb25zZSKWAdq1GGQIBBACMAo6A2tleUJAUm90YXRlZCB0aGUgQVBJIGtleS4gQ29weSBpdHMgc2VjcmV0IG5vdzogaXQgaXMgbm90IHNob3duIGFnYWluLkoVCgJpZBIPb3ZlcmxhcF9zZWNvbmRzgtPkkwIoOgEqIiMvYXBpL3YxL3VzZXIvYWRtaW4vcm90YXRlLWFwaS10b2tlbhKqAQoJRGVsZXRlS2V5EiEubW9kZWxnYXRld2F5LnYxLkRlbGV0ZUtleVJlcXVlc3QaIi5tb2RlbGdhdGV3YXkudjEuRGVsZXRlS2V5UmVzcG9uc2UiVtq1GCQIBBACOgJpZEIURGVsZXRlZCB0aGUgQVBJIGtleS5KBAoCaWSC0+STAig6ASoiIy9hcGkvdjEvdXNlci9hZG1pbi9kZWxldGUtYXBpLXRva2VuEoQBChBTZXRBZG1pbmlzdHJhdG9yEigubW9kZWxnYXRld2F5LnYxLlNldEFkbWluaXN0cmF0b3JSZXF1ZXN0GikubW9kZWxnYXRld2F5LnYxLlNldEFkbWluaXN0cmF0b3JSZXNwb25zZSIb2rUYFxAFShMKAmlkEg1hZG1pbmlzdHJhdG9yEnYKC0Rlc2NyaWJlS2V5EiMubW9kZWxnYXRld2F5LnYxLkRlc2NyaWJlS2V5UmVxdWVzdBofLm1vZGVsZ2F0ZXdheS52MS5LZXlEZXNjcmlwdGlvbiIh2rUYBggBEAEgAYLT5JMCEVoGEgQva2V5EgcvdjEva2V5YgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
 
 /**
  * ApiKey is one key of an account.
@@ -129,6 +129,14 @@ export type ApiKey = Message<"modelgateway.v1.ApiKey"> & {
   previousSecretExpiresAt?: Timestamp | undefined;
 
   /**
+   * What the key may spend by the day, week or month, with what it has spent. Each of them holds, beside `credit_limit`
+   * and the budgets of the account.
+   *
+   * @generated from field: repeated modelgateway.v1.Budget budgets = 15;
+   */
+  budgets: Budget[];
+
+  /**
    * The most requests that the key may make in a minute, beside the limit of its account's tier. Unset: the tier alone
    * limits it.
    *
@@ -188,6 +196,165 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_keys, 0);
 
 /**
+ * Budget is the most that a key or an account may spend within a window of time, and how much of it is left. A call counts
+ * in the window in which it came. Calls whose cost would not fit are refused with BUDGET_EXCEEDED (402).
+ *
+ * @generated from message modelgateway.v1.Budget
+ */
+export type Budget = Message<"modelgateway.v1.Budget"> & {
+  /**
+   * The budget's id: `bud_…`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The most that may be spent in a window, in millionths of the unit.
+   *
+   * @generated from field: int64 amount = 2;
+   */
+  amount: bigint;
+
+  /**
+   * The length of the window.
+   *
+   * @generated from field: modelgateway.v1.BudgetPeriod period = 3;
+   */
+  period: BudgetPeriod;
+
+  /**
+   * Whether the window ends now, always, and moves on by quarters of an hour. Otherwise it is a day, week or month of
+   * the calendar in the account's time zone.
+   *
+   * @generated from field: bool rolling = 4;
+   */
+  rolling: boolean;
+
+  /**
+   * Whether the gateway's operator has set it: then only the operator can change it. Always false for a key.
+   *
+   * @generated from field: bool by_operator = 5;
+   */
+  byOperator: boolean;
+
+  /**
+   * What calls that came in the window have cost, in millionths of the unit. It is more than `amount` where the budget
+   * was set, or lowered, after they came.
+   *
+   * @generated from field: int64 spent = 6;
+   */
+  spent: bigint;
+
+  /**
+   * What running calls that came in the window hold, in millionths of the unit.
+   *
+   * @generated from field: int64 held = 7;
+   */
+  held: bigint;
+
+  /**
+   * What is left: `amount` less `spent` and `held`, at least 0, in millionths of the unit.
+   *
+   * @generated from field: int64 remaining = 8;
+   */
+  remaining: bigint;
+
+  /**
+   * When the window began.
+   *
+   * @generated from field: google.protobuf.Timestamp window_starts_at = 9;
+   */
+  windowStartsAt?: Timestamp | undefined;
+
+  /**
+   * When the next window begins; of a rolling budget, when the oldest spending leaves the window. Unset: the budget is
+   * rolling, and nothing was spent.
+   *
+   * @generated from field: google.protobuf.Timestamp window_ends_at = 10;
+   */
+  windowEndsAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.Budget.
+ * Use `create(BudgetSchema)` to create a new message.
+ */
+export const BudgetSchema: GenMessage<Budget> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 1);
+
+/**
+ * NewBudget is a budget to set.
+ *
+ * @generated from message modelgateway.v1.NewBudget
+ */
+export type NewBudget = Message<"modelgateway.v1.NewBudget"> & {
+  /**
+   * The id of a budget that is there, which keeps it. Default: a new id.
+   *
+   * @generated from field: optional string id = 1;
+   */
+  id?: string | undefined;
+
+  /**
+   * The most that may be spent in a window, in millionths of the unit: more than 0, up to 1,000,000,000 units. To refuse
+   * every call, disable the key or suspend the account.
+   *
+   * @generated from field: optional int64 amount = 2;
+   */
+  amount?: bigint | undefined;
+
+  /**
+   * The length of the window.
+   *
+   * @generated from field: optional modelgateway.v1.BudgetPeriod period = 3;
+   */
+  period?: BudgetPeriod | undefined;
+
+  /**
+   * Whether the window ends now, always, instead of going by the calendar. Default: false.
+   *
+   * @generated from field: optional bool rolling = 4;
+   */
+  rolling?: boolean | undefined;
+
+  /**
+   * Unknown keys. A request that has any is refused.
+   *
+   * @generated from field: optional google.protobuf.Struct extra = 1000;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.NewBudget.
+ * Use `create(NewBudgetSchema)` to create a new message.
+ */
+export const NewBudgetSchema: GenMessage<NewBudget> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 2);
+
+/**
+ * BudgetList is a list of budgets, all of which hold at once. They replace those that are there.
+ *
+ * @generated from message modelgateway.v1.BudgetList
+ */
+export type BudgetList = Message<"modelgateway.v1.BudgetList"> & {
+  /**
+   * The budgets: at most 10. Empty: none.
+   *
+   * @generated from field: repeated modelgateway.v1.NewBudget budgets = 1;
+   */
+  budgets: NewBudget[];
+};
+
+/**
+ * Describes the message modelgateway.v1.BudgetList.
+ * Use `create(BudgetListSchema)` to create a new message.
+ */
+export const BudgetListSchema: GenMessage<BudgetList> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_keys, 3);
+
+/**
  * ModelRate is the rate of a key for one model, or for all models of a family.
  *
  * @generated from message modelgateway.v1.ModelRate
@@ -227,7 +394,7 @@ export type ModelRate = Message<"modelgateway.v1.ModelRate"> & {
  * Use `create(ModelRateSchema)` to create a new message.
  */
 export const ModelRateSchema: GenMessage<ModelRate> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 1);
+  messageDesc(file_modelgateway_v1_keys, 4);
 
 /**
  * ListKeysRequest asks for the account's keys, or for those that a filter selects.
@@ -276,7 +443,7 @@ export type ListKeysRequest = Message<"modelgateway.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 2);
+  messageDesc(file_modelgateway_v1_keys, 5);
 
 /**
  * ListKeysResponse is a page of keys.
@@ -304,7 +471,7 @@ export type ListKeysResponse = Message<"modelgateway.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 3);
+  messageDesc(file_modelgateway_v1_keys, 6);
 
 /**
  * CreateKeyRequest describes the key to create.
@@ -339,6 +506,13 @@ export type CreateKeyRequest = Message<"modelgateway.v1.CreateKeyRequest"> & {
    * @generated from field: modelgateway.v1.Expiry expires_at = 4;
    */
   expiresAt?: Expiry | undefined;
+
+  /**
+   * What the key may spend by the day, week or month. Default: no budgets of its own.
+   *
+   * @generated from field: modelgateway.v1.BudgetList budgets = 5;
+   */
+  budgets?: BudgetList | undefined;
 
   /**
    * The most requests that the key may make in a minute, 1 to 1,000,000, beside the limit of its account's tier.
@@ -404,7 +578,7 @@ export type CreateKeyRequest = Message<"modelgateway.v1.CreateKeyRequest"> & {
  * Use `create(CreateKeyRequestSchema)` to create a new message.
  */
 export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 4);
+  messageDesc(file_modelgateway_v1_keys, 7);
 
 /**
  * CreateKeyResponse returns the new key.
@@ -425,7 +599,7 @@ export type CreateKeyResponse = Message<"modelgateway.v1.CreateKeyResponse"> & {
  * Use `create(CreateKeyResponseSchema)` to create a new message.
  */
 export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 5);
+  messageDesc(file_modelgateway_v1_keys, 8);
 
 /**
  * UpdateKeyRequest changes a key.
@@ -475,6 +649,14 @@ export type UpdateKeyRequest = Message<"modelgateway.v1.UpdateKeyRequest"> & {
    * @generated from field: optional bool disabled = 6;
    */
   disabled?: boolean | undefined;
+
+  /**
+   * What the key may spend by the day, week or month; an empty list removes all budgets. Unset: unchanged. A budget may be
+   * less than what is spent already: calls are refused then until the window ends.
+   *
+   * @generated from field: modelgateway.v1.BudgetList budgets = 7;
+   */
+  budgets?: BudgetList | undefined;
 
   /**
    * The most requests that the key may make in a minute, 1 to 1,000,000, beside the limit of its account's tier. Empty
@@ -541,7 +723,7 @@ export type UpdateKeyRequest = Message<"modelgateway.v1.UpdateKeyRequest"> & {
  * Use `create(UpdateKeyRequestSchema)` to create a new message.
  */
 export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 6);
+  messageDesc(file_modelgateway_v1_keys, 9);
 
 /**
  * UpdateKeyResponse returns the changed key.
@@ -562,7 +744,7 @@ export type UpdateKeyResponse = Message<"modelgateway.v1.UpdateKeyResponse"> & {
  * Use `create(UpdateKeyResponseSchema)` to create a new message.
  */
 export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 7);
+  messageDesc(file_modelgateway_v1_keys, 10);
 
 /**
  * RotateKeyRequest asks for a new secret.
@@ -597,7 +779,7 @@ export type RotateKeyRequest = Message<"modelgateway.v1.RotateKeyRequest"> & {
  * Use `create(RotateKeyRequestSchema)` to create a new message.
  */
 export const RotateKeyRequestSchema: GenMessage<RotateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 8);
+  messageDesc(file_modelgateway_v1_keys, 11);
 
 /**
  * RotateKeyResponse returns the key with its new secret.
@@ -618,7 +800,7 @@ export type RotateKeyResponse = Message<"modelgateway.v1.RotateKeyResponse"> & {
  * Use `create(RotateKeyResponseSchema)` to create a new message.
  */
 export const RotateKeyResponseSchema: GenMessage<RotateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 9);
+  messageDesc(file_modelgateway_v1_keys, 12);
 
 /**
  * DeleteKeyRequest names the key to revoke.
@@ -646,7 +828,7 @@ export type DeleteKeyRequest = Message<"modelgateway.v1.DeleteKeyRequest"> & {
  * Use `create(DeleteKeyRequestSchema)` to create a new message.
  */
 export const DeleteKeyRequestSchema: GenMessage<DeleteKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 10);
+  messageDesc(file_modelgateway_v1_keys, 13);
 
 /**
  * DeleteKeyResponse confirms the revocation.
@@ -667,7 +849,7 @@ export type DeleteKeyResponse = Message<"modelgateway.v1.DeleteKeyResponse"> & {
  * Use `create(DeleteKeyResponseSchema)` to create a new message.
  */
 export const DeleteKeyResponseSchema: GenMessage<DeleteKeyResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 11);
+  messageDesc(file_modelgateway_v1_keys, 14);
 
 /**
  * SetAdministratorRequest grants or removes the administrator privilege.
@@ -695,7 +877,7 @@ export type SetAdministratorRequest = Message<"modelgateway.v1.SetAdministratorR
  * Use `create(SetAdministratorRequestSchema)` to create a new message.
  */
 export const SetAdministratorRequestSchema: GenMessage<SetAdministratorRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 12);
+  messageDesc(file_modelgateway_v1_keys, 15);
 
 /**
  * SetAdministratorResponse returns the changed key.
@@ -716,7 +898,7 @@ export type SetAdministratorResponse = Message<"modelgateway.v1.SetAdministrator
  * Use `create(SetAdministratorResponseSchema)` to create a new message.
  */
 export const SetAdministratorResponseSchema: GenMessage<SetAdministratorResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 13);
+  messageDesc(file_modelgateway_v1_keys, 16);
 
 /**
  * DescribeKeyRequest asks for the limits of the calling key.
@@ -731,7 +913,7 @@ export type DescribeKeyRequest = Message<"modelgateway.v1.DescribeKeyRequest"> &
  * Use `create(DescribeKeyRequestSchema)` to create a new message.
  */
 export const DescribeKeyRequestSchema: GenMessage<DescribeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 14);
+  messageDesc(file_modelgateway_v1_keys, 17);
 
 /**
  * KeyDescription is what a key may read about itself.
@@ -783,6 +965,13 @@ export type KeyDescription = Message<"modelgateway.v1.KeyDescription"> & {
   unit: string;
 
   /**
+   * The budgets of the account, which bound the calls of all its keys beside those of this key (`key.budgets`).
+   *
+   * @generated from field: repeated modelgateway.v1.Budget account_budgets = 9;
+   */
+  accountBudgets: Budget[];
+
+  /**
    * The number of requests that the key can make now by its own limit. Unset: it has none.
    *
    * @generated from field: optional uint32 key_requests_remaining = 7;
@@ -802,7 +991,7 @@ export type KeyDescription = Message<"modelgateway.v1.KeyDescription"> & {
  * Use `create(KeyDescriptionSchema)` to create a new message.
  */
 export const KeyDescriptionSchema: GenMessage<KeyDescription> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 15);
+  messageDesc(file_modelgateway_v1_keys, 18);
 
 /**
  * CreditLimit is a spending limit, or none.
@@ -823,7 +1012,7 @@ export type CreditLimit = Message<"modelgateway.v1.CreditLimit"> & {
  * Use `create(CreditLimitSchema)` to create a new message.
  */
 export const CreditLimitSchema: GenMessage<CreditLimit> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 16);
+  messageDesc(file_modelgateway_v1_keys, 19);
 
 /**
  * Expiry is a time, or never.
@@ -844,7 +1033,7 @@ export type Expiry = Message<"modelgateway.v1.Expiry"> & {
  * Use `create(ExpirySchema)` to create a new message.
  */
 export const ExpirySchema: GenMessage<Expiry> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 17);
+  messageDesc(file_modelgateway_v1_keys, 20);
 
 /**
  * RequestRate is a limit of requests a minute, or none.
@@ -865,7 +1054,7 @@ export type RequestRate = Message<"modelgateway.v1.RequestRate"> & {
  * Use `create(RequestRateSchema)` to create a new message.
  */
 export const RequestRateSchema: GenMessage<RequestRate> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 18);
+  messageDesc(file_modelgateway_v1_keys, 21);
 
 /**
  * TokenRate is a limit of tokens a minute, or none.
@@ -886,7 +1075,7 @@ export type TokenRate = Message<"modelgateway.v1.TokenRate"> & {
  * Use `create(TokenRateSchema)` to create a new message.
  */
 export const TokenRateSchema: GenMessage<TokenRate> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 19);
+  messageDesc(file_modelgateway_v1_keys, 22);
 
 /**
  * Concurrency is a limit of calls at a time, or none.
@@ -907,7 +1096,7 @@ export type Concurrency = Message<"modelgateway.v1.Concurrency"> & {
  * Use `create(ConcurrencySchema)` to create a new message.
  */
 export const ConcurrencySchema: GenMessage<Concurrency> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 20);
+  messageDesc(file_modelgateway_v1_keys, 23);
 
 /**
  * ModelRates is the rates of a key for single models. A name that the gateway does not serve is refused, and so is one
@@ -929,7 +1118,7 @@ export type ModelRates = Message<"modelgateway.v1.ModelRates"> & {
  * Use `create(ModelRatesSchema)` to create a new message.
  */
 export const ModelRatesSchema: GenMessage<ModelRates> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 21);
+  messageDesc(file_modelgateway_v1_keys, 24);
 
 /**
  * AddressList is addresses of IPv4 and IPv6 (`192.0.2.7`, `2001:db8::1`) and networks (`192.0.2.0/24`,
@@ -951,7 +1140,7 @@ export type AddressList = Message<"modelgateway.v1.AddressList"> & {
  * Use `create(AddressListSchema)` to create a new message.
  */
 export const AddressListSchema: GenMessage<AddressList> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 22);
+  messageDesc(file_modelgateway_v1_keys, 25);
 
 /**
  * TagList is tags, by which keys and their usage are grouped. Duplicates are stored once.
@@ -972,7 +1161,7 @@ export type TagList = Message<"modelgateway.v1.TagList"> & {
  * Use `create(TagListSchema)` to create a new message.
  */
 export const TagListSchema: GenMessage<TagList> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 23);
+  messageDesc(file_modelgateway_v1_keys, 26);
 
 /**
  * Owner is a person's name or address, or none.
@@ -993,7 +1182,7 @@ export type Owner = Message<"modelgateway.v1.Owner"> & {
  * Use `create(OwnerSchema)` to create a new message.
  */
 export const OwnerSchema: GenMessage<Owner> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 24);
+  messageDesc(file_modelgateway_v1_keys, 27);
 
 /**
  * ModelPermissions is a set of models and families: a list, a string with the JSON of a list, or a single entry. Empty:
@@ -1031,7 +1220,7 @@ export type ModelPermissions = Message<"modelgateway.v1.ModelPermissions"> & {
  * Use `create(ModelPermissionsSchema)` to create a new message.
  */
 export const ModelPermissionsSchema: GenMessage<ModelPermissions> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 25);
+  messageDesc(file_modelgateway_v1_keys, 28);
 
 /**
  * ModelList is a list of model ids, aliases, or `family:name` for all models of a family. A name that the gateway does
@@ -1053,7 +1242,55 @@ export type ModelList = Message<"modelgateway.v1.ModelList"> & {
  * Use `create(ModelListSchema)` to create a new message.
  */
 export const ModelListSchema: GenMessage<ModelList> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_keys, 26);
+  messageDesc(file_modelgateway_v1_keys, 29);
+
+/**
+ * BudgetPeriod is the length of a budget's window.
+ *
+ * @generated from enum modelgateway.v1.BudgetPeriod
+ */
+export const BudgetPeriod = {
+  /**
+   * Never written.
+   *
+   * @generated from enum value: BUDGET_PERIOD_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * A day, or 24 hours if the budget is rolling.
+   *
+   * @generated from enum value: BUDGET_PERIOD_DAY = 1;
+   */
+  DAY: 1,
+
+  /**
+   * A week, which begins on Monday, or 7 days of 24 hours if the budget is rolling.
+   *
+   * @generated from enum value: BUDGET_PERIOD_WEEK = 2;
+   */
+  WEEK: 2,
+
+  /**
+   * A month, or 30 days of 24 hours if the budget is rolling.
+   *
+   * @generated from enum value: BUDGET_PERIOD_MONTH = 3;
+   */
+  MONTH: 3,
+} as const;
+
+/**
+ * BudgetPeriod is the length of a budget's window.
+ *
+ * @generated from enum modelgateway.v1.BudgetPeriod
+ */
+export type BudgetPeriod = (typeof BudgetPeriod)[keyof typeof BudgetPeriod] | UnknownEnum;
+
+/**
+ * Describes the enum modelgateway.v1.BudgetPeriod.
+ */
+export const BudgetPeriodSchema: GenEnum<BudgetPeriod> = /*@__PURE__*/
+  enumDesc(file_modelgateway_v1_keys, 0);
 
 /**
  * KeyService manages the API keys of the caller's account. Every RPC but DescribeKey needs an administrator key or a

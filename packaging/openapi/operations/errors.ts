@@ -44,6 +44,12 @@ const samples: readonly Refusal[] = [
   refusals.invalidApiKey(),
   refusals.sessionEnded(),
   refusals.insufficientCredit("balance", "0.012", "0.004"),
+  refusals.budgetExceeded("0.012", {
+    name: "the API key's budget of 20.00 for this month",
+    available: "0.004",
+    endsAt: "2026-12-01T00:00:00Z",
+    header: 'key-month;limit="20.00";remaining="0.004";reset=86400',
+  }),
   refusals.permissionDenied("an API key with administrator privilege"),
   refusals.modelNotPermitted("some-model"),
   refusals.modelUnpriced("some-model"),

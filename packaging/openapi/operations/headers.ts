@@ -98,6 +98,11 @@ export const modelAnswer: Readonly<Record<string, Header>> = {
     description: "What the account could spend before the call, in units. Absent where nothing bounds it.",
     schema: { type: "string", pattern: "^-?\\d+\\.\\d{2,6}$" },
   },
+  "x-gateway-budget": {
+    description:
+      'The budget that the call leaves least of: whose, its window, and what is left, as `key-month;limit="20.00";remaining="12.50";reset=86400`. Absent where neither the key nor its account has budgets. On a stream it comes again as a trailer.',
+    schema: text,
+  },
   "x-gateway-dropped": {
     description: "The paths of the request that were left out in translation, separated by commas.",
     schema: text,

@@ -67,6 +67,7 @@ const applies: Readonly<Partial<Record<Reason, (nature: Nature) => boolean>>> = 
   [Reason.INVALID_API_KEY]: always,
   [Reason.SESSION_ENDED]: always,
   [Reason.INSUFFICIENT_CREDIT]: ({ isCharged }) => isCharged,
+  [Reason.BUDGET_EXCEEDED]: ({ isCharged }) => isCharged,
   [Reason.PERMISSION_DENIED]: ({ needsPrivilege }) => needsPrivilege,
   [Reason.MODEL_NOT_PERMITTED]: ({ asksModel }) => asksModel,
   [Reason.MODEL_UNPRICED]: ({ isCharged }) => isCharged,

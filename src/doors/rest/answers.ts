@@ -51,6 +51,7 @@ export function writeUnary(outlet: Outlet, { headers, body }: UnaryAnswer, envel
 /** The headers whose values differ from answer to answer. The gateway makes them of characters that need no check. */
 const lines = new FieldLines([
   ...["x-request-id", "request-id", "server-timing", "x-gateway-cost", "x-gateway-usage", "x-gateway-credit-remaining"],
+  "x-gateway-budget",
   ...["x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
   ...["x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
   ...["anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"],

@@ -22,7 +22,14 @@ const exposed = [
   ...["requests", "tokens"].flatMap((unit) =>
     ["limit", "remaining", "reset"].map((what) => `anthropic-ratelimit-${unit}-${what}`),
   ),
-  ...["x-gateway-cost", "x-gateway-usage", "x-gateway-credit-remaining", "x-gateway-upstream", "x-gateway-attempts"],
+  ...[
+    "x-gateway-cost",
+    "x-gateway-usage",
+    "x-gateway-credit-remaining",
+    "x-gateway-budget",
+    "x-gateway-upstream",
+    "x-gateway-attempts",
+  ],
   ...["x-gateway-model", "x-gateway-cache", "x-gateway-replayed", "x-gateway-original-request-id", "x-gateway-dropped"],
   ...["age", "server-timing", "grpc-status", "grpc-message", "grpc-status-details-bin"],
 ].join(", ");

@@ -77,7 +77,7 @@ function errorOf(refusal: Refusal, code = codeOf(refusal)): object {
 }
 
 function openaiType({ reason, status }: Refusal): string {
-  if (reason === Reason.INSUFFICIENT_CREDIT) return "insufficient_quota";
+  if (reason === Reason.INSUFFICIENT_CREDIT || reason === Reason.BUDGET_EXCEEDED) return "insufficient_quota";
   if (reason === Reason.RATE_LIMITED || (reason === Reason.UPSTREAM_REFUSED && status === 429)) return "requests";
   return status >= 500 ? "server_error" : "invalid_request_error";
 }
@@ -104,6 +104,7 @@ const openaiCodes: Readonly<Partial<Record<Reason, string>>> = {
   [Reason.MODEL_UNPRICED]: "insufficient_permissions",
   [Reason.ACCOUNT_SUSPENDED]: "account_deactivated",
   [Reason.INSUFFICIENT_CREDIT]: "insufficient_quota",
+  [Reason.BUDGET_EXCEEDED]: "budget_exceeded",
   [Reason.RATE_LIMITED]: "rate_limit_exceeded",
   [Reason.IDEMPOTENCY_CONFLICT]: "conflict",
   [Reason.CONFLICT]: "conflict",

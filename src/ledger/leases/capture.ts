@@ -61,7 +61,10 @@ async function captureByBooks(
   const isSpared = (error: unknown) => troubleOf(error) === "away" && hold !== undefined && call.cost <= hold.amount;
   capturing.add(id);
   try {
-    const asked = { item: { call, most }, accountId, after };
+    // A hold within budgets that covers the cost needs nothing that leases of the account have.
+    const isCovered = hold?.request.budgets !== undefined && isAwake(state) && call.cost <= hold.amount;
+    const item = { call, most, budgets: hold?.request.budgets, isCovered };
+    const asked = { item, accountId: isCovered ? "" : accountId, after };
     return await retry(() => groupCommit.enlist("captures", asked), onError, isSpared);
   } catch (error) {
     if (isSpared(error) && hold && holds.delete(hold)) return await captureInFull(state, call, hold);

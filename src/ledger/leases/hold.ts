@@ -10,6 +10,7 @@ import { releaseIdleLater } from "./release.ts";
 export function hold(state: LedgerState, request: HoldRequest): MaybePromise<Hold | Short> {
   const { leases, books } = state;
   if (request.max === 0) return holdOf(state, undefined, request);
+  if (request.budgets) return holdWithin(state, request);
   const lease = isAwake(state) ? leases.find(request, request.max) : undefined;
   if (!lease) return holdByBooks(state, request);
   if (isUnchanged(request, books)) return holdFrom(state, lease, request);
@@ -37,22 +38,37 @@ function holdOf(state: LedgerState, lease: Lease | undefined, request: HoldReque
   return held;
 }
 
+/**
+ * Asks the books for a hold within budgets. Leases of the account stay, from which its other keys call, unless its credit is short without
+ * them.
+ */
+async function holdWithin(state: LedgerState, request: HoldRequest): Promise<Hold | Short> {
+  const { accountId } = request;
+  const made = await holdByBooks(state, request, "");
+  const isShort = made.kind === "short" && made.of !== "budget";
+  return isShort && state.leases.hasOf(accountId) ? holdByBooks(state, request) : made;
+}
+
 /** Asks the books: for a lease where credit is ample, and else for this call alone. */
-function holdByBooks(state: LedgerState, request: HoldRequest): Promise<Hold | Short> {
+function holdByBooks(state: LedgerState, request: HoldRequest, accountId = request.accountId): Promise<Hold | Short> {
   const after = (granted: Granted): Hold | Short => {
     if (granted.kind === "short") return granted;
-    if (granted.kind === "held") return exactHold(state, request, granted.amount);
+    if (granted.kind === "held") return exactHold(state, request, granted);
     const lease = state.leases.open(request);
     state.leases.grow(lease, granted.grown);
     releaseIdleLater(state);
     return holdFrom(state, lease, request);
   };
-  return state.groupCommit.enlist("holds", { item: request, accountId: request.accountId, after });
+  return state.groupCommit.enlist("holds", { item: request, accountId, after });
 }
 
 /** Makes the hold that the books have decided on. */
-function exactHold({ holds, credit }: LedgerState, request: HoldRequest, amount: number): Hold {
-  const held: Hold = { kind: "held", amount, request, lease: undefined, entry: undefined, isExact: true };
+function exactHold(
+  { holds, credit }: LedgerState,
+  request: HoldRequest,
+  { amount, budget }: Extract<Granted, { kind: "held" }>,
+): Hold {
+  const held: Hold = { kind: "held", amount, request, lease: undefined, entry: undefined, isExact: true, budget };
   holds.add(held);
   credit.held(request.accountId, request.keyId, amount);
   return held;

@@ -65,7 +65,7 @@ function createState({ openBooks, clock, onError }: LedgerOptions): LedgerState 
     clock,
     onError,
     giveBack: (accountIds) => leases.giveBack(({ accountId }) => accountIds.has(accountId)),
-    leaseFor: (request) => (request.max > 0 ? leases.open(request) : undefined),
+    leaseFor: (request) => (request.max > 0 && !request.budgets ? leases.open(request) : undefined),
   });
   return {
     books,

@@ -7,6 +7,7 @@
  * in both.
  */
 import type { LeaseName, Taken } from "../../storage/money/books.ts";
+import type { BudgetTerms } from "../../storage/money/contract.ts";
 import type { Credit, CreditLink } from "../credit.ts";
 
 export interface Lease extends CreditLink, LeaseName {
@@ -32,6 +33,8 @@ export interface Payer {
   readonly isLimited: boolean;
   /** The version of the database at which the key was read, and was not revoked; unset where that is not known. */
   readonly asOf?: number | undefined;
+  /** The budgets of the key and its account, which only the books decide by; undefined for none. */
+  readonly budgets?: BudgetTerms | undefined;
 }
 
 export interface Leases {
@@ -47,6 +50,8 @@ export interface Leases {
   giveBack(isChosen: (lease: Lease) => boolean): string[];
   /** Says that no lease was used yet, from now on. */
   lookAgain(): void;
+  /** Reports whether there is one of this account, or of a key of it. */
+  hasOf(accountId: string): boolean;
   count(): number;
 }
 
@@ -91,6 +96,7 @@ export function createLeases(node: string, credit: Credit): Leases {
     lookAgain() {
       for (const lease of leases.values()) lease.wasUsed = false;
     },
+    hasOf: (accountId) => leases.values().some((lease) => lease.accountId === accountId && lease.isGrown),
     count: () => leases.size,
   };
 }

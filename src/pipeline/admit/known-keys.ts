@@ -143,6 +143,8 @@ function isStillValid({ secret_hash, previous_expires_at }: KeyWithAccount, secr
 
 function callerOf(key: KeyWithAccount, tier: Tier, asOf: number | undefined): Caller {
   const isLimited = key.credit_limit !== null;
+  const { account_time_zone: zone, account_budgets: ofAccount, budgets: ofKey } = key;
+  const hasBudgets = ofAccount !== null || ofKey !== null;
   return {
     rights: key.is_admin === 1 ? "admin" : "key",
     accountId: key.account_id,
@@ -150,8 +152,9 @@ function callerOf(key: KeyWithAccount, tier: Tier, asOf: number | undefined): Ca
     userId: "",
     sessionId: "",
     models: key.models === null ? [] : (JSON.parse(key.models) as string[]),
-    mustPay: key.account_postpaid === 0 || isLimited,
+    mustPay: key.account_postpaid === 0 || isLimited || hasBudgets,
     isLimited,
+    budgets: hasBudgets ? { zone, ofAccount, ofKey } : undefined,
     tier,
     limits: limitsOf(key),
     asOf,

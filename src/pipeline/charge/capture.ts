@@ -5,6 +5,7 @@
  * has been drained (`drains.ts`). A caller who disconnects before the first content pays nothing, and so does a call that never
  * brought a byte. No call is charged more than is held for it: what an upstream reports beyond the hold is the operator's loss.
  */
+
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Caller } from "../../call/call.ts";
 import { type CallUsage, nothingUsed } from "../../call/usage.ts";
@@ -15,6 +16,7 @@ import { sequence } from "../../runtime/sequence.ts";
 import type { Model } from "../../targets/catalog.ts";
 import { failedAttemptsOf } from "../attempt/failed-attempts.ts";
 import type { ModelCall } from "../complete/model-call.ts";
+import { budgetHeader } from "./budget-words.ts";
 import { captureOnce } from "./capture-once.ts";
 import { charactersOf } from "./estimate.ts";
 import type { KeptPrices } from "./kept-prices.ts";
@@ -144,7 +146,7 @@ function recordCharge(
   charged: Captured | undefined,
   { onUsed, onWaived, onImplausible }: CaptureOptions,
 ): AnswerHeaders {
-  const { call, outcome } = modelCall;
+  const { call, outcome, hold, arrivedAt } = modelCall;
   const { record } = call;
   record.outcome = outcome;
   record.used = usage;
@@ -157,7 +159,11 @@ function recordCharge(
     onImplausible?.(call);
   }
   onUsed(call.caller, modelCall.lastCandidate.model, tokensOf(usage));
-  return costHeaders(record.cost, usage, measured.estimated);
+  const headers = costHeaders(record.cost, usage, measured.estimated);
+  const { budget, amount } = hold.held ?? {};
+  if (!budget || amount === undefined) return headers;
+  const left = budget.left + amount - record.cost;
+  return { ...headers, "x-gateway-budget": budgetHeader({ ...budget, left }, arrivedAt) };
 }
 
 function tokensOf({ input, cacheRead, cacheWrite, cacheWriteHour, output }: CallUsage): number {

@@ -6,7 +6,7 @@
  * model can generate, and otherwise never changed. A call that costs nothing holds nothing, which is written all the same: so it is known
  * as lost if the gateway dies.
  */
-import { insufficientCredit, type Refusal } from "../../call/refusals.ts";
+import { budgetExceeded, insufficientCredit, type Refusal } from "../../call/refusals.ts";
 import type { Ledger, Short } from "../../ledger/contract.ts";
 import { withOutputBound } from "../../ledger/worst-case.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
@@ -15,6 +15,7 @@ import type { Wire } from "../../wire/wire.ts";
 import type { ModelRates } from "../admit/model-rates.ts";
 import type { Candidate } from "../complete/candidates.ts";
 import type { BoundOutput, ModelCall } from "../complete/model-call.ts";
+import { budgetWords } from "./budget-words.ts";
 import { affordableOutput, type Estimate, estimateOf, refuseUnpriced } from "./estimate.ts";
 
 /** What the hold reads of a candidate. */
@@ -76,7 +77,7 @@ function makeHold(
   record.outputBound = undefined;
   const estimate = estimateOf(modelCall, candidate, request);
   return andThen(ledger.hold(holdRequestOf(modelCall, candidate, estimate ?? free)), (made) => {
-    if (made.kind === "short") throw shortOf(estimate?.min ?? 0, made);
+    if (made.kind === "short") throw shortOf(estimate?.min ?? 0, made, modelCall.arrivedAt);
     modelCall.hold.held = made;
     if (!estimate) return unbounded;
     const tokens = affordableOutput(made.amount, estimate);
@@ -96,13 +97,14 @@ function holdRequestOf(
   { model }: HeldCandidate,
   { max, min }: Pick<Estimate, "max" | "min">,
 ) {
-  const { accountId, keyId, isLimited, asOf } = call.caller;
+  const { accountId, keyId, isLimited, asOf, budgets } = call.caller;
   return {
     requestId: call.id,
     accountId,
     keyId,
     isLimited,
     asOf,
+    budgets,
     operation,
     model: model.id,
     max,
@@ -111,7 +113,9 @@ function holdRequestOf(
   };
 }
 
-/** Returns the refusal for credit below the least that a call needs. */
-export function shortOf(min: number, short: Omit<Short, "kind">): Refusal {
-  return insufficientCredit(short.of, formatDecimal(min), formatDecimal(short.available));
+/** Returns the refusal for credit, or a budget, below the least that a call needs. `now` is in milliseconds since 1970. */
+export function shortOf(min: number, short: Omit<Short, "kind">, now: number): Refusal {
+  const { of, budget } = short;
+  if (budget) return budgetExceeded(formatDecimal(min), budgetWords(budget, now));
+  return insufficientCredit(of === "limit" ? "limit" : "balance", formatDecimal(min), formatDecimal(short.available));
 }

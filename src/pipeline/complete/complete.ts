@@ -27,6 +27,7 @@ import { CallAttempt, createRunAttempt, noteAttempt } from "../attempt/attempt.t
 import { attemptOrSpare } from "../attempt/attempt-or-spare.ts";
 import { CallStreams } from "../attempt/call-streams.ts";
 import { createDrains, type Drains } from "../attempt/drains.ts";
+import { budgetHeader } from "../charge/budget-words.ts";
 import type { CaptureCall } from "../charge/capture.ts";
 import type { Counting } from "../charge/count-used.ts";
 import { createMeter } from "../charge/meter.ts";
@@ -144,11 +145,14 @@ function refuse(modelCall: ModelCall, error: unknown): never {
   throw error;
 }
 
-function originHeaders({ call, hold, lastCandidate, startedAt }: ModelCall, attempts: number): AnswerHeaders {
+function originHeaders(modelCall: ModelCall, attempts: number): AnswerHeaders {
+  const { call, lastCandidate, startedAt, hold, arrivedAt } = modelCall;
   const { model, target } = lastCandidate;
+  const budget = hold.held?.budget;
   const nearest = hold.nearest && nearer(call.nearest, hold.nearest);
   return {
     ...nearestHeader(nearest),
+    ...(budget ? { "x-gateway-budget": budgetHeader(budget, arrivedAt) } : undefined),
     "x-gateway-model": model.id,
     "x-gateway-upstream": target.upstream,
     "x-gateway-attempts": String(attempts),

@@ -6,7 +6,7 @@
  * not known.
  */
 
-import type { Call } from "../../call/call.ts";
+import type { Call, Caller } from "../../call/call.ts";
 import { newCallRecord } from "../../call/call-record.ts";
 import type { Form, Operation } from "../../call/operations.ts";
 import type { Rates } from "../../call/price.ts";
@@ -14,7 +14,7 @@ import { asRefusal, Reason, type Refusal, upstreamResting, wouldBeDropped } from
 import type { Translated } from "../../families/translation.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
-import type { Available } from "../../storage/money/contract.ts";
+import type { Available, BudgetLeft } from "../../storage/money/contract.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { Targets } from "../../targets/targets.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -80,6 +80,8 @@ export interface ExplainOptions {
   readonly candidatesFor: CandidatesFor;
   readonly targets: Targets;
   readonly available: (keyId: string) => MaybePromise<Available>;
+  /** Returns what the tightest budget of a caller leaves; undefined where there is none. */
+  readonly budgetLeft: (caller: Caller) => MaybePromise<BudgetLeft | undefined>;
   /** Throws a Refusal where the caller accepts only a cached answer and there is none. */
   readonly cacheState: (asked: Operation, form: Form, call: Call) => CacheState;
   /** Milliseconds since 1970. */
@@ -147,7 +149,7 @@ async function explainTarget(
   candidate: Candidate,
   translateFor: Translator,
   estimated: EstimatedCall,
-  { available }: ExplainOptions,
+  { available, budgetLeft, clock }: ExplainOptions,
 ): Promise<ExplainedTarget> {
   const { header, caller } = estimated.call;
   const restMs = candidate.state.breaker.restMs();
@@ -160,7 +162,15 @@ async function explainTarget(
   }
   const { dropped, request } = translated;
   if (dropped.length > 0 && isStrict(header)) return { ...explained, dropped, refusal: wouldBeDropped(dropped) };
-  return { ...explained, dropped, ...explainHold(candidate, request, estimated, await available(caller.keyId)) };
+  const credit = { ...(await available(caller.keyId)), budget: await budgetLeft(caller), now: clock() };
+  return { ...explained, dropped, ...explainHold(candidate, request, estimated, credit) };
+}
+
+/** ExplainedCredit is what is left for a call: of the credit, and of a budget where there is any. */
+interface ExplainedCredit extends Available {
+  readonly budget: BudgetLeft | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
 }
 
 /** Explains what would be held, and whether the credit suffices for it. */
@@ -168,16 +178,22 @@ function explainHold(
   candidate: Candidate,
   request: Wire,
   estimated: EstimatedCall,
-  credit: Available,
+  { budget, now, ...credit }: ExplainedCredit,
 ): Pick<ExplainedTarget, "hold" | "refusal"> {
   try {
     const estimate = estimated.operation === "count_tokens" ? undefined : estimateOf(estimated, candidate, request);
     if (!estimate) return { hold: undefined, refusal: undefined };
     const { max, min, rates } = estimate;
-    const isShort = credit.available < min;
-    const available = credit.available === Number.POSITIVE_INFINITY ? undefined : credit.available;
-    const outputBound = isShort ? undefined : affordableOutput(Math.min(max, credit.available), estimate);
-    return { hold: { max, min, available, outputBound, rates }, refusal: isShort ? shortOf(min, credit) : undefined };
+    const isOfBudget = budget !== undefined && budget.left < credit.available;
+    const least = isOfBudget ? Math.max(0, budget.left) : credit.available;
+    const isShort = least < min;
+    const available = least === Number.POSITIVE_INFINITY ? undefined : least;
+    const outputBound = isShort ? undefined : affordableOutput(Math.min(max, least), estimate);
+    const short = isOfBudget ? ({ of: "budget", available: least, budget } as const) : credit;
+    return {
+      hold: { max, min, available, outputBound, rates },
+      refusal: isShort ? shortOf(min, short, now) : undefined,
+    };
   } catch (error) {
     return { hold: undefined, refusal: refusalOf(error) };
   }

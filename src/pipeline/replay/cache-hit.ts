@@ -11,6 +11,7 @@ import { millionthsOf, shareOf } from "../../ledger/price.ts";
 import type { WrittenPart } from "../../ledger/reprice.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { budgetHeader } from "../charge/budget-words.ts";
 import { type ChargeCall, captureOnce } from "../charge/capture-once.ts";
 import { shortOf } from "../charge/hold.ts";
 import { serverTiming } from "../complete/server-timing.ts";
@@ -71,10 +72,10 @@ export function createCacheHit(options: CacheHitOptions): AnswerHit {
 }
 
 async function holdFor({ hit, call, operation, cost, arrivedAt }: HitCall, ledger: Ledger): Promise<Hold> {
-  const { accountId, keyId, isLimited, asOf } = call.caller;
-  const names = { requestId: call.id, accountId, keyId, isLimited, asOf, operation, model: hit.model };
+  const { accountId, keyId, isLimited, asOf, budgets } = call.caller;
+  const names = { requestId: call.id, accountId, keyId, isLimited, asOf, budgets, operation, model: hit.model };
   const held = await ledger.hold({ ...names, max: cost, min: cost, now: arrivedAt });
-  if (held.kind === "short") throw shortOf(cost, held);
+  if (held.kind === "short") throw shortOf(cost, held, arrivedAt);
   return held;
 }
 
@@ -96,7 +97,13 @@ function chargeOf(hitCall: HitCall, ledger: Ledger): ChargeCall {
     const charged = await ledger.capture(row, hitCall.held);
     const { cost = 0, waived = 0 } = charged ?? {};
     Object.assign(hitCall.call.record, { outcome, used: nothingUsed, cost, waived });
-    return { "x-gateway-cost": formatDecimal(cost) };
+    const { budget, amount = 0 } = hitCall.held ?? {};
+    if (!budget) return { "x-gateway-cost": formatDecimal(cost) };
+    const left = budget.left + amount - cost;
+    return {
+      "x-gateway-cost": formatDecimal(cost),
+      "x-gateway-budget": budgetHeader({ ...budget, left }, hitCall.arrivedAt),
+    };
   };
 }
 

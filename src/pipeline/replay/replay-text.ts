@@ -57,4 +57,6 @@ function keptHeaders(headers: AnswerHeaders = {}): AnswerHeaders {
   const own = Object.entries(headers).filter(([name]) => name.startsWith("x-gateway-") && !notReplayed.has(name));
   return Object.fromEntries(own);
 }
-const notReplayed: ReadonlySet<string> = new Set(["x-gateway-cost", "x-gateway-usage", "x-gateway-cache"]);
+const notReplayed: ReadonlySet<string> = new Set([
+  ...["x-gateway-cost", "x-gateway-usage", "x-gateway-cache", "x-gateway-budget"],
+]);

@@ -49,6 +49,7 @@ export function isOwnRefusal(error: unknown): boolean {
 
 const ownRefusals: ReadonlySet<Reason> = new Set([
   Reason.INSUFFICIENT_CREDIT,
+  Reason.BUDGET_EXCEEDED,
   Reason.MODEL_UNPRICED,
   Reason.WOULD_BE_DROPPED,
 ]);

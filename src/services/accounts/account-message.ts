@@ -9,9 +9,16 @@ import type {
 } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import { nextTier, type Tier, tierOf } from "../../call/tiers.ts";
 import type { Account } from "../../storage/accounts.ts";
+import { defaultZone } from "../../storage/money/budget-windows.ts";
 import type { LedgerEntry } from "../../storage/money/entries.ts";
+import type { BudgetMessages } from "./budget-messages.ts";
 
-export function accountMessage(account: Account, tiers: readonly Tier[]): MessageInitShape<typeof AccountSchema> {
+/** accountMessage builds an account's message. `budgets` has those of the account if it has any. */
+export function accountMessage(
+  account: Account,
+  tiers: readonly Tier[],
+  budgets: BudgetMessages,
+): MessageInitShape<typeof AccountSchema> {
   const { id, name, balance, held, recharged, postpaid, suspended_at, created_at } = account;
   const next = nextTier(tiers, recharged);
   return {
@@ -25,6 +32,8 @@ export function accountMessage(account: Account, tiers: readonly Tier[]): Messag
     postpaid: postpaid === 1,
     ...(suspended_at === null ? {} : { suspendedAt: timestampFromMs(suspended_at) }),
     createdAt: timestampFromMs(created_at),
+    timeZone: account.time_zone ?? defaultZone,
+    budgets: [...(budgets.get(id) ?? [])],
   };
 }
 

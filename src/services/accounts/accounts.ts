@@ -8,6 +8,7 @@ import {
   ListCatalogResponseSchema,
   ListLedgerResponseSchema,
   RedeemCodeResponseSchema,
+  UpdateBudgetsResponseSchema,
 } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Caller, ServiceImplementation } from "../../call/call.ts";
 import { conflict, internal, redeemCodeNotFound } from "../../call/refusals.ts";
@@ -15,18 +16,23 @@ import type { Tier } from "../../call/tiers.ts";
 import type { AccountRate } from "../../pipeline/admit/limit.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { Account, AccountStore } from "../../storage/accounts.ts";
+import type { BudgetStore } from "../../storage/money/budget-store.ts";
 import type { EntryStore } from "../../storage/money/entries.ts";
 import type { RedeemCodeStore } from "../../storage/money/redeem-codes.ts";
+import type { Transact } from "../../storage/storage.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { catalogMessage } from "../inference/catalog-message.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
 import { accountMessage, entryMessage, tierMessage } from "./account-message.ts";
+import { accountBudgets, readBudgetList, readTimeZone } from "./budget-messages.ts";
 import { creditedInFull } from "./record-entry.ts";
 import { hashRedeemCode } from "./redeem-codes.ts";
 
 export interface AccountParts {
   readonly accounts: AccountStore;
+  readonly transact: Transact;
+  readonly budgets: BudgetStore;
   readonly entries: EntryStore;
   readonly redeemCodes: RedeemCodeStore;
   readonly catalog: Catalog;
@@ -42,16 +48,34 @@ export interface AccountParts {
 
 export function accountService(parts: AccountParts): ServiceImplementation<typeof AccountService> {
   const { accounts, entries, redeemCodes, catalog, settings, unit, clock } = parts;
+  const shown = async (account: Account) =>
+    accountMessage(account, settings().tiers, await accountBudgets(parts.budgets, [account], clock()));
   return {
     async getAccount({ caller }) {
       const { requestsRemaining } = await parts.accountRate(caller);
       const { tiers } = settings();
       return whole(GetAccountResponseSchema, {
-        account: accountMessage(await own(accounts, caller), tiers),
+        account: await shown(await own(accounts, caller)),
         tiers: tiers.map(tierMessage),
         unit,
         requestsRemaining,
       });
+    },
+    async updateBudgets({ request, caller }) {
+      const message = request.message();
+      const now = clock();
+      const updated = await parts.transact(async ({ accounts }) => {
+        // The operator's budgets stay, whoever changes them meanwhile.
+        await accounts.lock(caller.accountId);
+        const { id, budgets } = await own(accounts, caller);
+        const change = {
+          budgets: readBudgetList(message.budgets, budgets, { byOperator: false, now }),
+          time_zone: readTimeZone(message.timeZone),
+        };
+        return accounts.update(id, change, now);
+      });
+      if (typeof updated === "string") throw internal(new Error(`the account ${caller.accountId} is ${updated}`));
+      return whole(UpdateBudgetsResponseSchema, { account: await shown(updated) });
     },
     async redeemCode({ request, caller }) {
       const { code = "" } = request.message();
@@ -60,10 +84,7 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
       const claimed = await redeemCodes.claim(claim);
       if (claimed.kind === "recorded") {
         const { entry, account } = claimed;
-        return whole(RedeemCodeResponseSchema, {
-          entry: entryMessage(entry),
-          account: accountMessage(account, settings().tiers),
-        });
+        return whole(RedeemCodeResponseSchema, { entry: entryMessage(entry), account: await shown(account) });
       }
       if (claimed.kind === "none") throw redeemCodeNotFound();
       if (claimed.kind === "claimed")

@@ -17,6 +17,8 @@ export interface IssueKeyInit {
   readonly models?: string | null | undefined;
   /** expiresAt is in milliseconds since 1970. Default: never. */
   readonly expiresAt?: number | null | undefined;
+  /** budgets are the key's budgets as they are stored. Default: none. */
+  readonly budgets?: string | null | undefined;
   /** limits are further limits, tags and the owner. Default: none. */
   readonly limits?: KeyLimitChange | undefined;
   /** maxKeys is the most keys of an account. */
@@ -28,7 +30,8 @@ export interface IssueKeyInit {
  * account has all the keys it may have.
  */
 export async function issueKey(keys: KeyStore, init: IssueKeyInit): Promise<{ key: ApiKey; secret: string }> {
-  const { creditLimit = null, models = null, expiresAt = null, maxKeys = defaultMaxKeys, limits = {} } = init;
+  const { creditLimit = null, models = null, expiresAt = null, budgets = null, limits = {} } = init;
+  const { maxKeys = defaultMaxKeys } = init;
   const secret = newKeySecret();
   const key: ApiKey = {
     id: newId("key", init.now),
@@ -48,6 +51,7 @@ export async function issueKey(keys: KeyStore, init: IssueKeyInit): Promise<{ ke
     last_used_at: null,
     previous_hash: null,
     previous_expires_at: null,
+    budgets,
     requests_per_minute: limits.requests_per_minute ?? null,
     tokens_per_minute: limits.tokens_per_minute ?? null,
     model_rates: limits.model_rates ?? null,

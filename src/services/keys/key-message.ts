@@ -3,10 +3,16 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ApiKeySchema } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import type { ApiKey } from "../../storage/keys.ts";
+import type { BudgetMessages } from "../accounts/budget-messages.ts";
 import { limitFields } from "./key-limits.ts";
 
-/** keyMessage builds a key's message. `now` is in milliseconds since 1970. */
-export function keyMessage(key: ApiKey, now: number, secret?: string): MessageInitShape<typeof ApiKeySchema> {
+/** keyMessage builds a key's message. `now` is in milliseconds since 1970, `budgets` has those of the key if it has any. */
+export function keyMessage(
+  key: ApiKey,
+  now: number,
+  budgets: BudgetMessages,
+  secret?: string,
+): MessageInitShape<typeof ApiKeySchema> {
   const previousUntil = key.previous_expires_at;
   return {
     id: key.id,
@@ -25,6 +31,7 @@ export function keyMessage(key: ApiKey, now: number, secret?: string): MessageIn
     ...(previousUntil === null || previousUntil <= now
       ? {}
       : { previousSecretExpiresAt: timestampFromMs(previousUntil) }),
+    budgets: [...(budgets.get(key.id) ?? [])],
     ...limitFields(key),
   };
 }

@@ -8,6 +8,7 @@ import type { CreditLimit, Expiry, UpdateKeyRequest } from "../../../gen/modelga
 import { invalidValue } from "../../call/refusals.ts";
 import type { KeyChange } from "../../storage/keys.ts";
 import type { Catalog } from "../../targets/catalog.ts";
+import { readBudgetList } from "../accounts/budget-messages.ts";
 import { readLimits } from "./key-limits.ts";
 import { readPermissions } from "./key-permissions.ts";
 
@@ -46,8 +47,15 @@ export function readExpiry(expiry: Expiry | undefined, now: number): number | nu
   return at;
 }
 
-/** readChange returns the fields that the request sets, without those it omits. Throws a Refusal. */
-export function readChange(request: UpdateKeyRequest, catalog: Catalog, now: number): KeyChange {
+/**
+ * readChange returns the fields that the request sets, without those it omits. `budgets` are those that the key has. Throws a Refusal.
+ */
+export function readChange(
+  request: UpdateKeyRequest,
+  catalog: Catalog,
+  now: number,
+  budgets: string | null,
+): KeyChange {
   const { name, creditLimit, models, expiresAt, disabled, extra } = request;
   refuseUnknown(extra);
   return {
@@ -56,6 +64,7 @@ export function readChange(request: UpdateKeyRequest, catalog: Catalog, now: num
     models: models && readPermissions(models, catalog),
     expires_at: readExpiry(expiresAt, now),
     disabled: disabled === undefined ? undefined : Number(disabled),
+    budgets: readBudgetList(request.budgets, budgets, { byOperator: false, now }),
     ...readLimits(request, catalog),
   };
 }

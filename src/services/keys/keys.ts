@@ -22,9 +22,11 @@ import { creditWhenRead } from "../../pipeline/admit/known-keys.ts";
 import type { AccountRate } from "../../pipeline/admit/limit.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { hashKeySecret, maskKeySecret, newKeySecret } from "../../runtime/secrets.ts";
-import type { ApiKey, KeyStore } from "../../storage/keys.ts";
+import type { ApiKey, KeyStore, KeyWithAccount } from "../../storage/keys.ts";
+import type { BudgetStore } from "../../storage/money/budget-store.ts";
 import type { Stores, Transact } from "../../storage/storage.ts";
 import type { Catalog } from "../../targets/catalog.ts";
+import { accountBudgets, keyBudgets, readBudgetList } from "../accounts/budget-messages.ts";
 import { createOnce } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
@@ -39,6 +41,7 @@ export { issueKey } from "./issue-key.ts";
 export interface KeyParts {
   readonly keys: KeyStore;
   readonly transact: Transact;
+  readonly budgets: BudgetStore;
   readonly catalog: Catalog;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
@@ -73,7 +76,7 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
   return {
     async createKey(call) {
       const request = call.request.message();
-      const { name = "", creditLimit, models, expiresAt, extra } = request;
+      const { name = "", creditLimit, models, expiresAt, budgets, extra } = request;
       const { accountId } = call.caller;
       const now = clock();
       let hasMade = false;
@@ -90,6 +93,7 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
           creditLimit: readCreditLimit(creditLimit),
           models: models && readPermissions(models, catalog),
           expiresAt: readExpiry(expiresAt, now),
+          budgets: readBudgetList(budgets, null, { byOperator: false, now }),
           limits: readLimits(request, catalog),
         });
         return { id: key.id, key, secret };
@@ -98,7 +102,8 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
         const { id, made, headers } = await createOnce(parts.transact, call, now, make);
         hasMade = made !== undefined;
         const key = made?.key ?? known(await keys.find(accountId, id), id);
-        return whole(CreateKeyResponseSchema, { key: keyMessage(key, now, made?.secret) }, headers);
+        const shown = keyMessage(key, now, await keyBudgets(parts.budgets, [key], now), made?.secret);
+        return whole(CreateKeyResponseSchema, { key: shown }, headers);
       } finally {
         if (!hasMade) giveBack();
       }
@@ -111,13 +116,19 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
       const previousUntil = overlapSeconds === 0 ? null : now + overlapSeconds * 1000;
       const fresh = { hash: hashKeySecret(secret), mask: maskKeySecret(secret), previousUntil };
       const key = known(await keys.rotate(caller.accountId, id, fresh), id);
-      return whole(RotateKeyResponseSchema, { key: keyMessage(key, now, secret) });
+      const shown = keyMessage(key, now, await keyBudgets(parts.budgets, [key], now), secret);
+      return whole(RotateKeyResponseSchema, { key: shown });
     },
   };
 }
 
 function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" | "setAdministrator" | "describeKey"> {
   const { keys, catalog, clock } = parts;
+  const ofAccount = async ({ account_id, account_budgets }: KeyWithAccount, now: number) => {
+    const budgets = await accountBudgets(parts.budgets, [{ id: account_id, budgets: account_budgets }], now);
+    return [...(budgets.get(account_id) ?? [])];
+  };
+  const shown = async (key: ApiKey, now: number) => keyMessage(key, now, await keyBudgets(parts.budgets, [key], now));
   return {
     async listKeys({ request, caller }) {
       const { pageSize, pageToken, tag, owner, extra } = request.message();
@@ -127,15 +138,19 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
         keys.page(caller.accountId, last, limit, { tag, owner }),
       );
       const now = clock();
-      return whole(ListKeysResponseSchema, { keys: items.map((key) => keyMessage(key, now)), ...next });
+      const budgets = await keyBudgets(parts.budgets, items, now);
+      return whole(ListKeysResponseSchema, { keys: items.map((key) => keyMessage(key, now, budgets)), ...next });
     },
     async updateKey({ request, caller }) {
       const { id = "" } = request.message();
       const now = clock();
-      const updated = await keys.update(caller.accountId, id, readChange(request.message(), catalog, now));
+      // Whose budgets are named by id keep them: so they are read before.
+      const budgets = request.message().budgets && known(await keys.find(caller.accountId, id), id).budgets;
+      const change = readChange(request.message(), catalog, now, budgets ?? null);
+      const updated = await keys.update(caller.accountId, id, change, now);
       if (updated.kind === "absent") throw notFound(id);
       if (updated.kind === "below") throw belowSpent(updated.key);
-      return whole(UpdateKeyResponseSchema, { key: keyMessage(updated.key, now) });
+      return whole(UpdateKeyResponseSchema, { key: await shown(updated.key, now) });
     },
     async deleteKey({ request, caller }) {
       const { id = "", extra } = request.message();
@@ -146,14 +161,14 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
     async setAdministrator({ request, caller }) {
       const { id = "", administrator = false } = request.message();
       const key = known(await keys.setAdministrator(caller.accountId, id, administrator), id);
-      return whole(SetAdministratorResponseSchema, { key: keyMessage(key, clock()) });
+      return whole(SetAdministratorResponseSchema, { key: await shown(key, clock()) });
     },
     async describeKey({ caller }) {
       const key = known(await keys.findWithAccount(caller.keyId), caller.keyId);
       const { tier, requestsRemaining, keyRequestsRemaining, keyTokensRemaining } = await parts.accountRate(caller);
       const remaining = creditWhenRead(key);
       return whole(KeyDescriptionSchema, {
-        key: keyMessage(key, clock()),
+        key: await shown(key, clock()),
         tier: tier.name,
         requestsPerMinute: tier.requestsPerMinute,
         requestsRemaining,
@@ -161,6 +176,7 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
         ...(keyTokensRemaining === undefined ? {} : { keyTokensRemaining }),
         ...(remaining === undefined ? {} : { creditRemaining: BigInt(remaining) }),
         unit: parts.unit,
+        accountBudgets: await ofAccount(key, clock()),
       });
     },
   };

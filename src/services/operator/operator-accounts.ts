@@ -10,6 +10,7 @@ import { conflict, resourceNotFound } from "../../call/refusals.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { Account, AccountChange, AccountStore } from "../../storage/accounts.ts";
 import { accountMessage } from "../accounts/account-message.ts";
+import { accountBudgets, readBudgetList, readTimeZone } from "../accounts/budget-messages.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
 import type { OperatorParts } from "./parts.ts";
@@ -19,10 +20,18 @@ type Rpcs = Pick<ServiceImplementation<typeof OperatorService>, "createAccount" 
 export function operatorAccounts({ storage, settings, clock }: OperatorParts): Rpcs {
   const { accounts } = storage;
 
+  const shown = async (account: Account) =>
+    accountMessage(account, settings().tiers, await accountBudgets(storage.budgets, [account], clock()));
+
   /** Suspending ends the sessions of the account's users; reinstating does not restore them. */
-  function update(id: string, change: AccountChange): Promise<Account | "taken" | "absent"> {
+  function update(
+    id: string,
+    changeOf: (account: Account | undefined) => AccountChange,
+  ): Promise<Account | "taken" | "absent"> {
     return storage.transact(async ({ accounts, sessions }) => {
-      const updated = await accounts.update(id, change);
+      // Budgets that the account has set stay, whoever changes them meanwhile.
+      await accounts.lock(id);
+      const updated = await accounts.update(id, changeOf(await accounts.find(id)), clock());
       if (typeof updated === "object" && updated.suspended_at !== null) await sessions.revokeAccount(id);
       return updated;
     });
@@ -34,29 +43,32 @@ export function operatorAccounts({ storage, settings, clock }: OperatorParts): R
       const now = clock();
       const id = newId("acc", now);
       if (!(await accounts.insert({ id, name, postpaid: Number(postpaid), created_at: now }))) throw nameTaken(name);
-      return whole(CreateAccountResponseSchema, {
-        account: accountMessage(await findAccount(accounts, id), settings().tiers),
-      });
+      return whole(CreateAccountResponseSchema, { account: await shown(await findAccount(accounts, id)) });
     },
     async listAccounts({ request }) {
       const message = request.message();
       const search = message.search || undefined;
       const { items, next } = await pageOf(message, "acc", (after, limit) => accounts.page({ search, after, limit }));
+      const budgets = await accountBudgets(storage.budgets, items, clock());
       const { tiers } = settings();
-      return whole(ListAccountsResponseSchema, { accounts: items.map((item) => accountMessage(item, tiers)), ...next });
+      const messages = items.map((item) => accountMessage(item, tiers, budgets));
+      return whole(ListAccountsResponseSchema, { accounts: messages, ...next });
     },
     async updateAccount({ request, caller }) {
-      const { account = "", name, suspended, postpaid } = request.message();
+      const { account = "", name, suspended, postpaid, budgets, timeZone } = request.message();
       const { id, suspended_at } = await findAccount(accounts, account);
       if (suspended && caller.userId !== "" && caller.accountId === id) throw ownAccount();
-      const updated = await update(id, {
+      const zone = readTimeZone(timeZone);
+      const updated = await update(id, (before) => ({
         ...(name === undefined ? {} : { name }),
         ...(suspended === undefined ? {} : { suspended_at: suspended ? (suspended_at ?? clock()) : null }),
         ...(postpaid === undefined ? {} : { postpaid: Number(postpaid) }),
-      });
+        time_zone: zone,
+        budgets: readBudgetList(budgets, before?.budgets ?? null, { byOperator: true, now: clock() }),
+      }));
       if (updated === "taken") throw nameTaken(name as string);
       if (updated === "absent") throw resourceNotFound("account", account, "account");
-      return whole(UpdateAccountResponseSchema, { account: accountMessage(updated, settings().tiers) });
+      return whole(UpdateAccountResponseSchema, { account: await shown(updated) });
     },
   };
 }

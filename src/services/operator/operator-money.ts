@@ -16,6 +16,7 @@ import type { ServiceImplementation } from "../../call/call.ts";
 import { internal, invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import type { Reconciliation } from "../../storage/proof/proof.ts";
 import { accountMessage, entryMessage } from "../accounts/account-message.ts";
+import { accountBudgets } from "../accounts/budget-messages.ts";
 import { recordEntry } from "../accounts/record-entry.ts";
 import { codeMessage, issueRedeemCodes } from "../accounts/redeem-codes.ts";
 import { createOnce } from "../idempotency.ts";
@@ -52,7 +53,8 @@ function entryRpcs({ storage, settings, clock }: OperatorParts): EntryRpcs {
       });
       const entry = await entries.find(id);
       if (!entry) throw internal(new Error(`there is no ledger entry ${id}`));
-      const account = accountMessage(await findAccount(accounts, entry.account_id), settings().tiers);
+      const paid = await findAccount(accounts, entry.account_id);
+      const account = accountMessage(paid, settings().tiers, await accountBudgets(storage.budgets, [paid], clock()));
       return whole(RecordEntryResponseSchema, { entry: entryMessage(entry), account }, headers);
     },
     async listEntries({ request, signal }) {

@@ -22,6 +22,8 @@ export interface RetentionStore {
   forgetRequests(hour: number, beforeId: string): Promise<number>;
   /** Folds some entries that charge a single forgotten call. Returns how many. */
   foldCharges(): Promise<number>;
+  /** Deletes some sums of what accounts and keys with budgets spent before a moment, which no window reaches. Returns how many. */
+  forgetSpending(before: number): Promise<number>;
   /** Deletes some audit events whose ids are before this one. Returns how many. */
   forgetAuditEvents(beforeId: string): Promise<number>;
 }
@@ -33,6 +35,20 @@ export function retentionStore({ db, transact }: Scope): RetentionStore {
   return {
     forgetRequests: (hour, beforeId) => transact(({ db }) => forgetRequests(db, hour, beforeId)),
     foldCharges: () => transact(({ db }) => foldCharges(db)),
+    async forgetSpending(before) {
+      const rows = await db
+        .selectFrom("spent_by_quarter")
+        .select(["subject", "quarter_start"])
+        .where("quarter_start", "<", before)
+        .orderBy("quarter_start")
+        .limit(batch)
+        .execute();
+      const last = rows.at(-1);
+      if (!last) return 0;
+      // Whole quarters: what came before the last one goes, and at the end that one, too.
+      const end = rows.length < batch ? before : Math.max(last.quarter_start, (rows[0]?.quarter_start ?? 0) + 1);
+      return changed(db, db.deleteFrom("spent_by_quarter").where("quarter_start", "<", end));
+    },
     forgetAuditEvents: (beforeId) =>
       changed(
         db,

@@ -25,6 +25,13 @@ export interface ChangedNames {
    */
   see(number: number, names: readonly NamedChange[], version: number): void;
   changedSince: Changes["changedSince"];
+  namesSince: NamedChanges["namesSince"];
+}
+
+/** NamedChanges are changes that tell of what they were. */
+export interface NamedChanges extends Changes {
+  /** Returns the keys and accounts that have changed since the version `asOf`; undefined where any may have. */
+  namesSince(asOf: number): readonly string[] | undefined;
 }
 
 /** With more names than this, all are forgotten. */
@@ -54,6 +61,10 @@ export function createChangedNames(number: number): ChangedNames {
     changedSince(asOf, accountId, keyId) {
       if (asOf < knownFrom) return true;
       return (versions.get(accountId) ?? 0) > asOf || (versions.get(keyId) ?? 0) > asOf;
+    },
+    namesSince(asOf) {
+      if (asOf < knownFrom) return undefined;
+      return [...versions].flatMap(([name, version]) => (version > asOf ? [name] : []));
     },
   };
 }

@@ -6,7 +6,7 @@
  * one is seen by the other once it is committed.
  */
 import type { Segments } from "../journal/segments.ts";
-import type { Changes } from "../money/books.ts";
+import type { NamedChanges } from "./changed-names.ts";
 import type { Scope } from "./scope.ts";
 import type { WritableWatch } from "./writable.ts";
 
@@ -34,7 +34,7 @@ export interface Engine extends Connection {
    */
   version(isExact?: boolean): number;
   /** What of that changed keys, limits and accounts. */
-  readonly changes: Changes;
+  readonly changes: NamedChanges;
 }
 
 /** WriteBehind holds writes in memory and posts them later, many in one transaction. */

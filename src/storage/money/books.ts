@@ -10,6 +10,7 @@
  */
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Capture } from "../columns.ts";
+import type { BudgetTerms } from "./budgets.ts";
 import type { Captured, Held, HoldInit } from "./contract.ts";
 
 /** How long a hold or a lease outlives its process, in milliseconds. */
@@ -110,9 +111,15 @@ export interface DecidedCapture {
   readonly call: Capture;
   /** The most that it may be charged: what its hold does not cover is taken from what is available. */
   readonly most: number;
+  /** The budgets that its hold was decided by, where there are any: what the hold does not cover is bounded by them, too. */
+  readonly budgets?: BudgetTerms | undefined;
+  /** Says that it has a hold that covers it, as far as the ledger knows: nothing of others is needed for it. */
+  readonly isCovered?: boolean | undefined;
 }
 
 export interface DecidedHold extends Omit<HoldInit, "node" | "expiresAt"> {
+  /** The budgets of its account and key, as the caller knows them; an engine goes by those that are stored. */
+  readonly budgets?: BudgetTerms | undefined;
   /** The lease that is to grow where credit is ample (`lease-size.ts`) and the key may draw on it; undefined for none. */
   readonly lease: LeaseName | undefined;
 }

@@ -1,6 +1,9 @@
 /** Holds and captures, as the ledger, its books and readers know them. Money is in millionths of the unit. */
 
+import type { BudgetLeft } from "./budgets.ts";
+
 export type { Capture } from "../columns.ts";
+export type { BudgetLeft, BudgetTerms } from "./budgets.ts";
 
 export interface HoldInit {
   readonly requestId: string;
@@ -20,9 +23,15 @@ export interface HoldInit {
 }
 
 export type Held =
-  | { readonly kind: "held"; readonly amount: number }
-  /** `available` is what is left of the balance or of the limit, whichever is too little. */
-  | { readonly kind: "short"; readonly of: "balance" | "limit"; readonly available: number };
+  /** `budget` is the budget that the hold leaves least of, where there is any. */
+  | { readonly kind: "held"; readonly amount: number; readonly budget?: BudgetLeft }
+  /** `available` is what is left of the balance, the limit, or the budget that is named, whichever is too little. */
+  | {
+      readonly kind: "short";
+      readonly of: "balance" | "limit" | "budget";
+      readonly available: number;
+      readonly budget?: BudgetLeft;
+    };
 
 /** Captured is what a call was charged. */
 export interface Captured {

@@ -27,6 +27,7 @@ export const moneyColumns: ReadonlyMap<string, string> = new Map(
     usage_hours: "cost",
     redeem_codes: "amount",
     closed_periods: "cost",
+    spent_by_quarter: "spent",
   }),
 );
 

@@ -25,6 +25,8 @@ export interface Subject {
   readonly accountId?: string | undefined;
   /** The hour of usage, and what is missing from it. */
   readonly hour?: (HourKey & { readonly by: Counts }) | undefined;
+  /** When the hour began in which what counts for budgets differs. */
+  readonly spentIn?: number | undefined;
 }
 
 /** The columns of an hour of usage that are proved. */
@@ -90,6 +92,11 @@ export const kinds = {
     means:
       "The operator's loss of an hour is not the sum of what its calls cost beyond their holds. No charge depends on it.",
     repair: `The operator's total is wrong by that: ${restoreBackup}.`,
+  },
+  budget_spent: {
+    means:
+      "What an account or a key spent in an hour, as its budgets count it, is not what its calls of that hour cost. No charge depends on it.",
+    repair: "Look at the other findings of the account first: where those are put right, repeat it with --repair.",
   },
   charged_twice: {
     means: "A call has its charge in its own row, and a second time in an entry of the ledger.",

@@ -12,6 +12,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { troubleOf } from "../../runtime/write-trouble.ts";
 import type { Database } from "../engines/scope.ts";
+import { compareBudgets } from "./budgets.ts";
 import { findCharges } from "./charges.ts";
 import type { Finding, Found } from "./finding.ts";
 import { closeHours, compareHours, type Hours, readHours } from "./hours.ts";
@@ -104,6 +105,7 @@ async function read(db: Database, { now, isFull = false }: ProofOptions): Promis
     ...(await compareSums(db, spans)),
     ...(await findCharges(db)),
     ...(await compareHours(db, spans, hours.keptFrom)),
+    ...(await compareBudgets(db, now)),
     ...(await findBroken(db, now)),
     ...hours.found,
     ...prices.found,

@@ -8,6 +8,8 @@
 import { type RawBuilder, sql } from "kysely";
 import { newId } from "../../runtime/ids.ts";
 import type { Database } from "../engines/scope.ts";
+import { quarterMs } from "../money/budget-windows.ts";
+import { hourMs } from "../money/totals.ts";
 import { counted, type Finding, type Found } from "./finding.ts";
 import { type Proof, prove, type ReconcileOptions } from "./proof.ts";
 
@@ -83,7 +85,7 @@ export class RepairedMeanwhileError extends Error {
 
 function changeOf({ kind, subject, written, derived }: Found): RawBuilder<unknown> | undefined {
   if (!subject) return undefined;
-  const { id, hour } = subject;
+  const { id, hour, spentIn } = subject;
   const by = derived - written;
   const add = (table: string, column: string) =>
     sql`UPDATE ${sql.table(table)} SET ${sql.ref(column)} = ${sql.ref(column)} + ${by} WHERE id = ${id}`;
@@ -92,6 +94,7 @@ function changeOf({ kind, subject, written, derived }: Found): RawBuilder<unknow
   if (kind === "account_held") return add("accounts", "held");
   if (kind === "key_held") return add("api_keys", "held");
   if (kind === "key_spent") return add("api_keys", "spent");
+  if (spentIn !== undefined) return addSpent(id, spentIn, by);
   if (!hour) return undefined;
   const { account_id, key_id, model, hour: at, by: missing } = hour;
   const names = counted.map((name) => sql.ref(name));
@@ -101,6 +104,12 @@ function changeOf({ kind, subject, written, derived }: Found): RawBuilder<unknow
   return sql`INSERT INTO usage_hours (account_id, hour, key_id, model, ${sql.join(names)})
     VALUES (${account_id}, ${at}, ${key_id}, ${model}, ${sql.join(counted.map((name) => missing[name]))})
     ON CONFLICT (account_id, hour, key_id, model) DO UPDATE SET ${sql.join(sums)}`;
+}
+
+/** What is not known to have come in another quarter of the hour counts in the last. */
+function addSpent(subject: string, hour: number, by: number): RawBuilder<unknown> {
+  return sql`INSERT INTO spent_by_quarter (subject, quarter_start, spent) VALUES (${subject}, ${hour + hourMs - quarterMs}, ${by})
+    ON CONFLICT (subject, quarter_start) DO UPDATE SET spent = spent_by_quarter.spent + excluded.spent`;
 }
 
 function eventOf({ kind, what, subject, written, derived }: Found, now: number) {

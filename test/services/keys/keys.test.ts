@@ -38,6 +38,7 @@ beforeAll(async () => {
   database = await newTestDatabase();
   storage = await database.open();
   service = keyService({
+    budgets: storage.budgets,
     keys: storage.keys,
     transact: storage.transact,
     catalog: createCatalog(caseModels),

@@ -24,7 +24,8 @@ export function createLedger(options: LedgerOptions, create = accelerators.creat
       andThen(ledger.hold(request), (held): Held => {
         if (held.kind === "short") return held;
         holds.set(request.requestId, held);
-        return { kind: "held", amount: held.amount };
+        const { amount, budget } = held;
+        return { kind: "held", amount, ...(budget ? { budget } : {}) };
       }),
     async release(requestId) {
       const held = holds.get(requestId);

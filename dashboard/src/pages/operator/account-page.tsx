@@ -10,6 +10,7 @@ import { Answer } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { AccountActions } from "./account-actions.tsx";
+import { AccountBudgets } from "./account-budgets.tsx";
 import { AccountFigures } from "./account-figures.tsx";
 import { AccountLedger } from "./account-ledger.tsx";
 import { AccountRequests } from "./account-requests.tsx";
@@ -52,6 +53,7 @@ function Sections({ account }: { readonly account: Account }) {
   return (
     <>
       <AccountFigures account={account} />
+      <AccountBudgets account={account} />
       <AccountLedger accountId={account.id} />
       <AccountUsers account={account} />
       <AccountRequests accountId={account.id} />

@@ -7,6 +7,7 @@ import { Answer } from "../../parts/answer.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Balance } from "./balance.tsx";
 import { History } from "./history.tsx";
+import { OwnBudgets } from "./own-budgets.tsx";
 import { Redeem } from "./redeem.tsx";
 import { Tiers } from "./tiers.tsx";
 
@@ -32,6 +33,7 @@ export function RechargePage() {
                 <Redeem account={answer.account} />
               </SimpleGrid>
             )}
+            {answer.account && <OwnBudgets account={answer.account} />}
             <Tiers of={answer} />
           </Stack>
         )}

@@ -19,12 +19,12 @@ const added: Readonly<Record<string, ColumnShape>> = {
 const before = [
   ...["id", "account_id", "name", "secret_hash", "secret_mask", "is_admin", "created_at", "revoked_at", "spent"],
   ...["held", "credit_limit", "models", "disabled", "expires_at", "last_used_at", "previous_hash"],
-  "previous_expires_at",
+  ...["previous_expires_at", "budgets"],
 ];
 
 const watched = [
   ...["account_id", "name", "secret_hash", "is_admin", "revoked_at", "credit_limit", "models", "disabled"],
-  ...["expires_at", "previous_hash", "previous_expires_at"],
+  ...["expires_at", "previous_hash", "previous_expires_at", "budgets"],
 ];
 
 export async function up(db: Kysely<unknown>, dialect: Dialect): Promise<void> {

@@ -3,6 +3,7 @@ import * as accountsNow from "./0017-accounts-now.ts";
 import * as moves from "./0018-moves.ts";
 import * as changedNames from "./0019-changed-names.ts";
 import * as configurations from "./0020-configurations.ts";
+import * as budgets from "./0021-budgets.ts";
 import * as keyLimits from "./0022-key-limits.ts";
 import type { SharedMigration } from "./migration.ts";
 
@@ -11,5 +12,6 @@ export const sharedMigrations: readonly SharedMigration[] = [
   { name: "0018-moves", ...moves },
   { name: "0019-changed-names", ...changedNames },
   { name: "0020-configurations", ...configurations },
+  { name: "0021-budgets", ...budgets },
   { name: "0022-key-limits", ...keyLimits },
 ];

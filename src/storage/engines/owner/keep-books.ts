@@ -247,7 +247,8 @@ function decideAgain({ worker, turn, others, until }: Deciding, before: Decision
 /** Returns the accounts of a turn of which other workers have leases, and whose credit beyond those may not suffice. */
 function accountsShort({ captures, holds }: Turn, others: readonly Served[], { available }: OwnerOptions): string[] {
   const accounts = new Set<string>();
-  for (const { call } of captures) if (haveLeases(others, call.account_id)) accounts.add(call.account_id);
+  for (const { call, isCovered } of captures)
+    if (!isCovered && haveLeases(others, call.account_id)) accounts.add(call.account_id);
   const wanted = new Map<string, number>();
   for (const { accountId, keyId, max } of holds) {
     if (accounts.has(accountId) || !haveLeases(others, accountId)) continue;

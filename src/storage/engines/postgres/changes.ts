@@ -10,7 +10,7 @@ import { keptChanges, mostNames, ofAll, ofConfiguration } from "../changed-names
 
 /** The columns of a change, by table. */
 const watched: Readonly<Record<string, readonly string[]>> = {
-  accounts: ["name", "recharged", "postpaid", "suspended_at"],
+  accounts: ["name", "recharged", "postpaid", "suspended_at", "time_zone", "budgets"],
   api_keys: [
     ...[
       "account_id",
@@ -23,7 +23,7 @@ const watched: Readonly<Record<string, readonly string[]>> = {
       "disabled",
       "expires_at",
     ],
-    ...["previous_hash", "previous_expires_at", "requests_per_minute", "tokens_per_minute", "model_rates"],
+    ...["previous_hash", "previous_expires_at", "budgets", "requests_per_minute", "tokens_per_minute", "model_rates"],
     ...["max_concurrent", "allowed_ips", "tags", "owner"],
   ],
   users: ["account_id", "email", "password_hash", "is_operator", "totp_secret"],

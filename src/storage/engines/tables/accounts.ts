@@ -20,8 +20,11 @@ export const accounts: Described<"accounts"> = {
     postpaid: orZero(integer),
     suspended_at: orNull(bigint),
     was_postpaid: orZero(integer),
+    time_zone: orNull(text),
+    budgets: orNull(text),
   },
   key: ["id"],
+  indexes: [{ name: "accounts_with_budgets", on: ["id"], where: { column: "budgets", is: "<>", value: "" } }],
   use: "hot",
 };
 
@@ -45,6 +48,7 @@ export const apiKeys: Described<"api_keys"> = {
     last_used_at: orNull(bigint),
     previous_hash: orNull(text),
     previous_expires_at: orNull(bigint),
+    budgets: orNull(text),
     requests_per_minute: orNull(bigint),
     tokens_per_minute: orNull(bigint),
     model_rates: orNull(text),
@@ -59,6 +63,7 @@ export const apiKeys: Described<"api_keys"> = {
     { name: "api_keys_previous_hash", on: ["previous_hash"], isUnique: true },
     // Revoked keys add up for ever: those that work are counted and listed without going through them.
     { name: "api_keys_working", on: ["account_id", "revoked_at", "id"] },
+    { name: "api_keys_with_budgets", on: ["id"], where: { column: "budgets", is: "<>", value: "" } },
   ],
   use: "hot",
 };

@@ -17,6 +17,7 @@ const tables: readonly TableShape[] = [
   answers.responses,
   money.holds,
   money.ledgerEntries,
+  money.spentByQuarter,
   calls.requests,
   calls.usageHours,
   money.redeemCodes,
@@ -96,6 +97,18 @@ const views: readonly ViewShape[] = [
       return `SELECT ${columns.join(", ")} FROM accounts a LEFT JOIN
         (SELECT account_id, sum(paid) AS paid, sum(released) AS released FROM due_sums GROUP BY account_id) d
           ON d.account_id = a.id`;
+    },
+  },
+  {
+    name: "spent_now",
+    columns: ["subject", "quarter_start", "spent"],
+    query: (dialect) => {
+      const written = "SELECT subject, quarter_start, spent FROM spent_by_quarter";
+      if (dialect === "sqlite") return written;
+      // Nodes of an older version tell of an hour alone: it counts in its last quarter.
+      const quarter = "CASE WHEN quarter = 0 THEN hour + 2700000 ELSE quarter END";
+      const due = (subject: string) => `SELECT ${subject}, ${quarter}, cost FROM due_sums WHERE cost <> 0`;
+      return `${written} UNION ALL ${due("account_id")} UNION ALL ${due("key_id")}`;
     },
   },
 ];

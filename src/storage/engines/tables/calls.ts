@@ -82,6 +82,8 @@ export const dueOfPostgres: TableShape = {
     id: serial,
     ...hourKey,
     ...{ requests: bigint, ...sums, spent: bigint, freed: bigint, paid: bigint, released: bigint },
+    // When the quarter of an hour began in which the calls came; 0 of holds, and in rows of older versions.
+    quarter: orZero(bigint),
   },
   key: ["id"],
   indexes: [{ name: "due_sums_account", on: ["account_id"] }],

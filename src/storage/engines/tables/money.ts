@@ -51,6 +51,14 @@ export const ledgerEntries: Described<"ledger_entries"> = {
   ],
 };
 
+export const spentByQuarter: Described<"spent_by_quarter"> = {
+  name: "spent_by_quarter",
+  columns: { subject: text, quarter_start: bigint, spent: orZero(bigint) },
+  key: ["subject", "quarter_start"],
+  indexes: [{ name: "spent_by_quarter_start", on: ["quarter_start"] }],
+  use: "hot",
+};
+
 export const redeemCodes: Described<"redeem_codes"> = {
   name: "redeem_codes",
   columns: {

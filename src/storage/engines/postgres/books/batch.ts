@@ -10,7 +10,9 @@ import {
   type ReleaseEntry,
   type Taken,
 } from "../../../money/books.ts";
+import type { BudgetTerms } from "../../../money/budgets.ts";
 import { ownNames, sharedNames } from "./functions/write.ts";
+import { callWindows } from "./turn.ts";
 
 /** Batch is what `write` takes besides its node and number. */
 export type Batch = readonly [
@@ -110,8 +112,8 @@ function members(call: Capture, names: readonly string[], columns: readonly (key
   return made;
 }
 
-/** Returns the same entries call by call. */
-export function aloneOf(records: readonly JournalRecord[]): Alone {
+/** Returns the same entries call by call. `terms` are the budgets of their keys that have any, or whose accounts do. */
+export function aloneOf(records: readonly JournalRecord[], terms: ReadonlyMap<string, BudgetTerms> = new Map()): Alone {
   const entries = records.flatMap((record) => record.entries);
   const calls = Map.groupBy(entries, callIdOf);
   const accounts = new Set<string>();
@@ -120,13 +122,17 @@ export function aloneOf(records: readonly JournalRecord[]): Alone {
     else if (entry.kind === "settle") accounts.add(entry.call.account_id);
   }
   const groups = [...calls.values()];
-  return [[...accounts], groups.map(textOf), groups.map(listed)];
+  return [[...accounts], groups.map((one) => textOf(one, terms)), groups.map(listed)];
 }
 
 /** The entries of one call, as JSON. */
-function textOf(entries: readonly Entry[]): string {
+function textOf(entries: readonly Entry[], terms: ReadonlyMap<string, BudgetTerms>): string {
   const { settled, released, begun } = sorted(entries);
-  return JSON.stringify([...released.map(releaseOf), ...begun.map(holdOf), ...settled.map(settleOf)]);
+  return JSON.stringify([
+    ...released.map(releaseOf),
+    ...begun.map(holdOf),
+    ...settled.map((one) => settleOf(one, terms)),
+  ]);
 }
 
 /** The entries as they are set aside, without the brackets of their list. */
@@ -151,7 +157,9 @@ function holdOf({
   return { kind: "hold", i, lease: taken?.leaseId, of_key: taken?.isOfKey, a, k, o, m, amount, t };
 }
 
-function settleOf({ entry, taken, isDrawn: drawn }: Settled): Members {
+function settleOf({ entry, taken, isDrawn: drawn }: Settled, terms: ReadonlyMap<string, BudgetTerms>): Members {
   const { call, isHeld: held } = entry;
-  return { kind: "settle", call, lease: taken?.leaseId, of_key: taken?.isOfKey, held, drawn };
+  const own = terms.get(call.key_id);
+  const windows = own && callWindows(own, call);
+  return { kind: "settle", call, lease: taken?.leaseId, of_key: taken?.isOfKey, held, drawn, windows };
 }

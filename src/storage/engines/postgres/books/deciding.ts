@@ -4,6 +4,7 @@
  */
 import { isFault, LockedError } from "../../../../runtime/write-trouble.ts";
 import type { DecidedHold, Decision, Decisions, Granted, Turn } from "../../../money/books.ts";
+import type { BudgetTerms } from "../../../money/budgets.ts";
 import type { Counts } from "../counts.ts";
 import { isConflict, isConnectionError, isLocked } from "../errors.ts";
 import type { Session } from "../session.ts";
@@ -28,6 +29,9 @@ export interface DecideOptions {
   /** Receives what keeps a lost turn from being undone. */
   readonly onError: (error: unknown) => void;
 }
+
+/** How often a hold is decided anew because its budgets were changed at that moment. */
+const maxStale = 10;
 
 export interface Deciding {
   decide(next: () => Turn): Promise<Decisions>;
@@ -61,14 +65,31 @@ export function createDecide(options: DecideOptions): Deciding {
 
   const decideAgain = createRecalling({ decideItems, recall });
 
-  /** Has what was short while other nodes had leases decided later. The turn is over without it. */
-  function withLater(asked: Asked, { recallable, ...decisions }: Decided): Decisions {
-    if (recallable.size === 0) return decisions;
-    const later = (place: number): Decision<Granted> => {
-      const decision = decideAgain(asked.holds[place] as DecidedHold);
-      return { kind: "later", decision };
-    };
-    return { ...decisions, holds: decisions.holds.map((one, place) => (recallable.has(place) ? later(place) : one)) };
+  /** Decides a hold anew by the budgets that are stored. They may be changed once more meanwhile. */
+  async function decideStale(hold: DecidedHold, terms: BudgetTerms): Promise<Decision<Granted>> {
+    let again: DecidedHold = { ...hold, budgets: terms, lease: undefined };
+    for (let tries = 0; tries < maxStale; tries++) {
+      const made = await decideItems({ captures: [], releases: [], leases: [], holds: [again] });
+      const stale = made.stale.get(0);
+      if (!stale) return made.recallable.has(0) ? decideAgain(again) : (made.holds[0] as Decision<Granted>);
+      again = { ...again, budgets: stale };
+    }
+    return { kind: "failed", error: new LockedError() };
+  }
+
+  /**
+   * Has decided later what was short while other nodes had leases, and what was asked by other budgets than those that are stored. The
+   * turn is over without it.
+   */
+  function withLater(asked: Asked, { recallable, stale, ...decisions }: Decided): Decisions {
+    if (recallable.size + stale.size === 0) return decisions;
+    const holds = decisions.holds.map((one, place): Decision<Granted> => {
+      const hold = asked.holds[place] as DecidedHold;
+      const terms = stale.get(place);
+      if (terms) return { kind: "later", decision: decideStale(hold, terms) };
+      return recallable.has(place) ? { kind: "later", decision: decideAgain(hold) } : one;
+    });
+    return { ...decisions, holds };
   }
 
   async function decideTurn(next: () => Turn): Promise<Decisions> {

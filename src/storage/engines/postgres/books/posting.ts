@@ -7,6 +7,7 @@
  */
 import { codeOf, isFault } from "../../../../runtime/write-trouble.ts";
 import type { JournalRecord } from "../../../money/books.ts";
+import type { BudgetTerms } from "../../../money/budgets.ts";
 import type { Session } from "../session.ts";
 import { aloneOf, batchOf } from "./batch.ts";
 import { call } from "./call.ts";
@@ -50,5 +51,24 @@ async function postAll(session: Session, node: string, from: number, to: number,
   } catch (error) {
     if (codeOf(error) !== notCovered && !isFault(error)) throw error;
   }
-  return (await call<number | null>(session, writeAlone, [node, from, to, ...aloneOf(records)])) !== null;
+  const terms = await termsOf(session, records);
+  return (await call<number | null>(session, writeAlone, [node, from, to, ...aloneOf(records, terms)])) !== null;
 }
+
+/** Reads the budgets that bound what calls are charged beyond their holds, by the ids of their keys. */
+async function termsOf(session: Session, records: readonly JournalRecord[]): Promise<ReadonlyMap<string, BudgetTerms>> {
+  const keys = new Set(
+    records.flatMap(({ entries }) => entries.flatMap((one) => (one.kind === "settle" ? [one.call.key_id] : []))),
+  );
+  const rows = await session.query(selectTerms, [[...keys]]);
+  return new Map(
+    rows.map(({ id, zone, of_account: ofAccount, of_key: ofKey }) => [
+      id as string,
+      { zone, ofAccount, ofKey } as BudgetTerms,
+    ]),
+  );
+}
+
+const selectTerms = `SELECT k.id, a.time_zone AS zone, a.budgets AS of_account, k.budgets AS of_key
+  FROM api_keys k JOIN accounts a ON a.id = k.account_id
+  WHERE k.id = ANY ($1) AND (a.budgets IS NOT NULL OR k.budgets IS NOT NULL)`;

@@ -67,8 +67,8 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
   };
 }
 
-const mayLeaseSql =
-  "SELECT 1 FROM api_keys WHERE id = $1 AND revoked_at IS NULL AND (credit_limit IS NULL OR $2::boolean)";
+const mayLeaseSql = `SELECT 1 FROM api_keys k JOIN accounts a ON a.id = k.account_id
+  WHERE k.id = $1 AND k.revoked_at IS NULL AND (k.credit_limit IS NULL OR $2::boolean) AND k.budgets IS NULL AND a.budgets IS NULL`;
 
 /** Tells once that nodes that live have another configuration, and again where that was mended meanwhile. */
 function createCompare({ node, configuration, onError }: UpkeepOptions) {

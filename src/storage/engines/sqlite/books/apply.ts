@@ -10,6 +10,7 @@
 import type { Entry, HoldEntry, Taken } from "../../../money/books.ts";
 import type { Capture } from "../../../money/contract.ts";
 import { createTotals, hourValues, type Totals } from "../../../money/totals.ts";
+import type { BudgetBooks } from "./budgets.ts";
 import { type GroupedCapture, type GroupedEntries, groupEntries, type OwnHold } from "./group-entries.ts";
 import type { EndedCall, InsertCalls } from "./insert-calls.ts";
 import { hasCalls, type PendingTotals } from "./pending-totals.ts";
@@ -25,6 +26,7 @@ export interface ApplyParts {
   readonly statements: LedgerStatements;
   readonly pendingTotals: PendingTotals;
   readonly insertCalls: InsertCalls;
+  readonly budgets: Pick<BudgetBooks, "charging">;
   /** Charges one call by what is available. */
   readonly captureAlone: (call: Capture) => unknown;
   /** Holds for one call by what is available. */
@@ -114,7 +116,7 @@ function restOf({ amount }: OwnHold, cost: number): number {
 }
 
 /** Inserts the rows of calls that have ended, and counts what they spent and no longer hold. */
-function applyCaptures(batch: Batch, { insertCalls, captureAlone }: ApplyParts): void {
+function applyCaptures(batch: Batch, { insertCalls, captureAlone, budgets }: ApplyParts): void {
   const { grouped, keys, accounts, totals } = batch;
   const charges: Charge[] = [];
   const alone: Capture[] = [];
@@ -131,11 +133,13 @@ function applyCaptures(batch: Batch, { insertCalls, captureAlone }: ApplyParts):
     else alone.push(one.entry.call);
   }
   insertCalls(charges);
+  const chargeBudgets = budgets.charging();
   alone.forEach(captureAlone);
   for (const { call, isKnown, isLimited, ofKey, ofAccount } of charges) {
     // A call that has a row already costs nothing more. What it held is released all the same.
     const cost = isKnown ? 0 : call.cost;
     accounts.add(call.account_id, ofAccount, cost);
+    chargeBudgets?.(call, cost);
     // The row of a key with a limit decides what the key may spend: it never stays pending.
     const isAtOnce = isLimited || isKnown;
     if (isAtOnce) keys.add(call.key_id, ofKey, cost);

@@ -2,6 +2,7 @@
 import type { Engine } from "../../engine.ts";
 import { createJournalRows, type JournalRows } from "../journal/journal-rows.ts";
 import { type Apply, createApply } from "./apply.ts";
+import { type BudgetBooks, createBudgetBooks } from "./budgets.ts";
 import { createInsertCalls } from "./insert-calls.ts";
 import { createPendingTotals, type PendingTotals } from "./pending-totals.ts";
 import { type LedgerStatements, ledgerStatements } from "./statements.ts";
@@ -14,19 +15,22 @@ export interface BooksParts {
   readonly pendingTotals: PendingTotals;
   readonly apply: Apply;
   readonly rows: JournalRows;
+  readonly budgets: BudgetBooks;
 }
 
 export function createBooksParts(engine: Engine): BooksParts {
   const { books } = engine;
   const statements = ledgerStatements(books);
-  const steps = createSteps(books, statements);
+  const budgets = createBudgetBooks(engine);
+  const steps = createSteps(books, statements, budgets);
   const pendingTotals = createPendingTotals(books, statements);
   const apply = createApply({
     statements,
     pendingTotals,
+    budgets,
     insertCalls: createInsertCalls(statements),
     holdAlone: steps.holdAgain,
     captureAlone: (call) => steps.capture(call),
   });
-  return { engine, statements, steps, pendingTotals, apply, rows: createJournalRows(books) };
+  return { engine, statements, steps, pendingTotals, apply, rows: createJournalRows(books), budgets };
 }

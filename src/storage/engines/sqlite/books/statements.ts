@@ -48,7 +48,8 @@ function holdStatements(books: Connection) {
     renewHolds: books.prepare<[expiresAt: number, node: string]>("UPDATE holds SET expires_at = ? WHERE node = ?"),
     touchKey: books.prepare<[now: number, keyId: string]>("UPDATE api_keys SET last_used_at = ? WHERE id = ?"),
     mayLease: books.prepare<[keyId: string, isLimited: number], { readonly id: string }>(
-      "SELECT id FROM api_keys WHERE id = ? AND revoked_at IS NULL AND (credit_limit IS NULL OR ?)",
+      `SELECT id FROM api_keys WHERE id = ? AND revoked_at IS NULL AND (credit_limit IS NULL OR ?) AND budgets IS NULL
+       AND NOT EXISTS (SELECT 1 FROM accounts WHERE id = account_id AND budgets IS NOT NULL)`,
     ),
     /** Adds to a lease, or makes it. */
     growLease: books.prepare<HoldValues>(

@@ -12,10 +12,12 @@ import { noSums } from "../../../columns.ts";
 import { availableOf, countableOf, type Room } from "../../../money/available.ts";
 import { type DecidedHold, type Granted, type HoldEntry, holdMs } from "../../../money/books.ts";
 import { lost, maxHeld, maxOwed, maxSum } from "../../../money/bounds.ts";
+import type { BudgetLeft } from "../../../money/budgets.ts";
 import type { Available, Capture, Captured, Held, HoldInit } from "../../../money/contract.ts";
 import { leaseFor } from "../../../money/lease-size.ts";
 import { hourTotalOf, hourValues } from "../../../money/totals.ts";
 import type { Connection } from "../../engine.ts";
+import type { BudgetBooks } from "./budgets.ts";
 import { growLease } from "./leases.ts";
 import { release, reserve } from "./reserve.ts";
 import { type LedgerStatements, requestValues } from "./statements.ts";
@@ -49,13 +51,13 @@ export interface Steps {
   expire(now: number, except?: readonly string[]): number;
 }
 
-export function createSteps(books: Connection, statements: LedgerStatements): Steps {
-  const holds = createHolds(books, statements);
+export function createSteps(books: Connection, statements: LedgerStatements, budgets: BudgetBooks): Steps {
+  const holds = createHolds(books, statements, budgets);
   return {
     ...holds,
-    grant: createGrant(statements, holds),
+    grant: createGrant(statements, holds, budgets),
     release: (id) => release(statements, id),
-    capture: createCapture(books, statements, holds.available),
+    capture: createCapture(books, statements, holds.available, budgets),
     expire: createExpire(books, statements),
   };
 }
@@ -63,13 +65,14 @@ export function createSteps(books: Connection, statements: LedgerStatements): St
 function createGrant(
   statements: LedgerStatements,
   { hold, available }: Pick<Steps, "hold" | "available">,
+  budgets: BudgetBooks,
 ): Steps["grant"] {
   const { mayLease } = statements;
   return ({ lease, ...asked }, node, now, leased) => {
     const { keyId, accountId, max } = asked;
     // By the clock of now: the call may have come long ago.
     const expiresAt = now + holdMs;
-    if (lease && max > 0 && mayLease.get(keyId, lease.isOfKey ? 1 : 0)) {
+    if (lease && max > 0 && !budgets.has(accountId, keyId) && mayLease.get(keyId, lease.isOfKey ? 1 : 0)) {
       const left = leased.get(lease.id) ?? 0;
       const amount = left >= max ? 0 : leaseFor(max, available(keyId).available);
       const init = {
@@ -98,7 +101,7 @@ interface AvailableRow {
   readonly isPrepaid: number;
 }
 
-function createHolds(books: Connection, statements: LedgerStatements) {
+function createHolds(books: Connection, statements: LedgerStatements, budgets: BudgetBooks) {
   // `(SELECT ?)` hides the value from the planner, which would otherwise replan the join on every call.
   const selectAvailable = books.prepare<[keyId: string], AvailableRow>(
     `SELECT coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held AS ofLimit, k.credit_limit IS NOT NULL AS isLimited,
@@ -119,10 +122,14 @@ function createHolds(books: Connection, statements: LedgerStatements) {
   }
 
   function hold(init: HoldInit): Held {
-    if (init.max <= maxHeld && tryHold(init, init.max)) return { kind: "held", amount: init.max };
+    const budget = budgets.left(init.accountId, init.keyId, init.now);
+    const most = budget ? Math.max(0, Math.min(maxHeld, budget.left)) : maxHeld;
+    if (init.max <= most && tryHold(init, init.max)) return heldOf(init.max, budget);
     const { of, available } = countableOf(roomOf(init.keyId));
-    const amount = Math.min(available, maxHeld);
-    if (amount < init.max && amount >= init.min && tryHold(init, amount)) return { kind: "held", amount };
+    const amount = Math.min(available, most);
+    if (amount < init.max && amount >= init.min && tryHold(init, amount)) return heldOf(amount, budget);
+    if (budget && budget.left < Math.min(available, maxHeld))
+      return { kind: "short", of: "budget", available: amount, budget };
     return { kind: "short", of, available: amount };
   }
 
@@ -134,10 +141,18 @@ function createHolds(books: Connection, statements: LedgerStatements) {
   return { hold, holdAgain, available: (keyId: string) => availableOf(roomOf(keyId)) };
 }
 
+/** Says what a hold leaves of the budget that leaves least. */
+function heldOf(amount: number, budget: BudgetLeft | undefined): Held {
+  return budget
+    ? { kind: "held", amount, budget: { ...budget, left: budget.left - amount } }
+    : { kind: "held", amount };
+}
+
 function createCapture(
   books: Connection,
   statements: LedgerStatements,
   availableTo: Steps["available"],
+  budgets: BudgetBooks,
 ): Steps["capture"] {
   const { captureOfKey, captureOfAccount, deleteHold, insertRequest, deleteLost, addToHour, keptFrom } = statements;
   const selectKnown = books.prepare<[id: string], { readonly id: string }>("SELECT id FROM requests WHERE id = ?");
@@ -149,10 +164,15 @@ function createCapture(
     if (!hold && id < keptFrom()) return undefined;
     const released = hold?.amount ?? 0;
     const asked = Math.min(call.cost, most);
-    const cost = asked <= released ? asked : Math.min(asked, released + availableTo(key_id).available);
+    const beyondHold = () => {
+      const { left = Number.POSITIVE_INFINITY } = budgets.left(account_id, key_id, call.created_at) ?? {};
+      return Math.max(0, Math.min(availableTo(key_id).available, left - released));
+    };
+    const cost = asked <= released ? asked : Math.min(asked, released + beyondHold());
     const waived = call.cost - cost;
     captureOfKey.run(released, cost, key_id);
     captureOfAccount.run(released, cost, account_id);
+    budgets.charging()?.(call, cost);
     insertRequest.run(...requestValues({ ...call, cost, waived }));
     addToHour.run(...hourValues(hourTotalOf(call, cost, 1, waived)));
     return { cost, waived };

@@ -86,6 +86,8 @@ function post(owner: string, found: CheckedJournal, parts: BooksParts, options: 
   const { engine, rows } = parts;
   const { onError } = options;
   engine.books.transact(() => {
+    // Who has budgets is known as of now.
+    engine.version(true);
     const posted = rows.find(owner)?.posted ?? 0;
     const unposted = found.records.filter(({ record }) => record.seq > posted);
     const last = unposted.at(-1);

@@ -1,10 +1,9 @@
 /** Counts changes of keys, limits and accounts in a file, and what they are of: triggers number and name them. */
-import type { Changes } from "../../../money/books.ts";
-import { createChangedNames, type NamedChange } from "../../changed-names.ts";
+import { createChangedNames, type NamedChange, type NamedChanges } from "../../changed-names.ts";
 import type { Connection } from "../../engine.ts";
 
 /** `written` returns another number whenever anything was written that is seen on `connection`: until then nothing is looked up. */
-export function createChanges({ prepare }: Pick<Connection, "prepare">, written: () => number): Changes {
+export function createChanges({ prepare }: Pick<Connection, "prepare">, written: () => number): NamedChanges {
   const selectNumber = prepare<[], { readonly number: number }>("SELECT number FROM changes");
   const selectNames = prepare<[after: number], { readonly number: number; readonly name: string }>(
     "SELECT number, name FROM changed_names WHERE number > ? ORDER BY number",
@@ -32,6 +31,10 @@ export function createChanges({ prepare }: Pick<Connection, "prepare">, written:
     changedSince(...of) {
       look();
       return names.changedSince(...of);
+    },
+    namesSince(asOf) {
+      look();
+      return names.namesSince(asOf);
     },
   };
 }

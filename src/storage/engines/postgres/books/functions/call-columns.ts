@@ -2,6 +2,7 @@
 import { type CallColumn, callColumns, columnNames, summedColumns } from "../../../../columns.ts";
 import { lost } from "../../../../money/bounds.ts";
 import { hourMs } from "../../../../money/totals.ts";
+import { quarterOf } from "./budgets.ts";
 
 const columns: readonly CallColumn[] = callColumns;
 
@@ -37,7 +38,18 @@ export function insertRequest(values: string): string {
 
 /** The columns of what is due that count usage, after those that name the hour. */
 export const dueCounts = ["requests", ...summedColumns];
-export const dueColumns = ["account_id", "hour", "key_id", "model", ...dueCounts, "spent", "freed", "paid", "released"];
+export const dueColumns = [
+  "account_id",
+  "hour",
+  "key_id",
+  "model",
+  ...dueCounts,
+  "spent",
+  "freed",
+  "paid",
+  "released",
+  "quarter",
+];
 
 /** Returns what one call adds to its hour; the sums of its account and key are changed by others. */
 export function hourOfCall(from: string, { cost, waived }: { readonly cost: string; readonly waived: string }): string {
@@ -46,7 +58,7 @@ export function hourOfCall(from: string, { cost, waived }: { readonly cost: stri
     return name === "waived" ? waived : `coalesce(${from}.${name}, 0)`;
   });
   return `INSERT INTO due_sums (${dueColumns.join(", ")}) VALUES (${from}.account_id,
-    ${hourOf(`${from}.created_at`)}, ${from}.key_id, ${from}.model, 1, ${counts.join(", ")}, 0, 0, 0, 0)`;
+    ${hourOf(`${from}.created_at`)}, ${from}.key_id, ${from}.model, 1, ${counts.join(", ")}, 0, 0, 0, 0, ${quarterOf(`${from}.created_at`)})`;
 }
 
 /** Returns the sums of what calls that are charged in full add to their hours. */

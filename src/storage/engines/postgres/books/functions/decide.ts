@@ -8,6 +8,7 @@
 
 import { maxHeld, maxOwed, maxSum } from "../../../../money/bounds.ts";
 import { leaseShare, maxLeaseCalls, maxLeaseLeft, minLeaseCalls } from "../../../../money/lease-size.ts";
+import { budgetLeft } from "./budgets.ts";
 import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./function.ts";
 import { isLeased, releaseLeases } from "./leases.ts";
@@ -22,6 +23,8 @@ const declarations = `
   r_accounts text[]; r_keys text[]; r_amounts bigint[];
   -- What accounts and keys have left, by their places in p_accounts and p_keys; null where nothing bounds it.
   a_left bigint[]; a_held bigint[]; k_left bigint[]; k_held bigint[]; k_open boolean[]; k_limited boolean[];
+  -- Their budgets as they are stored; null for none.
+  a_zone text[]; a_budgets text[]; k_budgets text[];
   -- What is added to their sums.
   a_more bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_accounts)]); a_paid bigint[] := a_more;
   k_more bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_keys)]); k_spent bigint[] := k_more;
@@ -32,6 +35,8 @@ const declarations = `
   h_amount bigint[]; h_known bigint[];
   v_captures text[] := '{}'; v_holds text[] := '{}';
   v_released bigint; v_cost bigint; v_asked bigint; v_left bigint; v_due bigint; v_grown bigint; v_amount bigint;
+  -- Whether no budget bounds the hold, and else which leaves least, how much, and since when any of it is spent.
+  v_free boolean; v_place int; v_room bigint; v_oldest bigint;
   i int; j int;`;
 
 /** The node's row comes first: a turn that is asked again waits here until the first is decided. */
@@ -68,20 +73,24 @@ const [accountLeft, keyLeft] = [
  */
 const reads = `
   WITH a AS MATERIALIZED (
-      SELECT id, postpaid, balance, held FROM accounts WHERE id = ANY (p_accounts) ORDER BY id FOR NO KEY UPDATE)
-    SELECT array_agg(a.id), array_agg(${accountLeft}), array_agg(a.held) INTO v_ids, a_left, a_held FROM a;
+      SELECT id, postpaid, balance, held, time_zone, budgets FROM accounts WHERE id = ANY (p_accounts) ORDER BY id FOR NO KEY UPDATE)
+    SELECT array_agg(a.id), array_agg(${accountLeft}), array_agg(a.held), array_agg(a.time_zone), array_agg(a.budgets)
+    INTO v_ids, a_left, a_held, a_zone, a_budgets FROM a;
   IF v_ids IS DISTINCT FROM p_accounts THEN
-    SELECT array_agg(CASE WHEN a.id IS NULL THEN 0 ELSE ${accountLeft} END ORDER BY u.n), array_agg(coalesce(a.held, 0) ORDER BY u.n)
-      INTO a_left, a_held FROM unnest(p_accounts) WITH ORDINALITY u(id, n) LEFT JOIN accounts a ON a.id = u.id;
+    SELECT array_agg(CASE WHEN a.id IS NULL THEN 0 ELSE ${accountLeft} END ORDER BY u.n), array_agg(coalesce(a.held, 0) ORDER BY u.n),
+      array_agg(a.time_zone ORDER BY u.n), array_agg(a.budgets ORDER BY u.n)
+      INTO a_left, a_held, a_zone, a_budgets FROM unnest(p_accounts) WITH ORDINALITY u(id, n) LEFT JOIN accounts a ON a.id = u.id;
   END IF;
   WITH k AS MATERIALIZED (
-      SELECT id, credit_limit, spent, held, revoked_at FROM api_keys WHERE id = ANY (p_keys) ORDER BY id FOR NO KEY UPDATE)
-    SELECT array_agg(k.id), array_agg(${keyLeft}), array_agg(k.held), array_agg(k.revoked_at IS NULL), array_agg(k.credit_limit IS NOT NULL)
-    INTO v_ids, k_left, k_held, k_open, k_limited FROM k;
+      SELECT id, credit_limit, spent, held, revoked_at, budgets FROM api_keys WHERE id = ANY (p_keys) ORDER BY id FOR NO KEY UPDATE)
+    SELECT array_agg(k.id), array_agg(${keyLeft}), array_agg(k.held), array_agg(k.revoked_at IS NULL), array_agg(k.credit_limit IS NOT NULL),
+      array_agg(k.budgets)
+    INTO v_ids, k_left, k_held, k_open, k_limited, k_budgets FROM k;
   IF v_ids IS DISTINCT FROM p_keys THEN
     SELECT array_agg(${keyLeft} ORDER BY u.n), array_agg(coalesce(k.held, 0) ORDER BY u.n),
-      array_agg(k.id IS NOT NULL AND k.revoked_at IS NULL ORDER BY u.n), array_agg(k.credit_limit IS NOT NULL ORDER BY u.n)
-      INTO k_left, k_held, k_open, k_limited FROM unnest(p_keys) WITH ORDINALITY u(id, n) LEFT JOIN api_keys k ON k.id = u.id;
+      array_agg(k.id IS NOT NULL AND k.revoked_at IS NULL ORDER BY u.n), array_agg(k.credit_limit IS NOT NULL ORDER BY u.n),
+      array_agg(k.budgets ORDER BY u.n)
+      INTO k_left, k_held, k_open, k_limited, k_budgets FROM unnest(p_keys) WITH ORDINALITY u(id, n) LEFT JOIN api_keys k ON k.id = u.id;
   END IF;
   -- What is due of a key with a limit may be more than its row says it has spent. It is read when the locks are there.
   IF true = ANY (k_limited) THEN
@@ -106,7 +115,7 @@ const charged = { cost: "v_cost", waived: "c.cost - v_cost" };
 
 const captures = `
   IF json_array_length(p_captures) > 0 THEN
-  FOR c IN SELECT * FROM json_to_recordset(p_captures) AS t(${callRecord}, most bigint) LOOP
+  FOR c IN SELECT * FROM json_to_recordset(p_captures) AS t(${callRecord}, most bigint, windows json) LOOP
     i := array_position(p_accounts, c.account_id); j := array_position(p_keys, c.key_id);
     DELETE FROM holds h WHERE h.request_id = c.id RETURNING h.amount INTO v_released;
     -- Without a hold, and older than calls are kept: it may have been captured, and forgotten.
@@ -121,6 +130,10 @@ const captures = `
       IF least(a_left[i], k_left[j]) < v_asked - v_released THEN ${withDue}
       END IF;
       v_cost := least(v_asked, v_released + greatest(0, coalesce(least(a_left[i], k_left[j]), v_asked)));
+      IF c.windows IS NOT NULL THEN
+        SELECT remaining INTO v_left FROM ${budgetLeft.name}(c.account_id, c.windows);
+        v_cost := least(v_cost, greatest(v_released, coalesce(v_left, v_cost)));
+      END IF;
     END IF;
     ${insertRequest(requestValues("c", charged))};
     IF FOUND THEN
@@ -155,7 +168,7 @@ const releases = `
   END IF;`;
 
 const lease = `
-    IF w.l IS NOT NULL AND w.max > 0 AND k_open[j] AND (w.lk OR NOT k_limited[j]) THEN
+    IF w.l IS NOT NULL AND w.max > 0 AND v_free AND k_open[j] AND (w.lk OR NOT k_limited[j]) THEN
       IF l_left[w.l] >= w.max THEN
         l_left[w.l] := l_left[w.l] - w.max;
         v_holds := v_holds || '["leased",0]'::text;
@@ -173,28 +186,55 @@ const lease = `
       END IF;
     END IF;`;
 
+/**
+ * Where the account or the key has budgets: windows were computed by what the node knows of them. It is told how they are stored where that
+ * is otherwise, and asks again.
+ */
+const budgets = `
+    v_free := a_budgets[i] IS NULL AND k_budgets[j] IS NULL;
+    IF NOT v_free THEN
+      IF w.b IS NULL OR (w.b ->> 'zone') IS DISTINCT FROM a_zone[i] OR (w.b ->> 'ofAccount') IS DISTINCT FROM a_budgets[i]
+          OR (w.b ->> 'ofKey') IS DISTINCT FROM k_budgets[j] THEN
+        v_holds := v_holds || json_build_array('stale', a_zone[i], a_budgets[i], k_budgets[j])::text;
+        CONTINUE;
+      END IF;
+      SELECT place, remaining, oldest INTO v_place, v_room, v_oldest FROM ${budgetLeft.name}(p_accounts[i], w.b -> 'windows');
+    END IF;`;
+
 const holds = `
   IF json_array_length(p_holds) > 0 THEN
   -- A hold that is there already, of a call that is asked for again, counts once.
   SELECT array_agg(h.amount ORDER BY w.n) INTO h_known
     FROM json_to_recordset(p_holds) AS w(n int, i text)
     LEFT JOIN holds h ON h.request_id = w.i AND h.node = p_node;
-  FOR w IN SELECT * FROM json_to_recordset(p_holds) AS t(n int, a int, k int, l int, lk boolean, max bigint, min bigint) LOOP
+  FOR w IN SELECT * FROM json_to_recordset(p_holds) AS t(n int, a int, k int, l int, lk boolean, max bigint, min bigint,
+      i text, o text, m text, t bigint, b json) LOOP
     i := w.a; j := w.k;
     IF h_known[w.n] IS NOT NULL THEN
       v_holds := v_holds || json_build_array('held', h_known[w.n])::text;
       CONTINUE;
     END IF;
+    ${budgets}
     ${lease}
     IF least(a_left[i], k_left[j]) < w.max THEN ${withDue}
     END IF;
     v_left := greatest(0, coalesce(least(a_left[i], k_left[j]), ${Number.MAX_SAFE_INTEGER}));
     v_amount := least(w.max, v_left, ${maxHeld});
+    IF NOT v_free THEN v_amount := greatest(0, least(v_amount, v_room)); END IF;
     IF v_amount >= least(w.min, w.max) AND k_open[j] AND a_held[i] + a_more[i] < ${maxHeld} AND k_held[j] + k_more[j] < ${maxHeld} THEN
       a_more[i] := a_more[i] + v_amount; a_left[i] := a_left[i] - v_amount;
       k_more[j] := k_more[j] + v_amount; k_left[j] := k_left[j] - v_amount;
-      h_amount[w.n] := v_amount;
-      v_holds := v_holds || json_build_array('held', v_amount)::text;
+      IF v_free THEN
+        h_amount[w.n] := v_amount;
+        v_holds := v_holds || json_build_array('held', v_amount)::text;
+      ELSE
+        -- At once: the next hold of this turn is decided by it.
+        INSERT INTO holds (request_id, node, account_id, key_id, operation, model, amount, created_at, expires_at)
+          VALUES (w.i, p_node, p_accounts[i], p_keys[j], w.o, w.m, v_amount, w.t, v_now + ${holdMs});
+        v_holds := v_holds || json_build_array('held', v_amount, v_place, v_room - v_amount, v_oldest)::text;
+      END IF;
+    ELSIF NOT v_free AND v_room < least(v_left, ${maxHeld}) THEN
+      v_holds := v_holds || json_build_array('short', 'budget', v_amount, false, v_place, v_room, v_oldest)::text;
     ELSE
       v_holds := v_holds || json_build_array('short',
         CASE WHEN k_left[j] < a_left[i] AND (k_limited[j] OR k_left[j] < ${maxHeld}) THEN 'limit' ELSE 'balance' END,

@@ -1,6 +1,7 @@
 /** What nodes do for each other: merging what is due, expiring what is held by nodes that died, moving deadlines on. */
 import { columnNames, defaultOf, summedColumns } from "../../../../columns.ts";
 import { lost } from "../../../../money/bounds.ts";
+import { dueQuarter } from "./budgets.ts";
 import { dueColumns, dueCounts, hourOf, requestColumns } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./function.ts";
 
@@ -31,6 +32,14 @@ BEGIN
       UPDATE api_keys k SET spent = k.spent + s.spent, held = k.held - s.freed
       FROM (SELECT key_id, sum(spent)::bigint AS spent, sum(freed)::bigint AS freed FROM sums GROUP BY 1) s
       WHERE k.id = s.key_id AND (s.spent <> 0 OR s.freed <> 0)),
+    of_quarters AS (
+      INSERT INTO spent_by_quarter AS q (subject, quarter_start, spent)
+      SELECT subject, quarter_start, sum(cost)::bigint FROM (
+        SELECT d.account_id AS subject, ${dueQuarter} AS quarter_start, cost FROM due d JOIN accounts a ON a.id = d.account_id
+          WHERE d.cost <> 0 AND a.budgets IS NOT NULL
+        UNION ALL SELECT d.key_id, ${dueQuarter}, cost FROM due d JOIN api_keys k ON k.id = d.key_id
+          WHERE d.cost <> 0 AND k.budgets IS NOT NULL) s
+      GROUP BY 1, 2 ON CONFLICT (subject, quarter_start) DO UPDATE SET spent = q.spent + excluded.spent),
     of_hours AS (
       INSERT INTO usage_hours AS u (account_id, hour, key_id, model, ${dueCounts.join(", ")})
       SELECT account_id, hour, key_id, model, ${dueCounts.join(", ")} FROM sums WHERE model <> ''
@@ -112,7 +121,7 @@ BEGIN
       RETURNING account_id, created_at, key_id, model),
     hours AS (
       INSERT INTO due_sums (${dueColumns.join(", ")})
-      SELECT DISTINCT account_id, ${hourOf("created_at")}, key_id, model, 0, ${summedColumns.map(() => "0").join(", ")}, 0, 0, 0, 0 FROM calls)
+      SELECT DISTINCT account_id, ${hourOf("created_at")}, key_id, model, 0, ${summedColumns.map(() => "0").join(", ")}, 0, 0, 0, 0, 0 FROM calls)
   SELECT count(*) INTO v_gone FROM gone;
   DELETE FROM nodes WHERE alive_until < v_now - 7 * 86400000;
   DELETE FROM journals j WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.node = j.node);

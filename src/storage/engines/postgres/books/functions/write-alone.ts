@@ -7,6 +7,7 @@
  */
 
 import { available } from "./available.ts";
+import { budgetLeft } from "./budgets.ts";
 import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./function.ts";
 
@@ -35,6 +36,10 @@ const settle = `
   IF NOT v_covered THEN
     SELECT least(of_limit, of_balance) INTO v_left FROM ${available.name}(c.key_id);
     v_cost := least(c.cost, v_released + greatest(0, coalesce(v_left, c.cost)));
+    IF e ->> 'windows' IS NOT NULL THEN
+      SELECT remaining INTO v_left FROM ${budgetLeft.name}(c.account_id, e -> 'windows');
+      v_cost := least(v_cost, greatest(v_released, coalesce(v_left, v_cost)));
+    END IF;
   END IF;
   ${insertRequest(requestValues("c", charged))};
   IF FOUND THEN

@@ -14,6 +14,7 @@ import {
   ownColumns,
   sharedColumns,
 } from "../../../../columns.ts";
+import { quarterOf } from "./budgets.ts";
 import { dueColumns, dueCounts, hourOf, requestColumns, sumsOfCalls } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./function.ts";
 
@@ -108,10 +109,10 @@ const due = `due AS (
     SELECT account_id, ${hourOf("created_at")}, key_id, model, count(*),
       ${sumsOfCalls()}, sum(cost),
       sum(CASE WHEN drawn OR is_back THEN CASE WHEN of_key THEN cost ELSE amount END ELSE amount END),
-      sum(cost), sum(CASE WHEN drawn OR is_back THEN cost ELSE amount END)
-    FROM covered GROUP BY 1, 2, 3, 4
+      sum(cost), sum(CASE WHEN drawn OR is_back THEN cost ELSE amount END), ${quarterOf("created_at")}
+    FROM covered GROUP BY account_id, key_id, model, ${hourOf("created_at")}, ${quarterOf("created_at")}
     UNION ALL
-    SELECT account_id, 0, key_id, '', ${noCounts}, 0, sum(freed), 0, sum(released)
+    SELECT account_id, 0, key_id, '', ${noCounts}, 0, sum(freed), 0, sum(released), 0
     FROM (SELECT account_id, key_id, CASE WHEN is_back AND of_key THEN 0 ELSE amount END AS freed,
         CASE WHEN is_back THEN 0 ELSE amount END AS released FROM let_go
       UNION ALL SELECT a, k, -amount, 0 FROM begun WHERE NOT of_key) h

@@ -1,0 +1,125 @@
+/**
+ * The fields of several budgets: what may be spent by the day, week or month. The form that has them sends nothing while one of them is
+ * not valid (`isBudgetValid`); what is wrong is shown beside it.
+ */
+import { ActionIcon, Button, Group, Input, Select, Stack, Text } from "@mantine/core";
+import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { texts, useTexts } from "../language/language.tsx";
+import { AmountField } from "../parts/amount-field.tsx";
+import {
+  type BudgetValue,
+  type BudgetWindowName,
+  budgetWindows,
+  isBudgetValid,
+  maxBudgets,
+  newBudgetValue,
+} from "./budget-values.ts";
+import { useWindowNames } from "./window-names.ts";
+
+const said = texts(
+  {
+    title: "Budgets",
+    about:
+      "What may be spent in a window of time. All of them hold at once; calls beyond one are refused until its window ends.",
+    amount: "Amount",
+    window: "Window",
+    add: "Add a budget",
+    remove: "Remove the budget",
+    wrong: "Enter an amount above 0, such as 12.50",
+    most: "There can be ten budgets at most.",
+  },
+  {
+    title: "预算",
+    about: "在一段时间内可消费的金额。所有预算同时生效；超出任一预算的调用会被拒绝，直到该时段结束。",
+    amount: "金额",
+    window: "时段",
+    add: "添加预算",
+    remove: "移除此预算",
+    wrong: "请输入大于 0 的金额，例如 12.50",
+    most: "最多可设置十个预算。",
+  },
+);
+
+interface Props {
+  readonly value: readonly BudgetValue[];
+  readonly onChange: (value: BudgetValue[]) => void;
+  /** shown is whether faults are shown of fields that are empty, too: after the first attempt to send. */
+  readonly shown?: boolean;
+  /** about is said in place of the usual words. */
+  readonly about?: string;
+}
+
+export function BudgetsEditor({ value, onChange, shown = false, about }: Props) {
+  const t = useTexts(said);
+  const replace = (key: string, by: Partial<BudgetValue>) =>
+    onChange(value.map((one) => (one.key === key ? { ...one, ...by } : one)));
+  return (
+    <Input.Wrapper label={t.title} description={about ?? t.about} labelElement="div">
+      <Stack gap="xs" mt="xs">
+        {value.map((budget) => (
+          <BudgetFields
+            key={budget.key}
+            budget={budget}
+            shown={shown}
+            onChange={(by) => replace(budget.key, by)}
+            onRemove={() => onChange(value.filter(({ key }) => key !== budget.key))}
+          />
+        ))}
+        {value.length < maxBudgets ? (
+          <Group>
+            <Button
+              variant="default"
+              size="xs"
+              leftSection={<IconPlus size={14} aria-hidden />}
+              onClick={() => onChange([...value, newBudgetValue()])}
+            >
+              {t.add}
+            </Button>
+          </Group>
+        ) : (
+          <Text size="xs" c="dimmed">
+            {t.most}
+          </Text>
+        )}
+      </Stack>
+    </Input.Wrapper>
+  );
+}
+
+interface FieldsProps {
+  readonly budget: BudgetValue;
+  readonly shown: boolean;
+  readonly onChange: (by: Partial<BudgetValue>) => void;
+  readonly onRemove: () => void;
+}
+
+function BudgetFields({ budget, shown, onChange, onRemove }: FieldsProps) {
+  const t = useTexts(said);
+  const names = useWindowNames();
+  const isFaulty = !isBudgetValid(budget) && (shown || budget.amount.trim() !== "");
+  return (
+    <Group gap="xs" align="flex-start" wrap="nowrap">
+      <AmountField
+        label={undefined}
+        aria-label={t.amount}
+        flex="1 1 0"
+        miw={0}
+        value={budget.amount}
+        onChange={(event) => onChange({ amount: event.currentTarget.value })}
+        error={isFaulty ? t.wrong : undefined}
+      />
+      <Select
+        aria-label={t.window}
+        flex="1 1 0"
+        miw={0}
+        data={budgetWindows.map((window) => ({ value: window, label: names.choice(window) }))}
+        value={budget.window}
+        onChange={(window) => window && onChange({ window: window as BudgetWindowName })}
+        allowDeselect={false}
+      />
+      <ActionIcon variant="subtle" color="gray" size={36} aria-label={t.remove} title={t.remove} onClick={onRemove}>
+        <IconTrash size={16} aria-hidden />
+      </ActionIcon>
+    </Group>
+  );
+}

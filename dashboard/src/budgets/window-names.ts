@@ -1,0 +1,57 @@
+/** What the windows of budgets are called: in a choice, and in a sentence. */
+import { texts, useTexts } from "../language/language.tsx";
+import type { BudgetWindowName } from "./budget-values.ts";
+
+const said = texts(
+  {
+    day: "A day",
+    week: "A week, from Monday",
+    month: "A month",
+    rollingDay: "24 hours, rolling",
+    rollingWeek: "7 days, rolling",
+    rollingMonth: "30 days, rolling",
+    inDay: "today",
+    inWeek: "this week",
+    inMonth: "this month",
+    inRollingDay: "in the last 24 hours",
+    inRollingWeek: "in the last 7 days",
+    inRollingMonth: "in the last 30 days",
+  },
+  {
+    day: "每天",
+    week: "每周（从周一起）",
+    month: "每月",
+    rollingDay: "滚动 24 小时",
+    rollingWeek: "滚动 7 天",
+    rollingMonth: "滚动 30 天",
+    inDay: "今天",
+    inWeek: "本周",
+    inMonth: "本月",
+    inRollingDay: "最近 24 小时",
+    inRollingWeek: "最近 7 天",
+    inRollingMonth: "最近 30 天",
+  },
+);
+
+export interface WindowNames {
+  /** choice names a window in a list to choose from: "A month". */
+  choice(window: BudgetWindowName): string;
+  /** within names it in a sentence: "this month". */
+  within(window: BudgetWindowName): string;
+}
+
+export function useWindowNames(): WindowNames {
+  const t = useTexts(said);
+  const choices: Readonly<Record<BudgetWindowName, string>> = {
+    ...{ day: t.day, week: t.week, month: t.month },
+    ...{ "rolling day": t.rollingDay, "rolling week": t.rollingWeek, "rolling month": t.rollingMonth },
+  };
+  const sentences: Readonly<Record<BudgetWindowName, string>> = {
+    ...{ day: t.inDay, week: t.inWeek, month: t.inMonth },
+    ...{ "rolling day": t.inRollingDay, "rolling week": t.inRollingWeek, "rolling month": t.inRollingMonth },
+  };
+  return {
+    choice: (window) => choices[window],
+    within: (window) => sentences[window],
+  };
+}
