@@ -3,9 +3,9 @@
  * own: storage, ids, money.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { withVendor } from "../../../src/config/catalogue/vendors.ts";
 import type { Config } from "../../../src/config/config.ts";
 import type { ProfileConfig } from "../../../src/config/schema-profile.ts";
-import { withVendor } from "../../../src/config/catalogue/vendors.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { call, familyNames } from "../../support/clients/families.ts";

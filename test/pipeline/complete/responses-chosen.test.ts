@@ -3,8 +3,8 @@
  * double of OpenAI's server, in conversations of several turns, in each family.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { ModelConfig } from "../../../src/config/config.ts";
 import { withVendor } from "../../../src/config/catalogue/vendors.ts";
+import type { ModelConfig } from "../../../src/config/config.ts";
 import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
