@@ -232,6 +232,12 @@ describe("the key", () => {
     await expect(blind.load()).rejects.toThrow(
       /upstreams\[a\]\.api_key was sealed by the key [0-9a-f]{8}, which is not here\. Set GATEWAY_CONFIG_KEY/,
     );
+    // It can be looked at, and nothing of it is told; it cannot be changed.
+    expect(await blind.stored.view()).toMatchObject({
+      ...{ document: { upstreams: [{ name: "a", api_key: "…" }] }, facts: { version: 1 } },
+      locked: expect.stringContaining("was sealed by the key") as string,
+    });
+    await expect(blind.stored.change(order(1, attempts(2)))).rejects.toBeInstanceOf(ConfigError);
     blind.close();
     expect((await source.load()).upstreams[0]?.api_key).toBe("a-secret-of-its-own");
   });
