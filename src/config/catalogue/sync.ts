@@ -5,11 +5,11 @@
 import { checkDocument } from "../check-document.ts";
 import { ConfigError } from "../config-error.ts";
 import { type Fault, readYaml } from "../document.ts";
-import { readListedPrices } from "../import/litellm/listed-prices.ts";
 import { catalogueSchema, type ModelConfig, modelSchema } from "../schema-models.ts";
 import { isAlike } from "../stored/differences.ts";
 import { entryName, type Json } from "../stored/documents.ts";
 import type { BuiltInCatalogue } from "./built-in.ts";
+import { readListedPrices } from "./listed-prices.ts";
 import { modelAsWritten } from "./written.ts";
 
 /** readNewer returns the models of a source that are new, or differ, as entries of `catalogue`. Throws a ConfigError. */

@@ -3,15 +3,15 @@
  * is taken; of others those that the gateway can serve, without dated snapshots and fine-tuned ones.
  */
 
-import { modelAsWritten } from "../../catalogue/written.ts";
-import { ConfigError } from "../../config-error.ts";
-import { type ModelConfig, modelSchema } from "../../schema-models.ts";
-import type { PriceDraft } from "../draft.ts";
-import { modes } from "../modes.ts";
-import { createNotes, type Notes } from "../notes.ts";
-import { memberOf, readSource, type Source, textOf } from "../source.ts";
-import { priceOf } from "./prices.ts";
-import { providers } from "./providers.ts";
+import { ConfigError } from "../config-error.ts";
+import type { PriceDraft } from "../import/draft.ts";
+import { priceOf } from "../import/litellm/prices.ts";
+import { providers } from "../import/litellm/providers.ts";
+import { modes } from "../import/modes.ts";
+import { createNotes, type Notes } from "../import/notes.ts";
+import { memberOf, readSource, type Source, textOf } from "../import/source.ts";
+import { type ModelConfig, modelSchema } from "../schema-models.ts";
+import { modelAsWritten } from "./written.ts";
 
 /** readListedPrices reads the list; `known` are the catalogue's models by id and alias. Throws a ConfigError. */
 export function readListedPrices(
