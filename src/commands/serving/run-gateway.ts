@@ -14,6 +14,7 @@ import { openConfigured } from "../command.ts";
 import { collectWhenIdle } from "../engine/collect-when-idle.ts";
 import { setEngine } from "../engine/engine.ts";
 import { restartFor } from "../engine/restart.ts";
+import { enginesOf } from "./engines.ts";
 import { followConfiguration } from "./follow-configuration.ts";
 import { explainListening, refuseTakenPorts } from "./listening.ts";
 import { openLog } from "./log-lines.ts";
@@ -43,6 +44,7 @@ export async function runGateway(config: Config, options: RunOptions): Promise<v
   const storage = await openConfigured(config, (error) =>
     log.error({ err: error }, "work on the database failed, and goes on"),
   );
+  log.info(enginesOf(config), "the gateway starts");
   let onHangUp = () => {};
   await serveUntil(config, {
     ...options,

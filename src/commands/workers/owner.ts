@@ -13,6 +13,7 @@ import type { Storage } from "../../storage/storage.ts";
 import { openStorageOfOwner } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
 import { setEngine } from "../engine/engine.ts";
+import { enginesOf } from "../serving/engines.ts";
 import { greeter } from "../serving/greet.ts";
 import { openLog } from "../serving/log-lines.ts";
 import { channelToParent, ignoreSignals, packConfig, unpackConfig } from "./child.ts";
@@ -53,6 +54,7 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
   setEngine();
   const log = openLog(config.logLevel);
   const shared = await openShared(config, log);
+  log.info(enginesOf(config, task.workers), "the gateway starts");
   const limits = keepLimits(
     () => performance.now(),
     () => task.workers,
