@@ -8,6 +8,7 @@ export interface RequestSearch {
   /** outcome is an outcome's public name, such as `answered`. */
   readonly outcome?: string;
   readonly upstream?: string;
+  readonly tag?: string;
   /** from and to are days such as `2026-01-31` in the reader's time zone, both included. */
   readonly from?: string;
   readonly to?: string;
@@ -46,7 +47,7 @@ export function readKeySearch({ create, ...search }: Record<string, unknown>): K
 }
 
 export function readRequestSearch(search: Record<string, unknown>): RequestSearch {
-  return pick(search, ["key", "model", "upstream", "outcome", "from", "to", "account", "view", "reason"]);
+  return pick(search, ["key", "model", "upstream", "tag", "outcome", "from", "to", "account", "view", "reason"]);
 }
 
 export function readAuditSearch(search: Record<string, unknown>): AuditSearch {

@@ -4,7 +4,7 @@
  *
  * While nobody operates the gateway it prints the link for its first user, to standard output only, never to the log.
  */
-import { type Config, configFile, loadConfig } from "../config/config.ts";
+import { type Config, loadConfig } from "../config/config.ts";
 import { readWorkers } from "../config/values.ts";
 import { helpHint, UsageError } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
@@ -26,8 +26,7 @@ export async function serve(args: readonly string[]): Promise<void> {
     import("./serving/run-gateway.ts"),
     import("./serving/greet.ts"),
   ]);
-  const reload = { load, file: configFile(values.config) };
-  await runGateway(config, { reload, greet: greeter(config, values.config) });
+  await runGateway(config, { file: values.config, greet: greeter(config, values.config) });
 }
 
 function workersAsked(text: string | undefined): Config["workers"] {

@@ -122,7 +122,8 @@ export function createCatalog(
       price,
       targets: config.targets.map((written) => {
         const target = regional?.has(written.upstream) ? { ...written, isRegional: true } : written;
-        return was?.targets.find((other) => !isChanged(other) && isAlike(other, target)) ?? target;
+        // What was written may be the same object as before, which a state is kept of.
+        return was?.targets.find((other) => !isChanged(other) && isAlike(other, target)) ?? { ...target };
       }),
     };
     const model = was && !made.targets.some(isChanged) && isAlike(was, made) ? was : made;

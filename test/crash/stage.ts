@@ -9,7 +9,7 @@ import { issueKey } from "../../src/services/keys/issue-key.ts";
 import type { Engine } from "../../src/storage/engines/engine.ts";
 import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
-import { bin, Running, temporaryFolder } from "../support/command.ts";
+import { bin, Running, temporaryFolder, type Variables } from "../support/command.ts";
 import { type CountingUpstream, models, mostOutput, price, startCountingUpstream } from "./upstream.ts";
 
 export interface Stage {
@@ -21,8 +21,12 @@ export interface Stage {
   /** The database, seen from another process than the gateway's. */
   readonly storage: Storage;
   readonly engine: Engine;
-  /** Starts the gateway, with these accelerators and options. */
-  start(accelerators?: string, options?: readonly string[]): Promise<{ gateway: Running; rootUrl: string }>;
+  /** Starts the gateway, with these accelerators, options and variables. */
+  start(
+    accelerators?: string,
+    options?: readonly string[],
+    variables?: Variables,
+  ): Promise<{ gateway: Running; rootUrl: string }>;
   close(): Promise<void>;
 }
 
@@ -54,9 +58,9 @@ export async function setStage(): Promise<Stage> {
     apiKeys,
     storage,
     engine,
-    async start(accelerators, options = []) {
+    async start(accelerators, options = [], variables = {}) {
       const chosen = accelerators === undefined ? {} : { ACCELERATORS: accelerators };
-      const env = { PORT: "0", DATA_DIR: folder.path, LOG_LEVEL: "error", ...chosen };
+      const env = { PORT: "0", DATA_DIR: folder.path, LOG_LEVEL: "error", ...chosen, ...variables };
       // With the Node that the project pins `bin` is the gateway itself, and a signal reaches it.
       const gateway = new Running(process.execPath, [bin, "serve", "--config", config, ...options], env);
       const [, rootUrl = ""] = await gateway.shows(/serves at (\S+)/);

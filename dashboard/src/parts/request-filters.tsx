@@ -16,6 +16,7 @@ const said = texts(
     keyHint: "key_…",
     model: "Model",
     upstream: "Upstream",
+    tag: "Tag",
     outcome: "Status",
     reason: "Reason",
     all: "All",
@@ -31,6 +32,7 @@ const said = texts(
     keyHint: "key_…",
     model: "模型",
     upstream: "上游",
+    tag: "标签",
     outcome: "状态",
     reason: "原因",
     all: "全部",
@@ -51,17 +53,19 @@ interface Props {
   readonly models: readonly string[];
   /** upstreams are the upstreams to choose from; unset: there is no such filter. */
   readonly upstreams?: readonly string[];
+  /** tags are the tags of keys to choose from; unset or none: there is no such filter. */
+  readonly tags?: readonly string[];
   /** keys are the keys to choose from; unset: a key is given by its id. */
   readonly keys?: readonly Choice[];
   /** ofAccounts shows an account filter, too. */
   readonly ofAccounts?: boolean;
 }
 
-export function RequestFilters({ search, onChange, models, upstreams, keys, ofAccounts = false }: Props) {
+export function RequestFilters({ search, onChange, models, upstreams, tags = [], keys, ofAccounts = false }: Props) {
   const t = useTexts(said);
   const names = useOutcomeNames();
   const reasonName = useReasonNames();
-  const { account, key, model, upstream, outcome, reason, from, to } = search;
+  const { account, key, model, upstream, tag, outcome, reason, from, to } = search;
   const isOfRefused = search.view === "refused";
   const change = (name: keyof RequestSearch, value: string | null) => {
     const { [name]: _, ...others } = search;
@@ -88,6 +92,13 @@ export function RequestFilters({ search, onChange, models, upstreams, keys, ofAc
           {...{ label: t.upstream, all: t.all, value: upstream }}
           data={upstreams.map((name) => ({ value: name, label: name }))}
           on={(value) => change("upstream", value)}
+        />
+      )}
+      {!isOfRefused && (tags.length > 0 || tag !== undefined) && (
+        <Picked
+          {...{ label: t.tag, all: t.all, value: tag, disabled: needsAccount }}
+          data={tags.map((name) => ({ value: name, label: name }))}
+          on={(value) => change("tag", value)}
         />
       )}
       {isOfRefused ? (

@@ -12,7 +12,7 @@ import { EntryKind } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { Gateway } from "../../composition/gateway.ts";
 import { embeddedModels } from "../../composition/providers.ts";
-import { type Config, configFile, loadConfig, type ModelConfig } from "../../config/config.ts";
+import { type Config, loadConfig, type ModelConfig } from "../../config/config.ts";
 import { processEnvironment } from "../../config/process-environment.ts";
 import { hashKeySecret, hashPassword, newPassword, verifyPassword } from "../../runtime/secrets.ts";
 import { issueKey } from "../../services/keys/keys.ts";
@@ -46,12 +46,12 @@ export async function demo(args: readonly string[]): Promise<void> {
   // The demo needs no upstream, whatever else the file configures.
   const { furnished = false } = values;
   const environment = furnished ? { ...vendorKeys, ...processEnvironment() } : processEnvironment();
-  const load = () => quiet(priced({ ...loadConfig(values.config, environment), embeddedModels: true }));
-  const config = load();
+  const adapt = (read: Config) => quiet(priced({ ...read, embeddedModels: true }));
+  const config = adapt(loadConfig(values.config, environment));
   let made: Demo;
   await runGateway(config, {
     warmsModels: true,
-    reload: { load, file: configFile(values.config) },
+    ...{ file: values.config, environment, adapt },
     async prepare(gateway, storage) {
       made = await prepareDemo(config, gateway, storage);
       if (furnished) await furnish({ config, storage, accountId: made.account_id, now: Date.now() });

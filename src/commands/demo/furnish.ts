@@ -12,6 +12,7 @@ import { addUser } from "../../services/people/add-user.ts";
 import type { Capture } from "../../storage/columns.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { createCatalog, type Model } from "../../targets/catalog.ts";
+import { labelsOf } from "./labels.ts";
 import { habits, type PlannedAccount, type PlannedKey, plannedAccounts } from "./plan.ts";
 import { createRandom, type Random } from "./random.ts";
 import { furnishRefusals } from "./refusals.ts";
@@ -91,6 +92,7 @@ async function caller({ storage, now }: Stage, accountId: string, planned: Plann
     ...{ accountId, name, admin: isAdmin, now: createdAt, expiresAt },
     creditLimit: limit === undefined ? null : limit * 1_000_000,
     models: models ? JSON.stringify(models) : null,
+    limits: labelsOf(planned),
   });
   await recordCreation(storage, { accountId, keyId: key.id, name, at: createdAt });
   const allowed = habits[habit].filter((one) => models === undefined || models.includes(one.model));

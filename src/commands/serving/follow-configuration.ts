@@ -1,6 +1,5 @@
 /**
- * Reads the configuration anew while the gateway serves: when its file has changed, on SIGHUP, and when somebody says that what is stored
- * has. What cannot be read, or is wrong, is refused whole: the log has each fault with its line, and what is served stays.
+ * Reads the configuration anew while the gateway serves: when its file has changed, on SIGHUP, and when another version is stored. What cannot be read, or is wrong, is refused whole: the log has each fault with its line, and what is served stays.
  *
  * The file is looked at twice a second and not watched by events: those do not come from every kind of volume, and a mounted ConfigMap
  * changes by a link in another folder.
@@ -10,22 +9,25 @@ import type { Logger } from "pino";
 import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { changedOperationalKeys, changedProcessKeys } from "../../config/live/live-config.ts";
+import type { ConfigurationSource } from "../../config/stored/source.ts";
 
 export interface FollowOptions {
   /** config is what is served. */
   readonly config: Config;
-  /** load reads the configuration anew. Throws or rejects with a ConfigError. */
-  readonly load: () => Config | Promise<Config>;
+  /** source reads the configuration anew, and tells when another version is stored. */
+  readonly source: Pick<ConfigurationSource, "load" | "onStoredChange" | "version">;
+  /** adapt changes what was read, each time. */
+  readonly adapt: (config: Config) => Config;
   /** file is the configuration file; undefined: there is none. */
   readonly file: string | undefined;
   readonly log: Pick<Logger, "info" | "warn" | "error">;
-  /** take puts a configuration in force whose operational keys have changed. Throws where that cannot be. */
-  readonly take: (next: Config) => void;
+  /** take puts a configuration in force whose operational keys have changed. Throws or rejects where that cannot be. */
+  readonly take: (next: Config) => void | Promise<void>;
 }
 
 export interface Following {
-  /** reload reads it anew, after what is being read already. `why` is for the log. */
-  reload(why: string): void;
+  /** reload reads it anew, after what is being read already, and resolves when that is in force, or refused. `why` is for the log. */
+  reload(why: string): Promise<void>;
   close(): void;
 }
 
@@ -33,58 +35,58 @@ const lookMs = 500;
 /** settleMs is how long a file must have stayed as it is: whoever writes it may not be done. */
 const settleMs = 250;
 
-export function followConfiguration({ config, load, file, log, take }: FollowOptions): Following {
+export function followConfiguration({ config, source, adapt, file, log, take }: FollowOptions): Following {
   let current = config;
   let isClosed = false;
-  let waiting: string | undefined;
-  let isReading = false;
+  let reading = Promise.resolve();
+  let waiting: Promise<void> | undefined;
   let settling: NodeJS.Timeout | undefined;
 
   async function read(why: string): Promise<void> {
     try {
-      const next = await load();
+      const next = adapt(await source.load());
       if (isClosed) return;
       const bound = changedProcessKeys(current, next);
       if (bound.length > 0) log.warn({ keys: bound }, atNextStart);
       const changed = changedOperationalKeys(current, next);
-      if (changed.length > 0) take(next);
+      if (changed.length > 0) await take(next);
       current = next;
-      log.info({ why, changed }, changed.length > 0 ? inForce : unchanged);
+      const version = source.version();
+      if (changed.length > 0) log.info({ why, version, changed }, inForce);
+      else if (why !== storedAnew) log.info({ why }, unchanged);
     } catch (error) {
       const faults = error instanceof ConfigError ? { faults: error.message.split("\n") } : { err: error };
       log.error({ why, ...faults }, refused);
     }
   }
 
-  /** However often it is asked meanwhile, it is read once more. */
-  async function readAll(): Promise<void> {
-    isReading = true;
-    for (let why = waiting; why !== undefined && !isClosed; why = waiting) {
-      waiting = undefined;
-      await read(why);
-    }
-    isReading = false;
-  }
-
+  /** However often it is asked while it is read, it is read once more. */
   const reload = (why: string) => {
-    waiting = why;
-    if (!isReading) void readAll();
+    waiting ??= reading.then(() => {
+      waiting = undefined;
+      reading = isClosed ? Promise.resolve() : read(why);
+      return reading;
+    });
+    return waiting;
   };
   const onLooked = () => {
     clearTimeout(settling);
-    settling = setTimeout(reload, settleMs, "the file has changed").unref();
+    settling = setTimeout(() => void reload("the file has changed"), settleMs).unref();
   };
+  const endStored = source.onStoredChange(() => reload(storedAnew));
   if (file !== undefined) watchFile(file, { interval: lookMs, persistent: false }, onLooked);
   return {
     reload,
     close() {
       isClosed = true;
+      endStored();
       clearTimeout(settling);
       if (file !== undefined) unwatchFile(file, onLooked);
     },
   };
 }
 
+const storedAnew = "another version is stored";
 const inForce = "the configuration was read anew, and is in force";
 const unchanged = "the configuration was read anew: nothing of it takes effect before the next start, or has changed";
 const refused = "the new configuration is not taken, and the old one stays";

@@ -3,9 +3,10 @@ import type { Logger } from "pino";
 import { type Gateway, startGateway } from "../../composition/gateway.ts";
 import type { WorkerPlace } from "../../composition/limits.ts";
 import { withEmbedded } from "../../composition/providers.ts";
-import type { Config } from "../../config/config.ts";
+import { type Config, configFile, type Environment } from "../../config/config.ts";
 import { createDiscovery, type Discovery } from "../../config/discovery/discover.ts";
 import { createLiveConfig, type ReplaceableConfig, withOperational } from "../../config/live/live-config.ts";
+import type { ConfigurationSource } from "../../config/stored/source.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { troubleOf } from "../../runtime/write-trouble.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -18,13 +19,12 @@ import { enginesOf } from "./engines.ts";
 import { followConfiguration } from "./follow-configuration.ts";
 import { explainListening, refuseTakenPorts } from "./listening.ts";
 import { openLog } from "./log-lines.ts";
+import { openSource } from "./open-source.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 export type Ready = (gateway: Gateway, storage: Storage) => Promise<void>;
 
 export interface RunOptions {
-  /** reload reads the configuration anew, of the file if there is one; undefined: it stays as it is. */
-  readonly reload?: { readonly load: () => Config; readonly file: string | undefined };
   /** prepare does work of the start while calls are accepted. Until it resolves the gateway is not ready. */
   readonly prepare?: Ready;
   /** warmsModels loads the embedded models at once, so that their first call is as quick as the next. */
@@ -33,8 +33,19 @@ export interface RunOptions {
   readonly greet: Ready;
 }
 
-/** runGateway starts the gateway and serves until a signal stops it. Throws a StartError. */
-export async function runGateway(config: Config, options: RunOptions): Promise<void> {
+export interface ReadOptions {
+  /** file is the configuration file that was named on the command line; undefined: GATEWAY_CONFIG, or none. */
+  readonly file: string | undefined;
+  readonly environment?: Environment;
+  /** adapt changes the configuration whenever it was read. Default: it stays as it is. */
+  readonly adapt?: (config: Config) => Config;
+}
+
+/**
+ * runGateway starts the gateway and serves until a signal stops it. `config` is that of the file alone: what is stored is read once the
+ * storage is open. Throws a StartError, or a ConfigError where what is stored cannot be served.
+ */
+export async function runGateway(config: Config, options: RunOptions & ReadOptions): Promise<void> {
   const hasMemory = restartFor(config.memory);
   setEngine();
   const log = openLog(config.logLevel);
@@ -45,17 +56,26 @@ export async function runGateway(config: Config, options: RunOptions): Promise<v
     log.error({ err: error }, "work on the database failed, and goes on"),
   );
   log.info(enginesOf(config), "the gateway starts");
+  const { file, environment, adapt = (one: Config) => one } = options;
+  const onError = (err: unknown) => log.error({ err }, "versions of the configuration could not be looked for");
+  const source = openSource({ config, storage, file, environment, onError });
   let onHangUp = () => {};
-  await serveUntil(config, {
-    ...options,
-    ...{ log, storage, stop: () => stopSignal(() => onHangUp()).then(() => "close") },
-    follow(take) {
-      if (!options.reload) return () => {};
-      const following = followConfiguration({ config, ...options.reload, log, take });
-      onHangUp = () => following.reload("SIGHUP");
-      return following.close;
-    },
-  });
+  try {
+    const whole = adapt(await source.load());
+    await serveUntil(whole, {
+      ...options,
+      ...{ log, storage, source, stop: () => stopSignal(() => onHangUp()).then(() => "close") },
+      follow(take) {
+        const at = { config: whole, file: configFile(file, environment) };
+        const following = followConfiguration({ ...at, source, adapt, log, take });
+        onHangUp = () => void following.reload("SIGHUP");
+        return following.close;
+      },
+    });
+  } finally {
+    source.close();
+    await storage.close();
+  }
   // Node removes signal handlers before a process with nothing left to do is gone; a repeated signal would then kill
   // it.
   process.once("beforeExit", () => process.exit());
@@ -66,8 +86,9 @@ export type Stop = "close" | "leave";
 
 export interface ServeOptions extends RunOptions {
   readonly log: Logger;
-  /** storage is closed at the end. */
   readonly storage: Storage;
+  /** source has what is stored of the configuration. */
+  readonly source: ConfigurationSource;
   /** follow is called once it serves, with what puts another configuration in force. Returns what ends that. */
   readonly follow?: (take: (next: Config) => void) => () => void;
   /** stop is called once it listens, and resolves when it is to end. */
@@ -80,7 +101,7 @@ export interface ServeOptions extends RunOptions {
 
 /** serveUntil serves until it is to stop, and ends when all that ran is over. Throws a StartError. */
 export async function serveUntil(config: Config, options: ServeOptions): Promise<void> {
-  const { prepare, greet, warmsModels, log, storage, stop, worker, fd, follow = () => () => {} } = options;
+  const { prepare, greet, warmsModels, log, storage, source, stop, worker, fd, follow = () => () => {} } = options;
   const discovery = createDiscovery(config, { log });
   // All workers have the same configuration: the first one alone warns of it.
   const says = (worker?.number ?? 1) === 1;
@@ -92,7 +113,7 @@ export async function serveUntil(config: Config, options: ServeOptions): Promise
     warnOfPrices(found);
     const live = createLiveConfig(found);
     live.onChange((next) => () => warnOfPrices(next));
-    const parts = { live, storage, log, isPreparing: prepare !== undefined, worker, fd };
+    const parts = { live, source, storage, log, isPreparing: prepare !== undefined, worker, fd };
     const gateway = await explainListening(config, () => startGateway(parts));
     discovery.follow((models) => live.replace({ ...live.current(), models }));
     endFollowing = follow((next) => take(next, live, discovery));
@@ -120,7 +141,6 @@ export async function serveUntil(config: Config, options: ServeOptions): Promise
   } finally {
     endFollowing();
     discovery.close();
-    await storage.close();
   }
 }
 

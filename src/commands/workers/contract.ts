@@ -44,6 +44,8 @@ export type PrimaryQuestions = {
   readonly "owner.begin": readonly [hello: Hello, task: OwnerTask];
   /** Says that a worker serves: its predecessor may leave. */
   readonly "owner.serves": readonly [worker: number, answer: Done];
+  /** Says by which configuration its workers serve, serialised: one that has to start in its place begins with it. */
+  readonly "owner.configured": readonly [config: string, answer: Done];
   /** Says that all workers serve. */
   readonly "owner.ready": readonly [asked: null, answer: Done];
   /** Says that the program was replaced by another version, which its workers cannot be. */
@@ -64,6 +66,8 @@ export type OwnerQuestions = {
 export interface WorkerTask {
   /** The configuration, serialised. */
   readonly config: string;
+  /** The configuration file that was named on the command line; null for none. */
+  readonly file: string | null;
   /** From 1 on. */
   readonly number: number;
   readonly count: number;
@@ -75,6 +79,8 @@ export interface WorkerTask {
 export type CrewQuestions = {
   readonly "worker.begin": readonly [hello: Hello, task: WorkerTask | null];
   readonly "worker.ready": readonly [asked: null, answer: Done];
+  /** Has the owner read what is stored of the configuration anew. It answers once all workers serve by it, or it is refused. */
+  readonly "worker.stored": readonly [asked: null, answer: Done];
 };
 
 /** WorkerQuestions are asked by an owner, and answered by a worker. */
@@ -83,6 +89,8 @@ export type WorkerQuestions = {
   readonly "worker.adopt": readonly [fd: number, answer: Done];
   /** Ends, once its calls are over: for good, or because another has taken its place. */
   readonly "worker.end": readonly [how: "close" | "leave", answer: Done];
+  /** Serves by another configuration from now on, serialised as that of its task. What is bound to the process stays. */
+  readonly "worker.configure": readonly [config: string, answer: Done];
   /** Asks whether its event loop runs. */
   readonly "worker.ping": readonly [asked: null, answer: Done];
 };

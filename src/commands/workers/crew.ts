@@ -4,15 +4,17 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Channel } from "../../runtime/ipc/channel.ts";
+import { type Channel, ClosedError } from "../../runtime/ipc/channel.ts";
 import { type Child, type Ending, socketFd, startChild } from "./child.ts";
 import { type CrewQuestions, hello, type WorkerQuestions, type WorkerTask } from "./contract.ts";
 import { createPauses } from "./pauses.ts";
 import { createPings, pingMs } from "./pings.ts";
 
 export interface CrewOptions {
-  /** The configuration of each worker, serialised. */
-  readonly config: string;
+  /** Returns the configuration of each worker as it is now, serialised. */
+  readonly config: () => string;
+  /** The configuration file that was named on the command line; null for none. */
+  readonly file: string | null;
   readonly count: number;
   /** The bound sockets, of which each is a worker's; workers share them where there are fewer. */
   readonly fds: readonly number[];
@@ -25,6 +27,8 @@ export interface CrewOptions {
   readonly serve: (channel: Channel, number: number) => void;
   /** Called when a worker serves, by its number. */
   readonly onServes: (number: number) => void;
+  /** Called when a worker has found another version of the configuration. Resolves when the workers serve by it, or it is refused. */
+  readonly onStored: () => Promise<void>;
   /** Called when a worker turns out to be of another version. */
   readonly onOutdated: () => void;
 }
@@ -36,6 +40,8 @@ export interface Crew {
   readonly ended: Promise<number>;
   /** Has a worker end, or all for 0. It is not replaced. */
   end(number: number, how: "close" | "leave"): void;
+  /** Has all workers serve by the configuration as it is now. Resolves once they do; rejects where one cannot. */
+  configure(): Promise<void>;
   /** Returns how many workers serve. */
   serving(): number;
   /** Returns how many workers were replaced because they had died. */
@@ -68,6 +74,8 @@ const adoptMs = 1_000;
 /** How long a worker that ended by itself is waited for before it is replaced: all processes may have been asked to end. */
 const cleanEndMs = 200;
 const outdatedMs = 5_000;
+/** How long a change of the configuration waits for a worker that has not taken it, in milliseconds. */
+const configureMs = 1_000;
 
 export function startCrew(options: CrewOptions): Crew {
   const ready = Promise.withResolvers<void>();
@@ -86,6 +94,7 @@ export function startCrew(options: CrewOptions): Crew {
     end(number, how) {
       for (const slot of slots) if (number === 0 || slot.number === number) end(state, slot, how);
     },
+    configure: () => configure(state),
     serving: () => slots.filter(({ serves }) => serves).length,
     replaced: () => state.replaced,
   };
@@ -110,17 +119,18 @@ function start(state: State, slot: Slot): void {
       return null;
     },
     "worker.ready": () => onServes(state, slot),
+    "worker.stored": () => options.onStored(),
   });
   options.serve(child.channel, slot.number);
   void child.ended.then((ending) => onEnd(state, slot, ending, pauseMs));
 }
 
-function taskOf({ number }: Slot, { config, count, fds }: CrewOptions): WorkerTask {
+function taskOf({ number }: Slot, { config, file, count, fds }: CrewOptions): WorkerTask {
   const all = fds.map((_, index) => socketFd(index));
   const own = all.filter((_, index) =>
     fds.length < count ? index === (number - 1) % fds.length : index % count === number - 1,
   );
-  return { config, number, count, fds: own };
+  return { config: config(), file, number, count, fds: own };
 }
 
 function onServes(state: State, slot: Slot): void {
@@ -171,6 +181,22 @@ function end(state: State, slot: Slot, how: "close" | "leave"): void {
 
 function endIfOver({ slots, onEnded }: State, code: number): void {
   if (slots.every(({ isOver, child }) => isOver && !child)) onEnded(code);
+}
+
+async function configure({ slots, options }: State): Promise<void> {
+  const config = options.config();
+  const told = slots
+    .flatMap(({ child }) => (child ? [child] : []))
+    .map(async ({ channel }) => {
+      const late = delay(configureMs, undefined, { ref: false });
+      const asking = channel.by<WorkerQuestions>().ask("worker.configure", config);
+      // One that is not as far yet takes it when it begins, and one that ends needs none.
+      const taken = asking.then(undefined, (error: unknown) => {
+        if (!(error instanceof ClosedError)) throw error;
+      });
+      await Promise.race([taken, late]);
+    });
+  await Promise.all(told);
 }
 
 function pingAll({ slots, options: { log } }: State): void {

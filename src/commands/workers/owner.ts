@@ -5,7 +5,9 @@
 import type { Logger } from "pino";
 import { createCrewMetrics } from "../../composition/crew-metrics.ts";
 import { createRetention } from "../../composition/retention.ts";
-import type { Config } from "../../config/config.ts";
+import { type Config, configFile } from "../../config/config.ts";
+import { withOperational } from "../../config/live/live-config.ts";
+import type { ConfigurationSource } from "../../config/stored/source.ts";
 import { keepLimits } from "../../limits/owner/keep-limits.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { Channel } from "../../runtime/ipc/channel.ts";
@@ -14,8 +16,10 @@ import { openStorageOfOwner } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
 import { setEngine } from "../engine/engine.ts";
 import { enginesOf } from "../serving/engines.ts";
+import { followConfiguration } from "../serving/follow-configuration.ts";
 import { greeter } from "../serving/greet.ts";
 import { openLog } from "../serving/log-lines.ts";
+import { openSource } from "../serving/open-source.ts";
 import { channelToParent, ignoreSignals, packConfig, unpackConfig } from "./child.ts";
 import { hello, type OwnerQuestions, type OwnerTask, type PrimaryQuestions } from "./contract.ts";
 import { type Crew, startCrew } from "./crew.ts";
@@ -50,16 +54,24 @@ interface Control {
 }
 
 async function own(parent: Channel, task: OwnerTask, control: Control): Promise<number> {
-  const config = unpackConfig(task.config);
+  const given = unpackConfig(task.config);
   setEngine();
-  const log = openLog(config.logLevel);
-  const shared = await openShared(config, log);
-  log.info(enginesOf(config, task.workers), "the gateway starts");
+  const log = openLog(given.logLevel);
+  const shared = await openShared(given, log);
+  log.info(enginesOf(given, task.workers), "the gateway starts");
+  const file = task.file ?? undefined;
+  // How many there are, the primary says: by the command line, perhaps.
+  const adapt = (read: Config) => ({ ...read, workers: given.workers });
+  const onError = (err: unknown) => log.error({ err }, "versions of the configuration could not be looked for");
+  const source = openSource({ config: given, storage: shared.storage, file, onError });
+  const config = await firstConfig(source, task, given, log);
   const limits = keepLimits(
     () => performance.now(),
     () => task.workers,
   );
   const { tell } = parent.by<PrimaryQuestions>();
+  let current = config;
+  tell("owner.configured", packConfig(config));
   const metrics = createCrewMetrics({
     fd: task.metrics?.fd ?? null,
     serving: () => crew.serving(),
@@ -67,7 +79,14 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
     log,
   });
   const crew = startCrew({
-    ...{ config: packConfig(shareOf(config, task.workers)), count: task.workers, fds: task.fds, log },
+    onStored: () => following.reload("a worker has found another version"),
+    ...{
+      file: task.file,
+      config: () => packConfig(shareOf(current, task.workers)),
+      count: task.workers,
+      fds: task.fds,
+      log,
+    },
     oneByOne: task.isReplacing,
     endMs: config.drainMs + config.stopDelayMs + endMs,
     serve(channel, number) {
@@ -81,6 +100,15 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
     },
     onOutdated: () => tell("owner.outdated", null),
   });
+  const following = followConfiguration({
+    ...{ config, source, adapt, log, file: configFile(file) },
+    async take(next) {
+      current = withOperational(current, next);
+      shared.configured(current);
+      tell("owner.configured", packConfig(current));
+      await crew.configure();
+    },
+  });
   control.stop = () => crew.end(0, "close");
   control.retire = (number) => {
     // From now on the successor answers who reads metrics.
@@ -90,12 +118,28 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
   void parent.closed.then(control.stop);
   void whenReady(crew, config, task, { shared, log, tell });
   const code = await crew.ended;
+  following.close();
+  source.close();
   await metrics.close();
   await shared.close();
   return code;
 }
 
+/** firstConfig reads what is served at first. Where that fails after another owner has died, it is what that one served. */
+async function firstConfig(source: ConfigurationSource, task: OwnerTask, given: Config, log: Logger): Promise<Config> {
+  try {
+    return { ...(await source.load()), workers: given.workers };
+  } catch (error) {
+    if (!task.isSuccessor || task.isReplacing) throw error;
+    log.error({ cause: (error as Error).message }, "the configuration cannot be read, and is as it was before");
+    return given;
+  }
+}
+
 interface Shared {
+  readonly storage: Storage;
+  /** Goes by another configuration. */
+  configured(config: Config): void;
   /** Answers a worker what it asks of the database. */
   serve(channel: Channel): void;
   /** Runs work on the stores. */
@@ -110,9 +154,16 @@ async function openShared(config: Config, log: Logger): Promise<Shared> {
   const node = newId("nod");
   const opened = await openStorageOfOwner(databasePath(config), config.durability, { node, clock: Date.now, onError });
   const { storage, books } = opened;
-  const retention = createRetention({ store: storage.retention, settings: () => config, clock: Date.now, onError });
+  let current = config;
+  const retention = createRetention({ store: storage.retention, settings: () => current, clock: Date.now, onError });
   void retention.run();
   return {
+    storage,
+    configured(next) {
+      const isOther = next.retention !== current.retention;
+      current = next;
+      if (isOther) void retention.run();
+    },
     serve: books.serve,
     with: (work) => work(storage),
     async close() {
@@ -124,7 +175,7 @@ async function openShared(config: Config, log: Logger): Promise<Shared> {
 }
 
 function overPostgres(storage: Storage): Shared {
-  return { serve: () => {}, with: (work) => work(storage), close: storage.close };
+  return { storage, configured: () => {}, serve: () => {}, with: (work) => work(storage), close: storage.close };
 }
 
 interface Told {

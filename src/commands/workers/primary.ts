@@ -15,7 +15,7 @@ import { refuseTakenPorts } from "../serving/listening.ts";
 import { openLog } from "../serving/log-lines.ts";
 import { echoMs } from "../serving/stop-signal.ts";
 import { createIsTerminalClosed } from "../serving/terminal.ts";
-import { type Child, packConfig, socketFd, startChild } from "./child.ts";
+import { type Child, packConfig, socketFd, startChild, unpackConfig } from "./child.ts";
 import type { OwnerQuestions, OwnerTask, PrimaryQuestions } from "./contract.ts";
 import { createPauses } from "./pauses.ts";
 import { createPings, pingMs } from "./pings.ts";
@@ -31,7 +31,8 @@ export interface PrimaryOptions {
 /** Generation is an owner with its workers. */
 interface Generation {
   readonly child: Child;
-  readonly config: Config;
+  /** What it was started with, or serves by now. */
+  config: Config;
   /** Says that a worker of it has served: it is no longer at work on the tables of the database. */
   hasServed: boolean;
   /** Asks whether it answers. */
@@ -99,6 +100,9 @@ function startGeneration(state: State, config: Config, place: Place): Generation
   child.channel.answer<PrimaryQuestions>({
     "owner.begin": () => task,
     "owner.serves": (worker) => onServes(state, generation, worker),
+    "owner.configured": (text) => {
+      generation.config = unpackConfig(text);
+    },
     "owner.ready": () => retire(state, generation, 0),
     "owner.outdated": () => reload(state, "the program was replaced by another version"),
   });

@@ -38,6 +38,8 @@ const said = texts(
     upstream: "Upstream",
     operation: "Operation",
     key: "Key",
+    owner: "Owner",
+    tags: "Tags",
     cost: "Cost",
     waived: "Waived",
     came: "Time",
@@ -63,6 +65,8 @@ const said = texts(
     upstream: "上游",
     operation: "操作",
     key: "密钥",
+    owner: "负责人",
+    tags: "标签",
     cost: "费用",
     waived: "免除",
     came: "时间",
@@ -205,7 +209,7 @@ function RequestFacts({ request, charges, nameOf, account }: FactsProps) {
 function Details({ request, nameOf, account }: Omit<FactsProps, "charges">) {
   const t = useTexts(said);
   const format = useFormat();
-  const { upstream, operation, keyId, createdAt } = request;
+  const { upstream, operation, keyId, keyTags, keyOwner, createdAt } = request;
   return (
     <Section title={t.details}>
       <SimpleGrid component="dl" cols={{ base: 2, md: 4 }} m={0} verticalSpacing="md">
@@ -213,6 +217,8 @@ function Details({ request, nameOf, account }: Omit<FactsProps, "charges">) {
         <Fact name={t.key}>
           <span title={keyId}>{nameOf(keyId) ?? keyId}</span>
         </Fact>
+        {keyOwner !== undefined && <Fact name={t.owner}>{keyOwner}</Fact>}
+        {keyTags.length > 0 && <Fact name={t.tags}>{keyTags.join(", ")}</Fact>}
         <Fact name={t.operation}>{operation}</Fact>
         <Fact name={t.upstream}>{upstream || t.noUpstream}</Fact>
         {account && <Fact name={t.account}>{account(request.accountId)}</Fact>}

@@ -20,6 +20,7 @@ import { RequestById } from "../../parts/request-by-id.tsx";
 import { RequestFilters } from "../../parts/request-filters.tsx";
 import { RequestTable } from "../../parts/request-table.tsx";
 import { isFiltered, type RequestSearch } from "../../search.ts";
+import { labelsAmong } from "../keys/limits/use-known-labels.ts";
 import { ExportButton, ExportFailure, useExport } from "./export-button.tsx";
 import { UsageSummary } from "./usage-summary.tsx";
 import { ownRefused, useRequests, useRunning } from "./use-requests.ts";
@@ -83,6 +84,7 @@ export function UsagePage() {
         keys={keys.map(({ id, name }) => ({ value: id, label: name }))}
         models={models.map(({ id }) => id)}
         upstreams={upstreams}
+        tags={labelsAmong(keys).tags}
       />
       {isOfRefused ? (
         <RefusedView search={search} source={ownRefused} keyNames={keyNames} />

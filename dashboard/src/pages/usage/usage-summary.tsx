@@ -40,6 +40,10 @@ const said = texts(
     upstream: "Upstream",
     outcome: "Status",
     operation: "Operation",
+    tag: "Tag",
+    owner: "Owner",
+    untagged: "Without a tag",
+    nobody: "Without an owner",
     cache: "Answered from the cache",
     refused: "Refused",
     partial: (since: string) =>
@@ -61,6 +65,10 @@ const said = texts(
     upstream: "上游",
     outcome: "状态",
     operation: "操作",
+    tag: "标签",
+    owner: "负责人",
+    untagged: "无标签",
+    nobody: "无负责人",
     cache: "缓存应答",
     refused: "被拒绝",
     partial: (since: string) => `调用数超出一次可汇总的数量，以下合计仅包含 ${since} 之后的调用。`,
@@ -73,6 +81,8 @@ const groups = {
   upstream: RequestGroup.UPSTREAM,
   outcome: RequestGroup.OUTCOME,
   operation: RequestGroup.OPERATION,
+  tag: RequestGroup.TAG,
+  owner: RequestGroup.OWNER,
 } as const;
 
 type By = keyof typeof groups;
@@ -117,7 +127,8 @@ export function UsageSummary({ search, keyNames }: Props) {
     if (by === "outcome" && group === refusedGroup) return t.refused;
     if (by === "key") return keyNames.get(group) ?? group;
     if (by === "outcome" && isOutcome(group)) return outcomes[group as OutcomeWord];
-    return by === "upstream" && group === "" ? t.cache : group;
+    if (group !== "") return group;
+    return by === "upstream" ? t.cache : by === "tag" ? t.untagged : by === "owner" ? t.nobody : group;
   };
   return (
     <Paper withBorder p="md" component="section">

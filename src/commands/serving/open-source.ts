@@ -1,0 +1,27 @@
+/** Opens the source of the configuration over a storage: the file, and the versions that are stored. */
+import type { Config, Environment } from "../../config/config.ts";
+import { createKeyRing } from "../../config/stored/key-ring.ts";
+import { type ConfigurationSource, openConfigurationSource } from "../../config/stored/source.ts";
+import { configurationChangedSince } from "../../storage/configuration/configurations.ts";
+import type { Storage } from "../../storage/storage.ts";
+
+export interface SourceOptions {
+  readonly config: Pick<Config, "sealing" | "dataDir" | "database">;
+  readonly storage: Storage;
+  /** file is the configuration file that was named on the command line; undefined: GATEWAY_CONFIG, or none. */
+  readonly file: string | undefined;
+  readonly environment?: Environment | undefined;
+  /** onError gets what nobody waits for. */
+  readonly onError: (error: unknown) => void;
+}
+
+export function openSource({ config, storage, file, environment, onError }: SourceOptions): ConfigurationSource {
+  return openConfigurationSource({
+    rows: storage.configurations,
+    changes: { version: storage.version, changedSince: (asOf) => configurationChangedSince(storage, asOf) },
+    keys: createKeyRing(config),
+    givenFile: file,
+    environment,
+    onError,
+  });
+}
