@@ -104,7 +104,7 @@ test("a call tells the labels that its key has now", async () => {
   });
 });
 
-test("an operator sums the tags of all accounts, and filters by one, within an account or of all", async () => {
+test("an operator sums the tags of all accounts, and filters by one, of all or within an account", async () => {
   const all = (body: object) => rpc("OperatorService/SummarizeAllRequests", body, operatorKey);
   const { summary } = (await all({ summary: { groupBy: "REQUEST_GROUP_TAG" } })) as unknown as { summary: Json };
   expect(groupsOf(summary)).toMatchObject({ "team-a": 4 });
