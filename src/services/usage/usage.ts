@@ -100,7 +100,7 @@ export function usageService({
       return whole(SummarizeRequestsResponseSchema, summaryMessage(summary, filter.groupBy));
     },
     ...refusedRpcs({ refused, clock }),
-    ...exportRpc({ requests, keys }),
+    exportRequests: exportRequests({ requests, keys }),
   };
 }
 
@@ -121,18 +121,18 @@ function refusedRpcs({
   };
 }
 
-function exportRpc({ requests, keys }: Pick<UsageParts, "requests" | "keys">): Pick<Rpcs, "exportRequests"> {
-  return {
-    async exportRequests({ request, caller, signal }) {
-      const { keyId, model, upstream, tag, from, to } = request.message();
-      const { accountId } = caller;
-      const keyIds = await keysTagged(keys, tag, accountId);
-      const filter = { accountId, keyId, keyIds, model, upstream, ...span(from, to) };
-      const pages = requests.pages(filter, signal);
-      const headers = { "content-disposition": 'attachment; filename="requests.csv"' };
-      return { kind: "stream", frames: csvFrames(pages, keys), headers };
-    },
+/** exportRequests returns the RPC that writes the calls of an account as a table. */
+function exportRequests({ requests, keys }: Pick<UsageParts, "requests" | "keys">) {
+  const rpc: ServiceImplementation<typeof UsageService>["exportRequests"] = async ({ request, caller, signal }) => {
+    const { keyId, model, upstream, tag, from, to } = request.message();
+    const { accountId } = caller;
+    const keyIds = await keysTagged(keys, tag, accountId);
+    const filter = { accountId, keyId, keyIds, model, upstream, ...span(from, to) };
+    const pages = requests.pages(filter, signal);
+    const headers = { "content-disposition": 'attachment; filename="requests.csv"' };
+    return { kind: "stream", frames: csvFrames(pages, keys), headers };
   };
+  return rpc;
 }
 
 /** csvFrames reads each page on demand; between pages other calls get their turn. */
