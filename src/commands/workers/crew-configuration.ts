@@ -3,8 +3,8 @@ import type { Logger } from "pino";
 import { type Config, configFile } from "../../config/config.ts";
 import { withOperational } from "../../config/live/live-config.ts";
 import type { Storage } from "../../storage/storage.ts";
+import { openSource } from "../serving/configuration-source.ts";
 import { type Following, followConfiguration } from "../serving/follow-configuration.ts";
-import { openSource } from "../serving/open-source.ts";
 import type { OwnerTask } from "./contract.ts";
 
 export interface CrewConfigurationOptions {
