@@ -8,11 +8,26 @@ export interface RequestSearch {
   /** outcome is an outcome's public name, such as `answered`. */
   readonly outcome?: string;
   readonly upstream?: string;
+  readonly tag?: string;
   /** from and to are days such as `2026-01-31` in the reader's time zone, both included. */
   readonly from?: string;
   readonly to?: string;
   /** account is `acc_…` or a name; in the operator's list only. */
   readonly account?: string;
+  /** view is `refused` for the calls that were refused. */
+  readonly view?: string;
+  /** reason is the name of a Reason, such as `RATE_LIMITED`; of refused calls only. */
+  readonly reason?: string;
+}
+
+/** isFiltered reports whether an address selects some calls only. */
+export function isFiltered({ view: _, ...filters }: RequestSearch): boolean {
+  return Object.keys(filters).length > 0;
+}
+
+/** unfiltered returns the address of all calls of the same view. */
+export function unfiltered({ view }: RequestSearch): RequestSearch {
+  return view === undefined ? {} : { view };
 }
 
 export interface AuditSearch {
@@ -32,7 +47,7 @@ export function readKeySearch({ create, ...search }: Record<string, unknown>): K
 }
 
 export function readRequestSearch(search: Record<string, unknown>): RequestSearch {
-  return pick(search, ["key", "model", "upstream", "outcome", "from", "to", "account"]);
+  return pick(search, ["key", "model", "upstream", "tag", "outcome", "from", "to", "account", "view", "reason"]);
 }
 
 export function readAuditSearch(search: Record<string, unknown>): AuditSearch {

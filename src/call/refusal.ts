@@ -5,6 +5,7 @@
 import { Code } from "@connectrpc/connect";
 import type { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
+import type { Caller } from "./call.ts";
 
 /** The gRPC code and HTTP status of each reason. */
 const statusOf = {
@@ -76,6 +77,8 @@ export class Refusal extends Error {
   readonly documentFaults: readonly DocumentFault[];
   /** The kind of credential that was wrong, if one was: a client that sends it may be guessing. */
   readonly guessed: CredentialKind | undefined;
+  /** Whom admission refused; undefined where it did not know, and for later refusals. */
+  caller: Caller | undefined;
 
   constructor(reason: keyof typeof statusOf, message: string, more: More = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
@@ -90,6 +93,7 @@ export class Refusal extends Error {
     this.isCallersBound = more.isCallersBound ?? false;
     this.isUnserved = more.isUnserved ?? false;
     this.guessed = more.guessed;
+    this.caller = undefined;
     this.documentFaults = more.documentFaults ?? [];
   }
 
@@ -97,7 +101,7 @@ export class Refusal extends Error {
   with({ headers, param = this.param }: Pick<More, "headers" | "param">): Refusal {
     const { message, code, status, upstream, vendorMessage, openaiCode, fault, cause } = this;
     const { isCallersBound, isUnserved, guessed, documentFaults } = this;
-    return new Refusal(this.reason as keyof typeof statusOf, message, {
+    const again = new Refusal(this.reason as keyof typeof statusOf, message, {
       param,
       headers: { ...this.headers, ...headers },
       codes: [code, status],
@@ -111,6 +115,8 @@ export class Refusal extends Error {
       documentFaults,
       cause,
     });
+    again.caller = this.caller;
+    return again;
   }
 }
 
@@ -151,9 +157,16 @@ interface More {
 
 const words = new Map(Object.entries(Reason).map(([word, number]) => [number as Reason, word]));
 
+const reasons = new Map([...words].map(([reason, word]) => [word, reason]));
+
 /** Returns the name of a reason in the contract. */
 export function reasonWord(reason: Reason): string {
   return words.get(reason) ?? "UNSPECIFIED";
+}
+
+/** Returns the reason of a name in the contract; undefined where it is none. */
+export function reasonOf(word: string): Reason | undefined {
+  return reasons.get(word);
 }
 
 /** Returns the gRPC code of an upstream's refusal by its HTTP status. */

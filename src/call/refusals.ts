@@ -9,17 +9,19 @@ import { Code } from "@connectrpc/connect";
 import { Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
 import { troubleOf } from "../runtime/write-trouble.ts";
 import { WireFault } from "../wire/fault.ts";
+import type { Caller } from "./call.ts";
 import {
   type CredentialKind,
   codeOfStatus,
   credentialKinds,
   type DocumentFault,
   Refusal,
+  reasonOf,
   reasonWord,
   type UpstreamError,
 } from "./refusal.ts";
 
-export { type CredentialKind, credentialKinds, Reason, Refusal, reasonWord, type UpstreamError };
+export { type CredentialKind, credentialKinds, Reason, Refusal, reasonOf, reasonWord, type UpstreamError };
 
 /** Makes a refusal of any error. An unforeseen one becomes an internal error with that cause. */
 export function asRefusal(error: unknown): Refusal {
@@ -28,6 +30,12 @@ export function asRefusal(error: unknown): Refusal {
   const { kind, path, message } = error;
   if (kind === "malformed") return malformedBody(message);
   return kind === "value" ? invalidValue(path, message) : invalidType(path, message);
+}
+
+/** Notes whom admission refuses, and returns the same error. */
+export function refusedTo(caller: Caller, error: unknown): unknown {
+  if (error instanceof Refusal) error.caller = caller;
+  return error;
 }
 
 // The body and its fields.

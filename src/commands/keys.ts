@@ -1,5 +1,5 @@
 /**
- * `model-gateway keys create|list|disable|enable|revoke`: manages the API keys of accounts.
+ * `model-gateway keys create|update|list|disable|enable|revoke`: manages the API keys of accounts.
  *
  * `create` writes only the secret to standard output, so that scripts can read it; it cannot be shown again. Changes
  * are recorded in the audit log like those of the RPCs.
@@ -11,13 +11,16 @@ import type { Config } from "../config/config.ts";
 import { detailsDone } from "../pipeline/check/audit.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { newId } from "../runtime/ids.ts";
+import { type KeyLimitChange, modelRatesOf, readLimits } from "../services/keys/key-limits.ts";
 import { readPermissions } from "../services/keys/key-permissions.ts";
 import { issueKey } from "../services/keys/keys.ts";
-import type { ApiKey } from "../storage/keys.ts";
+import { type ApiKey, hasLabels, type KeyLabelFilter, listIn } from "../storage/keys.ts";
 import type { Storage, Stores } from "../storage/storage.ts";
+import type { Catalog } from "../targets/catalog.ts";
 import { Wire } from "../wire/wire.ts";
 import { readAmount, readFuture, readName, table, withStorage } from "./command.ts";
-import { UsageError, wrongAction } from "./line/errors.ts";
+import { helpHint, UsageError, wrongAction } from "./line/errors.ts";
+import { type KeyLimitFields, readKeyLimits, requestOf } from "./line/key-options.ts";
 import { readOptions } from "./line/read-options.ts";
 
 const { createKey: creating, updateKey: updating, deleteKey: deleting } = KeyService.method;
@@ -26,25 +29,31 @@ export async function keys([action, ...args]: readonly string[]): Promise<void> 
   switch (action) {
     case "create":
       return createKey(args);
+    case "update":
+      return updateKey(args);
     case "list": {
       const { values } = readOptions("keys list", args);
       const account = values.account === undefined ? undefined : readName("--account", values.account);
-      return withStorage(values.config, async (storage) => listKeys(storage, account));
+      const { tag, owner } = values;
+      return withStorage(values.config, async (storage) => listKeys(storage, account, { tag, owner }));
     }
     case "disable":
     case "enable":
     case "revoke": {
       const { values, positionals } = readOptions(`keys ${action}`, args);
-      const id = positionals[0] as string;
-      // The argument may be a secret in the wrong place: it is not repeated.
-      if (!id.startsWith("key_"))
-        throw new UsageError(`keys ${action} wants an id that begins with key_, as \`keys list\` shows it`);
+      const id = readId(action, positionals[0]);
       return withStorage(values.config, async (storage) =>
         action === "revoke" ? revokeKey(storage, id) : switchKey(storage, id, action === "disable"),
       );
     }
   }
   throw wrongAction("keys");
+}
+
+/** readId returns the id of a key. The argument may be a secret in the wrong place: it is not repeated. */
+function readId(action: string, id = ""): string {
+  if (id.startsWith("key_")) return id;
+  throw new UsageError(`keys ${action} wants an id that begins with key_, as \`keys list\` shows it`);
 }
 
 async function createKey(args: readonly string[]): Promise<void> {
@@ -54,17 +63,20 @@ async function createKey(args: readonly string[]): Promise<void> {
   const { "credit-limit": limit, model: models, expires } = values;
   const creditLimit = limit === undefined ? undefined : readAmount("--credit-limit", limit);
   const expiresAt = expires === undefined ? undefined : readFuture("--expires", expires);
+  const limits = readKeyLimits(values);
   const bounds = { creditLimit, expiresAt: expiresAt && timestampMs(expiresAt) };
   const request = {
     name,
     ...(creditLimit === undefined ? {} : { creditLimit: { amount: BigInt(creditLimit) } }),
     ...(models === undefined ? {} : { models: listOf(models) }),
     ...(expiresAt === undefined ? {} : { expiresAt: { at: expiresAt } }),
+    ...limits,
   };
   const make = async (storage: Storage, config: Config) => {
     const permitted = { models: models === undefined ? null : await permissions(models, config) };
     const owner = { accountId: await accountIdOf(storage, account), maxKeys: config.maxKeysPerAccount };
-    const init = { ...owner, name, admin: false, now: Date.now(), ...bounds, ...permitted };
+    const stored = { limits: await limitsOf(limits, config) };
+    const init = { ...owner, name, admin: false, now: Date.now(), ...bounds, ...permitted, ...stored };
     const { key, secret } = await storage.transact(async (stores) => {
       const issued = await issueKey(stores.keys, init);
       await writeAuditEvent(stores, creating, issued.key, request);
@@ -75,6 +87,35 @@ async function createKey(args: readonly string[]): Promise<void> {
   };
   await withStorage(values.config, make, "nothing");
 }
+
+async function updateKey(args: readonly string[]): Promise<void> {
+  const { values, positionals } = readOptions("keys update", args);
+  const id = readId("update", positionals[0]);
+  const limits = readKeyLimits(values);
+  if (Object.keys(limits).length === 0)
+    throw new UsageError(`keys update changes nothing without an option. ${helpHint("keys update")}`);
+  await withStorage(values.config, async (storage, config) => {
+    const key = await storage.keys.findWithAccount(id);
+    if (!key) throw unknownKey(id);
+    const change = await limitsOf(limits, config);
+    await storage.transact(async (stores) => {
+      const { kind } = await stores.keys.update(key.account_id, id, change);
+      if (kind === "absent") throw new UsageError(`${id} was revoked before`);
+      await writeAuditEvent(stores, updating, key, { id, ...limits });
+    });
+    console.error(`Changed ${id}. It holds from the next call on.`);
+  });
+}
+
+/** limitsOf checks the limits, and the names of models against those that are served. Throws a Refusal. */
+async function limitsOf(fields: KeyLimitFields, config: Config): Promise<KeyLimitChange> {
+  const { servedCatalog } = await import("./served-catalog.ts");
+  const catalog = fields.modelRates ? await servedCatalog(config) : noModels;
+  return readLimits(requestOf(fields), catalog);
+}
+
+/** noModels stands for the served models where none is named: they need not be looked for. */
+const noModels = { list: () => [] } as unknown as Catalog;
 
 /** permissions checks the names against the served models. Throws a Refusal. */
 async function permissions(entries: string[], config: Config): Promise<string | null> {
@@ -87,14 +128,26 @@ function listOf(entries: string[]) {
   return { models: { case: "list", value: { entries } } } as const;
 }
 
-async function listKeys(storage: Storage, account: string | undefined): Promise<void> {
-  const list = await storage.keys.list(account === undefined ? undefined : await accountIdOf(storage, account));
+async function listKeys(storage: Storage, account: string | undefined, labels: KeyLabelFilter): Promise<void> {
+  const all = await storage.keys.list(account === undefined ? undefined : await accountIdOf(storage, account));
+  const list = all.filter((key) => hasLabels(key, labels));
   const rows = list.map((key) => [
     ...[key.id, key.account_id, key.secret_mask, statusOf(key), adminOf(key), moment(key.created_at)],
     ...[key.expires_at === null ? "-" : moment(key.expires_at), formatDecimal(key.spent)],
-    ...[key.credit_limit === null ? "-" : formatDecimal(key.credit_limit), modelsOf(key), key.name],
+    ...[key.credit_limit === null ? "-" : formatDecimal(key.credit_limit), modelsOf(key)],
+    ...[
+      ratesOf(key),
+      String(key.max_concurrent ?? "-"),
+      listOrDash(key.allowed_ips),
+      listOrDash(key.tags),
+      key.owner ?? "-",
+    ],
+    key.name,
   ]);
-  const head = ["ID", "ACCOUNT", "SECRET", "STATUS", "ADMIN", "CREATED", "EXPIRES", "SPENT", "LIMIT", "MODELS", "NAME"];
+  const head = [
+    ...["ID", "ACCOUNT", "SECRET", "STATUS", "ADMIN", "CREATED", "EXPIRES", "SPENT", "LIMIT", "MODELS"],
+    ...["RATES", "AT A TIME", "ADDRESSES", "TAGS", "OWNER", "NAME"],
+  ];
   console.log(table(head, rows));
 }
 
@@ -167,10 +220,25 @@ function adminOf(key: ApiKey): string {
 const maxShownModels = 3;
 
 function modelsOf({ models }: ApiKey): string {
-  if (models === null) return "-";
-  const names = JSON.parse(models) as string[];
+  return listOrDash(models);
+}
+
+/** listOrDash shows the first entries of a JSON list; a dash for none. */
+function listOrDash(json: string | null): string {
+  const names = listIn(json);
+  if (names.length === 0) return "-";
   const further = names.length - maxShownModels;
   return [...names.slice(0, maxShownModels), ...(further > 0 ? [`and ${further} more`] : [])].join(", ");
+}
+
+/** ratesOf shows a key's rates as the options have them. */
+function ratesOf(key: ApiKey): string {
+  const { requests_per_minute: rpm, tokens_per_minute: tpm } = key;
+  const own = [...(rpm === null ? [] : [`rpm=${rpm}`]), ...(tpm === null ? [] : [`tpm=${tpm}`])];
+  const rates = modelRatesOf(key).map(({ model, requests = "", tokens }) => {
+    return `${model}=${requests}${tokens === undefined ? "" : `,${tokens}`}`;
+  });
+  return listOrDash(JSON.stringify([...own, ...rates]));
 }
 
 function moment(ms: number): string {

@@ -21,6 +21,13 @@ export interface Metrics {
   close(): Promise<void>;
 }
 
+/** Counted is what is counted elsewhere, and read when metrics are. */
+export interface Counted {
+  readonly open: () => ConnectionCounts;
+  /** Returns how many refused calls could not be counted for usage. */
+  readonly refusedLost: () => number;
+}
+
 /**
  * Returns undefined where the address is taken and nobody asked for it: then the gateway does without. Throws where somebody
  * did, and says so in the error's `purpose`.
@@ -28,13 +35,13 @@ export interface Metrics {
 export async function startMetrics(
   parts: Parts,
   shared: Shared,
-  open: () => ConnectionCounts,
+  of: Counted,
   { host, port, isAsked }: NonNullable<Config["metrics"]>,
 ): Promise<Metrics | undefined> {
   const { log, worker } = parts;
   const registry = new Registry();
   const observer = createMetrics(registry);
-  registerGauges(registry, gaugeParts(parts, shared, open));
+  registerGauges(registry, gaugeParts(parts, shared, of));
   if (worker) return { observer, port: undefined, close: tellOwner(worker.channel, registry) };
   const { contentType } = registry;
   const read = async () => `${await registry.metrics()}\n${await processMetrics().metrics()}`;
@@ -61,7 +68,7 @@ function tellOwner(channel: Channel, registry: Registry): () => Promise<void> {
 function gaugeParts(
   { live, storage }: Parts,
   { catalog, health, queues, targets, drains, background, cache, bodies, limits }: Shared,
-  open: () => ConnectionCounts,
+  { open, refusedLost }: Counted,
 ): GaugeParts {
   const names = () => {
     const served = catalog.list().flatMap((model) => model.targets);
@@ -86,6 +93,7 @@ function gaugeParts(
     },
     database: storage.database,
     open,
+    refusedLost,
     bodyBytes: () => bodies.bytes,
     redis: limits.redis,
     cache,

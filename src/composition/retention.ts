@@ -1,6 +1,6 @@
 /**
- * Has calls and audit events forgotten that are older than they are kept: at the start, and then every hour, with room for other
- * writers in between.
+ * Has calls, refused ones and audit events forgotten that are older than they are kept: at the start, and then every hour, with room for
+ * other writers in between.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { firstIdAt } from "../runtime/ids.ts";
@@ -8,9 +8,13 @@ import type { RetentionStore } from "../storage/calls/retention.ts";
 
 export interface RetentionOptions {
   readonly store: RetentionStore;
-  /** Returns for how long calls and audit events are kept, in milliseconds; undefined: for good. */
+  /** Returns for how long calls, audit events and refused calls are kept, in milliseconds; undefined: for good. */
   readonly settings: () => {
-    readonly retention: { readonly requestsMs: number | undefined; readonly auditMs: number | undefined };
+    readonly retention: {
+      readonly requestsMs: number | undefined;
+      readonly auditMs: number | undefined;
+      readonly refusedMs?: number | undefined;
+    };
   };
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -40,7 +44,7 @@ export function createRetention({ store, settings, clock, onError }: RetentionOp
 
   async function forgetAll(): Promise<void> {
     const now = clock();
-    const { requestsMs, auditMs } = settings().retention;
+    const { requestsMs, auditMs, refusedMs } = settings().retention;
     if (requestsMs !== undefined) {
       // Whole hours, as the sums of usage have them.
       const hour = Math.floor((now - requestsMs) / hourMs) * hourMs;
@@ -48,6 +52,9 @@ export function createRetention({ store, settings, clock, onError }: RetentionOp
     }
     // Also where calls are kept for good by now: older versions may have left an entry for each that they had forgotten.
     await all(() => store.foldCharges());
+    await all(() => store.foldRefused(now));
+    if (refusedMs !== undefined)
+      await all(() => store.forgetRefused(now - refusedMs, firstIdAt("req", now - refusedMs)));
     await all(() => store.forgetSpending(now - spendingMs));
     if (auditMs !== undefined) await all(() => store.forgetAuditEvents(firstIdAt("act", now - auditMs)));
   }

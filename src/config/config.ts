@@ -224,6 +224,7 @@ function processConfig(written: FileConfig, settings: EnvironmentSettings) {
     retention: {
       requestsMs: daysMs(written.retention?.requests_days),
       auditMs: daysMs(written.retention?.audit_days),
+      refusedMs: (written.retention?.refused_days ?? defaultRefusedDays) * dayMs,
     },
   };
 }
@@ -323,8 +324,11 @@ function metricsOf(written: FileConfig["metrics"], settings: EnvironmentSettings
   return { host: metricsHost ?? host, port: metricsPort ?? port, isAsked };
 }
 
+const dayMs = 86_400_000;
+const defaultRefusedDays = 90;
+
 function daysMs(days: number | undefined): number | undefined {
-  return days === undefined ? undefined : days * 86_400_000;
+  return days === undefined ? undefined : days * dayMs;
 }
 
 function tierOf({ name, recharge, requests_per_minute, tokens_per_minute }: TierConfig): Tier {

@@ -110,8 +110,12 @@ export interface Config {
   readonly redis: RedisConfig | undefined;
   /** telemetry is the OTLP endpoint for traces and metrics; undefined: none. */
   readonly telemetry: { readonly endpoint: string; readonly headers: Readonly<Record<string, string>> } | undefined;
-  /** retention is how long calls and audit events are kept one by one; undefined: for good. */
-  readonly retention: { readonly requestsMs: number | undefined; readonly auditMs: number | undefined };
+  /** retention is how long calls, audit events and refused calls are kept; undefined: for good. */
+  readonly retention: {
+    readonly requestsMs: number | undefined;
+    readonly auditMs: number | undefined;
+    readonly refusedMs: number;
+  };
   /** registration is who may register in the dashboard. */
   readonly registration: "open" | "invitation" | "closed";
   readonly maxKeysPerAccount: number;

@@ -42,9 +42,8 @@ export interface GroupCommit {
 }
 
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
-  const { books, clock } = options;
-  const { holdDelayMs = 0 } = books;
-  const unwritten = createUnwritten(clock);
+  const { holdDelayMs = 0 } = options.books;
+  const unwritten = createUnwritten(options.clock);
   const decisions = createDecisions(options, unwritten);
   const writes = createWrites(options, unwritten);
   const drained = () => (unwritten.isAny() ? written() : undefined);

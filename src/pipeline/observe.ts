@@ -4,10 +4,11 @@
  */
 import type { Answer, Arrival, Asked, Call, Caller, Gateway, Handler } from "../call/call.ts";
 import { type CallRecord, newCallRecord } from "../call/call-record.ts";
-import { asRefusal, Reason, type Refusal } from "../call/refusals.ts";
+import { asRefusal, Reason, Refusal } from "../call/refusals.ts";
 import { catchError, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
 import { onEnd } from "../runtime/push-stream.ts";
 import type { FailedCredential } from "./admit/guesses.ts";
+import { modelNamed } from "./refused/named-model.ts";
 
 /** A call that has ended. */
 export interface EndedCall {
@@ -52,7 +53,8 @@ export function observe(
       return catchError(
         () => gateway.admit(arrival),
         (error): never => {
-          reports.ended(reports.endOf(arrival, undefined, newCallRecord(), begunAt, error));
+          const caller = error instanceof Refusal ? error.caller : undefined;
+          reports.ended(reports.endOf(arrival, caller, newCallRecord(), begunAt, error));
           throw error;
         },
       );
@@ -65,6 +67,8 @@ export function observe(
       const number = reports.begin(call);
       const end = (error?: unknown) => {
         const ended = reports.endOf(asked, asked.caller, call.record, begunAt, error);
+        // Now: when the call is reported its body may be gone.
+        if (ended.refusal && call.record.model === undefined) call.record.named = modelNamed(asked, ended.refusal);
         reports.endedAfter(number, ended);
       };
       return thenOrCatch(

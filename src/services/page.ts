@@ -12,14 +12,15 @@ export interface Page<T> {
   readonly next: { readonly nextPageToken?: string };
 }
 
-const defaultSize = 50;
+/** defaultPageSize is how many items a page has that states no size. */
+export const defaultPageSize = 50;
 
 /**
  * pageOf finds a page. `find` gets the last id of the page before and a limit of one more item than the page has,
  * which shows whether there is a next page. Throws a Refusal for an invalid token.
  */
 export async function pageOf<T extends { readonly id: string }>(
-  { pageSize = defaultSize, pageToken }: PageRequest,
+  { pageSize = defaultPageSize, pageToken }: PageRequest,
   prefix: string,
   find: (last: string | undefined, limit: number) => readonly T[] | Promise<readonly T[]>,
 ): Promise<Page<T>> {

@@ -27,6 +27,8 @@ export interface Tables {
   /** Calls that have ended. */
   requests: CallRow;
   usage_hours: UsageHourTable;
+  refused_minutes: RefusedMinuteTable;
+  refused_calls: RefusedCallTable;
   /** Views of the same with pending totals, for readers; `api_keys_now` and `accounts_now` are such, too. */
   usage_hours_now: UsageHourTable;
   due_now: UsageHourTable;
@@ -248,4 +250,36 @@ export interface IdempotencyKeyTable {
   /** The id of what was made; empty until it is, which no other transaction sees. */
   result_id: string;
   created_at: number;
+}
+
+/** RefusedMinuteTable is how many calls were refused in a minute, or in an hour, by what the other columns name. */
+export interface RefusedMinuteTable {
+  account_id: Fixed<string>;
+  /** When the minute or the hour began. */
+  minute: Fixed<number>;
+  key_id: Fixed<string>;
+  /** The catalogue's id; empty where there is none, or the model was not known yet. */
+  model: Fixed<string>;
+  /** A number of the proto's Reason. */
+  reason: Fixed<number>;
+  /** The process that counts, which alone writes the row; empty for an hour. */
+  node: Fixed<string>;
+  requests: number;
+}
+
+/** RefusedCallTable is the last refused calls of each account. */
+export interface RefusedCallTable {
+  id: Fixed<string>;
+  account_id: Fixed<string>;
+  key_id: Fixed<string>;
+  operation: Fixed<string>;
+  /** The catalogue's id, or what the caller called the model; empty where it was not known yet. */
+  model: Fixed<string>;
+  /** A number of the proto's Reason. */
+  reason: Fixed<number>;
+  /** The HTTP status. */
+  status: Fixed<number>;
+  /** The error's message, or the field at fault. */
+  detail: Fixed<string>;
+  created_at: Fixed<number>;
 }

@@ -5,6 +5,7 @@ import { type BackgroundStore, backgroundStore } from "./answers/background-resp
 import { type IdempotencyStore, idempotencyStore } from "./answers/idempotency.ts";
 import { type ReplayStore, replayStore } from "./answers/replays.ts";
 import { type ResponseStore, responseStore } from "./answers/responses.ts";
+import { type RefusedStore, refusedStore } from "./calls/refused.ts";
 import { type RequestStore, requestStore } from "./calls/requests.ts";
 import { type RetentionStore, retentionStore } from "./calls/retention.ts";
 import { type ConfigurationStore, configurationStore } from "./configuration/configurations.ts";
@@ -47,6 +48,7 @@ export interface Stores {
   readonly prices: PriceStore;
   readonly redeemCodes: RedeemCodeStore;
   readonly requests: RequestStore;
+  readonly refused: RefusedStore;
   readonly responses: ResponseStore;
   readonly backgroundResponses: BackgroundStore;
   readonly replays: ReplayStore;
@@ -149,6 +151,7 @@ export function storesOver(scope: Scope): Stores {
     prices: priceStore(scope),
     redeemCodes: redeemCodeStore(scope),
     requests,
+    refused: refusedStore(scope),
     responses: responseStore(scope),
     backgroundResponses: backgroundStore(scope),
     replays: replayStore(scope),

@@ -24,6 +24,8 @@ export interface GaugeParts {
   readonly holds: () => Promise<{ readonly count: number; readonly amount: number }>;
   /** open returns the open connections and streams, and the number that were cut. */
   readonly open: () => OpenConnections;
+  /** refusedLost returns how many refused calls could not be counted for usage. */
+  readonly refusedLost?: () => number;
   /** bodyBytes returns the memory of request bodies, in bytes. */
   readonly bodyBytes: () => number;
   readonly storage: StorageGauges;
@@ -97,6 +99,12 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
     (set) => set(background()),
   );
   registerHolds(registry, holds);
+  registerCounter(
+    registry,
+    "model_gateway_refused_lost_total",
+    "Refused calls that usage does not count, because they came faster than storage could write them.",
+    parts.refusedLost ?? (() => 0),
+  );
   registerConnections(registry, parts);
   registerStorage(registry, parts.storage);
   if (parts.database) registerDatabase(registry, parts.database);

@@ -71,8 +71,10 @@ describe("accounts and keys", () => {
 
     const list = await modelGateway(["keys", "list", "--account", "Acme Ltd"], env);
     const [head, web, batch, ...more] = list.stdout.trimEnd().split("\n");
-    expect(head).toMatch(/^ID +ACCOUNT +SECRET +STATUS +ADMIN +CREATED +EXPIRES +SPENT +LIMIT +MODELS +NAME$/);
-    expect(web).toMatch(new RegExp(`^${keyId}  ${accountId}  sk-.….{4}  revoked  no +\\S+Z +- +0.00 +- +- +web$`));
+    expect(head).toMatch(
+      /^ID +ACCOUNT +SECRET +STATUS +ADMIN +CREATED +EXPIRES +SPENT +LIMIT +MODELS +RATES +AT A TIME +ADDRESSES +TAGS +OWNER +NAME$/,
+    );
+    expect(web).toMatch(new RegExp(`^${keyId}  ${accountId}  sk-.….{4}  revoked  no +\\S+Z +- +0.00 +-( +-){6} +web$`));
     expect(batch).toMatch(/ active +no .* batch$/);
     expect(more).toEqual([]);
     for (const secret of [byName.stdout.trim(), byId.stdout.trim()]) {
@@ -204,12 +206,16 @@ describe("money", () => {
     expect(made.code, made.stderr).toBe(0);
     const [id = ""] = /key_\w+/.exec(made.stderr) ?? [];
     const list = async () => (await commands.run(["keys", "list", "--account", "bounded"], env)).stdout;
-    expect(await list()).toMatch(/ active .* 2089-12-31T15:00:00\.000Z +0\.00 +2\.50 +family:embedded, tts-1 +k\n/);
+    expect(await list()).toMatch(
+      / active .* 2089-12-31T15:00:00\.000Z +0\.00 +2\.50 +family:embedded, tts-1( +-){5} +k\n/,
+    );
     const models = ["embedded-chat", "embedded-embedding", "tts-1", "family:embedded"];
     const many = models.flatMap((model) => ["--model", model]);
     const of = await commands.run(["keys", "create", "--account", "bounded", "--name", "many", ...many], env);
     expect(of.code, of.stderr).toBe(0);
-    expect(await list()).toMatch(/Z +- +0\.00 +- +embedded-chat, embedded-embedding, tts-1, and 1 more +many\n$/);
+    expect(await list()).toMatch(
+      /Z +- +0\.00 +- +embedded-chat, embedded-embedding, tts-1, and 1 more( +-){5} +many\n$/,
+    );
     expect((await commands.run(["keys", "disable", id], env)).stderr).toBe(
       `Disabled ${id}. It is refused from now on.\n`,
     );
@@ -231,6 +237,53 @@ describe("money", () => {
       ["KeyService.CreateKey", id, JSON.stringify({ name: "k", credit_limit: "2.50", ...permitted }), "command_line"],
     ]);
     await storage.close();
+  });
+
+  test("is spent no faster than a key's own limits allow, which are changed and taken away again", async () => {
+    const env = { DATA_DIR: join(folder.path, "limited") };
+    await commands.run(["accounts", "create", "--name", "limited"], env);
+    const limits = [
+      "--rpm",
+      "60",
+      "--tpm=9000",
+      "--max-concurrent",
+      "3",
+      "--tag",
+      "team a",
+      "--tag=b",
+      "--owner",
+      "Ada",
+    ];
+    const made = await commands.run(["keys", "create", "--account", "limited", "--name", "k", ...limits], env);
+    expect(made.code, made.stderr).toBe(0);
+    const [id = ""] = /key_\w+/.exec(made.stderr) ?? [];
+    const list = async (...more: string[]) => (await commands.run(["keys", "list", ...more], env)).stdout;
+    expect(await list()).toMatch(/ rpm=60, tpm=9000 +3 +- +team a, b +Ada +k\n$/);
+    const more = [
+      "--rpm=",
+      "--model-rate",
+      "family:embedded=5,100",
+      "--model-rate=tts-1=,7",
+      "--allow-ip",
+      "192.0.2.0/24",
+    ];
+    const changed = await commands.run(["keys", "update", id, ...more, "--tag="], env);
+    expect([changed.code, changed.stderr]).toEqual([0, `Changed ${id}. It holds from the next call on.\n`]);
+    expect(await list()).toMatch(/ tpm=9000, family:embedded=5,100, tts-1=,7 +3 +192\.0\.2\.0\/24 +- +Ada +k\n$/);
+    expect(await list("--owner", "Ada")).toContain(id);
+    expect(await list("--tag", "b")).not.toContain(id);
+    for (const [args, words] of [
+      [[], "keys update changes nothing without an option"],
+      [["--rpm", "0"], "--rpm: expected a whole number from 1 to 1000000"],
+      [["--tpm", "1e3"], "--tpm: expected a whole number"],
+      [["--model-rate", "m=x"], "--model-rate: expected MODEL=RPM,TPM"],
+      [["--model-rate", "gone=5"], "there is no model `gone` here"],
+      [["--allow-ip", "192.0.2.0/33"], "expected an address or a network"],
+      [["--tag", "x".repeat(65)], "--tag: expected 1 to 64 characters"],
+    ] as const)
+      expect((await commands.run(["keys", "update", id, ...args], env)).stderr).toContain(words);
+    const unknown = await commands.run(["keys", "update", "key_none", "--rpm", "5"], env);
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("there is no key key_none")]);
   });
 
   test("is no matter while an account is suspended", async () => {
@@ -394,7 +447,10 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
     "an unknown command": [["sevre"], 'there is no command "sevre"'],
     "an unknown command that every object knows": [["constructor"], 'there is no command "constructor"'],
     "accounts without an action": [["accounts"], "accounts needs one of: create, list, suspend"],
-    "keys with an unknown action": [["keys", "make"], "keys needs one of: create, list, disable, enable, revoke"],
+    "keys with an unknown action": [
+      ["keys", "make"],
+      "keys needs one of: create, update, list, disable, enable, revoke",
+    ],
     "an account without a name": [
       ["accounts", "create"],
       "accounts create: --name is needed. `model-gateway help accounts create`",
@@ -479,7 +535,7 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
     "an invitation to what is no address": [["users", "invite", "--email", "nobody"], ": --email: "],
     "an option of a group alone": [
       ["keys", "--account", "a"],
-      "keys needs one of: create, list, disable, enable, revoke",
+      "keys needs one of: create, update, list, disable, enable, revoke",
     ],
     "an unknown option": [["keys", "list", "--acount", "x"], "Unknown option '--acount'"],
     "an option of another command": [["accounts", "list", "--name", "x"], "Unknown option '--name'"],

@@ -46,6 +46,10 @@ test("a month of calls at three vendors reconciles, and is furnished once", { ti
   expect(before.total.errors).toBeGreaterThan(50);
   const days = new Set(before.sums.map(({ beginsAt }) => beginsAt));
   expect(days.size).toBeGreaterThanOrEqual(30);
+  const refused = await storage.refused.sums({ ...month, accountId, groupBy: "reason" }, 20);
+  expect(refused.total).toBeGreaterThan(300);
+  expect(refused.groups.length).toBe(5);
+  expect((await storage.refused.page({ accountId }, undefined, 1000)).length).toBe(120);
   const keys = await storage.keys.list(accountId);
   // Two more are those of every demo.
   expect(keys.length).toBe(28);

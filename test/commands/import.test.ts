@@ -11,8 +11,23 @@ const { commands, folder } = shareCommands();
 const fixture = (name: string) => join(root, "test/fixtures/litellm", name);
 const run = (...args: string[]) => commands.run(["import", ...args], {});
 
+/** What LiteLLM keeps of rates, tags and people. */
+const limited = {
+  ...{ rpm_limit: 7, tpm_limit: "900", max_parallel_requests: 2, user_id: "ada@example.com" },
+  metadata: {
+    tags: ["team-a", "team-b", "team-a"],
+    model_rpm_limit: { "embedded-chat": 3, "gone-model": 5 },
+    model_tpm_limit: { "embedded-chat": 50 },
+  },
+};
+
 describe("import litellm-keys", () => {
-  const secrets = { web: "sk-web-1234567890abcdef", batch: "sk-batch-1234567890abcd", gone: "sk-gone-1234567890abcde" };
+  const secrets = {
+    web: "sk-web-1234567890abcdef",
+    batch: "sk-batch-1234567890abcd",
+    gone: "sk-gone-1234567890abcde",
+    limited: "sk-limited-1234567890ab",
+  };
   const listed = (name: keyof typeof secrets, more: object = {}) => ({
     token: hashKeySecret(secrets[name]),
     key_name: `sk-...${secrets[name].slice(-4)}`,
@@ -37,23 +52,27 @@ describe("import litellm-keys", () => {
     const path = await file([
       listed("web", { spend: 0.123456789, max_budget: 1.5, models: ["embedded-chat", "tts-1", "gone-model"] }),
       listed("batch", { models: ["all-team-models"], budget_duration: "30d", rpm_limit: 10 }),
+      listed("limited", limited),
       listed("gone", { expires: "2020-01-01T00:00:00Z" }),
       { key_alias: "old", spend: 1 },
     ]);
     const taken = await take(path);
     expect(taken.code, taken.stderr).toBe(0);
-    expect(taken.stderr).toContain("Took over 2 of 2 keys; 0 were here already. Amounts are taken as JPY.");
+    expect(taken.stderr).toContain("Took over 3 of 3 keys; 0 were here already. Amounts are taken as JPY.");
     for (const said of [
       '"web": it may not use "gone-model", which is not served here',
       '"batch": the file does not tell its models. It is disabled',
       '"batch": budget_duration: its limit is what is left',
-      '"batch": rpm_limit: the rate is the account\'s',
+      '"limited": its rate of "gone-model" is left out',
       '"gone": it has expired',
       "a key without the hash of its secret",
     ])
       expect(taken.stderr).toContain(said);
     const { stdout } = await commands.run(["keys", "list"], env());
-    expect(stdout).toMatch(/sk-…cdef +active .* 0\.00 +1\.376543 +embedded-chat, tts-1 +web\n/);
+    expect(stdout).toMatch(/sk-…cdef +active .* 0\.00 +1\.376543 +embedded-chat, tts-1 +- +- +- +- +- +web\n/);
+    expect(stdout).toMatch(
+      /sk-…\w+ +active .* rpm=7, tpm=900, embedded-chat=3,50 +2 +- +team-a, team-b +ada@example\.com +limited\n/,
+    );
     expect(stdout).toMatch(/sk-…abcd +disabled .* batch\n/);
     expect(stdout).not.toContain("gone\n");
     const { server, rootUrl } = await startServer([], env());
@@ -85,6 +104,9 @@ describe("import litellm-keys", () => {
       "some routes": { allowed_routes: ["/embeddings"] },
       "reads only": { allowed_routes: ["info_routes"] },
       "odd block": { blocked: "yes please" },
+      "rate of nothing": { rpm_limit: 0 },
+      "rate no number": { tpm_limit: "many" },
+      "no calls at a time": { max_parallel_requests: 0 },
     };
     const open: Readonly<Record<string, object>> = {
       "no bounds": { budget_id: "", model_max_budget: {}, allowed_routes: [], access_group_ids: [], blocked: false },

@@ -68,6 +68,17 @@ function ask(port: number, key: string, headers: Record<string, string> = {}): P
   return fetch(`http://127.0.0.1:${port}/v1/models`, { headers: { authorization: `Bearer ${key}`, ...headers } });
 }
 
+const fastTier = [{ name: "All", recharge: 0, requestsPerMinute: 10_000, tokensPerMinute: undefined }];
+
+async function chat(port: number | undefined, key: string): Promise<{ status: number; body: string }> {
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "embedded-chat", max_tokens: 10, messages: [{ role: "user", content: "Hi" }] }),
+  });
+  return { status: answer.status, body: await answer.text() };
+}
+
 const metricsOf = async ({ metricsPort }: TestGateway) =>
   (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
 
@@ -147,6 +158,65 @@ describe.skipIf(!hasRedis.redis)("redis", () => {
     );
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
     expect(most).toBe(3);
+  });
+
+  test("a key has one rate of its own, and one of a model, whichever gateway its calls come to", async () => {
+    const { first, ports } = await startFleet({}, { tiers: fastTier });
+    const change = (of: object) => first.storage.keys.update(first.accountId, first.keyId, of);
+    await change({ requests_per_minute: 20 });
+    // The other gateway knows of a change within a second.
+    await eventually(async () =>
+      expect((await ask(ports[1], first.apiKey)).headers.get("x-ratelimit-limit-requests")).toBe("20"),
+    );
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, i) => ask(ports[i % 2] ?? 0, first.apiKey)));
+    const admitted = answers.filter(({ status }) => status === 200).length;
+    expect([...new Set(answers.map(({ status }) => status))].sort()).toEqual([200, 429]);
+    // What was asked before was taken, and a server gives one back in three seconds.
+    expect(admitted).toBeLessThanOrEqual(22);
+    expect(admitted).toBeGreaterThanOrEqual(5);
+    await change({ requests_per_minute: null, model_rates: '[{"model":"embedded-chat","requests":10}]' });
+    await eventually(async () =>
+      expect((await ask(ports[1], first.apiKey)).headers.get("x-ratelimit-limit-requests")).toBe("10000"),
+    );
+    const chats = await Promise.all(Array.from({ length: 40 }, (_, i) => chat(ports[i % 2], first.apiKey)));
+    const of = (status: number) => chats.filter((one) => one.status === status).length;
+    expect(of(200)).toBeGreaterThanOrEqual(10);
+    expect(of(200)).toBeLessThanOrEqual(12);
+    expect(of(429)).toBe(40 - of(200));
+  });
+
+  test("a key has never more calls running than it may, of both gateways together, and they use all of its places", async () => {
+    let [running, most] = [0, 0];
+    const upstream = await startScriptedUpstream(async (exchange) => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      running--;
+      exchange.json(200, wholeAnswer);
+    });
+    closing.push(() => upstream.close());
+    const { first, ports } = await startFleet({}, { ...upstreamAt(upstream.baseUrl), tiers: fastTier });
+    await first.storage.keys.update(first.accountId, first.keyId, { max_concurrent: 3 });
+    await eventually(async () => {
+      const told = await Promise.all(Array.from({ length: 8 }, () => chat(ports[1], first.apiKey)));
+      expect(told.map(({ status }) => status)).toContain(429);
+    });
+    await eventually(() => expect(first.counts().keyCalls).toBe(0));
+    most = 0;
+    let [done, refused] = [0, 0];
+    const until = performance.now() + 1_500;
+    const caller = async (i: number) => {
+      while (performance.now() < until) {
+        const { status } = await chat(ports[i % 2], first.apiKey);
+        if (status === 200) done++;
+        else if (status === 429) refused++;
+        else expect.fail(`answered ${status}`);
+      }
+    };
+    await Promise.all(Array.from({ length: 10 }, (_, i) => caller(i)));
+    expect(most).toBe(3);
+    expect(done).toBeGreaterThan(10);
+    expect(refused).toBeGreaterThan(0);
+    await eventually(() => expect(first.counts().keyCalls).toBe(0));
   });
 
   test("metrics and the log say how it stands, and neither knows the password", async () => {

@@ -28,7 +28,7 @@ describe.skipIf(chromiumPath === undefined)("pages about upstreams, in Chromium"
       retries: { attempts: 3, share: 0.25 },
       hedging: { afterMs: 90_000, share: 0.05 },
       cache: { maxBytes: 256 * 1024 ** 2, keepMs: 3_600_000, priceShare: 0.1 },
-      retention: { requestsMs: 90 * 86_400_000, auditMs: undefined },
+      retention: { requestsMs: 90 * 86_400_000, auditMs: undefined, refusedMs: 7_776_000_000 },
     });
     browser = await launchBrowser();
   });

@@ -121,6 +121,79 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     });
   });
 
+  test("limits, tags and an owner are set, told in the list, found by, and taken away again", async () => {
+    const { key } = await newKey("Limited");
+    const row = async () => (await keyRow(key.id)) as NonNullable<Awaited<ReturnType<typeof keyRow>>>;
+    await window.open("/keys");
+    const editing = async () => {
+      await page.getByRole("button", { name: "Actions for Limited" }).click();
+      await page.getByRole("menuitem", { name: "Edit" }).click();
+      return page.getByRole("dialog");
+    };
+    const save = async (dialog: Locator) => {
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    let dialog = await editing();
+    await dialog.getByLabel("Owner").fill("Ada");
+    await dialog.getByLabel("Tags", { exact: true }).fill("team-a");
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("button", { name: "Rates" }).click();
+    await dialog.getByLabel("Requests a minute").fill("sixty");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("Enter a whole number from 1 to 1,000,000").waitFor();
+    await dialog.getByLabel("Requests a minute").fill("60");
+    await dialog.getByLabel("Calls at a time").fill("3");
+    await dialog.getByRole("button", { name: "Add a model" }).click();
+    await dialog.getByRole("combobox", { name: "Model", exact: true }).click();
+    await page.getByRole("option", { name: "embedded-chat" }).click();
+    await dialog.getByRole("textbox", { name: "Tokens a minute" }).last().fill("9000");
+    await dialog.getByRole("button", { name: "Addresses" }).click();
+    await dialog
+      .getByRole("combobox", { name: "Addresses" })
+      .or(dialog.getByRole("textbox", { name: "Addresses" }))
+      .fill("127.0.0.1");
+    await page.keyboard.press("Enter");
+    await save(dialog);
+    expect(await row()).toMatchObject({
+      ...{ owner: "Ada", tags: '["team-a"]', requests_per_minute: 60, max_concurrent: 3, allowed_ips: '["127.0.0.1"]' },
+      model_rates: '[{"model":"embedded-chat","tokens":9000}]',
+      tokens_per_minute: null,
+    });
+    await page.getByText("60 requests/min · 3 at a time · 1 model rate · 1 address").waitFor();
+    await page.getByRole("combobox", { name: "Tag", exact: true }).click();
+    await page.getByRole("option", { name: "team-a" }).click();
+    await expect.poll(() => page.getByRole("button", { name: /^Actions for/ }).count()).toBe(1);
+    dialog = await editing();
+    await dialog.getByLabel("Owner").fill("");
+    await dialog.getByLabel("Requests a minute").first().fill("");
+    await dialog.getByRole("button", { name: "Remove the rate of embedded-chat" }).click();
+    await save(dialog);
+    expect(await row()).toMatchObject({ owner: null, requests_per_minute: null, model_rates: null, max_concurrent: 3 });
+  });
+
+  test("several keys are tagged at once, and lose tags", async () => {
+    const limits = { tags: JSON.stringify(["old", "kept"]) };
+    const ids = [];
+    for (const name of ["Bulk one", "Bulk two"]) ids.push((await newKey(name, { limits })).key.id);
+    await window.open("/keys?find=Bulk");
+    for (const name of ["Bulk one", "Bulk two"]) await page.getByRole("checkbox", { name: `Select ${name}` }).click();
+    await page
+      .getByRole("region", { name: "Actions for the selected keys" })
+      .getByRole("button", { name: "Tag" })
+      .click();
+    const dialog = page.getByRole("dialog", { name: "Tags of 2 keys" });
+    await dialog.getByLabel("Add").fill("new");
+    await page.keyboard.press("Enter");
+    // The list of tags that there are closes with that.
+    await page.keyboard.press("Tab");
+    await dialog.getByLabel("Remove").click();
+    await page.getByRole("option", { name: "old" }).click();
+    await dialog.getByRole("button", { name: "Change tags" }).click();
+    await dialog.waitFor({ state: "detached" });
+    for (const id of ids) expect((await keyRow(id))?.tags).toBe('["kept","new"]');
+  });
+
   test("keys are put in order by a column's head: the newest first, until another is chosen", async () => {
     const now = Date.now();
     const accountId = newId("acc");

@@ -121,6 +121,58 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", { timeout: 60_0
     expect(await used.getByText("Cache read tokens").count()).toBe(0);
   });
 
+  test("refused calls have a view of their own: by reason, with what was refused, and each by its id", async () => {
+    const { keyId, accountId } = gateway;
+    const [limited, unknown] = [newId("req", Date.now() - 500), newId("req", Date.now())];
+    const base = { account_id: accountId, key_id: keyId, operation: "chat", created_at: Date.now() };
+    const minute = Date.now() - (Date.now() % 60_000);
+    const count = { account_id: accountId, key_id: keyId, minute, node: "nod_test" };
+    await gateway.storage.refused.write({
+      counts: [
+        { ...count, model: "alpha", reason: 25, requests: 41 },
+        { ...count, model: "", reason: 9, requests: 1 },
+      ],
+      calls: [
+        { ...base, id: limited, model: "alpha", reason: 25, status: 429, detail: "Rate limit reached: 60 a minute." },
+        { ...base, id: unknown, model: "gpt-nine", reason: 9, status: 404, detail: "model" },
+      ],
+    });
+    await window.open("/");
+    await page.getByRole("link", { name: "42 refused besides" }).click();
+    const table = page.getByRole("table", { name: "Refused requests" });
+    await expect
+      .poll(() => table.getByRole("row").allTextContents())
+      .toEqual([
+        "TimeReasonModelKeyOperationDetail",
+        expect.stringMatching(/No such model404gpt-nine.*chatmodel$/),
+        expect.stringMatching(/Rate limit429alpha.*Rate limit reached: 60 a minute\.$/),
+      ]);
+    await page.getByText("42", { exact: true }).first().waitFor();
+    await page.getByRole("combobox", { name: "Reason" }).click();
+    await page.getByRole("option", { name: "Rate limit", exact: true }).click();
+    await expect.poll(() => table.getByRole("row").count()).toBe(2);
+    await page.getByText("41", { exact: true }).first().waitFor();
+    await page.getByText("The last hour").click();
+    await page.getByText("41", { exact: true }).first().waitFor();
+    // By its id, for the account and for the operator, who has a list of all accounts.
+    await window.open(`/usage/${limited}`);
+    await page.getByText("Refused before a model was asked").waitFor();
+    await window.open("/operator/requests?view=refused");
+    await table.getByRole("link").first().waitFor();
+    expect(await table.getByRole("row").first().textContent()).toBe("TimeAccountReasonModelKeyOperationDetail");
+    // Among the groups by status they are one.
+    await window.open("/usage");
+    await page.getByRole("combobox", { name: "Group by" }).click();
+    await page.getByRole("option", { name: "Status" }).click();
+    await expect.poll(totals).toContainEqual(expect.stringMatching(/^Refused42/));
+  });
+
+  test("calls of all accounts are filtered by upstream", async () => {
+    await window.open("/operator/requests?upstream=south");
+    const table = page.getByRole("table", { name: "Requests", exact: true });
+    await expect.poll(() => table.getByRole("row").count()).toBe(4);
+  });
+
   test("money is rounded, and told exactly to whom points at it", async () => {
     await window.open("/usage");
     const cost = page.getByRole("table", { name: "Requests", exact: true }).getByText("¥1.23", { exact: true });

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createRetention } from "../../src/composition/retention.ts";
-import { newId } from "../../src/runtime/ids.ts";
+import { firstIdAt, newId } from "../../src/runtime/ids.ts";
 import type { LedgerEntry } from "../../src/storage/money/entries.ts";
 import { type Bank, openBank } from "../support/money/bank.ts";
 import { refuseInserts } from "../support/storage/test-database.ts";
@@ -285,4 +285,46 @@ test("acts go by themselves, and what is kept for good is not touched", async ()
   expect(await await bank.storage.auditEvents.page({ limit: 10 })).toHaveLength(2);
   expect(await kept()).toHaveLength(40);
   expect(errors).toEqual([]);
+});
+
+test("minutes of refused calls become hours after two days, whoever wrote them, and go with the calls when their time is over", async () => {
+  const { refused, retention } = bank.storage;
+  const minuteMs = 60_000;
+  const begin = Date.UTC(2026, 4, 1, 7);
+  const count = (minute: number, node: string, requests: number, key_id = "key_1") => ({
+    ...{ account_id: "acc_r", minute: begin + minute * minuteMs, key_id, model: "m", reason: 25, node, requests },
+  });
+  const calls = [0, 130].map((minute) => ({
+    ...{ id: newId("req", begin + minute * minuteMs), account_id: "acc_r", key_id: "key_1", operation: "chat" },
+    ...{ model: "m", reason: 25, status: 429, detail: "", created_at: begin + minute * minuteMs },
+  }));
+  await refused.write({ counts: [count(0, "a", 1), count(1, "a", 2), count(1, "b", 4)], calls });
+  await refused.write({ counts: [count(59, "b", 8, "key_2"), count(60, "a", 16), count(130, "a", 32)], calls: [] });
+  const sums = async (bucketMs: number) =>
+    (
+      await refused.sums({ accountId: "acc_r", from: begin, to: begin + dayMs, bucketMs, groupBy: "key_id" }, 10)
+    ).sums.map(({ beginsAt, group, requests }) => [(beginsAt - begin) / minuteMs, group, requests]);
+  const hours = [
+    [0, "key_1", 7],
+    [0, "key_2", 8],
+    [60, "key_1", 16],
+    [120, "key_1", 32],
+  ];
+  expect(await sums(60 * minuteMs)).toEqual(hours);
+  expect(await sums(minuteMs)).toHaveLength(5);
+  const fold = async (at: number) => {
+    while ((await retention.foldRefused(at)) > 0);
+  };
+  // Two days after the second hour's end.
+  await fold(begin + 2 * dayMs + 120 * minuteMs);
+  expect(await sums(60 * minuteMs)).toEqual(hours);
+  expect(await sums(minuteMs)).toEqual([...hours.slice(0, 3), [130, "key_1", 32]]);
+  // What came late is added to its hour.
+  await refused.write({ counts: [count(5, "c", 100)], calls: [] });
+  await fold(begin + 2 * dayMs + 120 * minuteMs);
+  expect((await sums(60 * minuteMs))[0]).toEqual([0, "key_1", 107]);
+  const before = begin + 61 * minuteMs;
+  while ((await retention.forgetRefused(before, firstIdAt("req", before))) > 0);
+  expect(await sums(60 * minuteMs)).toEqual(hours.slice(3));
+  expect(await refused.page({ accountId: "acc_r" }, undefined, 10)).toEqual([calls[1]]);
 });

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { RequestFilter } from "../../src/storage/calls/requests-query.ts";
+import { searchAll } from "../../src/storage/calls/search.ts";
 import type { CallRow } from "../../src/storage/columns.ts";
 import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
 import type { Capture } from "../../src/storage/money/contract.ts";
@@ -153,5 +154,27 @@ onSqlite(() =>
       expect(plan.map(({ detail }) => detail).join("; ")).not.toContain("TEMP B-TREE");
     }
     await db.destroy();
+  }),
+);
+
+onSqlite(() =>
+  test("a search among all accounts pauses after so many calls, and goes on from there until all are found", async () => {
+    const rare = [3, 2500, 4999].map((at) => begun + at);
+    const calls = Array.from({ length: 5000 }, (_, at) =>
+      callAt(begun + at, { key_id: "key_1", upstream: rare.includes(begun + at) ? "rare" : "usual" }),
+    );
+    await bank.charge("acc_1", ...calls.filter((_, at) => at % 2 === 0));
+    await bank.charge("acc_2", ...calls.filter((_, at) => at % 2 === 1));
+    const { db } = await openDatabase(bank.database.path);
+    const pages: number[][] = [];
+    for (let before: string | undefined; ; ) {
+      const page = await searchAll(db, { upstream: "rare" }, before, 2, undefined, 2000);
+      pages.push(page.rows.map(({ created_at }) => created_at));
+      before = page.readUntil;
+      if (before === undefined) break;
+    }
+    await db.destroy();
+    // Two thousand calls a page: the second has none.
+    expect(pages).toEqual([[begun + 4999], [begun + 2500], [begun + 3]]);
   }),
 );

@@ -20,6 +20,9 @@ export const spans: Readonly<Record<SpanName, Span>> = {
   month: { bucket: Bucket.DAY, bucketMs: 24 * hourMs, count: 30 },
 };
 
+/** minutesOfHour is the last hour, by minutes. */
+export const minutesOfHour: Span = { bucket: Bucket.MINUTE, bucketMs: hourMs / 60, count: 60 };
+
 /** bucketsOf returns the beginning of each bucket, oldest first, in milliseconds since 1970; `now` is in the last. */
 export function bucketsOf({ bucketMs, count }: Span, now: number): readonly number[] {
   const last = Math.floor(now / bucketMs) * bucketMs;
@@ -43,6 +46,14 @@ export function bucketsBetween(from: number, to: number): Buckets {
   return { bucket: isShort ? Bucket.HOUR : Bucket.DAY, begins };
 }
 
+const weekMs = 7 * 24 * hourMs;
+
+/** chosenBuckets returns the buckets of chosen moments: by default of the last seven days. */
+export function chosenBuckets(from: number | undefined, to: number | undefined, now: number): Buckets {
+  const ends = to === undefined ? now : Math.min(to, now);
+  return bucketsBetween(from ?? ends - weekMs, ends);
+}
+
 /** spanMs returns the length of the whole span. */
 export function spanMs({ bucketMs, count }: Span): number {
   return bucketMs * count;
@@ -56,10 +67,10 @@ export function beforeOf(span: Span, begins: readonly number[], now: number): { 
   return { from: (begins[0] ?? now) - length, to: (Math.floor((now - length) / hourMs) + 1) * hourMs };
 }
 
-/** bucketWriter formats hours in the reader's time zone, and days in UTC. */
+/** bucketWriter formats hours and minutes in the reader's time zone, and days in UTC. */
 export function bucketWriter({ bucket }: Pick<Span, "bucket">, language: Language): (at: number) => string {
   const format =
-    bucket === Bucket.HOUR
+    bucket === Bucket.HOUR || bucket === Bucket.MINUTE
       ? new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })
       : new Intl.DateTimeFormat(language, { month: "short", day: "numeric", timeZone: "UTC" });
   return (at) => format.format(at);

@@ -57,7 +57,8 @@ export function shareOf(part: bigint, whole: bigint): number {
   return whole === 0n ? 0 : Number((part * 10_000n) / whole) / 10_000;
 }
 
-function splitCells(cells: readonly (Part & { readonly at: number })[], begins: readonly number[]): Split {
+/** splitCells groups what is of one bucket and group each. */
+export function splitCells(cells: readonly (Part & { readonly at: number })[], begins: readonly number[]): Split {
   const inBucket = Map.groupBy(cells, ({ at }) => at);
   const parts = [...Map.groupBy(cells, ({ id }) => id)].map(([id, some]) => ({ id, ...added(some) }));
   return {

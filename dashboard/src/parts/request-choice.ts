@@ -7,13 +7,14 @@ import { type OutcomeWord, outcomes } from "./outcome.tsx";
 
 type Filter = Exclude<MessageInitShape<typeof RequestFilterSchema>, { $typeName: string }>;
 
-export function filterOf({ key, model, upstream, outcome, from, to }: RequestSearch): Filter {
+export function filterOf({ key, model, upstream, tag, outcome, from, to }: RequestSearch): Filter {
   const begins = from === undefined ? undefined : midnight(from, 0);
   const ends = to === undefined ? undefined : midnight(to, 1);
   return {
     ...(key === undefined ? {} : { keyId: key }),
     ...(model === undefined ? {} : { model }),
     ...(upstream === undefined ? {} : { upstream }),
+    ...(tag === undefined ? {} : { tag }),
     ...(outcome !== undefined && isOutcome(outcome) ? { outcomes: [outcomes[outcome]] } : {}),
     ...(begins ? { from: timestampFromDate(begins) } : {}),
     ...(ends ? { to: timestampFromDate(ends) } : {}),

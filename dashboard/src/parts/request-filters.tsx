@@ -3,8 +3,9 @@ import { Button, Group, Select, TextInput } from "@mantine/core";
 import { IconFilterOff } from "@tabler/icons-react";
 import { useState } from "react";
 import { texts, useTexts } from "../language/language.tsx";
-import type { RequestSearch } from "../search.ts";
+import { isFiltered, type RequestSearch, unfiltered } from "../search.ts";
 import { type OutcomeWord, outcomes, useOutcomeNames } from "./outcome.tsx";
+import { reasonWords, useReasonNames } from "./refusal-reasons.ts";
 
 const said = texts(
   {
@@ -15,7 +16,9 @@ const said = texts(
     keyHint: "key_…",
     model: "Model",
     upstream: "Upstream",
+    tag: "Tag",
     outcome: "Status",
+    reason: "Reason",
     all: "All",
     from: "From",
     to: "To",
@@ -29,7 +32,9 @@ const said = texts(
     keyHint: "key_…",
     model: "模型",
     upstream: "上游",
+    tag: "标签",
     outcome: "状态",
+    reason: "原因",
     all: "全部",
     from: "起始日期",
     to: "截止日期",
@@ -48,21 +53,26 @@ interface Props {
   readonly models: readonly string[];
   /** upstreams are the upstreams to choose from; unset: there is no such filter. */
   readonly upstreams?: readonly string[];
+  /** tags are the tags of keys to choose from; unset or none: there is no such filter. */
+  readonly tags?: readonly string[];
   /** keys are the keys to choose from; unset: a key is given by its id. */
   readonly keys?: readonly Choice[];
-  /** ofAccounts shows an account filter, too. Keys and models are then searched within an account only. */
+  /** ofAccounts shows an account filter, too. */
   readonly ofAccounts?: boolean;
 }
 
-export function RequestFilters({ search, onChange, models, upstreams, keys, ofAccounts = false }: Props) {
+export function RequestFilters({ search, onChange, models, upstreams, tags = [], keys, ofAccounts = false }: Props) {
   const t = useTexts(said);
   const names = useOutcomeNames();
-  const { account, key, model, upstream, outcome, from, to } = search;
+  const reasonName = useReasonNames();
+  const { account, key, model, upstream, tag, outcome, reason, from, to } = search;
+  const isOfRefused = search.view === "refused";
   const change = (name: keyof RequestSearch, value: string | null) => {
     const { [name]: _, ...others } = search;
     onChange(value ? { ...others, [name]: value } : others);
   };
-  const needsAccount = ofAccounts && account === undefined;
+  // Of refused calls, keys and models are looked for within an account only.
+  const needsAccount = ofAccounts && isOfRefused && account === undefined;
   const outcomeChoices = (Object.keys(outcomes) as OutcomeWord[]).map((word) => ({ value: word, label: names[word] }));
   const modelChoices = models.map((id) => ({ value: id, label: id }));
   return (
@@ -77,24 +87,39 @@ export function RequestFilters({ search, onChange, models, upstreams, keys, ofAc
         {...{ label: t.model, all: t.all, data: modelChoices, value: model, disabled: needsAccount, width: 190 }}
         on={(value) => change("model", value)}
       />
-      {upstreams && (
+      {upstreams && !isOfRefused && (
         <Picked
-          {...{ label: t.upstream, all: t.all, value: upstream, disabled: needsAccount }}
+          {...{ label: t.upstream, all: t.all, value: upstream }}
           data={upstreams.map((name) => ({ value: name, label: name }))}
           on={(value) => change("upstream", value)}
         />
       )}
-      <Picked
-        {...{ label: t.outcome, all: t.all, data: outcomeChoices, value: outcome }}
-        on={(value) => change("outcome", value)}
-      />
+      {!isOfRefused && (tags.length > 0 || tag !== undefined) && (
+        <Picked
+          {...{ label: t.tag, all: t.all, value: tag, disabled: needsAccount }}
+          data={tags.map((name) => ({ value: name, label: name }))}
+          on={(value) => change("tag", value)}
+        />
+      )}
+      {isOfRefused ? (
+        <Picked
+          {...{ label: t.reason, all: t.all, value: reason, width: 190 }}
+          data={reasonWords.map((value) => ({ value, label: reasonName(value) }))}
+          on={(value) => change("reason", value)}
+        />
+      ) : (
+        <Picked
+          {...{ label: t.outcome, all: t.all, data: outcomeChoices, value: outcome }}
+          on={(value) => change("outcome", value)}
+        />
+      )}
       <Day label={t.from} value={from} max={to} on={(value) => change("from", value)} />
       <Day label={t.to} value={to} min={from} on={(value) => change("to", value)} />
-      {Object.keys(search).length > 0 && (
+      {isFiltered(search) && (
         <Button
           variant="subtle"
           px="xs"
-          onClick={() => onChange({})}
+          onClick={() => onChange(unfiltered(search))}
           leftSection={<IconFilterOff size={16} aria-hidden />}
         >
           {t.clear}

@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/usage.proto.
  */
 export const file_modelgateway_v1_usage: GenFile = /*@__PURE__*/
-  fileDesc("Chttb2RlbGdhdGV3YXkvdjEvdXNhZ2UucHJvdG8SD21vZGVsZ2F0ZXdheS52MSKAAgoFVXNhZ2USHgoMaW5wdXRfdG9rZW5zGAEgASgDQgiKtRgECAEQARIjChFjYWNoZV9yZWFkX3Rva2VucxgCIAEoA0IIirUYBAgBEAESJAoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgDQgiKtRgECAEQARIfCg1vdXRwdXRfdG9rZW5zGAQgASgDQgiKtRgECAEQARIiChByZWFzb25pbmdfdG9rZW5zGAUgASgDQgiKtRgECAEQARIcCgpjaGFyYWN0ZXJzGAYgASgDQgiKtRgECAEQARIpChdjYWNoZV93cml0ZV9ob3VyX3Rva2VucxgHIAEoA0IIirUYBAgBEAEi9QEKCVByaWNlUGFydBIYCghwcmljZV9pZBgBIAEoCUIGirUYAggBEhgKCHJlcXVlc3RzGAIgASgNQgaKtRgCCAESJQoFdXNhZ2UYAyABKAsyFi5tb2RlbGdhdGV3YXkudjEuVXNhZ2USJAoSaW5wdXRfYXVkaW9fdG9rZW5zGAQgASgDQgiKtRgECAEQARIkChJpbnB1dF9pbWFnZV90b2tlbnMYBSABKANCCIq1GAQIARABEiUKE291dHB1dF9hdWRpb190b2tlbnMYBiABKANCCIq1GAQIARABEhoKCHNlYXJjaGVzGAcgASgDQgiKtRgECAEQASKwBQoHUmVxdWVzdBISCgJpZBgBIAEoCUIGirUYAggBEhYKBmtleV9pZBgCIAEoCUIGirUYAggBEhkKCW9wZXJhdGlvbhgDIAEoCUIGirUYAggBEhUKBW1vZGVsGAQgASgJQgaKtRgCCAESGAoIdXBzdHJlYW0YBSABKAlCBoq1GAIIARIxCgdvdXRjb21lGAYgASgOMhgubW9kZWxnYXRld2F5LnYxLk91dGNvbWVCBoq1GAIIARIlCgV1c2FnZRgHIAEoCzIWLm1vZGVsZ2F0ZXdheS52MS5Vc2FnZRIZCgllc3RpbWF0ZWQYCCABKAhCBoq1GAIIARIWCgRjb3N0GAkgASgDQgiKtRgECAEoBhIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbCgtkdXJhdGlvbl9tcxgLIAEoDUIGirUYAggBEhoKDWZpcnN0X2J5dGVfbXMYDCABKA1IAIgBARIYCgZ3YWl2ZWQYDSABKANCCIq1GAQIASgGEhoKCmFjY291bnRfaWQYDiABKAlCBoq1GAIIARItCgV0cmllZBgPIAMoCzIeLm1vZGVsZ2F0ZXdheS52MS5GYWlsZWRBdHRlbXB0EhYKBmNhY2hlZBgQIAEoCEIGirUYAggBEhsKC2ltcGxhdXNpYmxlGBEgASgIQgaKtRgCCAESFQoIcHJpY2VfaWQYEiABKAlIAYgBARIvCgtwcmljZV9wYXJ0cxgTIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5QcmljZVBhcnQSEAoIa2V5X3RhZ3MYFCADKAkSFgoJa2V5X293bmVyGBUgASgJSAKIAQFCEAoOX2ZpcnN0X2J5dGVfbXNCCwoJX3ByaWNlX2lkQgwKCl9rZXlfb3duZXIimQEKBkNoYXJnZRIUCgRraW5kGAEgASgJQgaKtRgCCAESFwoFY291bnQYAiABKANCCIq1GAQIARABEhYKBHJhdGUYAyABKANCCIq1GAQIASgGEhgKBmZhY3RvchgEIAEoA0IIirUYBAgBEAESFAoEbW9kZRgFIAEoCUIGirUYAggBEhgKCHByaWNlX2lkGAYgASgJQgaKtRgCCAEi/AEKDUZhaWxlZEF0dGVtcHQSGAoIdXBzdHJlYW0YASABKAlCBoq1GAIIARImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGwoLZHVyYXRpb25fbXMYAyABKA1CBoq1GAIIARIXCgdmYWlsdXJlGAQgASgJQgaKtRgCCAESFQoFbW9kZWwYBSABKAlCBoq1GAIIARIbCglsb3N0X2Nvc3QYBiABKANCCIq1GAQIARABEhkKCW92ZXJ0YWtlbhgHIAEoCEIGirUYAggBEiQKBHRvbGQYCCABKAsyFi5tb2RlbGdhdGV3YXkudjEuVXNhZ2UiywEKB1J1bm5pbmcSEgoCaWQYASABKAlCBoq1GAIIARIaCgphY2NvdW50X2lkGAIgASgJQgaKtRgCCAESFgoGa2V5X2lkGAMgASgJQgaKtRgCCAESGQoJb3BlcmF0aW9uGAQgASgJQgaKtRgCCAESFQoFbW9kZWwYBSABKAlCBoq1GAIIARIWCgRoZWxkGAYgASgDQgiKtRgECAEoBhIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIUChJMaXN0UnVubmluZ1JlcXVlc3QiQAoTTGlzdFJ1bm5pbmdSZXNwb25zZRIpCgdydW5uaW5nGAEgAygLMhgubW9kZWxnYXRld2F5LnYxLlJ1bm5pbmcinAIKDVJlcXVlc3RGaWx0ZXISEwoGa2V5X2lkGAEgASgJSACIAQESEgoFbW9kZWwYAiABKAlIAYgBARIoCgRmcm9tGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoIb3V0Y29tZXMYBSADKA4yGC5tb2RlbGdhdGV3YXkudjEuT3V0Y29tZUIIukgFkgECEAoSFQoIdXBzdHJlYW0YBiABKAlIAogBARIZCgN0YWcYByABKAlCB7pIBHICGEBIA4gBAUIJCgdfa2V5X2lkQggKBl9tb2RlbEILCglfdXBzdHJlYW1CBgoEX3RhZyKpAQoTTGlzdFJlcXVlc3RzUmVxdWVzdBIuCgZmaWx0ZXIYASABKAsyHi5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdEZpbHRlchIiCglwYWdlX3NpemUYAiABKA1CCrpIByoFGOgHKAFIAIgBARIhCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjIAUgBiAEBQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4idAoUTGlzdFJlcXVlc3RzUmVzcG9uc2USKgoIcmVxdWVzdHMYASADKAsyGC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdBIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBAUISChBfbmV4dF9wYWdlX3Rva2VuIjMKEUdldFJlcXVlc3RSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBAUIFCgNfaWQiaQoSR2V0UmVxdWVzdFJlc3BvbnNlEikKB3JlcXVlc3QYASABKAsyGC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdBIoCgdjaGFyZ2VzGAIgAygLMhcubW9kZWxnYXRld2F5LnYxLkNoYXJnZSKpAgoQTGlzdFVzYWdlUmVxdWVzdBI2CgZidWNrZXQYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuQnVja2V0Qgi6SAWCAQIQAUgAiAEBEigKBGZyb20YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZieV9rZXkYBCABKAhIAYgBARIVCghieV9tb2RlbBgFIAEoCEgCiAEBEhMKBmtleV9pZBgGIAEoCUgDiAEBEhIKBW1vZGVsGAcgASgJSASIAQFCCQoHX2J1Y2tldEIJCgdfYnlfa2V5QgsKCV9ieV9tb2RlbEIJCgdfa2V5X2lkQggKBl9tb2RlbCI8ChFMaXN0VXNhZ2VSZXNwb25zZRInCgRzdW1zGAEgAygLMhkubW9kZWxnYXRld2F5LnYxLlVzYWdlU3VtIuwBCghVc2FnZVN1bRItCgliZWdpbnNfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBmtleV9pZBgCIAEoCUgAiAEBEhIKBW1vZGVsGAMgASgJSAGIAQESGgoIcmVxdWVzdHMYBCABKANCCIq1GAQIARABEiUKBXVzYWdlGAUgASgLMhYubW9kZWxnYXRld2F5LnYxLlVzYWdlEhYKBGNvc3QYBiABKANCCIq1GAQIASgGEhgKBndhaXZlZBgHIAEoA0IIirUYBAgBKAZCCQoHX2tleV9pZEIICgZfbW9kZWwi2gEKGFN1bW1hcml6ZVJlcXVlc3RzUmVxdWVzdBIuCgZmaWx0ZXIYASABKAsyHi5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdEZpbHRlchI2CgZidWNrZXQYAiABKA4yFy5tb2RlbGdhdGV3YXkudjEuQnVja2V0Qgi6SAWCAQIQAUgAiAEBEj4KCGdyb3VwX2J5GAMgASgOMh0ubW9kZWxnYXRld2F5LnYxLlJlcXVlc3RHcm91cEIIukgFggECEAFIAYgBAUIJCgdfYnVja2V0QgsKCV9ncm91cF9ieSLYAQoZU3VtbWFyaXplUmVxdWVzdHNSZXNwb25zZRItCgV0b3RhbBgBIAEoCzIeLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0VG90YWxzEi4KBmdyb3VwcxgCIAMoCzIeLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0VG90YWxzEikKBHN1bXMYAyADKAsyGy5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdFN1bRIxCg1jb21wbGV0ZV9mcm9tGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKFAwoNUmVxdWVzdFRvdGFscxIVCgVncm91cBgBIAEoCUIGirUYAggBEhoKCHJlcXVlc3RzGAIgASgDQgiKtRgECAEQARIYCgZlcnJvcnMYAyABKANCCIq1GAQIARABEhgKBmNhY2hlZBgEIAEoA0IIirUYBAgBEAESJQoFdXNhZ2UYBSABKAsyFi5tb2RlbGdhdGV3YXkudjEuVXNhZ2USFgoEY29zdBgGIAEoA0IIirUYBAgBKAYSHAoPZHVyYXRpb25fcDUwX21zGAcgASgNSACIAQESHAoPZHVyYXRpb25fcDk1X21zGAggASgNSAGIAQESHgoRZmlyc3RfYnl0ZV9wNTBfbXMYCSABKA1IAogBARIeChFmaXJzdF9ieXRlX3A5NV9tcxgKIAEoDUgDiAEBQhIKEF9kdXJhdGlvbl9wNTBfbXNCEgoQX2R1cmF0aW9uX3A5NV9tc0IUChJfZmlyc3RfYnl0ZV9wNTBfbXNCFAoSX2ZpcnN0X2J5dGVfcDk1X21zIuwBCgpSZXF1ZXN0U3VtEi0KCWJlZ2luc19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoFZ3JvdXAYAiABKAlCBoq1GAIIARIaCghyZXF1ZXN0cxgDIAEoA0IIirUYBAgBEAESGAoGZXJyb3JzGAQgASgDQgiKtRgECAEQARIYCgZ0b2tlbnMYBSABKANCCIq1GAQIARABEhYKBGNvc3QYBiABKANCCIq1GAQIASgGEhwKD2R1cmF0aW9uX3A5NV9tcxgHIAEoDUgAiAEBQhIKEF9kdXJhdGlvbl9wOTVfbXMi7gEKFUV4cG9ydFJlcXVlc3RzUmVxdWVzdBITCgZrZXlfaWQYASABKAlIAIgBARISCgVtb2RlbBgCIAEoCUgBiAEBEigKBGZyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCgh1cHN0cmVhbRgFIAEoCUgCiAEBEhkKA3RhZxgGIAEoCUIHukgEcgIYQEgDiAEBQgkKB19rZXlfaWRCCAoGX21vZGVsQgsKCV91cHN0cmVhbUIGCgRfdGFnIl4KFkV4cG9ydFJlcXVlc3RzUmVzcG9uc2USGQoMY29udGVudF90eXBlGAEgASgJSACIAQESEAoDY3N2GAIgASgMSAGIAQFCDwoNX2NvbnRlbnRfdHlwZUIGCgRfY3N2Kr4BCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABIiChBPVVRDT01FX0FOU1dFUkVEEAEaDKK1GAhhbnN3ZXJlZBIeCg5PVVRDT01FX0ZBSUxFRBACGgqitRgGZmFpbGVkEh4KDk9VVENPTUVfQlJPS0VOEAMaCqK1GAZicm9rZW4SGgoMT1VUQ09NRV9MRUZUEAQaCKK1GARsZWZ0EhoKDE9VVENPTUVfTE9TVBAFGgiitRgEbG9zdCpUCgZCdWNrZXQSFgoSQlVDS0VUX1VOU1BFQ0lGSUVEEAASGQoLQlVDS0VUX0hPVVIQARoIorUYBGhvdXISFwoKQlVDS0VUX0RBWRACGgeitRgDZGF5KtsCCgxSZXF1ZXN0R3JvdXASHQoZUkVRVUVTVF9HUk9VUF9VTlNQRUNJRklFRBAAEiIKE1JFUVVFU1RfR1JPVVBfTU9ERUwQARoJorUYBW1vZGVsEh4KEVJFUVVFU1RfR1JPVVBfS0VZEAIaB6K1GANrZXkSKAoWUkVRVUVTVF9HUk9VUF9VUFNUUkVBTRADGgyitRgIdXBzdHJlYW0SJgoVUkVRVUVTVF9HUk9VUF9PVVRDT01FEAQaC6K1GAdvdXRjb21lEioKF1JFUVVFU1RfR1JPVVBfT1BFUkFUSU9OEAUaDaK1GAlvcGVyYXRpb24SJgoVUkVRVUVTVF9HUk9VUF9BQ0NPVU5UEAYaC6K1GAdhY2NvdW50Eh4KEVJFUVVFU1RfR1JPVVBfVEFHEAcaB6K1GAN0YWcSIgoTUkVRVUVTVF9HUk9VUF9PV05FUhAIGgmitRgFb3duZXIynQUKDFVzYWdlU2VydmljZRJjCgxMaXN0UmVxdWVzdHMSJC5tb2RlbGdhdGV3YXkudjEuTGlzdFJlcXVlc3RzUmVxdWVzdBolLm1vZGVsZ2F0ZXdheS52MS5MaXN0UmVxdWVzdHNSZXNwb25zZSIG2rUYAhACEmAKC0xpc3RSdW5uaW5nEiMubW9kZWxnYXRld2F5LnYxLkxpc3RSdW5uaW5nUmVxdWVzdBokLm1vZGVsZ2F0ZXdheS52MS5MaXN0UnVubmluZ1Jlc3BvbnNlIgbatRgCEAISXQoKR2V0UmVxdWVzdBIiLm1vZGVsZ2F0ZXdheS52MS5HZXRSZXF1ZXN0UmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5HZXRSZXF1ZXN0UmVzcG9uc2UiBtq1GAIQAhJaCglMaXN0VXNhZ2USIS5tb2RlbGdhdGV3YXkudjEuTGlzdFVzYWdlUmVxdWVzdBoiLm1vZGVsZ2F0ZXdheS52MS5MaXN0VXNhZ2VSZXNwb25zZSIG2rUYAhACEnIKEVN1bW1hcml6ZVJlcXVlc3RzEikubW9kZWxnYXRld2F5LnYxLlN1bW1hcml6ZVJlcXVlc3RzUmVxdWVzdBoqLm1vZGVsZ2F0ZXdheS52MS5TdW1tYXJpemVSZXF1ZXN0c1Jlc3BvbnNlIgbatRgCEAISlgEKDkV4cG9ydFJlcXVlc3RzEiYubW9kZWxnYXRld2F5LnYxLkV4cG9ydFJlcXVlc3RzUmVxdWVzdBonLm1vZGVsZ2F0ZXdheS52MS5FeHBvcnRSZXF1ZXN0c1Jlc3BvbnNlIjHatRgLCAQQAioDY3N2MAGC0+STAhwSGi9hcGkvdjEvdXNhZ2UvcmVxdWVzdHMuY3N2MAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
+  fileDesc("Chttb2RlbGdhdGV3YXkvdjEvdXNhZ2UucHJvdG8SD21vZGVsZ2F0ZXdheS52MSKAAgoFVXNhZ2USHgoMaW5wdXRfdG9rZW5zGAEgASgDQgiKtRgECAEQARIjChFjYWNoZV9yZWFkX3Rva2VucxgCIAEoA0IIirUYBAgBEAESJAoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgDQgiKtRgECAEQARIfCg1vdXRwdXRfdG9rZW5zGAQgASgDQgiKtRgECAEQARIiChByZWFzb25pbmdfdG9rZW5zGAUgASgDQgiKtRgECAEQARIcCgpjaGFyYWN0ZXJzGAYgASgDQgiKtRgECAEQARIpChdjYWNoZV93cml0ZV9ob3VyX3Rva2VucxgHIAEoA0IIirUYBAgBEAEi9QEKCVByaWNlUGFydBIYCghwcmljZV9pZBgBIAEoCUIGirUYAggBEhgKCHJlcXVlc3RzGAIgASgNQgaKtRgCCAESJQoFdXNhZ2UYAyABKAsyFi5tb2RlbGdhdGV3YXkudjEuVXNhZ2USJAoSaW5wdXRfYXVkaW9fdG9rZW5zGAQgASgDQgiKtRgECAEQARIkChJpbnB1dF9pbWFnZV90b2tlbnMYBSABKANCCIq1GAQIARABEiUKE291dHB1dF9hdWRpb190b2tlbnMYBiABKANCCIq1GAQIARABEhoKCHNlYXJjaGVzGAcgASgDQgiKtRgECAEQASKwBQoHUmVxdWVzdBISCgJpZBgBIAEoCUIGirUYAggBEhYKBmtleV9pZBgCIAEoCUIGirUYAggBEhkKCW9wZXJhdGlvbhgDIAEoCUIGirUYAggBEhUKBW1vZGVsGAQgASgJQgaKtRgCCAESGAoIdXBzdHJlYW0YBSABKAlCBoq1GAIIARIxCgdvdXRjb21lGAYgASgOMhgubW9kZWxnYXRld2F5LnYxLk91dGNvbWVCBoq1GAIIARIlCgV1c2FnZRgHIAEoCzIWLm1vZGVsZ2F0ZXdheS52MS5Vc2FnZRIZCgllc3RpbWF0ZWQYCCABKAhCBoq1GAIIARIWCgRjb3N0GAkgASgDQgiKtRgECAEoBhIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbCgtkdXJhdGlvbl9tcxgLIAEoDUIGirUYAggBEhoKDWZpcnN0X2J5dGVfbXMYDCABKA1IAIgBARIYCgZ3YWl2ZWQYDSABKANCCIq1GAQIASgGEhoKCmFjY291bnRfaWQYDiABKAlCBoq1GAIIARItCgV0cmllZBgPIAMoCzIeLm1vZGVsZ2F0ZXdheS52MS5GYWlsZWRBdHRlbXB0EhYKBmNhY2hlZBgQIAEoCEIGirUYAggBEhsKC2ltcGxhdXNpYmxlGBEgASgIQgaKtRgCCAESFQoIcHJpY2VfaWQYEiABKAlIAYgBARIvCgtwcmljZV9wYXJ0cxgTIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5QcmljZVBhcnQSEAoIa2V5X3RhZ3MYFCADKAkSFgoJa2V5X293bmVyGBUgASgJSAKIAQFCEAoOX2ZpcnN0X2J5dGVfbXNCCwoJX3ByaWNlX2lkQgwKCl9rZXlfb3duZXIimQEKBkNoYXJnZRIUCgRraW5kGAEgASgJQgaKtRgCCAESFwoFY291bnQYAiABKANCCIq1GAQIARABEhYKBHJhdGUYAyABKANCCIq1GAQIASgGEhgKBmZhY3RvchgEIAEoA0IIirUYBAgBEAESFAoEbW9kZRgFIAEoCUIGirUYAggBEhgKCHByaWNlX2lkGAYgASgJQgaKtRgCCAEi/AEKDUZhaWxlZEF0dGVtcHQSGAoIdXBzdHJlYW0YASABKAlCBoq1GAIIARImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGwoLZHVyYXRpb25fbXMYAyABKA1CBoq1GAIIARIXCgdmYWlsdXJlGAQgASgJQgaKtRgCCAESFQoFbW9kZWwYBSABKAlCBoq1GAIIARIbCglsb3N0X2Nvc3QYBiABKANCCIq1GAQIARABEhkKCW92ZXJ0YWtlbhgHIAEoCEIGirUYAggBEiQKBHRvbGQYCCABKAsyFi5tb2RlbGdhdGV3YXkudjEuVXNhZ2UiywEKB1J1bm5pbmcSEgoCaWQYASABKAlCBoq1GAIIARIaCgphY2NvdW50X2lkGAIgASgJQgaKtRgCCAESFgoGa2V5X2lkGAMgASgJQgaKtRgCCAESGQoJb3BlcmF0aW9uGAQgASgJQgaKtRgCCAESFQoFbW9kZWwYBSABKAlCBoq1GAIIARIWCgRoZWxkGAYgASgDQgiKtRgECAEoBhIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIUChJMaXN0UnVubmluZ1JlcXVlc3QiQAoTTGlzdFJ1bm5pbmdSZXNwb25zZRIpCgdydW5uaW5nGAEgAygLMhgubW9kZWxnYXRld2F5LnYxLlJ1bm5pbmcinAIKDVJlcXVlc3RGaWx0ZXISEwoGa2V5X2lkGAEgASgJSACIAQESEgoFbW9kZWwYAiABKAlIAYgBARIoCgRmcm9tGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoIb3V0Y29tZXMYBSADKA4yGC5tb2RlbGdhdGV3YXkudjEuT3V0Y29tZUIIukgFkgECEAoSFQoIdXBzdHJlYW0YBiABKAlIAogBARIZCgN0YWcYByABKAlCB7pIBHICGEBIA4gBAUIJCgdfa2V5X2lkQggKBl9tb2RlbEILCglfdXBzdHJlYW1CBgoEX3RhZyKpAQoTTGlzdFJlcXVlc3RzUmVxdWVzdBIuCgZmaWx0ZXIYASABKAsyHi5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdEZpbHRlchIiCglwYWdlX3NpemUYAiABKA1CCrpIByoFGOgHKAFIAIgBARIhCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjIAUgBiAEBQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4idAoUTGlzdFJlcXVlc3RzUmVzcG9uc2USKgoIcmVxdWVzdHMYASADKAsyGC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdBIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBAUISChBfbmV4dF9wYWdlX3Rva2VuIjMKEUdldFJlcXVlc3RSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBAUIFCgNfaWQiaQoSR2V0UmVxdWVzdFJlc3BvbnNlEikKB3JlcXVlc3QYASABKAsyGC5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdBIoCgdjaGFyZ2VzGAIgAygLMhcubW9kZWxnYXRld2F5LnYxLkNoYXJnZSKtAgoQTGlzdFVzYWdlUmVxdWVzdBI6CgZidWNrZXQYASABKA4yFy5tb2RlbGdhdGV3YXkudjEuQnVja2V0Qgy6SAmCAQYYABgBGAJIAIgBARIoCgRmcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGYnlfa2V5GAQgASgISAGIAQESFQoIYnlfbW9kZWwYBSABKAhIAogBARITCgZrZXlfaWQYBiABKAlIA4gBARISCgVtb2RlbBgHIAEoCUgEiAEBQgkKB19idWNrZXRCCQoHX2J5X2tleUILCglfYnlfbW9kZWxCCQoHX2tleV9pZEIICgZfbW9kZWwiPAoRTGlzdFVzYWdlUmVzcG9uc2USJwoEc3VtcxgBIAMoCzIZLm1vZGVsZ2F0ZXdheS52MS5Vc2FnZVN1bSLsAQoIVXNhZ2VTdW0SLQoJYmVnaW5zX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZrZXlfaWQYAiABKAlIAIgBARISCgVtb2RlbBgDIAEoCUgBiAEBEhoKCHJlcXVlc3RzGAQgASgDQgiKtRgECAEQARIlCgV1c2FnZRgFIAEoCzIWLm1vZGVsZ2F0ZXdheS52MS5Vc2FnZRIWCgRjb3N0GAYgASgDQgiKtRgECAEoBhIYCgZ3YWl2ZWQYByABKANCCIq1GAQIASgGQgkKB19rZXlfaWRCCAoGX21vZGVsItoBChhTdW1tYXJpemVSZXF1ZXN0c1JlcXVlc3QSLgoGZmlsdGVyGAEgASgLMh4ubW9kZWxnYXRld2F5LnYxLlJlcXVlc3RGaWx0ZXISNgoGYnVja2V0GAIgASgOMhcubW9kZWxnYXRld2F5LnYxLkJ1Y2tldEIIukgFggECEAFIAIgBARI+Cghncm91cF9ieRgDIAEoDjIdLm1vZGVsZ2F0ZXdheS52MS5SZXF1ZXN0R3JvdXBCCLpIBYIBAhABSAGIAQFCCQoHX2J1Y2tldEILCglfZ3JvdXBfYnki2AEKGVN1bW1hcml6ZVJlcXVlc3RzUmVzcG9uc2USLQoFdG90YWwYASABKAsyHi5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdFRvdGFscxIuCgZncm91cHMYAiADKAsyHi5tb2RlbGdhdGV3YXkudjEuUmVxdWVzdFRvdGFscxIpCgRzdW1zGAMgAygLMhsubW9kZWxnYXRld2F5LnYxLlJlcXVlc3RTdW0SMQoNY29tcGxldGVfZnJvbRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAihQMKDVJlcXVlc3RUb3RhbHMSFQoFZ3JvdXAYASABKAlCBoq1GAIIARIaCghyZXF1ZXN0cxgCIAEoA0IIirUYBAgBEAESGAoGZXJyb3JzGAMgASgDQgiKtRgECAEQARIYCgZjYWNoZWQYBCABKANCCIq1GAQIARABEiUKBXVzYWdlGAUgASgLMhYubW9kZWxnYXRld2F5LnYxLlVzYWdlEhYKBGNvc3QYBiABKANCCIq1GAQIASgGEhwKD2R1cmF0aW9uX3A1MF9tcxgHIAEoDUgAiAEBEhwKD2R1cmF0aW9uX3A5NV9tcxgIIAEoDUgBiAEBEh4KEWZpcnN0X2J5dGVfcDUwX21zGAkgASgNSAKIAQESHgoRZmlyc3RfYnl0ZV9wOTVfbXMYCiABKA1IA4gBAUISChBfZHVyYXRpb25fcDUwX21zQhIKEF9kdXJhdGlvbl9wOTVfbXNCFAoSX2ZpcnN0X2J5dGVfcDUwX21zQhQKEl9maXJzdF9ieXRlX3A5NV9tcyLsAQoKUmVxdWVzdFN1bRItCgliZWdpbnNfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKBWdyb3VwGAIgASgJQgaKtRgCCAESGgoIcmVxdWVzdHMYAyABKANCCIq1GAQIARABEhgKBmVycm9ycxgEIAEoA0IIirUYBAgBEAESGAoGdG9rZW5zGAUgASgDQgiKtRgECAEQARIWCgRjb3N0GAYgASgDQgiKtRgECAEoBhIcCg9kdXJhdGlvbl9wOTVfbXMYByABKA1IAIgBAUISChBfZHVyYXRpb25fcDk1X21zIvsBCgdSZWZ1c2VkEhIKAmlkGAEgASgJQgaKtRgCCAESGgoKYWNjb3VudF9pZBgCIAEoCUIGirUYAggBEhYKBmtleV9pZBgDIAEoCUIGirUYAggBEhkKCW9wZXJhdGlvbhgEIAEoCUIGirUYAggBEhUKBW1vZGVsGAUgASgJQgaKtRgCCAESFgoGcmVhc29uGAYgASgJQgaKtRgCCAESFgoGc3RhdHVzGAcgASgNQgaKtRgCCAESFgoGZGV0YWlsGAggASgJQgaKtRgCCAESLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiugEKDVJlZnVzZWRGaWx0ZXISEwoGa2V5X2lkGAEgASgJSACIAQESEgoFbW9kZWwYAiABKAlIAYgBARIZCgdyZWFzb25zGAMgAygJQgi6SAWSAQIQMhIoCgRmcm9tGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHX2tleV9pZEIICgZfbW9kZWwiygEKEkxpc3RSZWZ1c2VkUmVxdWVzdBIuCgZmaWx0ZXIYASABKAsyHi5tb2RlbGdhdGV3YXkudjEuUmVmdXNlZEZpbHRlchIZCgJpZBgCIAEoCUIIukgFcgMYyAFIAIgBARIiCglwYWdlX3NpemUYAyABKA1CCrpIByoFGOgHKAFIAYgBARIhCgpwYWdlX3Rva2VuGAQgASgJQgi6SAVyAxjIAUgCiAEBQgUKA19pZEIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuInIKE0xpc3RSZWZ1c2VkUmVzcG9uc2USKQoHcmVmdXNlZBgBIAMoCzIYLm1vZGVsZ2F0ZXdheS52MS5SZWZ1c2VkEhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4i2QEKF1N1bW1hcml6ZVJlZnVzZWRSZXF1ZXN0Ei4KBmZpbHRlchgBIAEoCzIeLm1vZGVsZ2F0ZXdheS52MS5SZWZ1c2VkRmlsdGVyEjYKBmJ1Y2tldBgCIAEoDjIXLm1vZGVsZ2F0ZXdheS52MS5CdWNrZXRCCLpIBYIBAhABSACIAQESPgoIZ3JvdXBfYnkYAyABKA4yHS5tb2RlbGdhdGV3YXkudjEuUmVmdXNlZEdyb3VwQgi6SAWCAQIQAUgBiAEBQgkKB19idWNrZXRCCwoJX2dyb3VwX2J5Io0BChhTdW1tYXJpemVSZWZ1c2VkUmVzcG9uc2USFwoFdG90YWwYASABKANCCIq1GAQIARABEi0KBmdyb3VwcxgCIAMoCzIdLm1vZGVsZ2F0ZXdheS52MS5SZWZ1c2VkVG90YWwSKQoEc3VtcxgDIAMoCzIbLm1vZGVsZ2F0ZXdheS52MS5SZWZ1c2VkU3VtIkEKDFJlZnVzZWRUb3RhbBIVCgVncm91cBgBIAEoCUIGirUYAggBEhoKCHJlcXVlc3RzGAIgASgDQgiKtRgECAEQASJuCgpSZWZ1c2VkU3VtEi0KCWJlZ2luc19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoFZ3JvdXAYAiABKAlCBoq1GAIIARIaCghyZXF1ZXN0cxgDIAEoA0IIirUYBAgBEAEi7gEKFUV4cG9ydFJlcXVlc3RzUmVxdWVzdBITCgZrZXlfaWQYASABKAlIAIgBARISCgVtb2RlbBgCIAEoCUgBiAEBEigKBGZyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCgh1cHN0cmVhbRgFIAEoCUgCiAEBEhkKA3RhZxgGIAEoCUIHukgEcgIYQEgDiAEBQgkKB19rZXlfaWRCCAoGX21vZGVsQgsKCV91cHN0cmVhbUIGCgRfdGFnIl4KFkV4cG9ydFJlcXVlc3RzUmVzcG9uc2USGQoMY29udGVudF90eXBlGAEgASgJSACIAQESEAoDY3N2GAIgASgMSAGIAQFCDwoNX2NvbnRlbnRfdHlwZUIGCgRfY3N2Kr4BCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABIiChBPVVRDT01FX0FOU1dFUkVEEAEaDKK1GAhhbnN3ZXJlZBIeCg5PVVRDT01FX0ZBSUxFRBACGgqitRgGZmFpbGVkEh4KDk9VVENPTUVfQlJPS0VOEAMaCqK1GAZicm9rZW4SGgoMT1VUQ09NRV9MRUZUEAQaCKK1GARsZWZ0EhoKDE9VVENPTUVfTE9TVBAFGgiitRgEbG9zdCpzCgZCdWNrZXQSFgoSQlVDS0VUX1VOU1BFQ0lGSUVEEAASGQoLQlVDS0VUX0hPVVIQARoIorUYBGhvdXISFwoKQlVDS0VUX0RBWRACGgeitRgDZGF5Eh0KDUJVQ0tFVF9NSU5VVEUQAxoKorUYBm1pbnV0ZSrbAgoMUmVxdWVzdEdyb3VwEh0KGVJFUVVFU1RfR1JPVVBfVU5TUEVDSUZJRUQQABIiChNSRVFVRVNUX0dST1VQX01PREVMEAEaCaK1GAVtb2RlbBIeChFSRVFVRVNUX0dST1VQX0tFWRACGgeitRgDa2V5EigKFlJFUVVFU1RfR1JPVVBfVVBTVFJFQU0QAxoMorUYCHVwc3RyZWFtEiYKFVJFUVVFU1RfR1JPVVBfT1VUQ09NRRAEGguitRgHb3V0Y29tZRIqChdSRVFVRVNUX0dST1VQX09QRVJBVElPThAFGg2itRgJb3BlcmF0aW9uEiYKFVJFUVVFU1RfR1JPVVBfQUNDT1VOVBAGGguitRgHYWNjb3VudBIeChFSRVFVRVNUX0dST1VQX1RBRxAHGgeitRgDdGFnEiIKE1JFUVVFU1RfR1JPVVBfT1dORVIQCBoJorUYBW93bmVyKr8BCgxSZWZ1c2VkR3JvdXASHQoZUkVGVVNFRF9HUk9VUF9VTlNQRUNJRklFRBAAEiQKFFJFRlVTRURfR1JPVVBfUkVBU09OEAEaCqK1GAZyZWFzb24SIgoTUkVGVVNFRF9HUk9VUF9NT0RFTBACGgmitRgFbW9kZWwSHgoRUkVGVVNFRF9HUk9VUF9LRVkQAxoHorUYA2tleRImChVSRUZVU0VEX0dST1VQX0FDQ09VTlQQBBoLorUYB2FjY291bnQy8AYKDFVzYWdlU2VydmljZRJjCgxMaXN0UmVxdWVzdHMSJC5tb2RlbGdhdGV3YXkudjEuTGlzdFJlcXVlc3RzUmVxdWVzdBolLm1vZGVsZ2F0ZXdheS52MS5MaXN0UmVxdWVzdHNSZXNwb25zZSIG2rUYAhACEmAKC0xpc3RSdW5uaW5nEiMubW9kZWxnYXRld2F5LnYxLkxpc3RSdW5uaW5nUmVxdWVzdBokLm1vZGVsZ2F0ZXdheS52MS5MaXN0UnVubmluZ1Jlc3BvbnNlIgbatRgCEAISXQoKR2V0UmVxdWVzdBIiLm1vZGVsZ2F0ZXdheS52MS5HZXRSZXF1ZXN0UmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5HZXRSZXF1ZXN0UmVzcG9uc2UiBtq1GAIQAhJaCglMaXN0VXNhZ2USIS5tb2RlbGdhdGV3YXkudjEuTGlzdFVzYWdlUmVxdWVzdBoiLm1vZGVsZ2F0ZXdheS52MS5MaXN0VXNhZ2VSZXNwb25zZSIG2rUYAhACEnIKEVN1bW1hcml6ZVJlcXVlc3RzEikubW9kZWxnYXRld2F5LnYxLlN1bW1hcml6ZVJlcXVlc3RzUmVxdWVzdBoqLm1vZGVsZ2F0ZXdheS52MS5TdW1tYXJpemVSZXF1ZXN0c1Jlc3BvbnNlIgbatRgCEAISYAoLTGlzdFJlZnVzZWQSIy5tb2RlbGdhdGV3YXkudjEuTGlzdFJlZnVzZWRSZXF1ZXN0GiQubW9kZWxnYXRld2F5LnYxLkxpc3RSZWZ1c2VkUmVzcG9uc2UiBtq1GAIQAhJvChBTdW1tYXJpemVSZWZ1c2VkEigubW9kZWxnYXRld2F5LnYxLlN1bW1hcml6ZVJlZnVzZWRSZXF1ZXN0GikubW9kZWxnYXRld2F5LnYxLlN1bW1hcml6ZVJlZnVzZWRSZXNwb25zZSIG2rUYAhACEpYBCg5FeHBvcnRSZXF1ZXN0cxImLm1vZGVsZ2F0ZXdheS52MS5FeHBvcnRSZXF1ZXN0c1JlcXVlc3QaJy5tb2RlbGdhdGV3YXkudjEuRXhwb3J0UmVxdWVzdHNSZXNwb25zZSIx2rUYCwgEEAIqA2NzdjABgtPkkwIcEhovYXBpL3YxL3VzYWdlL3JlcXVlc3RzLmNzdjABYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_wire]);
 
 /**
  * Usage is what calls used, in disjoint parts. Only `reasoning_tokens` and `cache_write_hour_tokens` are parts of other
@@ -731,7 +731,7 @@ export const GetRequestResponseSchema: GenMessage<GetRequestResponse> = /*@__PUR
  */
 export type ListUsageRequest = Message<"modelgateway.v1.ListUsageRequest"> & {
   /**
-   * The time span of each sum. Default: a day.
+   * The time span of each sum: an hour or a day. Default: a day.
    *
    * @generated from field: optional modelgateway.v1.Bucket bucket = 1;
    */
@@ -1099,6 +1099,338 @@ export const RequestSumSchema: GenMessage<RequestSum> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_usage, 19);
 
 /**
+ * Refused is the record of a call that was refused before a model was asked.
+ *
+ * @generated from message modelgateway.v1.Refused
+ */
+export type Refused = Message<"modelgateway.v1.Refused"> & {
+  /**
+   * The call's id: `req_…`, as in the answer header `x-request-id`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The account's id: `acc_…`.
+   *
+   * @generated from field: string account_id = 2;
+   */
+  accountId: string;
+
+  /**
+   * The key's id: `key_…`.
+   *
+   * @generated from field: string key_id = 3;
+   */
+  keyId: string;
+
+  /**
+   * The operation, as in Request.
+   *
+   * @generated from field: string operation = 4;
+   */
+  operation: string;
+
+  /**
+   * The model's id in the catalogue, or the name that the caller sent where no such model was found, if it has the form of
+   * a model's name. Empty: the call was refused before its model was known.
+   *
+   * @generated from field: string model = 5;
+   */
+  model: string;
+
+  /**
+   * The name of the Reason, such as `RATE_LIMITED`.
+   *
+   * @generated from field: string reason = 6;
+   */
+  reason: string;
+
+  /**
+   * The HTTP status.
+   *
+   * @generated from field: uint32 status = 7;
+   */
+  status: number;
+
+  /**
+   * What was refused, in the words of the error, or the path of the field at fault; at most 300 characters. Empty: the
+   * reason says it all, or the error quotes the request.
+   *
+   * @generated from field: string detail = 8;
+   */
+  detail: string;
+
+  /**
+   * When the call arrived.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 9;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.Refused.
+ * Use `create(RefusedSchema)` to create a new message.
+ */
+export const RefusedSchema: GenMessage<Refused> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 20);
+
+/**
+ * RefusedFilter selects refused calls.
+ *
+ * @generated from message modelgateway.v1.RefusedFilter
+ */
+export type RefusedFilter = Message<"modelgateway.v1.RefusedFilter"> & {
+  /**
+   * Returns only calls of this key. Default: all.
+   *
+   * @generated from field: optional string key_id = 1;
+   */
+  keyId?: string | undefined;
+
+  /**
+   * Returns only calls of this model, as Refused has it. Default: all.
+   *
+   * @generated from field: optional string model = 2;
+   */
+  model?: string | undefined;
+
+  /**
+   * Returns only calls that were refused for one of these reasons, by their names. Default: all.
+   *
+   * @generated from field: repeated string reasons = 3;
+   */
+  reasons: string[];
+
+  /**
+   * Returns only calls that arrived at or after this time. Default: all.
+   *
+   * @generated from field: google.protobuf.Timestamp from = 4;
+   */
+  from?: Timestamp | undefined;
+
+  /**
+   * Returns only calls that arrived before this time. Default: all.
+   *
+   * @generated from field: google.protobuf.Timestamp to = 5;
+   */
+  to?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.RefusedFilter.
+ * Use `create(RefusedFilterSchema)` to create a new message.
+ */
+export const RefusedFilterSchema: GenMessage<RefusedFilter> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 21);
+
+/**
+ * ListRefusedRequest asks for a page of refused calls.
+ *
+ * @generated from message modelgateway.v1.ListRefusedRequest
+ */
+export type ListRefusedRequest = Message<"modelgateway.v1.ListRefusedRequest"> & {
+  /**
+   * Selects calls.
+   *
+   * @generated from field: modelgateway.v1.RefusedFilter filter = 1;
+   */
+  filter?: RefusedFilter | undefined;
+
+  /**
+   * Returns only the call with this id: `req_…`. Default: all.
+   *
+   * @generated from field: optional string id = 2;
+   */
+  id?: string | undefined;
+
+  /**
+   * The most items on the page, 1 to 1,000. Default: 50.
+   *
+   * @generated from field: optional uint32 page_size = 3;
+   */
+  pageSize?: number | undefined;
+
+  /**
+   * Continues after an earlier page: its `next_page_token`. Default: starts with the newest.
+   *
+   * @generated from field: optional string page_token = 4;
+   */
+  pageToken?: string | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.ListRefusedRequest.
+ * Use `create(ListRefusedRequestSchema)` to create a new message.
+ */
+export const ListRefusedRequestSchema: GenMessage<ListRefusedRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 22);
+
+/**
+ * ListRefusedResponse is a page of refused calls.
+ *
+ * @generated from message modelgateway.v1.ListRefusedResponse
+ */
+export type ListRefusedResponse = Message<"modelgateway.v1.ListRefusedResponse"> & {
+  /**
+   * The calls, newest first.
+   *
+   * @generated from field: repeated modelgateway.v1.Refused refused = 1;
+   */
+  refused: Refused[];
+
+  /**
+   * The `page_token` of the next page. Unset: this is the last page.
+   *
+   * @generated from field: optional string next_page_token = 2;
+   */
+  nextPageToken?: string | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.ListRefusedResponse.
+ * Use `create(ListRefusedResponseSchema)` to create a new message.
+ */
+export const ListRefusedResponseSchema: GenMessage<ListRefusedResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 23);
+
+/**
+ * SummarizeRefusedRequest selects the refused calls to count.
+ *
+ * @generated from message modelgateway.v1.SummarizeRefusedRequest
+ */
+export type SummarizeRefusedRequest = Message<"modelgateway.v1.SummarizeRefusedRequest"> & {
+  /**
+   * Selects calls; `model` names a model of the catalogue. Without `from`, the time begins 30 buckets before `to`; without
+   * `to`, it ends now. At most 1,000 buckets. Counts of more than two days ago are kept by the hour.
+   *
+   * @generated from field: modelgateway.v1.RefusedFilter filter = 1;
+   */
+  filter?: RefusedFilter | undefined;
+
+  /**
+   * The time span of each count. Default: a day.
+   *
+   * @generated from field: optional modelgateway.v1.Bucket bucket = 2;
+   */
+  bucket?: Bucket | undefined;
+
+  /**
+   * The property by which calls are grouped. Default: no groups.
+   *
+   * @generated from field: optional modelgateway.v1.RefusedGroup group_by = 3;
+   */
+  groupBy?: RefusedGroup | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.SummarizeRefusedRequest.
+ * Use `create(SummarizeRefusedRequestSchema)` to create a new message.
+ */
+export const SummarizeRefusedRequestSchema: GenMessage<SummarizeRefusedRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 24);
+
+/**
+ * SummarizeRefusedResponse returns the counts.
+ *
+ * @generated from message modelgateway.v1.SummarizeRefusedResponse
+ */
+export type SummarizeRefusedResponse = Message<"modelgateway.v1.SummarizeRefusedResponse"> & {
+  /**
+   * The number of refused calls of the time.
+   *
+   * @generated from field: int64 total = 1;
+   */
+  total: bigint;
+
+  /**
+   * The count of each group, the greatest first. At most 100; those that are left out are in `total`.
+   *
+   * @generated from field: repeated modelgateway.v1.RefusedTotal groups = 2;
+   */
+  groups: RefusedTotal[];
+
+  /**
+   * The count of each bucket and group in `groups`, oldest first. Buckets without calls are left out.
+   *
+   * @generated from field: repeated modelgateway.v1.RefusedSum sums = 3;
+   */
+  sums: RefusedSum[];
+};
+
+/**
+ * Describes the message modelgateway.v1.SummarizeRefusedResponse.
+ * Use `create(SummarizeRefusedResponseSchema)` to create a new message.
+ */
+export const SummarizeRefusedResponseSchema: GenMessage<SummarizeRefusedResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 25);
+
+/**
+ * RefusedTotal is how many calls of a group were refused.
+ *
+ * @generated from message modelgateway.v1.RefusedTotal
+ */
+export type RefusedTotal = Message<"modelgateway.v1.RefusedTotal"> & {
+  /**
+   * The group, as `group_by` describes it.
+   *
+   * @generated from field: string group = 1;
+   */
+  group: string;
+
+  /**
+   * The number of calls.
+   *
+   * @generated from field: int64 requests = 2;
+   */
+  requests: bigint;
+};
+
+/**
+ * Describes the message modelgateway.v1.RefusedTotal.
+ * Use `create(RefusedTotalSchema)` to create a new message.
+ */
+export const RefusedTotalSchema: GenMessage<RefusedTotal> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 26);
+
+/**
+ * RefusedSum is how many calls of a group were refused in one bucket.
+ *
+ * @generated from message modelgateway.v1.RefusedSum
+ */
+export type RefusedSum = Message<"modelgateway.v1.RefusedSum"> & {
+  /**
+   * The beginning of the bucket.
+   *
+   * @generated from field: google.protobuf.Timestamp begins_at = 1;
+   */
+  beginsAt?: Timestamp | undefined;
+
+  /**
+   * The group, as in RefusedTotal.
+   *
+   * @generated from field: string group = 2;
+   */
+  group: string;
+
+  /**
+   * The number of calls.
+   *
+   * @generated from field: int64 requests = 3;
+   */
+  requests: bigint;
+};
+
+/**
+ * Describes the message modelgateway.v1.RefusedSum.
+ * Use `create(RefusedSumSchema)` to create a new message.
+ */
+export const RefusedSumSchema: GenMessage<RefusedSum> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_usage, 27);
+
+/**
  * ExportRequestsRequest selects the calls of the export.
  *
  * @generated from message modelgateway.v1.ExportRequestsRequest
@@ -1152,7 +1484,7 @@ export type ExportRequestsRequest = Message<"modelgateway.v1.ExportRequestsReque
  * Use `create(ExportRequestsRequestSchema)` to create a new message.
  */
 export const ExportRequestsRequestSchema: GenMessage<ExportRequestsRequest> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 20);
+  messageDesc(file_modelgateway_v1_usage, 28);
 
 /**
  * ExportRequestsResponse is one chunk of the export.
@@ -1180,7 +1512,7 @@ export type ExportRequestsResponse = Message<"modelgateway.v1.ExportRequestsResp
  * Use `create(ExportRequestsResponseSchema)` to create a new message.
  */
 export const ExportRequestsResponseSchema: GenMessage<ExportRequestsResponse> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_usage, 21);
+  messageDesc(file_modelgateway_v1_usage, 29);
 
 /**
  * Outcome is how a call ended. It decides what the caller is charged for.
@@ -1271,6 +1603,13 @@ export const Bucket = {
    * @generated from enum value: BUCKET_DAY = 2;
    */
   DAY: 2,
+
+  /**
+   * From minute to minute. Not in ListUsage, whose sums are kept by the hour.
+   *
+   * @generated from enum value: BUCKET_MINUTE = 3;
+   */
+  MINUTE: 3,
 } as const;
 
 /**
@@ -1371,6 +1710,61 @@ export const RequestGroupSchema: GenEnum<RequestGroup> = /*@__PURE__*/
   enumDesc(file_modelgateway_v1_usage, 2);
 
 /**
+ * RefusedGroup is what refused calls are grouped by.
+ *
+ * @generated from enum modelgateway.v1.RefusedGroup
+ */
+export const RefusedGroup = {
+  /**
+   * All calls are one group, with an empty name.
+   *
+   * @generated from enum value: REFUSED_GROUP_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * By the name of the reason, such as `RATE_LIMITED`.
+   *
+   * @generated from enum value: REFUSED_GROUP_REASON = 1;
+   */
+  REASON: 1,
+
+  /**
+   * By the model's id in the catalogue; empty where the catalogue has none, or the model was not known yet.
+   *
+   * @generated from enum value: REFUSED_GROUP_MODEL = 2;
+   */
+  MODEL: 2,
+
+  /**
+   * By the key's id.
+   *
+   * @generated from enum value: REFUSED_GROUP_KEY = 3;
+   */
+  KEY: 3,
+
+  /**
+   * By the account's id.
+   *
+   * @generated from enum value: REFUSED_GROUP_ACCOUNT = 4;
+   */
+  ACCOUNT: 4,
+} as const;
+
+/**
+ * RefusedGroup is what refused calls are grouped by.
+ *
+ * @generated from enum modelgateway.v1.RefusedGroup
+ */
+export type RefusedGroup = (typeof RefusedGroup)[keyof typeof RefusedGroup] | UnknownEnum;
+
+/**
+ * Describes the enum modelgateway.v1.RefusedGroup.
+ */
+export const RefusedGroupSchema: GenEnum<RefusedGroup> = /*@__PURE__*/
+  enumDesc(file_modelgateway_v1_usage, 3);
+
+/**
  * UsageService lists the calls of the caller's account and their sums. It needs an administrator key or a session.
  *
  * @generated from service modelgateway.v1.UsageService
@@ -1426,6 +1820,27 @@ export const UsageService: GenService<{
     methodKind: "unary";
     input: typeof SummarizeRequestsRequestSchema;
     output: typeof SummarizeRequestsResponseSchema;
+  },
+  /**
+   * Lists calls of the account's keys that were refused before a model was asked, newest first: the last 1,000 or more.
+   * They cost nothing and are not among the calls that ListRequests lists.
+   *
+   * @generated from rpc modelgateway.v1.UsageService.ListRefused
+   */
+  listRefused: {
+    methodKind: "unary";
+    input: typeof ListRefusedRequestSchema;
+    output: typeof ListRefusedResponseSchema;
+  },
+  /**
+   * Counts refused calls, all of them, in buckets and groups. Counts lag by some seconds.
+   *
+   * @generated from rpc modelgateway.v1.UsageService.SummarizeRefused
+   */
+  summarizeRefused: {
+    methodKind: "unary";
+    input: typeof SummarizeRefusedRequestSchema;
+    output: typeof SummarizeRefusedResponseSchema;
   },
   /**
    * Exports calls as comma-separated values (RFC 4180): a header line, then a line for each call, newest first.

@@ -145,6 +145,14 @@ export const bodies: Readonly<Record<string, Examples>> = {
       summary: "A key for some models that expires",
       value: { name: "ci", models: ["embedded-chat", "tts-1"], expires_at: "2030-01-31T12:00:00Z" },
     },
+    rates: {
+      summary: "A key with rates, for some addresses, with a tag and an owner",
+      value: {
+        ...{ name: "search", requests_per_minute: 60, tokens_per_minute: 100_000, max_concurrent: 5 },
+        model_rates: [{ model: "embedded-chat", requests_per_minute: 20 }],
+        ...{ allowed_ips: ["192.0.2.0/24"], tags: ["team-search"], owner: "Ada Lovelace" },
+      },
+    },
   },
   updateKey: {
     limit: {

@@ -54,6 +54,7 @@ const samples: readonly Refusal[] = [
   refusals.modelNotPermitted("some-model"),
   refusals.modelUnpriced("some-model"),
   refusals.accountSuspended(),
+  refusals.addressNotPermitted("192.0.2.7"),
   refusals.crossSite(),
   refusals.modelNotFound("some-model"),
   refusals.responseNotFound("resp_0"),

@@ -73,15 +73,21 @@ export const rateHeaders: Readonly<Record<"openai" | "anthropic", Readonly<Recor
 };
 
 function rates(nameOf: (what: string, unit: string) => string, reset: string): Record<string, Header> {
+  const nearest = {
+    description:
+      "Of a key with limits of its own: the limit of which the least is left, as `key-requests;limit=60;remaining=3;reset=12`.",
+    schema: text,
+  };
   const entries = (["requests", "tokens"] as const).flatMap((unit) => {
-    const where = unit === "tokens" ? " Sent where the tier bounds tokens." : "";
+    const where = unit === "tokens" ? " Sent where the tier or the key bounds tokens." : "";
+    const whose = `The ${unit} a minute of the account, or of the key where less is left of those.`;
     return [
-      [nameOf("limit", unit), { description: `The account's ${unit} a minute.${where}`, schema: count }],
+      [nameOf("limit", unit), { description: `${whose}${where}`, schema: count }],
       [nameOf("remaining", unit), { description: `The ${unit} that are left of them.${where}`, schema: count }],
       [nameOf("reset", unit), { description: `In ${unit}: ${reset}.${where}`, schema: text }],
     ] as const;
   });
-  return Object.fromEntries(entries);
+  return Object.fromEntries([...entries, ["x-gateway-limit", nearest]]);
 }
 
 /** Headers of the answers of models. On a stream those marked as trailers come after it. */

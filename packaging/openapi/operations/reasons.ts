@@ -72,6 +72,7 @@ const applies: Readonly<Partial<Record<Reason, (nature: Nature) => boolean>>> = 
   [Reason.MODEL_NOT_PERMITTED]: ({ asksModel }) => asksModel,
   [Reason.MODEL_UNPRICED]: ({ isCharged }) => isCharged,
   [Reason.ACCOUNT_SUSPENDED]: always,
+  [Reason.ADDRESS_NOT_PERMITTED]: always,
   [Reason.CROSS_SITE]: always,
   [Reason.MODEL_NOT_FOUND]: ({ asksModel, namesModel }) => asksModel || namesModel,
   [Reason.NOT_STORED]: ({ namesResponse }) => namesResponse,

@@ -12,8 +12,10 @@ import { addUser } from "../../services/people/add-user.ts";
 import type { Capture } from "../../storage/columns.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { createCatalog, type Model } from "../../targets/catalog.ts";
+import { labelsOf } from "./labels.ts";
 import { habits, type PlannedAccount, type PlannedKey, plannedAccounts } from "./plan.ts";
 import { createRandom, type Random } from "./random.ts";
+import { furnishRefusals } from "./refusals.ts";
 import { type Caller, days, madeCalls } from "./traffic.ts";
 
 const dayMs = 86_400_000;
@@ -77,6 +79,7 @@ async function furnishAccount(stage: Stage, accountId: string, planned: PlannedA
   if (!planned.postpaid && cost > 0) await payFor(stage, accountId, cost);
   for (const [id, card] of charges.cards) await storage.prices.keep(id, card, now);
   await write(stage, calls);
+  await furnishRefusals(storage, weighed, now);
   await endKeys(stage, accountId, planned.keys, callers);
   if (planned.suspended) await storage.accounts.update(accountId, { suspended_at: now - 3 * dayMs });
 }
@@ -89,6 +92,7 @@ async function caller({ storage, now }: Stage, accountId: string, planned: Plann
     ...{ accountId, name, admin: isAdmin, now: createdAt, expiresAt },
     creditLimit: limit === undefined ? null : limit * 1_000_000,
     models: models ? JSON.stringify(models) : null,
+    limits: labelsOf(planned),
   });
   await recordCreation(storage, { accountId, keyId: key.id, name, at: createdAt });
   const allowed = habits[habit].filter((one) => models === undefined || models.includes(one.model));

@@ -8,6 +8,7 @@ import type { Config } from "../../config/config.ts";
 import { type KeyDraft, readLiteLlmKeys } from "../../config/import/litellm/keys.ts";
 import { type Notes, noteText } from "../../config/import/notes.ts";
 import { newId } from "../../runtime/ids.ts";
+import type { KeyModelRate } from "../../storage/keys.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { readName, withStorage } from "../command.ts";
@@ -58,6 +59,8 @@ async function importKey(
   const isEmpty = models?.served.length === 0;
   if (isEmpty)
     notes.toDo(place, `"${name}": none of its models is served here. It is disabled: set its models, and enable it`);
+  const rates = ratesOf(draft, catalog, notes);
+  const { limits } = draft;
   const permitted = models && !isEmpty ? JSON.stringify(models.served) : null;
   const key = {
     id: newId("key", now),
@@ -70,6 +73,12 @@ async function importKey(
     credit_limit: creditLimit ?? null,
     models: permitted,
     expires_at: expiresAt ?? null,
+    requests_per_minute: limits.requestsPerMinute ?? null,
+    tokens_per_minute: limits.tokensPerMinute ?? null,
+    max_concurrent: limits.maxConcurrent ?? null,
+    model_rates: rates.length === 0 ? null : JSON.stringify(rates),
+    tags: limits.tags.length === 0 ? null : JSON.stringify(limits.tags),
+    owner: limits.owner ?? null,
   };
   await storage.transact(async (stores) => {
     if (!(await stores.keys.insert(key, config.maxKeysPerAccount))) {
@@ -82,6 +91,17 @@ async function importKey(
     await writeAuditEvent(stores, KeyService.method.createKey, key, { name });
   });
   return "made";
+}
+
+/** ratesOf returns the rates of models that are served here, by their ids. */
+function ratesOf({ place, name, limits }: KeyDraft, catalog: Catalog, notes: Notes): KeyModelRate[] {
+  const rates = new Map<string, KeyModelRate>();
+  for (const { model, requests, tokens } of limits.modelRates) {
+    const [id] = servedOf([model], catalog).served;
+    if (id === undefined) notes.changed(place, `"${name}": its rate of "${model}" is left out: it is not served here`);
+    else if (requests !== undefined || tokens !== undefined) rates.set(id, { model: id, requests, tokens });
+  }
+  return [...rates.values()];
 }
 
 /** servedOf divides names into what is served here, as permissions have it, and the others. An access group may be a family. */

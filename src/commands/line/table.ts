@@ -42,6 +42,29 @@ const expires = { type: "string", value: "TIME", summary: "when it expires, as 2
 const note = { type: "string", value: "TEXT", summary: "a note, at most 500 characters" } as const;
 const accountArgument = [{ name: "ACCOUNT" }] as const;
 const keyArgument = [{ name: "KEY_ID" }] as const;
+const keyLimits = {
+  rpm: { type: "string", value: "N", summary: "the most requests a minute" },
+  tpm: { type: "string", value: "N", summary: "the most tokens a minute" },
+  "model-rate": {
+    type: "string",
+    multiple: true,
+    value: "MODEL=RPM,TPM",
+    summary: "its rate of a model or family:NAME; repeatable",
+  },
+  "max-concurrent": { type: "string", value: "N", summary: "the most calls of models at a time" },
+  "allow-ip": {
+    type: "string",
+    multiple: true,
+    value: "ADDRESS",
+    summary: "an address or network to allow; repeatable",
+  },
+  tag: { type: "string", multiple: true, value: "TAG", summary: "a tag, by which usage is summed; repeatable" },
+  owner: { type: "string", value: "NAME", summary: "whose key it is" },
+} as const;
+const labelFilter = {
+  tag: { type: "string", value: "TAG", summary: "those with a tag" },
+  owner: { type: "string", value: "NAME", summary: "those of an owner" },
+} as const;
 const addressArgument = [{ name: "ADDRESS" }] as const;
 const movement = {
   ...config,
@@ -65,7 +88,7 @@ export const topics = ["configuration", "exit-codes"] as const;
 export const groups: ReadonlyMap<string, string> = new Map(
   Object.entries({
     accounts: "create, list, suspend and reinstate accounts",
-    keys: "create, list, disable, enable and revoke API keys",
+    keys: "create, change, list, disable, enable and revoke API keys",
     users: "list and invite users of the dashboard; passwords, operators",
     codes: "create, list and revoke redeem codes",
     import: "take over what another gateway has",
@@ -131,9 +154,17 @@ HOST, PORT and DATA_DIR in the environment set its address and its folder:
         summary: "a model or family:NAME it may use; repeatable",
       },
       expires,
+      ...keyLimits,
     },
   },
-  "keys list": { summary: "list keys, including revoked ones", options: { ...config, account } },
+  "keys update": {
+    summary: "change what a key may do, its tags and owner",
+    details: `What no option names stays as it is. An empty value removes a limit or all
+entries of a list, as --rpm= or --tag=.`,
+    arguments: keyArgument,
+    options: { ...config, ...keyLimits },
+  },
+  "keys list": { summary: "list keys, including revoked ones", options: { ...config, account, ...labelFilter } },
   "keys disable": { summary: "disable a key, until it is enabled", arguments: keyArgument, options: config },
   "keys enable": { summary: "enable it again", arguments: keyArgument, options: config },
   "keys revoke": { summary: "revoke a key for good", arguments: keyArgument, options: config },

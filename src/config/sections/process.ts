@@ -80,6 +80,15 @@ export const processSettings = {
           description: "For how many days calls are kept. Default: for good.",
           examples: [90],
         }),
+      refused_days: z
+        .number()
+        .min(0.01)
+        .optional()
+        .meta({
+          description: `For how many days the counts of refused calls are kept, and the last thousand of each account.
+            Default: 90.`,
+          examples: [90],
+        }),
       audit_days: z
         .number()
         .min(0.01)
@@ -91,7 +100,7 @@ export const processSettings = {
     })
     .optional()
     .meta({
-      description: `How long calls and audit events are kept. Older ones are deleted, some at a time; sums of usage and the ledger
+      description: `How long calls, refused calls and audit events are kept. Older ones are deleted, some at a time; sums of usage and the ledger
         stay.`,
     }),
   database: z

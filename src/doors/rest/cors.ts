@@ -27,6 +27,7 @@ const exposed = [
     "x-gateway-usage",
     "x-gateway-credit-remaining",
     "x-gateway-budget",
+    "x-gateway-limit",
     "x-gateway-upstream",
     "x-gateway-attempts",
   ],

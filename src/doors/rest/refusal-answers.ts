@@ -103,6 +103,7 @@ const openaiCodes: Readonly<Partial<Record<Reason, string>>> = {
   [Reason.MODEL_NOT_PERMITTED]: "model_not_found",
   [Reason.MODEL_UNPRICED]: "insufficient_permissions",
   [Reason.ACCOUNT_SUSPENDED]: "account_deactivated",
+  [Reason.ADDRESS_NOT_PERMITTED]: "ip_not_authorized",
   [Reason.INSUFFICIENT_CREDIT]: "insufficient_quota",
   [Reason.BUDGET_EXCEEDED]: "budget_exceeded",
   [Reason.RATE_LIMITED]: "rate_limit_exceeded",

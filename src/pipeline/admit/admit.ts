@@ -4,7 +4,8 @@
  */
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Admission, Arrival } from "../../call/call.ts";
-import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import { refusedTo } from "../../call/refusals.ts";
+import { andThen, catchError, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Authenticate, Authenticated } from "./authenticate.ts";
 import { accessOf, authorize, suffices } from "./authorize.ts";
 import type { Guessed } from "./guesses.ts";
@@ -26,11 +27,18 @@ export function createAdmit({ authenticate, limit, guessed }: AdmitOptions): Adm
     // A caller that may not call the RPC counts for its account's rate, but must not use up the RPC's own limit.
     const bounded = counted?.byMethod || method.methodKind === "server_streaming" || accessOf(method).ownRate;
     const own = bounded && suffices(caller.rights, method) ? method : undefined;
-    const taking = counted ? limit(counted, own, familyOf(arrival), counted.creditRemaining) : unlimited;
-    return andThen(taking, ({ headers, nearest }) => {
-      authorize(caller.rights, method);
-      return { caller, headers, nearest };
-    });
+    return catchError(
+      () => {
+        const taking = counted ? limit(counted, own, familyOf(arrival), counted.creditRemaining) : unlimited;
+        return andThen(taking, ({ headers, nearest }) => {
+          authorize(caller.rights, method);
+          return { caller, headers, nearest };
+        });
+      },
+      (error): never => {
+        throw refusedTo(caller, error);
+      },
+    );
   }
 
   return (arrival) => {

@@ -18,12 +18,13 @@ import {
   keyExpired,
   missingApiKey,
   operatorKeyRefused,
+  refusedTo,
   sessionKeyNotFound,
 } from "../../call/refusals.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
 import { networkOf } from "../../limits/networks.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
-import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
+import type { KeyStore } from "../../storage/keys.ts";
 import type { SessionWithUser } from "../../storage/people/sessions.ts";
 import { type AuthenticateSession, isFromElsewhere } from "./authenticate-session.ts";
 import { accessOf } from "./authorize.ts";
@@ -77,8 +78,8 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 
   function useKey(known: KnownKey, now: number, peer: Arrival["peer"]): Authenticated {
     const { key, caller, tier, allowed } = known;
-    refuseInvalid(key, now);
-    if (allowed && !allowed.has(peer.address)) throw addressNotPermitted(peer.address);
+    refuseInvalid(known, now);
+    if (allowed && !allowed.has(peer.address)) throw refusedTo(caller, addressNotPermitted(peer.address));
     if (now - known.usedAt >= touchMs) {
       known.usedAt = now;
       onUsed(key.id, now);
@@ -176,8 +177,8 @@ function signedIn(session: SessionWithUser, tiers: readonly Tier[], isFreeUnpric
   return { caller, counted: countedBy(`user ${session.user_id}`, sessionTier) };
 }
 
-function refuseInvalid(key: KeyWithAccount, now: number): void {
-  if (key.disabled === 1) throw keyDisabled();
-  if (key.expires_at !== null && key.expires_at <= now) throw keyExpired();
-  if (key.account_suspended_at !== null) throw accountSuspended();
+function refuseInvalid({ key, caller }: KnownKey, now: number): void {
+  if (key.disabled === 1) throw refusedTo(caller, keyDisabled());
+  if (key.expires_at !== null && key.expires_at <= now) throw refusedTo(caller, keyExpired());
+  if (key.account_suspended_at !== null) throw refusedTo(caller, accountSuspended());
 }

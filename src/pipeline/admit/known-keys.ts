@@ -6,7 +6,7 @@ import { LRUCache } from "lru-cache";
 import type { Caller } from "../../call/call.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
 import { isUnchanged, type Ledger } from "../../ledger/contract.ts";
-import type { AddressList } from "../../runtime/address-list.ts";
+import type { AddressList } from "../../limits/address-list.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 import type { Changes } from "../../storage/money/books.ts";

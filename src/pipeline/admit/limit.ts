@@ -83,49 +83,8 @@ export interface LimitOptions {
 }
 
 export function createLimit({ limiter, clock }: LimitOptions): Limit {
-  /** One limit after another: a call that is refused by one must not take from the next. */
-  const takeAll = sequence([
-    (call: LimitedCall) => takeOwn(call, limiter),
-    (call: LimitedCall, own: Decision | undefined) => {
-      noteOwn(call, own);
-      return takeTokens(call, limiter);
-    },
-    (call: LimitedCall, tokens: Decision | undefined) => {
-      call.tokens = tokens;
-      return takeRequest(call, limiter);
-    },
-    (call: LimitedCall, requests: Decision) => limitedOrRefusal(call, requests, clock),
-  ]);
-  /** The same with the key's rates between. */
-  const takeAllOfKey = sequence([
-    (call: LimitedCall) => takeOwn(call, limiter),
-    (call: LimitedCall, own: Decision | undefined) => {
-      noteOwn(call, own);
-      return takeTokens(call, limiter);
-    },
-    (call: LimitedCall, tokens: Decision | undefined) => {
-      call.tokens = tokens;
-      return takeKeyTokens(call, limiter);
-    },
-    (call: LimitedCall, keyTokens: Decision | undefined) => {
-      call.keyTokens = keyTokens;
-      return takeKeyRequest(call, limiter);
-    },
-    (call: LimitedCall, keyRequests: Decision | undefined) => {
-      call.keyRequests = keyRequests;
-      return catchError(
-        () => takeRequest(call, limiter),
-        (error): never => {
-          giveBackKeyRequest(call, limiter);
-          throw error;
-        },
-      );
-    },
-    (call: LimitedCall, requests: Decision) => {
-      if (!requests.allowed) giveBackKeyRequest(call, limiter);
-      return limitedOrRefusal(call, requests, clock);
-    },
-  ]);
+  const takeAll = createTakeAll(limiter, clock);
+  const takeAllOfKey = createTakeAllOfKey(limiter, clock);
   return {
     limit(account, method, family, creditRemaining) {
       const access = method && accessOf(method);
@@ -174,6 +133,55 @@ interface LimitedCall {
   /** Undefined where the key has no such limit. */
   keyTokens: Decision | undefined;
   keyRequests: Decision | undefined;
+}
+
+/** Takes one limit after another: a call that is refused by one must not take from the next. */
+function createTakeAll(limiter: Limiter, clock: () => number) {
+  return sequence([
+    (call: LimitedCall) => takeOwn(call, limiter),
+    (call: LimitedCall, own: Decision | undefined) => {
+      noteOwn(call, own);
+      return takeTokens(call, limiter);
+    },
+    (call: LimitedCall, tokens: Decision | undefined) => {
+      call.tokens = tokens;
+      return takeRequest(call, limiter);
+    },
+    (call: LimitedCall, requests: Decision) => limitedOrRefusal(call, requests, clock),
+  ]);
+}
+
+/** Does the same with the rates of the key between. */
+function createTakeAllOfKey(limiter: Limiter, clock: () => number) {
+  return sequence([
+    (call: LimitedCall) => takeOwn(call, limiter),
+    (call: LimitedCall, own: Decision | undefined) => {
+      noteOwn(call, own);
+      return takeTokens(call, limiter);
+    },
+    (call: LimitedCall, tokens: Decision | undefined) => {
+      call.tokens = tokens;
+      return takeKeyTokens(call, limiter);
+    },
+    (call: LimitedCall, keyTokens: Decision | undefined) => {
+      call.keyTokens = keyTokens;
+      return takeKeyRequest(call, limiter);
+    },
+    (call: LimitedCall, keyRequests: Decision | undefined) => {
+      call.keyRequests = keyRequests;
+      return catchError(
+        () => takeRequest(call, limiter),
+        (error): never => {
+          giveBackKeyRequest(call, limiter);
+          throw error;
+        },
+      );
+    },
+    (call: LimitedCall, requests: Decision) => {
+      if (!requests.allowed) giveBackKeyRequest(call, limiter);
+      return limitedOrRefusal(call, requests, clock);
+    },
+  ]);
 }
 
 /** Takes from the RPC's own limit. */

@@ -7,11 +7,11 @@ import type {
   UpdateKeyRequest,
 } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import { invalidValue } from "../../call/refusals.ts";
-import { isAddressOrNetwork, unmapped } from "../../runtime/address-list.ts";
+import { isAddressOrNetwork, unmapped } from "../../limits/address-list.ts";
 import { type ApiKey, type KeyLimitColumn, type KeyModelRate, listIn } from "../../storage/keys.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { permittedName } from "./key-permissions.ts";
-import { refuseUnknown } from "./key-request.ts";
+import { refuseUnknown } from "./unknown-fields.ts";
 
 type LimitFields =
   | "requestsPerMinute"

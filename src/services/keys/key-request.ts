@@ -1,8 +1,4 @@
-/**
- * Checks requests about keys beyond their contract: times, and unknown fields. Other services pass an unknown field on
- * to the upstream; here it would be lost although the caller expects it to take effect.
- */
-import type { JsonObject } from "@bufbuild/protobuf";
+/** Checks requests about keys beyond their contract: times, and what their other files check. */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { CreditLimit, Expiry, UpdateKeyRequest } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import { invalidValue } from "../../call/refusals.ts";
@@ -11,23 +7,10 @@ import type { Catalog } from "../../targets/catalog.ts";
 import { readBudgetList } from "../accounts/budget-messages.ts";
 import { readLimits } from "./key-limits.ts";
 import { readPermissions } from "./key-permissions.ts";
+import { refuseUnknown } from "./unknown-fields.ts";
 
 /** endOfTime is the last millisecond that RFC 3339 can express. */
 const endOfTime = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-
-/** refuseUnknown throws a Refusal for unknown fields. Fields in `nullable` may be null. */
-export function refuseUnknown(extra: JsonObject | undefined, nullable: readonly string[] = []): void {
-  for (const [key, value] of Object.entries(extra ?? {})) {
-    if (value === null && nullable.includes(key)) continue;
-    if (key === "is_admin") {
-      throw invalidValue(key, "administrator privilege is granted in the dashboard only, never through the API");
-    }
-    throw invalidValue(
-      key,
-      value === null ? "null says nothing here; leave it out" : "there is no such field; leave it out",
-    );
-  }
-}
 
 /**
  * readCreditLimit returns the limit in millionths of the unit: null for no limit, undefined if the request omits it.

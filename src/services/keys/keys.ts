@@ -34,7 +34,8 @@ import { issueKey } from "./issue-key.ts";
 import { readLimits } from "./key-limits.ts";
 import { keyMessage } from "./key-message.ts";
 import { readPermissions } from "./key-permissions.ts";
-import { readChange, readCreditLimit, readExpiry, refuseUnknown } from "./key-request.ts";
+import { readChange, readCreditLimit, readExpiry } from "./key-request.ts";
+import { refuseUnknown } from "./unknown-fields.ts";
 
 export { issueKey } from "./issue-key.ts";
 

@@ -37,11 +37,12 @@ function failoverLimits({ retries, breaker, hedging }: LimitsConfig) {
   };
 }
 
-function retentionLimits({ cache, retention: { requestsMs, auditMs } }: LimitsConfig) {
+function retentionLimits({ cache, retention: { requestsMs, auditMs, refusedMs } }: LimitsConfig) {
   return {
     ...(cache ? cacheLimits(cache) : {}),
     ...(requestsMs === undefined ? {} : { requestsKeepDays: requestsMs / dayMs }),
     ...(auditMs === undefined ? {} : { auditKeepDays: auditMs / dayMs }),
+    ...(refusedMs === undefined ? {} : { refusedKeepDays: refusedMs / dayMs }),
   };
 }
 

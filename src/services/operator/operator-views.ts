@@ -3,18 +3,24 @@ import type { DescService } from "@bufbuild/protobuf";
 import {
   DescribeLimitsResponseSchema,
   GetAnyRequestResponseSchema,
+  ListAllRefusedResponseSchema,
   ListAllRequestsResponseSchema,
   ListAuditResponseSchema,
   ListUpstreamsResponseSchema,
   type OperatorService,
+  SummarizeAllRefusedResponseSchema,
   SummarizeAllRequestsResponseSchema,
 } from "../../../gen/modelgateway/v1/operator_pb.ts";
-import type { RequestFilter } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import type { RefusedFilter } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
 import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import { accessOf } from "../../pipeline/admit/authorize.ts";
-import { pageOf } from "../page.ts";
+import type { AllFilter } from "../../storage/calls/requests-query.ts";
+import type { Asker } from "../../storage/calls/search.ts";
+import { defaultPageSize, type PageRequest, pageOf } from "../page.ts";
+import { readPageToken, writePageToken } from "../page-token.ts";
 import { keyedFilter, keysTagged, labelsOfCalls } from "../usage/key-labels.ts";
+import { listRefused, summarizeRefused } from "../usage/refused-message.ts";
 import { callWithBill, requestMessage } from "../usage/request-message.ts";
 import { summaryFilterOf, summaryLimits, summaryMessage } from "../usage/summary-message.ts";
 import { requestFilterOf } from "../usage/time-span.ts";
@@ -27,23 +33,30 @@ import { upstreamMessage } from "./upstream-message.ts";
 
 type Rpcs = Pick<
   ServiceImplementation<typeof OperatorService>,
-  "listAllRequests" | "summarizeAllRequests" | "getAnyRequest" | "listUpstreams" | "describeLimits" | "listAudit"
+  | "listAllRequests"
+  | "summarizeAllRequests"
+  | "listAllRefused"
+  | "summarizeAllRefused"
+  | "getAnyRequest"
+  | "listUpstreams"
+  | "describeLimits"
+  | "listAudit"
 >;
 
 export function operatorViews({ storage, settings, upstreams, services, clock }: OperatorParts): Rpcs {
-  const { accounts, requests, auditEvents, prices, keys } = storage;
+  const { accounts, requests, refused, auditEvents, prices, keys } = storage;
+  const pageOfAll = pageOfAllRequests(storage);
   const idOf = async (account: string | undefined) => (account ? (await findAccount(accounts, account)).id : undefined);
   return {
     async listAllRequests({ request, signal }) {
       const message = request.message();
       const accountId = await idOf(message.account);
-      if (accountId === undefined) refuseWithoutAccount(message.filter);
       const keyIds = await keysTagged(keys, message.filter?.tag, accountId);
       const filter = { ...requestFilterOf(message.filter), keyIds };
+      if (accountId === undefined)
+        return whole(ListAllRequestsResponseSchema, await pageOfAll(message, filter, signal));
       const { items, next } = await pageOf(message, "req", (before, limit) =>
-        accountId === undefined
-          ? requests.pageOfAll(filter, before, limit)
-          : requests.page({ ...filter, accountId }, before, limit, signal),
+        requests.page({ ...filter, accountId }, before, limit, signal),
       );
       const labelsOf = await labelsOfCalls(keys, items);
       const messages = items.map((item) => requestMessage(item, labelsOf));
@@ -56,6 +69,17 @@ export function operatorViews({ storage, settings, upstreams, services, clock }:
       const filter = await keyedFilter(keys, summary, asked);
       const found = await requests.summarize(filter, summaryLimits, signal);
       return whole(SummarizeAllRequestsResponseSchema, { summary: summaryMessage(found, filter.groupBy) });
+    },
+    async listAllRefused({ request }) {
+      const message = request.message();
+      const accountId = await idOf(message.account);
+      if (accountId === undefined) refuseWithoutAccount(message.filter);
+      return whole(ListAllRefusedResponseSchema, await listRefused(refused, accountId, message));
+    },
+    async summarizeAllRefused({ request }) {
+      const { account, summary } = request.message();
+      const counted = await summarizeRefused(refused, await idOf(account), summary, clock());
+      return whole(SummarizeAllRefusedResponseSchema, { summary: counted });
     },
     async getAnyRequest({ request }) {
       const { id = "" } = request.message();
@@ -80,10 +104,23 @@ export function operatorViews({ storage, settings, upstreams, services, clock }:
   };
 }
 
-/** refuseWithoutAccount refuses to filter the calls of all accounts by key, model, upstream or tag: no index covers that. */
-function refuseWithoutAccount(filter: RequestFilter | undefined): void {
-  const { keyId: key_id, model, upstream, tag } = filter ?? {};
-  for (const [name, value] of Object.entries({ key_id, model, upstream, tag })) {
+/** pageOfAllRequests returns what lists calls of all accounts. A page may end where the search for a rare call paused. */
+function pageOfAllRequests({ requests, keys }: Pick<OperatorParts["storage"], "requests" | "keys">) {
+  return async ({ pageSize = defaultPageSize, pageToken }: PageRequest, filter: AllFilter, asker: Asker) => {
+    const before = pageToken === undefined ? undefined : readPageToken(pageToken, "req");
+    const { rows, readUntil } = await requests.pageOfAll(filter, before, pageSize + 1, asker);
+    const shown = rows.slice(0, pageSize);
+    const last = rows.length > shown.length ? shown.at(-1)?.id : readUntil;
+    const next = last === undefined ? {} : { nextPageToken: writePageToken(last) };
+    const labelsOf = await labelsOfCalls(keys, shown);
+    return { requests: shown.map((call) => requestMessage(call, labelsOf)), ...next };
+  };
+}
+
+/** refuseWithoutAccount refuses to filter the refused calls of all accounts by key or model: no index covers that. */
+function refuseWithoutAccount(filter: RefusedFilter | undefined): void {
+  const { keyId: key_id, model } = filter ?? {};
+  for (const [name, value] of Object.entries({ key_id, model })) {
     if (value !== undefined)
       throw invalidValue(`filter.${name}`, "it is looked for within an account; name `account` too");
   }

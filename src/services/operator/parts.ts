@@ -22,7 +22,11 @@ export interface LimitsConfig {
   readonly breaker: { readonly failures: number; readonly openMs: number };
   readonly hedging: { readonly afterMs: number; readonly share: number } | undefined;
   readonly cache: { readonly maxBytes: number; readonly keepMs: number; readonly priceShare: number } | undefined;
-  readonly retention: { readonly requestsMs: number | undefined; readonly auditMs: number | undefined };
+  readonly retention: {
+    readonly requestsMs: number | undefined;
+    readonly auditMs: number | undefined;
+    readonly refusedMs: number | undefined;
+  };
   /** operatorKey is undefined if none is configured. It is never reported, only whether it exists. */
   readonly operatorKey: string | undefined;
 }

@@ -8,6 +8,7 @@ const defaultBuckets = 30;
 const maxBuckets = 1000;
 
 export function bucketMsOf(bucket: Bucket | undefined): number {
+  if (bucket === Bucket.MINUTE) return hourMs / 60;
   return bucket === Bucket.HOUR ? hourMs : 24 * hourMs;
 }
 

@@ -4,14 +4,17 @@ import { create } from "@bufbuild/protobuf";
 import {
   ExportRequestsResponseSchema,
   GetRequestResponseSchema,
+  ListRefusedResponseSchema,
   ListRequestsResponseSchema,
   ListRunningResponseSchema,
   ListUsageResponseSchema,
+  SummarizeRefusedResponseSchema,
   SummarizeRequestsResponseSchema,
   type UsageService,
 } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Frames, ServiceImplementation } from "../../call/call.ts";
 import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
+import type { RefusedStore } from "../../storage/calls/refused.ts";
 import type { RequestStore } from "../../storage/calls/requests.ts";
 import type { CallRow } from "../../storage/columns.ts";
 import type { KeyStore } from "../../storage/keys.ts";
@@ -21,6 +24,7 @@ import { Wire } from "../../wire/wire.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
 import { keyedFilter, keysTagged, labelsOfCalls } from "./key-labels.ts";
+import { listRefused, summarizeRefused } from "./refused-message.ts";
 import { callWithBill, requestMessage, runningMessage, sumMessage } from "./request-message.ts";
 import { csvHead, csvLines } from "./requests-csv.ts";
 import { summaryFilterOf, summaryLimits, summaryMessage } from "./summary-message.ts";
@@ -28,6 +32,7 @@ import { bucketedSpan, bucketMsOf, requestFilterOf, span } from "./time-span.ts"
 
 export interface UsageParts {
   readonly requests: RequestStore;
+  readonly refused: RefusedStore;
   readonly holds: HoldStore;
   readonly prices: PriceStore;
   readonly keys: Pick<KeyStore, "labels">;
@@ -42,6 +47,7 @@ const maxRunning = 100;
 
 export function usageService({
   requests,
+  refused,
   holds,
   prices,
   keys,
@@ -93,16 +99,40 @@ export function usageService({
       const summary = await requests.summarize(filter, summaryLimits, signal);
       return whole(SummarizeRequestsResponseSchema, summaryMessage(summary, filter.groupBy));
     },
-    async exportRequests({ request, caller, signal }) {
-      const { keyId, model, upstream, tag, from, to } = request.message();
-      const { accountId } = caller;
-      const keyIds = await keysTagged(keys, tag, accountId);
-      const filter = { accountId, keyId, keyIds, model, upstream, ...span(from, to) };
-      const pages = requests.pages(filter, signal);
-      const headers = { "content-disposition": 'attachment; filename="requests.csv"' };
-      return { kind: "stream", frames: csvFrames(pages, keys), headers };
+    ...refusedRpcs({ refused, clock }),
+    exportRequests: exportRequests({ requests, keys }),
+  };
+}
+
+type Rpcs = ServiceImplementation<typeof UsageService>;
+
+function refusedRpcs({
+  refused,
+  clock,
+}: Pick<UsageParts, "refused" | "clock">): Pick<Rpcs, "listRefused" | "summarizeRefused"> {
+  return {
+    async listRefused({ request, caller }) {
+      return whole(ListRefusedResponseSchema, await listRefused(refused, caller.accountId, request.message()));
+    },
+    async summarizeRefused({ request, caller }) {
+      const counted = await summarizeRefused(refused, caller.accountId, request.message(), clock());
+      return whole(SummarizeRefusedResponseSchema, counted);
     },
   };
+}
+
+/** exportRequests returns the RPC that writes the calls of an account as a table. */
+function exportRequests({ requests, keys }: Pick<UsageParts, "requests" | "keys">) {
+  const rpc: ServiceImplementation<typeof UsageService>["exportRequests"] = async ({ request, caller, signal }) => {
+    const { keyId, model, upstream, tag, from, to } = request.message();
+    const { accountId } = caller;
+    const keyIds = await keysTagged(keys, tag, accountId);
+    const filter = { accountId, keyId, keyIds, model, upstream, ...span(from, to) };
+    const pages = requests.pages(filter, signal);
+    const headers = { "content-disposition": 'attachment; filename="requests.csv"' };
+    return { kind: "stream", frames: csvFrames(pages, keys), headers };
+  };
+  return rpc;
 }
 
 /** csvFrames reads each page on demand; between pages other calls get their turn. */

@@ -19,7 +19,7 @@ export interface RequestFilter {
 }
 
 /** AllFilter is what calls of all accounts may be selected by. */
-export type AllFilter = Pick<RequestFilter, "outcomes" | "from" | "to">;
+export type AllFilter = Omit<RequestFilter, "accountId">;
 
 /** Sorts behind all ids. */
 const last = "~";

@@ -10,7 +10,7 @@ import { type CallRow, type SummedColumn, summedColumns } from "../columns.ts";
 import type { Database, Scope } from "../engines/scope.ts";
 import { type MeasureFilter, type MeasureLimits, type Measures, measureAttempts } from "./attempt-measures.ts";
 import { type AllFilter, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
-import { type Asker, createSearch, isSought } from "./search.ts";
+import { type Asker, createSearch, type Found, isSought, searchAll } from "./search.ts";
 import { type Summary, type SummaryFilter, type SummaryLimits, summarize } from "./summary.ts";
 
 export interface UsageFilter {
@@ -50,7 +50,7 @@ export interface RequestStore {
   /** Lists up to `limit` calls before the id `before`, newest first. */
   page(filter: RequestFilter, before: string | undefined, limit: number, asker?: Asker): Promise<CallRow[]>;
   /** Lists up to `limit` calls of all accounts before the id `before`, newest first. */
-  pageOfAll(filter: AllFilter, before: string | undefined, limit: number): Promise<CallRow[]>;
+  pageOfAll(filter: AllFilter, before: string | undefined, limit: number, asker?: Asker): Promise<Found>;
   /** Returns all calls of an account, newest first, page by page. A page that is not asked for is not read. */
   pages(filter: RequestFilter, asker?: Asker): AsyncIterable<readonly CallRow[]>;
   /** Sums what was used, oldest first. */
@@ -77,7 +77,8 @@ export function requestStore({ db }: Pick<Scope, "db">): RequestStore {
     find: (accountId, id) => byId(id).where("account_id", "=", accountId).executeTakeFirst(),
     findAny: (id) => byId(id).executeTakeFirst(),
     page,
-    pageOfAll: listed,
+    pageOfAll: async (filter, before, limit, asker) =>
+      isSought(filter) ? searchAll(db, filter, before, limit, asker) : { rows: await listed(filter, before, limit) },
     pages: pagesOf(page),
     sums: (filter) => sumsQuery(db, filter).execute(),
     summarize: (filter, limits, asker) => summarize(db, filter, limits, asker),

@@ -16,12 +16,17 @@ import { changed, type Database, type Scope } from "../engines/scope.ts";
 import { maxSum } from "../money/bounds.ts";
 import { charge } from "../money/entries.ts";
 import { hourMs } from "../money/totals.ts";
+import { foldRefused, forgetRefused } from "./refused.ts";
 
 export interface RetentionStore {
   /** Forgets some calls that came before this hour and have ids before this one. Returns how many. */
   forgetRequests(hour: number, beforeId: string): Promise<number>;
   /** Folds some entries that charge a single forgotten call. Returns how many. */
   foldCharges(): Promise<number>;
+  /** Makes hours of some minutes of refused calls. Returns how many rows it has done away with. */
+  foldRefused(now: number): Promise<number>;
+  /** Deletes some refused calls, and their counts, from before a moment. Returns how many rows. */
+  forgetRefused(before: number, beforeId: string): Promise<number>;
   /** Deletes some sums of what accounts and keys with budgets spent before a moment, which no window reaches. Returns how many. */
   forgetSpending(before: number): Promise<number>;
   /** Deletes some audit events whose ids are before this one. Returns how many. */
@@ -35,6 +40,8 @@ export function retentionStore({ db, transact }: Scope): RetentionStore {
   return {
     forgetRequests: (hour, beforeId) => transact(({ db }) => forgetRequests(db, hour, beforeId)),
     foldCharges: () => transact(({ db }) => foldCharges(db)),
+    foldRefused: (now) => transact(({ db }) => foldRefused(db, now)),
+    forgetRefused: (before, beforeId) => transact(({ db }) => forgetRefused(db, before, beforeId)),
     async forgetSpending(before) {
       const rows = await db
         .selectFrom("spent_by_quarter")

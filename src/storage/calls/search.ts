@@ -43,7 +43,7 @@ export interface Asker {
 }
 
 /** Reports whether calls have to be searched for, since no index has what the filter names. */
-export function isSought({ keyId, keyIds, model, upstream, isCharged = false }: RequestFilter): boolean {
+export function isSought({ keyId, keyIds, model, upstream, isCharged = false }: Partial<RequestFilter>): boolean {
   return keyId !== undefined || keyIds !== undefined || model !== undefined || upstream !== undefined || isCharged;
 }
 
@@ -96,6 +96,37 @@ export function createSearch(db: Database): Search {
   };
 }
 
+/** Found is a page of calls, which ended with `readUntil` where there may be more that were not read yet. */
+export interface Found {
+  readonly rows: readonly CallRow[];
+  readonly readUntil?: string | undefined;
+}
+
+/** How many calls of all accounts a page reads at most, about. */
+const mostOfAll = 200_000;
+
+/** Searches the calls of all accounts. It stops after some hundred thousand, whatever it has found. */
+export async function searchAll(
+  db: Database,
+  filter: Partial<RequestFilter>,
+  before: string | undefined,
+  limit: number,
+  asker?: Asker,
+  most = mostOfAll,
+): Promise<Found> {
+  const { stepFrom } = createSteps(db);
+  const rows: CallRow[] = [];
+  const { least, below: ends } = spanOf(filter, before);
+  let below = ends;
+  for (let read = 0; read < most; read += stride, await setImmediate()) {
+    const from = await stepFrom(filter, { least, below });
+    rows.push(...(await pageQuery(db, filter, { least: from, below }, limit - rows.length).execute()));
+    if (rows.length === limit || from === least || asker?.aborted) return { rows };
+    below = from;
+  }
+  return { rows, readUntil: below };
+}
+
 function createSteps(db: Database) {
   return {
     /** Returns the newest of an account's ids in a span. */
@@ -132,11 +163,12 @@ function createSteps(db: Database) {
         .execute();
     },
     /** Returns where the step begins that ends before `below`: at the id of a call, or where the span begins. */
-    async stepFrom(filter: RequestFilter, { least, below }: IdSpan): Promise<string> {
+    async stepFrom(filter: Partial<RequestFilter>, { least, below }: IdSpan): Promise<string> {
+      const { accountId } = filter;
       const query = db
         .selectFrom("requests")
         .select("id")
-        .where("account_id", "=", filter.accountId)
+        .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string))
         .where("id", ">=", least)
         .where("id", "<", below)
         .$if(isRare(filter), (query) => query.where((where) => where("outcome", "!=", where.lit(answered))))

@@ -174,6 +174,16 @@ describe("calls of all accounts", () => {
     const byKey = { ...ofA, filter: { keyId: a.keyId, model: "gpt" } };
     expect(ids(await ask("OperatorService.ListAllRequests", byKey))).toEqual([made[0], made[2]]);
     expect(ids(await ask("OperatorService.ListAllRequests", { filter: { outcomes: ["OUTCOME_LEFT"] } }))).toEqual([]);
+    // Of all accounts, too: what no index leads to is searched for, page by page.
+    const [{ upstream: name }] = all.requests as [JsonObject];
+    for (const filter of [{ upstream: name as string }, { model: "gpt" }, { upstream: name as string, model: "gpt" }]) {
+      const page = await ask("OperatorService.ListAllRequests", { filter, pageSize: 2 });
+      expect(ids(page)).toEqual([made[0], made[1]]);
+      const next = { filter, pageSize: 1, pageToken: page.nextPageToken as string };
+      expect(ids(await ask("OperatorService.ListAllRequests", next))).toEqual([made[2]]);
+    }
+    expect(ids(await ask("OperatorService.ListAllRequests", { filter: { keyId: b.keyId } }))).toEqual([made[1]]);
+    expect(await ask("OperatorService.ListAllRequests", { filter: { upstream: "nowhere" } })).toEqual({});
     const until = ((all.requests as JsonObject[])[1] as JsonObject).createdAt as string;
     expect(ids(await ask("OperatorService.ListAllRequests", { filter: { to: until }, pageSize: 1 }))).toEqual([
       made[2],
@@ -224,9 +234,11 @@ describe("calls of all accounts", () => {
     }
   });
 
-  test("are looked for by key or model within an account only", async () => {
-    expect(await reasonOf("OperatorService.ListAllRequests", { filter: { keyId: "key_1" } })).toBe("INVALID_VALUE");
-    expect(await reasonOf("OperatorService.ListAllRequests", { filter: { model: "gpt" } })).toBe("INVALID_VALUE");
+  test("that were refused are looked for by key or model within an account only", async () => {
+    const filtered = (filter: JsonObject) => reasonOf("OperatorService.ListAllRefused", { filter });
+    expect(await filtered({ keyId: "key_1" })).toBe("INVALID_VALUE");
+    expect(await filtered({ model: "gpt" })).toBe("INVALID_VALUE");
+    expect(await filtered({ reasons: ["NO_SUCH_REASON"] })).toBe("INVALID_VALUE");
     expect(await reasonOf("OperatorService.ListAllRequests", { account: "nobody" })).toBe("RESOURCE_NOT_FOUND");
     const admin = bearer(gateway.apiKey);
     expect(await reasonOf("OperatorService.ListAllRequests", {}, admin)).toBe("PERMISSION_DENIED");
@@ -274,7 +286,7 @@ test("the limits in force are told as they are configured, and the operator key 
     ...{ unit: "JPY", maxKeysPerAccount: 5000, maxBodyBytes: String(16 * 1024 * 1024), bodyTimeoutSeconds: 60 },
     ...{ responsesKeepHours: 24, responsesMaxPerAccount: 1000, registration: "invitation", durability: "process" },
     // Settings that are off are not reported.
-    ...{ operatorKey: true, attempts: 1, breakerFailures: 2 ** 32 - 1, breakerOpenSeconds: 0.001 },
+    ...{ refusedKeepDays: 90, operatorKey: true, attempts: 1, breakerFailures: 2 ** 32 - 1, breakerOpenSeconds: 0.001 },
     rpcRates: [
       { rpc: "KeyService.ListKeys", perSecond: 1 },
       { rpc: "KeyService.CreateKey", perSecond: 10 },
@@ -293,14 +305,14 @@ test("what bounds failing over, the cache and how long calls are kept is told, t
     breaker: { failures: 6, openMs: 7500 },
     hedging: { afterMs: 2500, share: 0.05 },
     cache: { maxBytes: 2 ** 33, keepMs: 90_000, priceShare: 0.1 },
-    retention: { requestsMs: 36 * 3_600_000, auditMs: 400 * 86_400_000 },
+    retention: { requestsMs: 36 * 3_600_000, auditMs: 400 * 86_400_000, refusedMs: 30 * 86_400_000 },
   });
   const { json } = await askRpc(other, "OperatorService.DescribeLimits", {}, bearer(operatorKey));
   expect(json).toMatchObject({
     ...{ attempts: 4, retryShare: 0.2, breakerFailures: 6, breakerOpenSeconds: 7.5 },
     ...{ hedgeAfterSeconds: 2.5, hedgeShare: 0.05 },
     ...{ cacheMaxBytes: String(2 ** 33), cacheSeconds: 90, cachePriceShare: 0.1 },
-    ...{ requestsKeepDays: 1.5, auditKeepDays: 400 },
+    ...{ requestsKeepDays: 1.5, auditKeepDays: 400, refusedKeepDays: 30 },
   });
   await other.close();
 });

@@ -47,7 +47,7 @@ export async function startFurnished(overrides: Partial<Config> = {}): Promise<F
   await storage.accounts.update(accountId, { name: "Acme" });
   const issue = (name: string, more: object = {}) =>
     issueKey(storage.keys, { accountId, name, now: now - 8 * day, admin: false, ...more });
-  const production = issue("Production", { creditLimit: 2_000_000 });
+  const production = issue("Production", { creditLimit: 2_000_000, limits: productionLimits });
   await issue("CI <b>bold</b>", { admin: true, models: '["family:embedded"]' });
   const old = issue("Old laptop", { creditLimit: 1_000_000 });
   await storage.keys.update(accountId, (await old).key.id, { disabled: 1 });
@@ -63,6 +63,13 @@ export async function startFurnished(overrides: Partial<Config> = {}): Promise<F
 }
 
 const day = 86_400_000;
+
+const productionLimits = {
+  ...{ requests_per_minute: 600, tokens_per_minute: 1_000_000, max_concurrent: 20, owner: "Ada Lovelace" },
+  tags: JSON.stringify(["production", "team-search"]),
+  model_rates: JSON.stringify([{ model: "family:embedded", requests: 300, tokens: 500_000 }]),
+  allowed_ips: JSON.stringify(["127.0.0.0/8", "::1"]),
+};
 
 /** The addresses by region; the gateway's own is the one that it is reached at. */
 export const regions = {

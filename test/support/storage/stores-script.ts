@@ -314,8 +314,9 @@ async function calls({ requests, entries, keys: keyStore }: Stores, ask: Ask): P
       `calls by ${JSON.stringify(filter)}`,
       requests.page({ accountId: "acc_a", ...filter } as never, undefined, 10),
     );
-  await ask("of all", requests.pageOfAll({} as never, undefined, 3));
-  await ask("of all, those that failed", requests.pageOfAll({ outcomes: [2] } as never, undefined, 3));
+  await ask("of all", requests.pageOfAll({}, undefined, 3));
+  await ask("of all, those that failed", requests.pageOfAll({ outcomes: [2] }, undefined, 3));
+  await ask("of all, those at an upstream", requests.pageOfAll({ upstream: "mill" }, undefined, 3));
   const of = { accountId: "acc_a", from: t0 - day, to: t0 + day, limit: 50 };
   for (const bucketMs of [3_600_000, day])
     for (const [byKey, byModel] of [

@@ -1,7 +1,7 @@
 /** Buttons that change several keys at once, each after a confirmation. A key that fails stops none of the others. */
 import { callUnaryMethod, useTransport } from "@connectrpc/connect-query";
 import { Button, Group, Paper, Stack, Text } from "@mantine/core";
-import { IconPlayerPause, IconPlayerPlay, IconTrash, IconX } from "@tabler/icons-react";
+import { IconPlayerPause, IconPlayerPlay, IconTag, IconTrash, IconX } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { type ApiKey, KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
@@ -9,6 +9,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
 import { notify } from "../../parts/notify.ts";
 import { useForgetKeys } from "./forget.ts";
+import { BulkTags } from "./limits/bulk-tags.tsx";
 
 const said = texts(
   {
@@ -17,6 +18,7 @@ const said = texts(
     none: "Select none",
     disable: "Disable",
     enable: "Enable",
+    tag: "Tag",
     delete: "Delete",
     disableTitle: (count: number) => `Disable ${count === 1 ? "1 key" : `${count} keys`}`,
     enableTitle: (count: number) => `Enable ${count === 1 ? "1 key" : `${count} keys`}`,
@@ -35,6 +37,7 @@ const said = texts(
     none: "取消选择",
     disable: "停用",
     enable: "启用",
+    tag: "标签",
     delete: "删除",
     disableTitle: (count: number) => `停用 ${count} 个密钥`,
     enableTitle: (count: number) => `启用 ${count} 个密钥`,
@@ -88,6 +91,7 @@ const namedKeys = 5;
 export function BulkActions({ keys, onDone }: Props) {
   const t = useTexts(said);
   const [asked, setAsked] = useState<Action>();
+  const [isTagging, setTagging] = useState(false);
   const bulk = useBulk({ keys, onDone });
   const open = (action: Action) => {
     bulk.reset();
@@ -102,9 +106,11 @@ export function BulkActions({ keys, onDone }: Props) {
         </Text>
         <Tool icon={IconPlayerPlay} says={t.enable} on={() => open("enable")} />
         <Tool icon={IconPlayerPause} says={t.disable} on={() => open("disable")} />
+        <Tool icon={IconTag} says={t.tag} on={() => setTagging(true)} />
         <Tool icon={IconTrash} says={t.delete} on={() => open("delete")} />
         <Tool icon={IconX} says={t.none} on={() => onDone([])} />
       </Group>
+      <BulkTags keys={keys} opened={isTagging} onClose={() => setTagging(false)} />
       <Confirm
         opened={asked !== undefined}
         onClose={() => setAsked(undefined)}

@@ -12,10 +12,15 @@ import { KeyList } from "./key-list.tsx";
 import type { KeyActions } from "./key-menu.tsx";
 import { inOrder, type KeyOrder, newestFirst, orderNames, turned } from "./key-order.ts";
 import { type KeyState, keyStates, matches, stateOf, stateTexts } from "./key-state.ts";
+import { labelsAmong } from "./limits/use-known-labels.ts";
 
 const said = texts(
   {
     search: "Search by name, secret or id",
+    tag: "Tag",
+    allTags: "All tags",
+    owner: "Owner",
+    allOwners: "All owners",
     status: "Status",
     all: "All statuses",
     count: (found: string, all: string) => `${found} of ${all} keys`,
@@ -25,12 +30,17 @@ const said = texts(
     order: "Order",
     created: "Newest first",
     name: "By name",
+    byOwner: "By owner",
     spent: "Most spent first",
     used: "Last used first",
     expires: "Expiring first",
   },
   {
     search: "按名称、密钥或 ID 搜索",
+    tag: "标签",
+    allTags: "全部标签",
+    owner: "负责人",
+    allOwners: "全部负责人",
     status: "状态",
     all: "全部状态",
     count: (found: string, all: string) => `${found} / ${all} 个密钥`,
@@ -40,6 +50,7 @@ const said = texts(
     order: "排序",
     created: "最新创建",
     name: "按名称",
+    byOwner: "按负责人",
     spent: "消费最多",
     used: "最近使用",
     expires: "最先过期",
@@ -60,11 +71,20 @@ export function FoundKeys({ among, find = "", ...actions }: Props) {
   const format = useFormat();
   const [search, setSearch] = useState(find);
   const [state, setState] = useState<KeyState | "all">("all");
+  const [tag, setTag] = useState<string | null>(null);
+  const [owner, setOwner] = useState<string | null>(null);
   const [shown, setShown] = useState(pageLength);
   const [order, setOrder] = useState(newestFirst);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const now = Date.now();
-  const matching = among.filter((key) => matches(key, search) && (state === "all" || stateOf(key, now) === state));
+  const { tags, owners } = labelsAmong(among);
+  const matching = among.filter(
+    (key) =>
+      matches(key, search) &&
+      (state === "all" || stateOf(key, now) === state) &&
+      (tag === null || key.tags.includes(tag)) &&
+      (owner === null || key.owner === owner),
+  );
   const found = inOrder(matching, order, now);
   // Of a key that is gone, or not found any more, nobody sees that it is selected.
   const chosen = found.filter(({ id }) => selected.has(id));
@@ -73,6 +93,8 @@ export function FoundKeys({ among, find = "", ...actions }: Props) {
   const clear = () => {
     setSearch("");
     setState("all");
+    setTag(null);
+    setOwner(null);
   };
   return (
     <Stack gap="sm">
@@ -94,6 +116,8 @@ export function FoundKeys({ among, find = "", ...actions }: Props) {
           allowDeselect={false}
           w={160}
         />
+        <LabelSelect label={t.tag} all={t.allTags} data={tags} value={tag} onChange={setTag} />
+        <LabelSelect label={t.owner} all={t.allOwners} data={owners} value={owner} onChange={setOwner} />
         <OrderSelect order={order} onOrder={setOrder} />
         <Text size="sm" c="dimmed" role="status">
           {t.count(format.count(found.length), format.count(among.length))}
@@ -131,6 +155,31 @@ export function FoundKeys({ among, find = "", ...actions }: Props) {
   );
 }
 
+interface LabelProps {
+  readonly label: string;
+  readonly all: string;
+  readonly data: readonly string[];
+  readonly value: string | null;
+  readonly onChange: (value: string | null) => void;
+}
+
+/** LabelSelect is not there where no key has such a label. */
+function LabelSelect({ label, all, data, value, onChange }: LabelProps) {
+  if (data.length === 0) return null;
+  return (
+    <Select
+      aria-label={label}
+      placeholder={all}
+      data={[...data]}
+      value={value}
+      onChange={onChange}
+      searchable
+      clearable
+      w={160}
+    />
+  );
+}
+
 interface OrderProps {
   readonly order: KeyOrder;
   readonly onOrder: (order: KeyOrder) => void;
@@ -143,7 +192,7 @@ function OrderSelect({ order, onOrder }: OrderProps) {
   return (
     <Select
       aria-label={t.order}
-      data={orderNames.map((value) => ({ value, label: t[value] }))}
+      data={orderNames.map((value) => ({ value, label: value === "owner" ? t.byOwner : t[value] }))}
       value={order.by}
       onChange={(by) => by && onOrder(by === "created" ? newestFirst : turned(newestFirst, by as KeyOrder["by"]))}
       allowDeselect={false}

@@ -7,6 +7,8 @@ import { readAmount } from "../../parts/amount.ts";
 import { AmountField } from "../../parts/amount-field.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
 import { expiryChoices, isSameExpiry, type KeyValues, localText } from "./key-values.ts";
+import { LabelFields, useLabelChecks } from "./limits/label-fields.tsx";
+import { LimitSections, useLimitChecks } from "./limits/limit-sections.tsx";
 import { ModelPicker } from "./model-picker.tsx";
 
 const said = texts(
@@ -70,9 +72,11 @@ interface Props {
 
 export function KeyForm({ initial, exists, action, busy, onSubmit, onCancel, children }: Props) {
   const t = useTexts(said);
+  const checks = { ...useLabelChecks(), ...useLimitChecks() };
   const form = useForm<KeyValues>({
     initialValues: initial,
     validate: {
+      ...checks,
       name: (name) => (name.trim() === "" ? t.nameNeeded : name.trim().length > 200 ? t.nameLong : null),
       limit: (limit) => (limit.trim() === "" || readAmount(limit) !== undefined ? null : t.limitWrong),
       expiresAt: (expiresAt, values) => {
@@ -93,6 +97,7 @@ export function KeyForm({ initial, exists, action, busy, onSubmit, onCancel, chi
           data-autofocus
           {...form.getInputProps("name")}
         />
+        <LabelFields form={form} />
         <AmountField label={t.limit} description={t.limitAbout} {...form.getInputProps("limit")} />
         <ModelPicker value={form.values.models} onChange={(models) => form.setFieldValue("models", models)} />
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
@@ -114,6 +119,7 @@ export function KeyForm({ initial, exists, action, busy, onSubmit, onCancel, chi
             />
           )}
         </SimpleGrid>
+        <LimitSections form={form} />
         <Switch
           label={t.administrator}
           description={t.administratorAbout}

@@ -1,34 +1,25 @@
 /** Keys as a table, or as cards in a narrow window. */
-import {
-  Checkbox,
-  Code,
-  Group,
-  Paper,
-  SimpleGrid,
-  Stack,
-  Table,
-  Text,
-  UnstyledButton,
-  VisuallyHidden,
-} from "@mantine/core";
+import { Checkbox, Group, Paper, SimpleGrid, Stack, Table, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { IconChevronDown, IconChevronUp, IconSelector } from "@tabler/icons-react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { useNarrow } from "../../parts/narrow.ts";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
-import { AdministratorBadge, KeyModels, KeySpend, KeyStatus } from "./key-facts.tsx";
+import { KeyModels, KeySpend, KeyStatus } from "./key-facts.tsx";
 import { type KeyActions, KeyMenu } from "./key-menu.tsx";
 import { type KeyOrder, turned } from "./key-order.ts";
+import { KeyBounds } from "./limits/key-bounds.tsx";
+import { KeyName } from "./limits/key-name.tsx";
 
 const said = texts(
   {
     keys: "API keys",
     name: "Key",
     status: "Status",
+    owner: "Owner",
     models: "Models",
     spent: "Spent of limit",
     created: "Created",
@@ -38,12 +29,12 @@ const said = texts(
     actions: "Actions",
     select: (name: string) => `Select ${name}`,
     selectAll: "Select all keys that are shown",
-    overlap: (moment: string) => `The previous secret works until ${moment}`,
   },
   {
     keys: "API 密钥",
     name: "密钥",
     status: "状态",
+    owner: "负责人",
     models: "模型",
     spent: "已消费 / 上限",
     created: "创建时间",
@@ -53,7 +44,6 @@ const said = texts(
     actions: "操作",
     select: (name: string) => `选择 ${name}`,
     selectAll: "选择所有显示的密钥",
-    overlap: (moment: string) => `旧密钥内容在 ${moment} 之前仍有效`,
   },
 );
 
@@ -80,7 +70,7 @@ function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
   const count = ids.filter((id) => selected.has(id)).length;
   return (
     <Paper withBorder>
-      <WideTable label={t.keys} minWidth={900} horizontalSpacing={8}>
+      <WideTable label={t.keys} minWidth={980} horizontalSpacing={8}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th w={36}>
@@ -93,6 +83,7 @@ function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
               />
             </Table.Th>
             {head("name", t.name)}
+            {head("owner", t.owner)}
             {head("status", t.status)}
             <Table.Th>{t.models}</Table.Th>
             {head("spent", t.spent)}
@@ -111,13 +102,19 @@ function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
                 <Selected of={key} {...{ selected, onSelect }} />
               </Table.Td>
               <Table.Td>
-                <Name of={key} />
+                <KeyName of={key} />
+              </Table.Td>
+              <Table.Td>
+                <Text size="sm" maw={140} truncate title={key.owner}>
+                  {key.owner ?? "–"}
+                </Text>
               </Table.Td>
               <Table.Td className={text.nowrap}>
                 <KeyStatus of={key} />
               </Table.Td>
               <Table.Td>
                 <KeyModels of={key} />
+                <KeyBounds of={key} />
               </Table.Td>
               <Table.Td className={text.nowrap}>
                 <KeySpend of={key} />
@@ -190,7 +187,7 @@ function Cards({ of, selected, onSelect, order: _, onOrder: __, ...actions }: Pr
             <Group justify="space-between" align="flex-start" wrap="nowrap">
               <Group gap="sm" align="flex-start" wrap="nowrap" miw={0}>
                 <Selected of={key} {...{ selected, onSelect }} />
-                <Name of={key} />
+                <KeyName of={key} />
               </Group>
               <KeyMenu of={key} {...actions} />
             </Group>
@@ -201,7 +198,9 @@ function Cards({ of, selected, onSelect, order: _, onOrder: __, ...actions }: Pr
               </Fact>
               <Fact name={t.models}>
                 <KeyModels of={key} />
+                <KeyBounds of={key} />
               </Fact>
+              {key.owner !== undefined && <Fact name={t.owner}>{key.owner}</Fact>}
               <Fact name={t.created}>
                 <Moment at={key.createdAt} as="day" />
               </Fact>
@@ -216,26 +215,5 @@ function Cards({ of, selected, onSelect, order: _, onOrder: __, ...actions }: Pr
         </Paper>
       ))}
     </SimpleGrid>
-  );
-}
-
-function Name({ of: { name, secretMask, isAdmin, previousSecretExpiresAt } }: { readonly of: ApiKey }) {
-  const t = useTexts(said);
-  const format = useFormat();
-  return (
-    <Stack gap={4} miw={0}>
-      <Group gap="xs">
-        <Text size="sm" fw={600} maw={210} truncate title={name}>
-          {name}
-        </Text>
-        {isAdmin && <AdministratorBadge />}
-      </Group>
-      <Code w="fit-content">{secretMask}</Code>
-      {previousSecretExpiresAt && (
-        <Text size="xs" c="dimmed">
-          {t.overlap(format.moment(previousSecretExpiresAt))}
-        </Text>
-      )}
-    </Stack>
   );
 }

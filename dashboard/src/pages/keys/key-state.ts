@@ -22,8 +22,8 @@ export function stateOf({ disabled, expiresAt }: ApiKey, now: number): KeyState 
   return "active";
 }
 
-/** matches returns whether the search text is part of the key's name, masked secret or id. */
-export function matches({ name, secretMask, id }: ApiKey, search: string): boolean {
+/** matches returns whether the search text is part of the key's name, masked secret, id, owner or a tag. */
+export function matches({ name, secretMask, id, owner = "", tags }: ApiKey, search: string): boolean {
   const wanted = search.trim().toLowerCase();
-  return [name, secretMask, id].some((text) => text.toLowerCase().includes(wanted));
+  return [name, secretMask, id, owner, ...tags].some((text) => text.toLowerCase().includes(wanted));
 }

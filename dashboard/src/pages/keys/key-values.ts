@@ -2,12 +2,13 @@
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { readAmount, writeAmount } from "../../parts/amount.ts";
+import { type LimitValues, limitChangeOf, limitValuesOf, noLimits } from "./limits/limit-values.ts";
 
 export const expiryChoices = ["never", "30", "90", "365", "at"] as const;
 
 export type ExpiryChoice = (typeof expiryChoices)[number];
 
-export interface KeyValues {
+export interface KeyValues extends LimitValues {
   name: string;
   /** limit is a decimal in units; empty for no limit. */
   limit: string;
@@ -29,6 +30,7 @@ export const newKey: KeyValues = {
   expiresAt: "",
   administrator: false,
   disabled: false,
+  ...noLimits,
 };
 
 export function valuesOf(key: ApiKey): KeyValues {
@@ -40,6 +42,7 @@ export function valuesOf(key: ApiKey): KeyValues {
     expiresAt: key.expiresAt ? localText(timestampDate(key.expiresAt)) : "",
     administrator: key.isAdmin,
     disabled: key.disabled,
+    ...limitValuesOf(key),
   };
 }
 
@@ -53,6 +56,7 @@ export function creationOf(values: KeyValues, now: number) {
     ...(values.limit.trim() === "" ? {} : { creditLimit: limitOf(values) }),
     ...(values.models.length === 0 ? {} : { models: modelsOf(values) }),
     ...(values.expiry === "never" ? {} : { expiresAt: expiryOf(values, now) }),
+    ...limitChangeOf(noLimits, values),
   };
 }
 
@@ -66,6 +70,7 @@ export function changeOf(before: KeyValues, after: KeyValues, now: number) {
     ...(isSame(after.models, before.models) ? {} : { models: modelsOf(after) }),
     ...(isSameExpiry(after, before) ? {} : { expiresAt: expiryOf(after, now) }),
     ...(after.disabled === before.disabled ? {} : { disabled: after.disabled }),
+    ...limitChangeOf(before, after),
   };
 }
 

@@ -39,7 +39,7 @@ export function ModelPicker({ value, onChange }: Props) {
   const t = useTexts(said);
   const { data, error } = useQuery(AccountService.method.listCatalog, {});
   const models = data?.models ?? [];
-  const known = groupsOf(models, t.family);
+  const known = modelGroups(models, t.family);
   const listed = new Set(known.flatMap(({ items }) => items.map((item) => item.value)));
   const gone = value.filter((entry) => !listed.has(entry)).map((entry) => ({ value: entry, label: entry }));
   const familyOf = new Map(models.map(({ id, family }) => [id, `family:${family}`]));
@@ -64,7 +64,8 @@ export function ModelPicker({ value, onChange }: Props) {
   );
 }
 
-function groupsOf(models: readonly CatalogModel[], nameOf: (family: string) => string) {
+/** modelGroups returns models by family for a list to choose from, each family with an entry for all of it. */
+export function modelGroups(models: readonly CatalogModel[], nameOf: (family: string) => string) {
   const families = Map.groupBy(models, ({ family }) => family);
   return [...families].map(([family, members]) => ({
     group: family,

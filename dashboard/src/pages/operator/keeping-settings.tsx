@@ -14,6 +14,7 @@ const said = texts(
     nothing: "Nothing",
     share: (part: string) => `${part} of what it cost at first`,
     requests: "How long single calls are kept",
+    refused: "How long refused requests are kept",
     audit: "How long the audit log is kept",
     ever: "For good",
   },
@@ -25,6 +26,7 @@ const said = texts(
     nothing: "免费",
     share: (part: string) => `首次费用的 ${part}`,
     requests: "单次调用记录的保留时长",
+    refused: "被拒绝调用的保留时长",
     audit: "审计日志的保留时长",
     ever: "永久",
   },
@@ -34,7 +36,7 @@ export function KeepingSettings({ of }: { readonly of: DescribeLimitsResponse })
   const t = useTexts(said);
   const format = useFormat();
   const { unit, seconds, bytes } = useMeasures();
-  const { cacheMaxBytes, cacheSeconds, cachePriceShare, requestsKeepDays, auditKeepDays } = of;
+  const { cacheMaxBytes, cacheSeconds, cachePriceShare, requestsKeepDays, auditKeepDays, refusedKeepDays } = of;
   const days = (count: number | undefined) => (count === undefined ? t.ever : unit(count, "day"));
   return (
     <Settings>
@@ -48,6 +50,7 @@ export function KeepingSettings({ of }: { readonly of: DescribeLimitsResponse })
         </>
       )}
       <Setting name={t.requests}>{days(requestsKeepDays)}</Setting>
+      <Setting name={t.refused}>{days(refusedKeepDays)}</Setting>
       <Setting name={t.audit}>{days(auditKeepDays)}</Setting>
     </Settings>
   );

@@ -84,7 +84,7 @@ export function OperatorOverviewPage() {
   const begins = bucketsOf(span, now);
   const earlier = beforeOf(span, begins, now);
   const past = { from: timestampFromMs(earlier.from), to: timestampFromMs(earlier.to) };
-  const { summarizeAllRequests, listUpstreams } = OperatorService.method;
+  const { summarizeAllRequests, summarizeAllRefused, listUpstreams } = OperatorService.method;
   const { bucket } = span;
   const filter = { from: timestampFromMs(begins[0] ?? now) };
   const calls = useQuery(summarizeAllRequests, { summary: { bucket, filter, groupBy: groups[by] } }, often);
@@ -93,6 +93,7 @@ export function OperatorOverviewPage() {
     { summary: { bucket, filter: past } },
     { placeholderData: keepPreviousData },
   );
+  const refused = useQuery(summarizeAllRefused, { summary: { bucket, filter } }, often).data?.summary;
   const upstreams = useQuery(listUpstreams, {}, { refetchInterval: 10_000 });
   const nameOf = useAccountNames(by === "account");
   const summary = calls.data?.summary;
@@ -106,6 +107,7 @@ export function OperatorOverviewPage() {
         before={sumsOf(before.data?.summary?.total)}
         calls={summary?.total}
         callsBefore={before.data?.summary?.total}
+        refused={refused && { count: refused.total, at: "/operator/requests" }}
       />
       <Answer of={upstreams} lines={4}>
         {({ upstreams }) => <Upstreams of={upstreams} />}

@@ -18,6 +18,7 @@ const said = texts(
     SESSION_ENDED: "not signed in",
     INTERNAL: "the gateway failed",
     CROSS_SITE: "came from another site",
+    ADDRESS_NOT_PERMITTED: "not from this address",
   },
   {
     SIGN_IN_FAILED: "密码或验证码错误",
@@ -35,6 +36,7 @@ const said = texts(
     SESSION_ENDED: "未登录",
     INTERNAL: "网关内部出错",
     CROSS_SITE: "来自其他网站",
+    ADDRESS_NOT_PERMITTED: "不允许此地址",
   },
 );
 

@@ -2,7 +2,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { useParams } from "@tanstack/react-router";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
-import { OneRequest } from "../usage/request-page.tsx";
+import { isUnknown, OneRequest } from "../usage/request-page.tsx";
 import { AccountLink } from "./account-link.tsx";
 
 /** Only an account's own users see its keys' names. */
@@ -12,5 +12,11 @@ export function AnyRequestPage() {
   const { requestId } = useParams({ from: "/signed-in/operator/requests/$requestId" });
   const asked = useQuery(OperatorService.method.getAnyRequest, { id: requestId });
   const account = (id: string) => <AccountLink id={id}>{id}</AccountLink>;
-  return <OneRequest id={requestId} asked={asked} back="/operator/requests" nameOf={unnamed} account={account} />;
+  const refused = useQuery(
+    OperatorService.method.listAllRefused,
+    { id: requestId },
+    { enabled: isUnknown(asked.error) },
+  );
+  const places = { back: "/operator/requests", nameOf: unnamed, account } as const;
+  return <OneRequest id={requestId} asked={asked} refused={refused} {...places} />;
 }

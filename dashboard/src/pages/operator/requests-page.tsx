@@ -9,18 +9,19 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { PagedList } from "../../parts/paged-list.tsx";
+import { RefusedView, ViewSwitch } from "../../parts/refused-view.tsx";
 import { RequestById } from "../../parts/request-by-id.tsx";
 import { filterOf } from "../../parts/request-choice.ts";
 import { RequestFilters } from "../../parts/request-filters.tsx";
 import { RequestTable } from "../../parts/request-table.tsx";
-import type { RequestSearch } from "../../search.ts";
+import { isFiltered, type RequestSearch } from "../../search.ts";
 import { AccountLink } from "./account-link.tsx";
-import { useAllRequests } from "./use-lists.ts";
+import { allRefused, useAllRequests } from "./use-lists.ts";
 
 const said = texts(
   {
     title: "All requests",
-    about: "Requests of all accounts. A key or a model is looked for within one account.",
+    about: "Requests of all accounts.",
     none: "No requests yet",
     noneHow: "Nobody has called a model yet.",
     notFound: "No requests match",
@@ -28,7 +29,7 @@ const said = texts(
   },
   {
     title: "全部请求",
-    about: "所有账户的请求。按密钥或模型筛选时需先指定账户。",
+    about: "所有账户的请求。",
     none: "还没有请求",
     noneHow: "还没有人调用过模型。",
     notFound: "没有匹配的请求",
@@ -43,47 +44,79 @@ export function RequestsPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const catalog = useQuery(AccountService.method.listCatalog, {});
-  const requests = useAllRequests(askedBy(search));
-  const accountLink = useAccountLink();
-  const isFiltered = Object.keys(search).length > 0;
+  const upstreams = useQuery(OperatorService.method.listUpstreams, {});
+  const accountNames = useAccountNames();
+  const choose = (search: RequestSearch) => void navigate({ search, replace: true });
   return (
     <Page title={t.title} about={t.about}>
       <Stack>
         <RequestById to="/operator/requests/$requestId" />
+        <ViewSwitch search={search} onChange={choose} />
         <RequestFilters
           search={search}
-          onChange={(search) => void navigate({ search, replace: true })}
+          onChange={choose}
           models={catalog.data?.models.map(({ id }) => id) ?? []}
+          upstreams={upstreams.data?.upstreams.map(({ name }) => name) ?? []}
           ofAccounts
         />
-        <PagedList
-          of={requests}
-          entriesOf={(page) => page.requests}
-          lines={8}
-          empty={
-            <Empty icon={IconActivity} title={isFiltered ? t.notFound : t.none}>
-              {isFiltered ? t.notFoundHow : t.noneHow}
-            </Empty>
-          }
-        >
-          {(all) => <RequestTable requests={all} account={accountLink} page="/operator/requests/$requestId" />}
-        </PagedList>
+        {search.view === "refused" ? (
+          <RefusedOfAll search={search} accountNames={accountNames} />
+        ) : (
+          <Requests search={search} accountNames={accountNames} />
+        )}
       </Stack>
     </Page>
   );
 }
 
-/** askedBy drops a key, model or upstream without an account, which the gateway refuses. */
-function askedBy(search: RequestSearch) {
-  const { account, key: _key, model: _model, upstream: _upstream, ...others } = search;
-  const filter = filterOf(account === undefined ? others : search);
-  return { ...(account === undefined ? {} : { account }), filter };
+interface ListProps {
+  readonly search: RequestSearch;
+  readonly accountNames: ReadonlyMap<string, string>;
 }
 
-/** useAccountLink shows accounts' names, as far as one page of them has them. */
-function useAccountLink() {
+function Requests({ search, accountNames }: ListProps) {
+  const t = useTexts(said);
+  const { account } = search;
+  const requests = useAllRequests({ ...(account === undefined ? {} : { account }), filter: filterOf(search) });
+  const isSome = isFiltered(search);
+  return (
+    <PagedList
+      of={requests}
+      entriesOf={(page) => page.requests}
+      lines={8}
+      empty={
+        <Empty icon={IconActivity} title={isSome ? t.notFound : t.none}>
+          {isSome ? t.notFoundHow : t.noneHow}
+        </Empty>
+      }
+    >
+      {(all) => <RequestTable requests={all} account={linkIn(accountNames)} page="/operator/requests/$requestId" />}
+    </PagedList>
+  );
+}
+
+/** RefusedOfAll drops a key or model without an account, which the gateway refuses. */
+function RefusedOfAll({ search, accountNames }: ListProps) {
+  const { key: _key, model: _model, ...others } = search;
+  const { account } = search;
+  return (
+    <RefusedView
+      search={account === undefined ? others : search}
+      source={allRefused(account)}
+      account={linkIn(accountNames)}
+      accountNames={accountNames}
+      page="/operator/requests/$requestId"
+    />
+  );
+}
+
+/** useAccountNames returns accounts' names by id, as far as one page of them has them. */
+function useAccountNames(): ReadonlyMap<string, string> {
   const { data } = useQuery(OperatorService.method.listAccounts, { pageSize: 1000 });
-  const names = new Map(data?.accounts.map(({ id, name }) => [id, name]));
+  return new Map(data?.accounts.map(({ id, name }) => [id, name]));
+}
+
+function linkIn(names: ReadonlyMap<string, string>) {
   return (id: string) => (
     <AccountLink id={id} fz="inherit" title={id}>
       {names.get(id) ?? `…${id.slice(-6)}`}

@@ -1,9 +1,11 @@
 /** The operator's lists, page by page, each as one list. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { useInfiniteQuery } from "@connectrpc/connect-query";
+import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
+import { keepPreviousData } from "@tanstack/react-query";
 import type { EntryKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { type ListAllRequestsRequestSchema, OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { fromTheTop, paged } from "../../parts/paged.ts";
+import { type RefusedSource, refusedRefreshMs } from "../../parts/refused-view.tsx";
 
 export function useAccounts(search: string) {
   const input = { ...(search ? { search } : {}), pageToken: fromTheTop };
@@ -34,4 +36,23 @@ type Asked = Pick<MessageInitShape<typeof ListAllRequestsRequestSchema>, "accoun
 
 export function useAllRequests(asked: Asked) {
   return useInfiniteQuery(OperatorService.method.listAllRequests, { ...asked, pageToken: fromTheTop }, paged);
+}
+
+/** allRefused asks for the refused calls of one account, or of all if it is undefined. */
+export function allRefused(account: string | undefined): RefusedSource {
+  const of = account === undefined ? {} : { account };
+  const { summarizeAllRefused, listAllRefused } = OperatorService.method;
+  return {
+    useSums: (summary) =>
+      useQuery(
+        summarizeAllRefused,
+        { ...of, summary },
+        {
+          select: (answer) => answer.summary,
+          refetchInterval: refusedRefreshMs,
+          placeholderData: keepPreviousData,
+        },
+      ),
+    useList: (filter) => useInfiniteQuery(listAllRefused, { ...of, filter, pageToken: fromTheTop }, paged),
+  };
 }

@@ -1,7 +1,7 @@
 /** The account's state and its latest usage, refreshed every half minute while the page is visible. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
-import { Group, SegmentedControl, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { Alert, Group, SegmentedControl, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { useInterval } from "@mantine/hooks";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
@@ -11,6 +11,7 @@ import { UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { beforeOf, bucketsOf, type SpanName, spans } from "../../charts/span.ts";
 import { type Measure, split } from "../../charts/split.ts";
 import { UsageCharts } from "../../charts/usage-charts.tsx";
+import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -35,6 +36,8 @@ const said = texts(
     modelColumn: "Model",
     keyColumn: "Key",
     gone: (id: string) => `Deleted key ${id.slice(-6)}`,
+    partial: (since: string) =>
+      `There are more calls than are read at once. Errors, latency and hits of the cache are of the calls since ${since}.`,
   },
   {
     title: "概览",
@@ -49,6 +52,7 @@ const said = texts(
     modelColumn: "模型",
     keyColumn: "密钥",
     gone: (id: string) => `已删除的密钥 ${id.slice(-6)}`,
+    partial: (since: string) => `调用数超出一次可读取的数量，错误、耗时和缓存命中仅包含 ${since} 之后的调用。`,
   },
 );
 
@@ -66,13 +70,14 @@ function useUsage(spanName: SpanName) {
   const from = timestampFromMs(begins[0] ?? now);
   const earlier = beforeOf(span, begins, now);
   const past = { from: timestampFromMs(earlier.from), to: timestampFromMs(earlier.to) };
-  const { listUsage, summarizeRequests } = UsageService.method;
+  const { listUsage, summarizeRequests, summarizeRefused } = UsageService.method;
   return {
     begins,
     models: useQuery(listUsage, { bucket, from, byModel: true }, often),
     spenders: useQuery(listUsage, { bucket, from, byKey: true }, often),
     before: useQuery(listUsage, { bucket, ...past }, { placeholderData: keepPreviousData }),
     calls: useQuery(summarizeRequests, { bucket, filter: { from } }, often),
+    refused: useQuery(summarizeRefused, { bucket, filter: { from } }, often),
     callsBefore: useQuery(summarizeRequests, { bucket, filter: past }, { placeholderData: keepPreviousData }),
   };
 }
@@ -83,7 +88,9 @@ export function OverviewPage() {
   const account = useQuery(AccountService.method.getAccount, {}, often);
   const keys = useQuery(KeyService.method.listKeys, {}, often);
   const usage = useUsage(spanName);
-  const { begins, models, before, calls, callsBefore } = usage;
+  const format = useFormat();
+  const { begins, models, before, calls, callsBefore, refused } = usage;
+  const isPartial = calls.data?.completeFrom;
   const sums = models.data && split(models.data.sums, "model", begins).total;
   const isNew = sums?.requests === 0n && keys.data?.keys.every(({ lastUsedAt }) => !lastUsedAt) === true;
   return (
@@ -92,11 +99,13 @@ export function OverviewPage() {
         <FirstSteps keys={keys.data.keys} account={account.data?.account} />
       ) : (
         <Stack gap="lg">
+          {isPartial && <Alert color="gray">{t.partial(format.moment(isPartial))}</Alert>}
           <TotalsFigures
             now={sums}
             before={before.data && split(before.data.sums, "model", []).total}
             calls={calls.data?.total}
             callsBefore={callsBefore.data?.total}
+            refused={refused.data && { count: refused.data.total, at: "/usage" }}
           >
             <Answer of={account} lines={3}>
               {(answer) => <BalanceFigure of={answer} />}

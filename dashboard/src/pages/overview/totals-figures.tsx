@@ -1,5 +1,6 @@
 /** The totals of a time, each with its change against the period before. */
-import { SimpleGrid } from "@mantine/core";
+import { Anchor, SimpleGrid } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { RequestTotals } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { tokensOf } from "../../charts/split.ts";
@@ -15,6 +16,7 @@ const said = texts(
     each: (amount: string) => `${amount} a request`,
     requests: "Requests",
     cached: (count: string) => `${count} from the cache`,
+    refused: (count: string) => `${count} refused besides`,
     tokens: "Tokens",
     inOut: (input: string, output: string) => `${input} in, ${output} out`,
     errors: "Errors",
@@ -29,6 +31,7 @@ const said = texts(
     each: (amount: string) => `平均每次 ${amount}`,
     requests: "请求数",
     cached: (count: string) => `其中 ${count} 次命中缓存`,
+    refused: (count: string) => `另有 ${count} 次被拒绝`,
     tokens: "Token",
     inOut: (input: string, output: string) => `输入 ${input}，输出 ${output}`,
     errors: "错误率",
@@ -54,11 +57,13 @@ interface Props {
   /** calls and callsBefore have what the sums do not. */
   readonly calls: RequestTotals | undefined;
   readonly callsBefore: RequestTotals | undefined;
+  /** refused is the number of refused calls of the time, and where they are listed. */
+  readonly refused?: { readonly count: bigint; readonly at: "/usage" | "/operator/requests" } | undefined;
   /** children are figures before these. */
   readonly children?: ReactNode;
 }
 
-export function TotalsFigures({ now, before, calls, callsBefore, children }: Props) {
+export function TotalsFigures({ now, before, calls, callsBefore, refused, children }: Props) {
   const t = useTexts(said);
   const format = useFormat();
   const { usage } = calls ?? {};
@@ -72,6 +77,13 @@ export function TotalsFigures({ now, before, calls, callsBefore, children }: Pro
       </Figure>
       <Figure title={t.requests} value={now && format.count(now.requests)} change={changeOf("requests", now, before)}>
         {calls && calls.cached > 0n && <Note>{t.cached(format.count(calls.cached))}</Note>}
+        {refused && refused.count > 0n && (
+          <Note>
+            <Anchor component={Link} to={refused.at} search={{ view: "refused" } as never} fz="inherit">
+              {t.refused(format.count(refused.count))}
+            </Anchor>
+          </Note>
+        )}
       </Figure>
       <Figure
         title={t.tokens}

@@ -6,7 +6,12 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
-import { type Charge, type Request, UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
+import {
+  type Charge,
+  type ListRefusedResponse,
+  type Request,
+  UsageService,
+} from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { PageMissing } from "../../frame/page-states.tsx";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
@@ -19,6 +24,7 @@ import { Section } from "../../parts/section.tsx";
 import { Reason, refusalOf } from "../../refusal.ts";
 import { AttemptTable } from "./attempt-table.tsx";
 import { BillTable } from "./bill-table.tsx";
+import { RefusedFacts } from "./refused-facts.tsx";
 import { UsageTable } from "./usage-table.tsx";
 
 const said = texts(
@@ -32,6 +38,8 @@ const said = texts(
     upstream: "Upstream",
     operation: "Operation",
     key: "Key",
+    owner: "Owner",
+    tags: "Tags",
     cost: "Cost",
     waived: "Waived",
     came: "Time",
@@ -57,6 +65,8 @@ const said = texts(
     upstream: "上游",
     operation: "操作",
     key: "密钥",
+    owner: "负责人",
+    tags: "标签",
     cost: "费用",
     waived: "免除",
     came: "时间",
@@ -78,7 +88,13 @@ export function RequestPage() {
   const asked = useQuery(UsageService.method.getRequest, { id: requestId });
   const keys = useQuery(KeyService.method.listKeys, {}).data?.keys ?? [];
   const nameOf = (keyId: string) => keys.find(({ id }) => id === keyId)?.name;
-  return <OneRequest id={requestId} asked={asked} back="/usage" nameOf={nameOf} />;
+  const refused = useQuery(UsageService.method.listRefused, { id: requestId }, { enabled: isUnknown(asked.error) });
+  return <OneRequest id={requestId} asked={asked} refused={refused} back="/usage" nameOf={nameOf} />;
+}
+
+/** isUnknown reports whether there is no such call; one that was refused may have the id. */
+export function isUnknown(error: unknown): boolean {
+  return error !== null && refusalOf(error).reason === Reason.RESOURCE_NOT_FOUND;
 }
 
 interface Asked {
@@ -90,6 +106,8 @@ interface Asked {
 interface Props {
   readonly id: string;
   readonly asked: Pick<UseQueryResult<Asked, Error>, "data" | "error" | "refetch">;
+  /** refused asks for a refused call with the id, where no other has it. */
+  readonly refused: Pick<UseQueryResult<Pick<ListRefusedResponse, "refused">, Error>, "data" | "error" | "refetch">;
   /** back is the list that the call belongs to. */
   readonly back: "/usage" | "/operator/requests";
   /** nameOf returns the key's name, if known. */
@@ -99,9 +117,10 @@ interface Props {
 }
 
 /** OneRequest shows one call on a page of its own: of the account, or of any account for the operator. */
-export function OneRequest({ id, asked, back, nameOf, account }: Props) {
+export function OneRequest({ id, asked, refused, back, nameOf, account }: Props) {
   const t = useTexts(said);
-  if (asked.error && refusalOf(asked.error).reason === Reason.RESOURCE_NOT_FOUND) return <PageMissing />;
+  const unknown = isUnknown(asked.error);
+  if (unknown && refused.data?.refused.length === 0) return <PageMissing />;
   return (
     <>
       <Breadcrumbs mb="xs" fz="sm">
@@ -120,11 +139,17 @@ export function OneRequest({ id, asked, back, nameOf, account }: Props) {
           </Group>
         }
       >
-        <Answer of={asked} lines={8}>
-          {({ request, charges }) =>
-            request && <RequestFacts request={request} charges={charges} nameOf={nameOf} account={account} />
-          }
-        </Answer>
+        {unknown ? (
+          <Answer of={refused} lines={4}>
+            {({ refused: [call] }) => call && <RefusedFacts of={call} nameOf={nameOf} account={account} />}
+          </Answer>
+        ) : (
+          <Answer of={asked} lines={8}>
+            {({ request, charges }) =>
+              request && <RequestFacts request={request} charges={charges} nameOf={nameOf} account={account} />
+            }
+          </Answer>
+        )}
       </Page>
     </>
   );
@@ -184,7 +209,7 @@ function RequestFacts({ request, charges, nameOf, account }: FactsProps) {
 function Details({ request, nameOf, account }: Omit<FactsProps, "charges">) {
   const t = useTexts(said);
   const format = useFormat();
-  const { upstream, operation, keyId, createdAt } = request;
+  const { upstream, operation, keyId, keyTags, keyOwner, createdAt } = request;
   return (
     <Section title={t.details}>
       <SimpleGrid component="dl" cols={{ base: 2, md: 4 }} m={0} verticalSpacing="md">
@@ -192,6 +217,8 @@ function Details({ request, nameOf, account }: Omit<FactsProps, "charges">) {
         <Fact name={t.key}>
           <span title={keyId}>{nameOf(keyId) ?? keyId}</span>
         </Fact>
+        {keyOwner !== undefined && <Fact name={t.owner}>{keyOwner}</Fact>}
+        {keyTags.length > 0 && <Fact name={t.tags}>{keyTags.join(", ")}</Fact>}
         <Fact name={t.operation}>{operation}</Fact>
         <Fact name={t.upstream}>{upstream || t.noUpstream}</Fact>
         {account && <Fact name={t.account}>{account(request.accountId)}</Fact>}

@@ -15,13 +15,15 @@ import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { More } from "../../parts/more.tsx";
 import { Page } from "../../parts/page.tsx";
+import { RefusedView, ViewSwitch } from "../../parts/refused-view.tsx";
 import { RequestById } from "../../parts/request-by-id.tsx";
 import { RequestFilters } from "../../parts/request-filters.tsx";
 import { RequestTable } from "../../parts/request-table.tsx";
-import type { RequestSearch } from "../../search.ts";
+import { isFiltered, type RequestSearch } from "../../search.ts";
+import { labelsAmong } from "../keys/limits/use-known-labels.ts";
 import { ExportButton, ExportFailure, useExport } from "./export-button.tsx";
 import { UsageSummary } from "./usage-summary.tsx";
-import { useRequests, useRunning } from "./use-requests.ts";
+import { ownRefused, useRequests, useRunning } from "./use-requests.ts";
 
 const said = texts(
   {
@@ -52,6 +54,7 @@ export function UsagePage() {
   const t = useTexts(said);
   const search = useSearch({ from: "/signed-in/usage" });
   const navigate = useNavigate();
+  const isOfRefused = search.view === "refused";
   const [live, setLive] = useState(true);
   const exported = useExport(search);
   const keys = useQuery(KeyService.method.listKeys, {}).data?.keys ?? [];
@@ -64,23 +67,33 @@ export function UsagePage() {
       title={t.title}
       about={t.about}
       actions={
-        <>
-          <Switch label={t.live} checked={live} onChange={(event) => setLive(event.currentTarget.checked)} mr="xs" />
-          <ExportButton {...exported} />
-        </>
+        !isOfRefused && (
+          <>
+            <Switch label={t.live} checked={live} onChange={(event) => setLive(event.currentTarget.checked)} mr="xs" />
+            <ExportButton {...exported} />
+          </>
+        )
       }
     >
       <ExportFailure {...exported} />
       <RequestById to="/usage/$requestId" />
+      <ViewSwitch search={search} onChange={choose} />
       <RequestFilters
         search={search}
         onChange={choose}
         keys={keys.map(({ id, name }) => ({ value: id, label: name }))}
         models={models.map(({ id }) => id)}
         upstreams={upstreams}
+        tags={labelsAmong(keys).tags}
       />
-      <UsageSummary search={search} keyNames={keyNames} />
-      <Calls search={search} live={live} keyNames={keyNames} onClear={() => choose({})} />
+      {isOfRefused ? (
+        <RefusedView search={search} source={ownRefused} keyNames={keyNames} />
+      ) : (
+        <>
+          <UsageSummary search={search} keyNames={keyNames} />
+          <Calls search={search} live={live} keyNames={keyNames} onClear={() => choose({})} />
+        </>
+      )}
     </Page>
   );
 }
@@ -123,7 +136,7 @@ function Calls({ search, live, keyNames, onClear }: CallsProps) {
 
 function Nothing({ search, onClear }: Pick<CallsProps, "search" | "onClear">) {
   const t = useTexts(said);
-  if (Object.keys(search).length > 0) {
+  if (isFiltered(search)) {
     const action = (
       <Button variant="default" onClick={onClear}>
         {t.clear}

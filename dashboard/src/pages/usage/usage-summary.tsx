@@ -10,8 +10,9 @@ import {
   UsageService,
 } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { errorsOf, GroupTable } from "../../charts/group-table.tsx";
-import { type Buckets, bucketsBetween } from "../../charts/span.ts";
+import { type Buckets, chosenBuckets } from "../../charts/span.ts";
 import { type Measure, splitSummary, tokensOf } from "../../charts/split.ts";
+import { refusedGroup, withRefused } from "../../charts/split-refused.ts";
 import { UsageCharts } from "../../charts/usage-charts.tsx";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
@@ -39,7 +40,12 @@ const said = texts(
     upstream: "Upstream",
     outcome: "Status",
     operation: "Operation",
+    tag: "Tag",
+    owner: "Owner",
+    untagged: "Without a tag",
+    nobody: "Without an owner",
     cache: "Answered from the cache",
+    refused: "Refused",
     partial: (since: string) =>
       `There are more calls than are summed at once. The totals are of the calls since ${since}.`,
   },
@@ -59,7 +65,12 @@ const said = texts(
     upstream: "上游",
     outcome: "状态",
     operation: "操作",
+    tag: "标签",
+    owner: "负责人",
+    untagged: "无标签",
+    nobody: "无负责人",
     cache: "缓存应答",
+    refused: "被拒绝",
     partial: (since: string) => `调用数超出一次可汇总的数量，以下合计仅包含 ${since} 之后的调用。`,
   },
 );
@@ -70,19 +81,18 @@ const groups = {
   upstream: RequestGroup.UPSTREAM,
   outcome: RequestGroup.OUTCOME,
   operation: RequestGroup.OPERATION,
+  tag: RequestGroup.TAG,
+  owner: RequestGroup.OWNER,
 } as const;
 
 type By = keyof typeof groups;
 
 const measures = ["cost", "requests", "tokens"] as const satisfies readonly Measure[];
 const shownGroups = 10;
-const weekMs = 7 * 86_400_000;
-
 /** bucketsFor returns the buckets of what the address selects: by default those of the last seven days. */
 function bucketsFor(search: RequestSearch, now: number): Buckets {
   const { from, to } = filterOf(search);
-  const ends = to ? Math.min(timestampMs(to as never), now) : now;
-  return bucketsBetween(from ? timestampMs(from as never) : ends - weekMs, ends);
+  return chosenBuckets(from && timestampMs(from as never), to && timestampMs(to as never), now);
 }
 
 interface Props {
@@ -107,33 +117,49 @@ export function UsageSummary({ search, keyNames }: Props) {
     refetchInterval: 30_000,
     placeholderData: keepPreviousData,
   });
+  const { outcomes: _outcomes, upstream, ...ofRefused } = asked.filter;
+  const refused = useQuery(
+    UsageService.method.summarizeRefused,
+    { filter: ofRefused, bucket: buckets.bucket },
+    { enabled: by === "outcome" && upstream === undefined && search.outcome === undefined, refetchInterval: 30_000 },
+  );
   const nameOf = (group: string) => {
+    if (by === "outcome" && group === refusedGroup) return t.refused;
     if (by === "key") return keyNames.get(group) ?? group;
     if (by === "outcome" && isOutcome(group)) return outcomes[group as OutcomeWord];
-    return by === "upstream" && group === "" ? t.cache : group;
+    if (group !== "") return group;
+    return by === "upstream" ? t.cache : by === "tag" ? t.untagged : by === "owner" ? t.nobody : group;
   };
   return (
     <Paper withBorder p="md" component="section">
       <Answer of={summary} lines={6}>
-        {(answer) => (
-          <Stack gap="md">
-            <Group justify="space-between" align="flex-end" gap="sm">
-              <Totals of={answer} note={search.from === undefined ? t.week : t.chosen} />
-              <Select
-                label={t.by}
-                data={(Object.keys(groups) as By[]).map((value) => ({ value, label: t[value] }))}
-                value={by}
-                onChange={(value) => value && setBy(value as By)}
-                allowDeselect={false}
-                w={150}
+        {(asAnswered) => {
+          const answer = by === "outcome" ? withRefused(asAnswered, refused.data) : asAnswered;
+          return (
+            <Stack gap="md">
+              <Group justify="space-between" align="flex-end" gap="sm">
+                <Totals of={answer} note={search.from === undefined ? t.week : t.chosen} />
+                <Select
+                  label={t.by}
+                  data={(Object.keys(groups) as By[]).map((value) => ({ value, label: t[value] }))}
+                  value={by}
+                  onChange={(value) => value && setBy(value as By)}
+                  allowDeselect={false}
+                  w={150}
+                />
+              </Group>
+              <UsageCharts
+                of={splitSummary(answer, buckets.begins)}
+                measures={measures}
+                span={buckets}
+                nameOf={nameOf}
               />
-            </Group>
-            <UsageCharts of={splitSummary(answer, buckets.begins)} measures={measures} span={buckets} nameOf={nameOf} />
-            {answer.groups.length > 1 && (
-              <GroupTable of={answer.groups.slice(0, shownGroups)} head={t[by]} nameOf={nameOf} flush />
-            )}
-          </Stack>
-        )}
+              {answer.groups.length > 1 && (
+                <GroupTable of={answer.groups.slice(0, shownGroups)} head={t[by]} nameOf={nameOf} flush />
+              )}
+            </Stack>
+          );
+        }}
       </Answer>
     </Paper>
   );

@@ -5,9 +5,11 @@
  * that no call is missing in between.
  */
 import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
+import { keepPreviousData } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { type Request, UsageService } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { fromTheTop, paged } from "../../parts/paged.ts";
+import { type RefusedSource, refusedRefreshMs } from "../../parts/refused-view.tsx";
 import { filterOf } from "../../parts/request-choice.ts";
 import type { RequestSearch } from "../../search.ts";
 
@@ -58,3 +60,14 @@ export function useRunning(search: RequestSearch, live: boolean) {
     return isOfKey && isOfModel && second >= (from?.seconds ?? 0n) && (to === undefined || second < (to.seconds ?? 0n));
   });
 }
+
+/** ownRefused asks for the account's refused calls. */
+export const ownRefused: RefusedSource = {
+  useSums: (asked) =>
+    useQuery(UsageService.method.summarizeRefused, asked, {
+      refetchInterval: refusedRefreshMs,
+      placeholderData: keepPreviousData,
+    }),
+  useList: (filter) =>
+    useInfiniteQuery(UsageService.method.listRefused, { filter, pageSize, pageToken: fromTheTop }, paged),
+};

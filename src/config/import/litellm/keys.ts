@@ -6,6 +6,7 @@ import { parseDecimal } from "../../../runtime/decimal.ts";
 import { product } from "../decimals.ts";
 import { createNotes, type Note, type Notes } from "../notes.ts";
 import { isOff, isOn, memberOf, type ReadText, readSource, type Source, textOf } from "../source.ts";
+import { type DraftLimits, limitsOf } from "./key-limits.ts";
 
 /** KeyDraft is a key to create. */
 export interface KeyDraft {
@@ -21,6 +22,7 @@ export interface KeyDraft {
   /** expiresAt is in milliseconds since 1970. */
   readonly expiresAt: number | undefined;
   readonly disabled: boolean;
+  readonly limits: DraftLimits;
 }
 
 export interface ReadKeys {
@@ -80,7 +82,9 @@ function keyOf(source: Source, now: number, notes: Notes): KeyDraft | undefined 
   if (creditLimit === 0)
     notes.changed(source, `"${name}": its budget is spent. It is disabled: raise its limit, and enable it`);
   const models = modelsOf(source, name, notes);
+  const limits = limitsOf(source, name, notes);
   const untold = Object.entries({
+    ...Object.fromEntries(limits.untold.map((member) => [`its ${member}`, unknown])),
     ...{ "its models": models, "its credit limit": creditLimit, "its expiry": expiresAt },
     "its routes, for it called some endpoints only": routesOf(source),
   }).filter(([, told]) => told === unknown);
@@ -97,6 +101,7 @@ function keyOf(source: Source, now: number, notes: Notes): KeyDraft | undefined 
     mask: `${shown.slice(0, 3) || "sk-"}…${shown.slice(-4)}`,
     ...{ models: orNone(models), expiresAt: orNone(expiresAt) },
     disabled: !isEnabled(source) || creditLimit === 0 || untold.length > 0,
+    limits,
   };
 }
 
@@ -174,9 +179,6 @@ const bounds: ReadonlyMap<string, string> = new Map([
     "budget_duration",
     "its limit is what is left of its budget, for all its life. Raise it when the period begins anew",
   ],
-  ["rpm_limit", "the rate is the account's (tiers)"],
-  ["tpm_limit", "the rate is the account's (tiers)"],
-  ["max_parallel_requests", "bodies_in_flight and queue bound what is under way"],
   ["soft_budget", "watch the balance: deploy/ has alerts"],
   ["model_max_budget", "one limit holds for all models of a key"],
   ["guardrails", "the gateway checks no prompts"],

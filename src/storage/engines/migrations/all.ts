@@ -5,6 +5,7 @@ import * as changedNames from "./0019-changed-names.ts";
 import * as configurations from "./0020-configurations.ts";
 import * as budgets from "./0021-budgets.ts";
 import * as keyLimits from "./0022-key-limits.ts";
+import * as refusedCalls from "./0023-refused-calls.ts";
 import type { SharedMigration } from "./migration.ts";
 
 export const sharedMigrations: readonly SharedMigration[] = [
@@ -14,4 +15,5 @@ export const sharedMigrations: readonly SharedMigration[] = [
   { name: "0020-configurations", ...configurations },
   { name: "0021-budgets", ...budgets },
   { name: "0022-key-limits", ...keyLimits },
+  { name: "0023-refused-calls", ...refusedCalls },
 ];

@@ -20,6 +20,8 @@ const tables: readonly TableShape[] = [
   money.spentByQuarter,
   calls.requests,
   calls.usageHours,
+  calls.refusedMinutes,
+  calls.refusedCalls,
   money.redeemCodes,
   accounts.idempotencyKeys,
   people.sessions,

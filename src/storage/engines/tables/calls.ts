@@ -48,6 +48,50 @@ export const usageHours: Described<"usage_hours"> = {
   use: "hot",
 };
 
+/**
+ * How many calls were refused in a minute; in an hour, once a while has passed (`calls/refused.ts`). `node` names the process that
+ * writes the row, empty for an hour.
+ */
+export const refusedMinutes: Described<"refused_minutes"> = {
+  name: "refused_minutes",
+  columns: {
+    account_id: text,
+    minute: bigint,
+    key_id: text,
+    model: text,
+    reason: integer,
+    node: text,
+    requests: bigint,
+  },
+  key: ["account_id", "minute", "key_id", "model", "reason", "node"],
+  indexes: [
+    { name: "refused_minutes_of_all", on: ["minute"] },
+    { name: "refused_minutes_unfolded", on: ["minute"], where: { column: "node", is: "<>", value: "" } },
+  ],
+  use: "hot",
+};
+
+/** The last refused calls of each account. */
+export const refusedCalls: Described<"refused_calls"> = {
+  name: "refused_calls",
+  columns: {
+    id: text,
+    account_id: text,
+    key_id: text,
+    operation: text,
+    model: text,
+    reason: integer,
+    status: integer,
+    detail: text,
+    created_at: bigint,
+  },
+  key: ["id"],
+  indexes: [
+    { name: "refused_calls_account", on: ["account_id", "id"] },
+    { name: "refused_calls_reason", on: ["reason", "id"] },
+  ],
+};
+
 /** Summed columns that later migrations added: rows that are there already have 0. */
 const summedAtFirst: ReadonlySet<string> = new Set([
   ...["input", "cache_read", "cache_write", "output", "reasoning", "characters", "cost"],

@@ -113,7 +113,7 @@ describe.skipIf(!postgresPrograms)("a streaming replica", () => {
     return [
       (await requests.page(of, undefined, 10)).length,
       (await requests.page({ ...of, model: "m" }, undefined, 10)).length,
-      (await requests.pageOfAll({}, undefined, 10)).length,
+      (await requests.pageOfAll({}, undefined, 10)).rows.length,
       pages.length,
       Number(sum?.requests ?? 0),
     ];
