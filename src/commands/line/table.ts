@@ -21,6 +21,8 @@ export interface ArgumentSpec {
   /** The word for it in help and in messages. */
   readonly name: string;
   readonly isOptional?: true;
+  /** Whether help shows it as needed, though some options do without it: the command itself looks. */
+  readonly isShownNeeded?: true;
   readonly completes?: Completes;
 }
 
@@ -42,7 +44,14 @@ const expires = { type: "string", value: "TIME", summary: "when it expires, as 2
 const note = { type: "string", value: "TEXT", summary: "a note, at most 500 characters" } as const;
 const accountArgument = [{ name: "ACCOUNT" }] as const;
 const keyArgument = [{ name: "KEY_ID" }] as const;
+const budget = {
+  type: "string",
+  multiple: true,
+  value: "AMOUNT/PERIOD",
+  summary: "a budget, as 10/day or 10/rolling-day; repeatable",
+} as const;
 const keyLimits = {
+  budget,
   rpm: { type: "string", value: "N", summary: "the most requests a minute" },
   tpm: { type: "string", value: "N", summary: "the most tokens a minute" },
   "model-rate": {
@@ -80,6 +89,13 @@ const imported = {
   strict,
 } as const;
 
+const versionNote = {
+  type: "string",
+  value: "TEXT",
+  summary: "what the change is for, at most 500 characters",
+} as const;
+const dryRun = { type: "boolean", summary: "only show what would differ" } as const;
+
 export const shells = ["bash", "zsh", "fish", "powershell"] as const;
 /** The topics of help beside commands. */
 export const topics = ["configuration", "exit-codes"] as const;
@@ -87,10 +103,12 @@ export const topics = ["configuration", "exit-codes"] as const;
 /** groups are the summaries of the commands that share a first word, by that word. */
 export const groups: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    accounts: "create, list, suspend and reinstate accounts",
+    accounts: "create, update, list, suspend and reinstate accounts",
     keys: "create, change, list, disable, enable and revoke API keys",
     users: "list and invite users of the dashboard; passwords, operators",
     codes: "create, list and revoke redeem codes",
+    config: "the stored configuration: export, apply, versions, compare, roll back",
+    models: "the catalogue of models and their prices",
     import: "take over what another gateway has",
   }),
 );
@@ -131,6 +149,17 @@ HOST, PORT and DATA_DIR in the environment set its address and its folder:
       name: { type: "string", value: "NAME", summary: "its name", isNeeded: true },
       postpaid: { type: "boolean", summary: "it pays afterwards" },
       grant: { type: "string", value: "AMOUNT", summary: "with initial credit" },
+    },
+  },
+  "accounts update": {
+    summary: "set the operator's budgets of an account, and its time zone",
+    details: `What no option names stays as it is. --budget= removes the operator's
+budgets; those that the account has set itself stay.`,
+    arguments: accountArgument,
+    options: {
+      ...config,
+      budget,
+      "time-zone": { type: "string", value: "ZONE", summary: "in which days begin, as Asia/Tokyo; UTC if empty" },
     },
   },
   "accounts list": { summary: "list accounts with tier and balance", options: config },
@@ -216,6 +245,53 @@ entries of a list, as --rpm= or --tag=.`,
     arguments: [{ name: "BATCH_ID" }],
     options: config,
   },
+  "config export": {
+    summary: "print the stored configuration as YAML",
+    details: `It is of gateway.yaml's shape, and has the keys that may change while the gateway
+serves. Credentials are masks, which \`config apply\` takes for the stored ones;
+--with-secrets writes them into a new file for its owner only. Without VERSION it
+is the one in force.`,
+    arguments: [{ name: "VERSION", isOptional: true }],
+    options: {
+      ...config,
+      file: { type: "string", value: "FILE", summary: "write it there; never over another file", completes: "file" },
+      "with-secrets": { type: "boolean", summary: "with credentials, into --file" },
+    },
+  },
+  "config apply": {
+    summary: "store the configuration of a file; shows what differs",
+    details: `FILE is YAML of gateway.yaml's shape without the keys that are bound to the
+process; \`-\` is standard input. It takes the place of what is stored, as a new
+version, which every node serves within a second. \${NAME} is replaced from the
+environment of this command. What gateway.yaml has too is served as it has it.`,
+    arguments: [{ name: "FILE", completes: "file" }],
+    options: { ...config, "dry-run": dryRun, note: versionNote },
+  },
+  "config versions": { summary: "list the versions, newest first", options: config },
+  "config compare": {
+    summary: "show in what two versions differ",
+    arguments: [{ name: "VERSION" }, { name: "VERSION", isOptional: true }],
+    options: config,
+  },
+  "config rollback": {
+    summary: "store an earlier version anew; shows what differs",
+    arguments: [{ name: "VERSION" }],
+    options: { ...config, "dry-run": dryRun, note: versionNote },
+  },
+  "models sync": {
+    summary: "update models and prices from a file or an address",
+    details: `SOURCE is a file or an https address with a catalogue as catalog/models.yaml, or
+LiteLLM's model_prices_and_context_window.json; prices are in US dollars. Models
+of vendors that are upstreams here are compared with those that are served, and
+what differs is shown. --apply stores it.`,
+    arguments: [{ name: "SOURCE", completes: "file" }],
+    options: {
+      ...config,
+      apply: { type: "boolean", summary: "store what differs, as a new version" },
+      vendor: { type: "string", multiple: true, value: "NAME", summary: "of this vendor only; repeatable" },
+      note: versionNote,
+    },
+  },
   "import litellm": {
     summary: "make a gateway.yaml of a LiteLLM proxy's config.yaml",
     details: `The file goes to standard output. What was left out or changed goes to standard
@@ -294,7 +370,7 @@ and summed at both ends, and proved: only then is the target open, and what was
 left stays shut. Ended amid it, by whatever, the same command goes on where it
 stopped. Exit code 1 where anything differs: then nobody can use the target.
 --undo --force does not look at TARGET: what was written there since is left.`,
-    arguments: [{ name: "TARGET", isOptional: true, completes: "file" }],
+    arguments: [{ name: "TARGET", isOptional: true, isShownNeeded: true, completes: "file" }],
     options: {
       ...config,
       undo: { type: "boolean", summary: "open the source again, if TARGET is as it was" },

@@ -13,6 +13,7 @@ import type { Storage } from "../../storage/storage.ts";
 import { openStorageOfOwner } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
 import { setEngine } from "../engine/engine.ts";
+import { enginesOf } from "../serving/engines.ts";
 import { greeter } from "../serving/greet.ts";
 import { openLog } from "../serving/log-lines.ts";
 import { channelToParent, ignoreSignals, packConfig, unpackConfig } from "./child.ts";
@@ -54,6 +55,7 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
   setEngine();
   const log = openLog(given.logLevel);
   const shared = await openShared(given, log);
+  log.info(enginesOf(given, task.workers), "the gateway starts");
   const configuration = await openCrewConfiguration({ task, given, storage: shared.storage, log });
   const config = configuration.current();
   const limits = keepLimits(performance.now.bind(performance), () => task.workers);
