@@ -1,10 +1,11 @@
-/** `model-gateway accounts create|list|suspend|reinstate`: manages accounts. */
+/** `model-gateway accounts create|update|list|suspend|reinstate`: manages accounts. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type Account, EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { readAmount, readName, table } from "./command.ts";
-import { wrongAction } from "./line/errors.ts";
+import { readBudgets } from "./line/budget-option.ts";
+import { helpHint, UsageError, wrongAction } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
 import { type CallOperator, withOperator } from "./operator.ts";
 
@@ -23,6 +24,17 @@ export async function accounts([action, ...args]: readonly string[]): Promise<vo
         console.log(account);
       };
       return withOperator(values.config, make, "nothing");
+    }
+    case "update": {
+      const { values, positionals } = readOptions("accounts update", args);
+      const { "time-zone": timeZone } = values;
+      const change = { ...readBudgets(values.budget), ...(timeZone === undefined ? {} : { timeZone }) };
+      if (Object.keys(change).length === 0)
+        throw new UsageError(`accounts update changes nothing without an option. ${helpHint("accounts update")}`);
+      return withOperator(values.config, async (ask) => {
+        const { account } = await ask(updateAccount, { account: positionals[0] as string, ...change });
+        console.error(`Changed ${account?.name} (${account?.id}). It holds from the next call on.`);
+      });
     }
     case "list": {
       const { values } = readOptions("accounts list", args);

@@ -11,14 +11,17 @@ import type { Config } from "../config/config.ts";
 import { detailsDone } from "../pipeline/check/audit.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { newId } from "../runtime/ids.ts";
+import { readBudgetList } from "../services/accounts/budget-messages.ts";
 import { type KeyLimitChange, modelRatesOf, readLimits } from "../services/keys/key-limits.ts";
 import { readPermissions } from "../services/keys/key-permissions.ts";
 import { issueKey } from "../services/keys/keys.ts";
 import { type ApiKey, hasLabels, type KeyLabelFilter, listIn } from "../storage/keys.ts";
+import { readBudgets as storedBudgets } from "../storage/money/budgets.ts";
 import type { Storage, Stores } from "../storage/storage.ts";
 import type { Catalog } from "../targets/catalog.ts";
 import { Wire } from "../wire/wire.ts";
 import { readAmount, readFuture, readName, table, withStorage } from "./command.ts";
+import { type BudgetFields, budgetListOf, readBudgets } from "./line/budget-option.ts";
 import { helpHint, UsageError, wrongAction } from "./line/errors.ts";
 import { type KeyLimitFields, readKeyLimits, requestOf } from "./line/key-options.ts";
 import { readOptions } from "./line/read-options.ts";
@@ -64,6 +67,7 @@ async function createKey(args: readonly string[]): Promise<void> {
   const creditLimit = limit === undefined ? undefined : readAmount("--credit-limit", limit);
   const expiresAt = expires === undefined ? undefined : readFuture("--expires", expires);
   const limits = readKeyLimits(values);
+  const budgets = readBudgets(values.budget);
   const bounds = { creditLimit, expiresAt: expiresAt && timestampMs(expiresAt) };
   const request = {
     name,
@@ -71,12 +75,14 @@ async function createKey(args: readonly string[]): Promise<void> {
     ...(models === undefined ? {} : { models: listOf(models) }),
     ...(expiresAt === undefined ? {} : { expiresAt: { at: expiresAt } }),
     ...limits,
+    ...budgets,
   };
   const make = async (storage: Storage, config: Config) => {
     const permitted = { models: models === undefined ? null : await permissions(models, config) };
     const owner = { accountId: await accountIdOf(storage, account), maxKeys: config.maxKeysPerAccount };
-    const stored = { limits: await limitsOf(limits, config) };
-    const init = { ...owner, name, admin: false, now: Date.now(), ...bounds, ...permitted, ...stored };
+    const now = Date.now();
+    const stored = { limits: await limitsOf(limits, config), budgets: storedOf(budgets, null, now) };
+    const init = { ...owner, name, admin: false, now, ...bounds, ...permitted, ...stored };
     const { key, secret } = await storage.transact(async (stores) => {
       const issued = await issueKey(stores.keys, init);
       await writeAuditEvent(stores, creating, issued.key, request);
@@ -92,19 +98,34 @@ async function updateKey(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("keys update", args);
   const id = readId("update", positionals[0]);
   const limits = readKeyLimits(values);
-  if (Object.keys(limits).length === 0)
+  const budgets = readBudgets(values.budget);
+  if (Object.keys({ ...limits, ...budgets }).length === 0)
     throw new UsageError(`keys update changes nothing without an option. ${helpHint("keys update")}`);
   await withStorage(values.config, async (storage, config) => {
     const key = await storage.keys.findWithAccount(id);
     if (!key) throw unknownKey(id);
-    const change = await limitsOf(limits, config);
+    const now = Date.now();
+    const change = { ...(await limitsOf(limits, config)), budgets: storedOf(budgets, key.budgets, now) };
     await storage.transact(async (stores) => {
-      const { kind } = await stores.keys.update(key.account_id, id, change);
+      const { kind } = await stores.keys.update(key.account_id, id, change, now);
       if (kind === "absent") throw new UsageError(`${id} was revoked before`);
-      await writeAuditEvent(stores, updating, key, { id, ...limits });
+      await writeAuditEvent(stores, updating, key, { id, ...limits, ...budgets });
     });
     console.error(`Changed ${id}. It holds from the next call on.`);
   });
+}
+
+/** budgetsOf writes budgets as `--budget` takes them. */
+function budgetsOf({ budgets }: ApiKey): string {
+  const all = storedBudgets(budgets).map(
+    ({ amount, period, rolling }) => `${formatDecimal(amount)}/${rolling ? "rolling-" : ""}${period}`,
+  );
+  return all.length === 0 ? "-" : all.join(", ");
+}
+
+/** storedOf returns the budgets as they are stored; undefined where none are given. */
+function storedOf(fields: BudgetFields, before: string | null, now: number): string | null | undefined {
+  return readBudgetList(budgetListOf(fields), before, { byOperator: false, now });
 }
 
 /** limitsOf checks the limits, and the names of models against those that are served. Throws a Refusal. */
@@ -134,7 +155,7 @@ async function listKeys(storage: Storage, account: string | undefined, labels: K
   const rows = list.map((key) => [
     ...[key.id, key.account_id, key.secret_mask, statusOf(key), adminOf(key), moment(key.created_at)],
     ...[key.expires_at === null ? "-" : moment(key.expires_at), formatDecimal(key.spent)],
-    ...[key.credit_limit === null ? "-" : formatDecimal(key.credit_limit), modelsOf(key)],
+    ...[key.credit_limit === null ? "-" : formatDecimal(key.credit_limit), budgetsOf(key), modelsOf(key)],
     ...[
       ratesOf(key),
       String(key.max_concurrent ?? "-"),
@@ -145,7 +166,7 @@ async function listKeys(storage: Storage, account: string | undefined, labels: K
     key.name,
   ]);
   const head = [
-    ...["ID", "ACCOUNT", "SECRET", "STATUS", "ADMIN", "CREATED", "EXPIRES", "SPENT", "LIMIT", "MODELS"],
+    ...["ID", "ACCOUNT", "SECRET", "STATUS", "ADMIN", "CREATED", "EXPIRES", "SPENT", "LIMIT", "BUDGETS", "MODELS"],
     ...["RATES", "AT A TIME", "ADDRESSES", "TAGS", "OWNER", "NAME"],
   ];
   console.log(table(head, rows));

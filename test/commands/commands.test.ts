@@ -72,9 +72,9 @@ describe("accounts and keys", () => {
     const list = await modelGateway(["keys", "list", "--account", "Acme Ltd"], env);
     const [head, web, batch, ...more] = list.stdout.trimEnd().split("\n");
     expect(head).toMatch(
-      /^ID +ACCOUNT +SECRET +STATUS +ADMIN +CREATED +EXPIRES +SPENT +LIMIT +MODELS +RATES +AT A TIME +ADDRESSES +TAGS +OWNER +NAME$/,
+      /^ID +ACCOUNT +SECRET +STATUS +ADMIN +CREATED +EXPIRES +SPENT +LIMIT +BUDGETS +MODELS +RATES +AT A TIME +ADDRESSES +TAGS +OWNER +NAME$/,
     );
-    expect(web).toMatch(new RegExp(`^${keyId}  ${accountId}  sk-.….{4}  revoked  no +\\S+Z +- +0.00 +-( +-){6} +web$`));
+    expect(web).toMatch(new RegExp(`^${keyId}  ${accountId}  sk-.….{4}  revoked  no +\\S+Z +- +0.00 +-( +-){7} +web$`));
     expect(batch).toMatch(/ active +no .* batch$/);
     expect(more).toEqual([]);
     for (const secret of [byName.stdout.trim(), byId.stdout.trim()]) {
@@ -207,14 +207,14 @@ describe("money", () => {
     const [id = ""] = /key_\w+/.exec(made.stderr) ?? [];
     const list = async () => (await commands.run(["keys", "list", "--account", "bounded"], env)).stdout;
     expect(await list()).toMatch(
-      / active .* 2089-12-31T15:00:00\.000Z +0\.00 +2\.50 +family:embedded, tts-1( +-){5} +k\n/,
+      / active .* 2089-12-31T15:00:00\.000Z +0\.00 +2\.50 +- +family:embedded, tts-1( +-){5} +k\n/,
     );
     const models = ["embedded-chat", "embedded-embedding", "tts-1", "family:embedded"];
     const many = models.flatMap((model) => ["--model", model]);
     const of = await commands.run(["keys", "create", "--account", "bounded", "--name", "many", ...many], env);
     expect(of.code, of.stderr).toBe(0);
     expect(await list()).toMatch(
-      /Z +- +0\.00 +- +embedded-chat, embedded-embedding, tts-1, and 1 more( +-){5} +many\n$/,
+      /Z +- +0\.00 +- +- +embedded-chat, embedded-embedding, tts-1, and 1 more( +-){5} +many\n$/,
     );
     expect((await commands.run(["keys", "disable", id], env)).stderr).toBe(
       `Disabled ${id}. It is refused from now on.\n`,
@@ -237,6 +237,35 @@ describe("money", () => {
       ["KeyService.CreateKey", id, JSON.stringify({ name: "k", credit_limit: "2.50", ...permitted }), "command_line"],
     ]);
     await storage.close();
+  });
+
+  test("is spent within budgets of keys and accounts, which are changed and taken away again", async () => {
+    const env = { DATA_DIR: join(folder.path, "budgeted") };
+    await commands.run(["accounts", "create", "--name", "budgeted"], env);
+    const budgets = ["--budget", "10/day", "--budget=100.5/rolling-month"];
+    const made = await commands.run(["keys", "create", "--account", "budgeted", "--name", "k", ...budgets], env);
+    expect(made.code, made.stderr).toBe(0);
+    const [id = ""] = /key_\w+/.exec(made.stderr) ?? [];
+    const list = async () => (await commands.run(["keys", "list"], env)).stdout;
+    expect(await list()).toContain(" 10.00/day, 100.50/rolling-month ");
+    expect((await commands.run(["keys", "update", id, "--budget", "5/week"], env)).code).toBe(0);
+    expect(await list()).toContain(" 5.00/week ");
+    expect((await commands.run(["keys", "update", id, "--budget="], env)).code).toBe(0);
+    expect(await list()).not.toContain("/week");
+    const zone = ["accounts", "update", "budgeted", "--budget", "50/month", "--time-zone", "asia/tokyo"];
+    expect((await commands.run(zone, env)).stderr).toMatch(/^Changed budgeted /);
+    const storage = await openStorage(join(env.DATA_DIR, "gateway.db"));
+    const account = await storage.accounts.find("budgeted");
+    await storage.close();
+    expect(account?.time_zone).toBe("Asia/Tokyo");
+    expect(JSON.parse(account?.budgets ?? "")).toEqual([
+      { id: expect.stringMatching(/^bud_/), amount: 50_000_000, period: "month", rolling: false, byOperator: true },
+    ]);
+    for (const wrong of ["10", "10/year", "/day", "0/day", "x/day", "10/rolling"])
+      expect((await commands.run(["keys", "update", id, "--budget", wrong], env)).stderr, wrong).toMatch(/--budget: /);
+    const nowhere = await commands.run(["accounts", "update", "budgeted", "--time-zone", "Mars/Base"], env);
+    expect([nowhere.code, nowhere.stderr]).toEqual([expect.any(Number), expect.stringMatching(/no such time zone/)]);
+    expect((await commands.run(["accounts", "update", "budgeted"], env)).code).not.toBe(0);
   });
 
   test("is spent no faster than a key's own limits allow, which are changed and taken away again", async () => {
@@ -446,7 +475,7 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
   const mistakes: Record<string, readonly [args: readonly string[], words: string]> = {
     "an unknown command": [["sevre"], 'there is no command "sevre"'],
     "an unknown command that every object knows": [["constructor"], 'there is no command "constructor"'],
-    "accounts without an action": [["accounts"], "accounts needs one of: create, list, suspend"],
+    "accounts without an action": [["accounts"], "accounts needs one of: create, update, list, suspend"],
     "keys with an unknown action": [
       ["keys", "make"],
       "keys needs one of: create, update, list, disable, enable, revoke",

@@ -8,6 +8,7 @@ import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import type { Engine } from "../../src/storage/engines/engine.ts";
 import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
+import { storedBudgets } from "../../src/storage/money/budgets.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { bin, Running, temporaryFolder, type Variables } from "../support/command.ts";
 import { type CountingUpstream, models, mostOutput, price, startCountingUpstream } from "./upstream.ts";
@@ -16,7 +17,7 @@ export interface Stage {
   readonly upstream: CountingUpstream;
   /** The path of its configuration. */
   readonly config: string;
-  /** One with a limit, and many without. */
+  /** One with a limit, some with budgets, and many with neither. */
   readonly apiKeys: readonly string[];
   /** The database, seen from another process than the gateway's. */
   readonly storage: Storage;
@@ -33,6 +34,12 @@ export interface Stage {
 /** In millionths of the unit: the highest tier, and more than all the calls of a run cost. */
 const recharge = 100_000_000_000;
 const creditLimit = 50_000_000_000;
+/** More than a key spends in a day; of two windows. */
+const budgets = storedBudgets([
+  { id: "bud_1", amount: creditLimit, period: "day", rolling: true },
+  { id: "bud_2", amount: creditLimit, period: "month", rolling: false },
+]);
+const budgetedKeys = 8;
 /** So many that their sums are merged later. */
 const unlimitedKeys = 40;
 
@@ -48,10 +55,11 @@ export async function setStage(): Promise<Stage> {
   const accountId = newId("acc", now);
   await storage.accounts.insert({ id: accountId, name: "crash", created_at: now });
   await storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount: recharge, note: null, now });
-  const issue = async (limit?: number) =>
-    (await issueKey(storage.keys, { accountId, name: "crash", admin: false, creditLimit: limit, now })).secret;
-  const apiKeys = [await issue(creditLimit)];
-  while (apiKeys.length <= unlimitedKeys) apiKeys.push(await issue());
+  const issue = async (bounds: { creditLimit?: number; budgets?: string | null } = {}) =>
+    (await issueKey(storage.keys, { accountId, name: "crash", admin: false, now, ...bounds })).secret;
+  const apiKeys = [await issue({ creditLimit })];
+  while (apiKeys.length <= budgetedKeys) apiKeys.push(await issue({ budgets }));
+  while (apiKeys.length <= budgetedKeys + unlimitedKeys) apiKeys.push(await issue());
   return {
     upstream,
     config,

@@ -12,6 +12,7 @@ import { addUser } from "../../services/people/add-user.ts";
 import type { Capture } from "../../storage/columns.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { createCatalog, type Model } from "../../targets/catalog.ts";
+import { furnishBudgets } from "./budgets.ts";
 import { labelsOf } from "./labels.ts";
 import { habits, type PlannedAccount, type PlannedKey, plannedAccounts } from "./plan.ts";
 import { createRandom, type Random } from "./random.ts";
@@ -79,6 +80,7 @@ async function furnishAccount(stage: Stage, accountId: string, planned: PlannedA
   if (!planned.postpaid && cost > 0) await payFor(stage, accountId, cost);
   for (const [id, card] of charges.cards) await storage.prices.keep(id, card, now);
   await write(stage, calls);
+  if (cost > 0 && !planned.postpaid) await furnishBudgets({ ...stage, accountId, callers: weighed, calls });
   await furnishRefusals(storage, weighed, now);
   await endKeys(stage, accountId, planned.keys, callers);
   if (planned.suspended) await storage.accounts.update(accountId, { suspended_at: now - 3 * dayMs });

@@ -42,7 +42,14 @@ const expires = { type: "string", value: "TIME", summary: "when it expires, as 2
 const note = { type: "string", value: "TEXT", summary: "a note, at most 500 characters" } as const;
 const accountArgument = [{ name: "ACCOUNT" }] as const;
 const keyArgument = [{ name: "KEY_ID" }] as const;
+const budget = {
+  type: "string",
+  multiple: true,
+  value: "AMOUNT/PERIOD",
+  summary: "a budget, as 10/day or 10/rolling-day; repeatable",
+} as const;
 const keyLimits = {
+  budget,
   rpm: { type: "string", value: "N", summary: "the most requests a minute" },
   tpm: { type: "string", value: "N", summary: "the most tokens a minute" },
   "model-rate": {
@@ -87,7 +94,7 @@ export const topics = ["configuration", "exit-codes"] as const;
 /** groups are the summaries of the commands that share a first word, by that word. */
 export const groups: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    accounts: "create, list, suspend and reinstate accounts",
+    accounts: "create, update, list, suspend and reinstate accounts",
     keys: "create, change, list, disable, enable and revoke API keys",
     users: "list and invite users of the dashboard; passwords, operators",
     codes: "create, list and revoke redeem codes",
@@ -131,6 +138,17 @@ HOST, PORT and DATA_DIR in the environment set its address and its folder:
       name: { type: "string", value: "NAME", summary: "its name", isNeeded: true },
       postpaid: { type: "boolean", summary: "it pays afterwards" },
       grant: { type: "string", value: "AMOUNT", summary: "with initial credit" },
+    },
+  },
+  "accounts update": {
+    summary: "set the operator's budgets of an account, and its time zone",
+    details: `What no option names stays as it is. --budget= removes the operator's
+budgets; those that the account has set itself stay.`,
+    arguments: accountArgument,
+    options: {
+      ...config,
+      budget,
+      "time-zone": { type: "string", value: "ZONE", summary: "in which days begin, as Asia/Tokyo; UTC if empty" },
     },
   },
   "accounts list": { summary: "list accounts with tier and balance", options: config },

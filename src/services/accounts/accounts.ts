@@ -61,22 +61,7 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
         requestsRemaining,
       });
     },
-    async updateBudgets({ request, caller }) {
-      const message = request.message();
-      const now = clock();
-      const updated = await parts.transact(async ({ accounts }) => {
-        // The operator's budgets stay, whoever changes them meanwhile.
-        await accounts.lock(caller.accountId);
-        const { id, budgets } = await own(accounts, caller);
-        const change = {
-          budgets: readBudgetList(message.budgets, budgets, { byOperator: false, now }),
-          time_zone: readTimeZone(message.timeZone),
-        };
-        return accounts.update(id, change, now);
-      });
-      if (typeof updated === "string") throw internal(new Error(`the account ${caller.accountId} is ${updated}`));
-      return whole(UpdateBudgetsResponseSchema, { account: await shown(updated) });
-    },
+    updateBudgets: updateBudgets(parts, shown),
     async redeemCode({ request, caller }) {
       const { code = "" } = request.message();
       const now = clock();
@@ -107,6 +92,33 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
       );
       return whole(ListLedgerResponseSchema, { entries: items.map(entryMessage), ...next });
     },
+  };
+}
+
+type Rpc<M extends keyof ServiceImplementation<typeof AccountService>> = ServiceImplementation<
+  typeof AccountService
+>[M];
+
+/** updateBudgets sets the account's own budgets; `shown` makes its message. */
+function updateBudgets(
+  { transact, clock }: AccountParts,
+  shown: (account: Account) => Promise<ReturnType<typeof accountMessage>>,
+): Rpc<"updateBudgets"> {
+  return async ({ request, caller }) => {
+    const message = request.message();
+    const now = clock();
+    const updated = await transact(async ({ accounts }) => {
+      // The operator's budgets stay, whoever changes them meanwhile.
+      await accounts.lock(caller.accountId);
+      const { id, budgets } = await own(accounts, caller);
+      const change = {
+        budgets: readBudgetList(message.budgets, budgets, { byOperator: false, now }),
+        time_zone: readTimeZone(message.timeZone),
+      };
+      return accounts.update(id, change, now);
+    });
+    if (typeof updated === "string") throw internal(new Error(`the account ${caller.accountId} is ${updated}`));
+    return whole(UpdateBudgetsResponseSchema, { account: await shown(updated) });
   };
 }
 

@@ -18,8 +18,8 @@ export const contradicting: Partial<Record<FindingKind, readonly FindingKind[]>>
   key_spent: ["balance", "hour_cost", "charged_twice", "charge_without_call"],
   hour_cost: ["balance", "key_spent", "price"],
   hour_usage: ["balance", "key_spent", "hour_cost", "price"],
-  budget_spent: ["balance", "key_spent", "hour_cost", "price"],
   operators_loss: ["balance", "key_spent", "hour_cost", "price"],
+  budget_spent: ["balance", "key_spent", "hour_cost", "price"],
 };
 
 /** oddOnesOut marks the findings that a repair puts right. */

@@ -65,32 +65,9 @@ export function createDecide(options: DecideOptions): Deciding {
 
   const decideAgain = createRecalling({ decideItems, recall });
 
-  /** Decides a hold anew by the budgets that are stored. They may be changed once more meanwhile. */
-  async function decideStale(hold: DecidedHold, terms: BudgetTerms): Promise<Decision<Granted>> {
-    let again: DecidedHold = { ...hold, budgets: terms, lease: undefined };
-    for (let tries = 0; tries < maxStale; tries++) {
-      const made = await decideItems({ captures: [], releases: [], leases: [], holds: [again] });
-      const stale = made.stale.get(0);
-      if (!stale) return made.recallable.has(0) ? decideAgain(again) : (made.holds[0] as Decision<Granted>);
-      again = { ...again, budgets: stale };
-    }
-    return { kind: "failed", error: new LockedError() };
-  }
+  const decideStale = createDecideStale(decideItems, decideAgain);
 
-  /**
-   * Has decided later what was short while other nodes had leases, and what was asked by other budgets than those that are stored. The
-   * turn is over without it.
-   */
-  function withLater(asked: Asked, { recallable, stale, ...decisions }: Decided): Decisions {
-    if (recallable.size + stale.size === 0) return decisions;
-    const holds = decisions.holds.map((one, place): Decision<Granted> => {
-      const hold = asked.holds[place] as DecidedHold;
-      const terms = stale.get(place);
-      if (terms) return { kind: "later", decision: decideStale(hold, terms) };
-      return recallable.has(place) ? { kind: "later", decision: decideAgain(hold) } : one;
-    });
-    return { ...decisions, holds };
-  }
+  const withLater = createWithLater(decideStale, decideAgain);
 
   async function decideTurn(next: () => Turn): Promise<Decisions> {
     let turn: Turn | undefined;
@@ -113,6 +90,42 @@ export function createDecide(options: DecideOptions): Deciding {
     async undoLost() {
       if (turns.hasLost() && !lane.isAway()) await lane.run((session) => turns.undo(session));
     },
+  };
+}
+
+type DecideLater = (hold: DecidedHold) => Promise<Decision<Granted>>;
+
+/**
+ * Returns what has decided later what was short while other nodes had leases, and what was asked by other budgets than those that are
+ * stored. The turn is over without it.
+ */
+function createWithLater(
+  decideStale: (hold: DecidedHold, terms: BudgetTerms) => Promise<Decision<Granted>>,
+  decideAgain: DecideLater,
+) {
+  return (asked: Asked, { recallable, stale, ...decisions }: Decided): Decisions => {
+    if (recallable.size + stale.size === 0) return decisions;
+    const holds = decisions.holds.map((one, place): Decision<Granted> => {
+      const hold = asked.holds[place] as DecidedHold;
+      const terms = stale.get(place);
+      if (terms) return { kind: "later", decision: decideStale(hold, terms) };
+      return recallable.has(place) ? { kind: "later", decision: decideAgain(hold) } : one;
+    });
+    return { ...decisions, holds };
+  };
+}
+
+/** Returns what decides a hold anew by the budgets that are stored. They may be changed once more meanwhile. */
+function createDecideStale(decideItems: (asked: Asked) => Promise<Decided>, decideAgain: DecideLater) {
+  return async (hold: DecidedHold, terms: BudgetTerms): Promise<Decision<Granted>> => {
+    let again: DecidedHold = { ...hold, budgets: terms, lease: undefined };
+    for (let tries = 0; tries < maxStale; tries++) {
+      const made = await decideItems({ captures: [], releases: [], leases: [], holds: [again] });
+      const stale = made.stale.get(0);
+      if (!stale) return made.recallable.has(0) ? decideAgain(again) : (made.holds[0] as Decision<Granted>);
+      again = { ...again, budgets: stale };
+    }
+    return { kind: "failed", error: new LockedError() };
   };
 }
 

@@ -1,0 +1,37 @@
+/** Reads `--budget` of keys and accounts, as the field of the requests that set budgets. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { type BudgetList, BudgetListSchema, BudgetPeriod } from "../../../gen/modelgateway/v1/keys_pb.ts";
+import { readAmount } from "../command.ts";
+import { UsageError } from "./errors.ts";
+
+const periods = new Map([
+  ["day", BudgetPeriod.DAY],
+  ["week", BudgetPeriod.WEEK],
+  ["month", BudgetPeriod.MONTH],
+]);
+
+/** The bound of the contract (`keys.proto`). */
+const most = 10;
+
+export type BudgetFields = { readonly budgets?: MessageInitShape<typeof BudgetListSchema> };
+
+/** readBudgets reads `10/day` and `10/rolling-day`; one that is empty removes all. Throws a UsageError. */
+export function readBudgets(entries: readonly string[] | undefined): BudgetFields {
+  if (!entries) return {};
+  if (entries.length === 1 && entries[0]?.trim() === "") return { budgets: { budgets: [] } };
+  if (entries.length > most) throw new UsageError(`--budget: expected at most ${most}`);
+  return { budgets: { budgets: entries.map(readBudget) } };
+}
+
+/** budgetListOf returns the whole message of the field, for `readBudgetList`; undefined where it was not given. */
+export function budgetListOf({ budgets }: BudgetFields): BudgetList | undefined {
+  return budgets && create(BudgetListSchema, budgets);
+}
+
+function readBudget(text: string) {
+  const [, amount = "", rolling, name = ""] = /^([^/]+)\/(rolling-)?([a-z]+)$/.exec(text.trim()) ?? [];
+  const period = periods.get(name);
+  if (period === undefined)
+    throw new UsageError("--budget: expected AMOUNT/PERIOD, as 10/day, 50/week, 100/month or 10/rolling-month");
+  return { amount: BigInt(readAmount("--budget", amount)), period, rolling: rolling !== undefined };
+}
