@@ -95,7 +95,7 @@ function useColumns(newest: number): readonly Column[] {
     {
       name: "what",
       cell: ({ changed }) => (
-        <Text size="sm" ff="monospace" className={text.anywhere}>
+        <Text size="sm" ff="monospace" miw={150} className={text.anywhere}>
           {changed.slice(0, shownNames).join(", ")}
           {changed.length > shownNames && ` ${t.more(String(changed.length - shownNames))}`}
         </Text>
