@@ -38,9 +38,9 @@ const said = texts(
     note: "备注",
     inForce: "生效中",
     show: "查看",
-    showVersion: (version: string) => `查看版本 ${version} 的更改`,
+    showVersion: (version: string) => `查看 版本 ${version} 的更改`,
     back: "回滚",
-    backTo: (version: string) => `回滚到版本 ${version}`,
+    backTo: (version: string) => `回滚 到版本 ${version}`,
     more: (count: string) => `另有 ${count} 项`,
   },
 );
