@@ -41,7 +41,9 @@ export const sections: readonly SiteSection[] = [
     pages: [
       page("Installing", "docs/installing.md"),
       page("Configuration", "docs/configuration.md"),
+      page("Changing it", "docs/changing-configuration.md"),
       page("Operating", "docs/operating.md"),
+      page("The operator's pages", "docs/console.md"),
       page("Money", "docs/money.md"),
       page("Prices", "docs/prices.md"),
       page("Upstreams", "docs/upstreams.md"),

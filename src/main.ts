@@ -20,6 +20,8 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     refund: async () => (await import("./commands/money.ts")).refund,
     grant: async () => (await import("./commands/money.ts")).grant,
     codes: async () => (await import("./commands/codes.ts")).codes,
+    config: async () => (await import("./commands/config/config.ts")).config,
+    models: async () => (await import("./commands/config/models.ts")).models,
     import: async () => (await import("./commands/import/import.ts")).importFrom,
     reconcile: async () => (await import("./commands/data/reconcile.ts")).reconcile,
     backup: async () => (await import("./commands/data/backup.ts")).backup,

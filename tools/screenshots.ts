@@ -18,7 +18,7 @@ import { startTestGateway } from "../test/support/gateway.ts";
 const folder = join(import.meta.dirname, "../docs/screenshots");
 
 /** pages are the file and the address of each page. */
-const pages = (accountId: string, requestId: string) => ({
+const pages = (accountId: string, requestId: string, model: string) => ({
   overview: "/",
   keys: "/keys",
   usage: "/usage",
@@ -33,8 +33,12 @@ const pages = (accountId: string, requestId: string) => ({
   "operator-users": "/operator/users",
   "operator-codes": "/operator/codes",
   "operator-upstreams": "/operator/upstreams",
+  "operator-add-upstream": "/operator/add-upstream",
+  "operator-models": "/operator/models",
+  "operator-model": `/operator/models/${encodeURIComponent(model)}`,
   "operator-requests": "/operator/requests",
   "operator-limits": "/operator/limits",
+  "operator-history": "/operator/history",
   "operator-audit": "/operator/audit",
 });
 
@@ -83,7 +87,8 @@ const ask = async (rpc: string, body: object) => {
 await ask("OperatorService/CreateRedeemCodes", { amount: "5000000", count: 3, note: "Spring fair" });
 const recent = await storage.requests.page({ accountId, outcomes: [1] }, undefined, 500);
 const shown = recent.find(({ tried, cache_read }) => tried !== null && cache_read > 0) ?? recent[0];
-for (const [name, path] of Object.entries(pages(accountId, shown?.id ?? ""))) await shoot(page, name, path);
+for (const [name, path] of Object.entries(pages(accountId, shown?.id ?? "", shown?.model ?? "")))
+  await shoot(page, name, path);
 const dark = await visit(browser, { colorScheme: "dark", viewport: phone, storageState: await context.storageState() });
 await shoot(dark.page, "overview-phone", "/");
 await shoot(dark.page, "keys-phone", "/keys");

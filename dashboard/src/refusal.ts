@@ -1,6 +1,6 @@
 /** Reads from an error why the gateway refused a call. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { ErrorDetailSchema, Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
+import { type DocumentFault, ErrorDetailSchema, Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
 
 export { Reason };
 
@@ -13,6 +13,8 @@ export interface Refusal {
   readonly param: string;
   /** requestId is empty if the gateway was not reached. */
   readonly requestId: string;
+  /** faults are those of a document, each with its place. */
+  readonly faults: readonly DocumentFault[];
 }
 
 export function refusalOf(error: unknown): Refusal {
@@ -24,6 +26,7 @@ export function refusalOf(error: unknown): Refusal {
     message: connect.rawMessage,
     param: detail?.param ?? "",
     requestId: detail?.requestId ?? "",
+    faults: detail?.faults ?? [],
   };
 }
 

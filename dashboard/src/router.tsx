@@ -113,7 +113,37 @@ const codes = createRoute({
 const upstreams = createRoute({
   getParentRoute: () => operator,
   path: "/upstreams",
-  component: lazyRouteComponent(() => import("./pages/operator/upstreams-page.tsx"), "UpstreamsPage"),
+  component: lazyRouteComponent(() => import("./pages/upstreams/upstreams-page.tsx"), "UpstreamsPage"),
+});
+const upstream = createRoute({
+  getParentRoute: () => operator,
+  path: "/upstreams/$upstream",
+  component: lazyRouteComponent(() => import("./pages/upstreams/upstream-page.tsx"), "UpstreamPage"),
+});
+const addUpstream = createRoute({
+  getParentRoute: () => operator,
+  path: "/add-upstream",
+  component: lazyRouteComponent(() => import("./pages/upstreams/add-upstream-page.tsx"), "AddUpstreamPage"),
+});
+const operatorModels = createRoute({
+  getParentRoute: () => operator,
+  path: "/models",
+  component: lazyRouteComponent(() => import("./pages/operator-models/models-page.tsx"), "OperatorModelsPage"),
+});
+const operatorModel = createRoute({
+  getParentRoute: () => operator,
+  path: "/models/$modelId",
+  component: lazyRouteComponent(() => import("./pages/operator-models/model-page.tsx"), "OperatorModelPage"),
+});
+const addModel = createRoute({
+  getParentRoute: () => operator,
+  path: "/add-model",
+  component: lazyRouteComponent(() => import("./pages/operator-models/add-model-page.tsx"), "AddModelPage"),
+});
+const configurationHistory = createRoute({
+  getParentRoute: () => operator,
+  path: "/history",
+  component: lazyRouteComponent(() => import("./pages/history/history-page.tsx"), "HistoryPage"),
 });
 const requests = createRoute({
   getParentRoute: () => operator,
@@ -129,7 +159,7 @@ const anyRequest = createRoute({
 const limits = createRoute({
   getParentRoute: () => operator,
   path: "/limits",
-  component: lazyRouteComponent(() => import("./pages/operator/limits-page.tsx"), "LimitsPage"),
+  component: lazyRouteComponent(() => import("./pages/limits/limits-page.tsx"), "LimitsPage"),
 });
 const audit = createRoute({
   getParentRoute: () => operator,
@@ -145,6 +175,12 @@ const operatorPages = [
   users,
   codes,
   upstreams,
+  upstream,
+  addUpstream,
+  operatorModels,
+  operatorModel,
+  addModel,
+  configurationHistory,
   requests,
   anyRequest,
   limits,

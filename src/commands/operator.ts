@@ -46,6 +46,16 @@ export function withOperator(
   return withStorage(configFile, (storage, config) => work(operatorClient(storage, config, configFile), config), needs);
 }
 
+/** withOperatorAndStorage does the same for work that looks into the storage, too. */
+export function withOperatorAndStorage(
+  configFile: string | undefined,
+  work: (ask: CallOperator, storage: Storage, config: Config) => Promise<void>,
+  needs?: Needs,
+): Promise<void> {
+  const run = (storage: Storage, config: Config) => work(operatorClient(storage, config, configFile), storage, config);
+  return withStorage(configFile, run, needs);
+}
+
 /** storedConfiguration returns the stored configuration for a command, in whose terminal the file's secrets need not be set. */
 export function storedConfiguration(
   { configurations: rows }: Pick<Storage, "configurations">,

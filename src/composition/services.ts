@@ -7,8 +7,7 @@ import { SessionService } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { UsageService } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Caller } from "../call/call.ts";
 import { inUnits } from "../config/catalogue/currency.ts";
-import type { UpstreamConfig } from "../config/config.ts";
-import { builtInModels, type Config } from "../config/config.ts";
+import type { Config, UpstreamConfig } from "../config/config.ts";
 import { embeddedUpstream } from "../config/references.ts";
 import { createKeyRing } from "../config/stored/key-ring.ts";
 import { createStoredConfiguration } from "../config/stored/stored-configuration.ts";
@@ -35,7 +34,7 @@ import { operatorService } from "../services/operator/operator.ts";
 import { upstreamStates } from "../services/operator/upstream-message.ts";
 import { sessionService } from "../services/people/sessions.ts";
 import { usageService } from "../services/usage/usage.ts";
-import { createCatalog, type Model } from "../targets/catalog.ts";
+import { createCatalog } from "../targets/catalog.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { createProvider } from "./providers.ts";
 import { createTestUpstream } from "./test-upstream.ts";
@@ -54,7 +53,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const limiter = shared.limits.attempts;
   const services = [InferenceService, KeyService, AccountService, UsageService, SessionService, OperatorService];
   const upstreams = () => upstreamsOf(parts, shared);
-  const models = knownModelsOf(shared, () => settings().cataloguePrices);
+  const models = knownModelsOf(shared, settings);
   const { queued } = shared.queues;
   const explaining = { explain, accountRate, queued };
   const inference = inferenceService({ catalog, complete, settings, responses, explain: explaining });
@@ -152,20 +151,27 @@ function upstreamsOf({ live }: Parts, { catalog, health, targets, queues }: Shar
   );
 }
 
-/** knownModelsOf reads the built-in catalogue when it is asked for at first, and converts it anew when the rates have changed. */
+/** knownModelsOf makes models of the catalogue when it is asked for at first, and anew when the catalogue or its rates have changed. */
 function knownModelsOf(
   { catalog, targets: { restMs } }: Shared,
-  pricesNow: () => Config["cataloguePrices"],
+  settings: () => Pick<Config, "catalogueInDollars" | "cataloguePrices">,
 ): () => KnownModels {
-  let inDollars: readonly Model[] | undefined;
-  let known: { readonly prices: Config["cataloguePrices"]; readonly inUnits: readonly Model[] } | undefined;
+  let known: (Pick<KnownModels, "inDollars" | "inUnits"> & { readonly of: ReturnType<typeof settings> }) | undefined;
   return () => {
-    const prices = pricesNow();
-    inDollars ??= createCatalog(builtInModels()).list();
-    if (known?.prices !== prices) {
-      known = { prices, inUnits: createCatalog(builtInModels().map((model) => inUnits(model, prices))).list() };
+    const of = settings();
+    const { catalogueInDollars: models, cataloguePrices: prices } = of;
+    if (known?.of !== of) {
+      const inDollars = createCatalog(models).list();
+      known = { of, inDollars, inUnits: createCatalog(models.map((model) => inUnits(model, prices))).list() };
     }
-    const { dollar, markup } = prices;
-    return { served: catalog.list(), inDollars, inUnits: known.inUnits, dollar, markup, restMs };
+    const { inDollars, inUnits: converted } = known;
+    return {
+      served: catalog.list(),
+      inDollars,
+      inUnits: converted,
+      dollar: prices.dollar,
+      markup: prices.markup,
+      restMs,
+    };
   };
 }

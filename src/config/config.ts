@@ -168,7 +168,8 @@ function configOf(
   const others = written.upstreams.filter(({ name }) => !given.has(name));
   const upstreams = [...ofEnvironment, ...others.map((one) => asWritten(withVendor(one, vendors), vendors))];
   const taken = new Set(written.models.flatMap(({ id, aliases }) => [id, ...aliases]));
-  const builtIn = withNewer(inDollars, written.catalogue).map((model) => inUnits(model, cataloguePrices));
+  const catalogueInDollars = withNewer(inDollars, written.catalogue);
+  const builtIn = catalogueInDollars.map((model) => inUnits(model, cataloguePrices));
   const known = builtIn.filter(({ id }) => !taken.has(id));
   const models = [...written.models, ...known]
     .map((model) => servable(withTargets(model, upstreams), upstreams))
@@ -184,6 +185,7 @@ function configOf(
     upstreams,
     models,
     catalogue: known,
+    catalogueInDollars,
     embeddedModels: written.embedded_models ?? file === undefined,
   });
 }
@@ -201,11 +203,6 @@ export function configFile(givenFile?: string, environment: Environment = proces
 }
 
 const emptyFile: FileConfig = { upstreams: [], models: [], catalogue: [] };
-
-/** builtInModels returns the models of the built-in catalogue, with their prices in US dollars. */
-export function builtInModels(): readonly ModelConfig[] {
-  return builtInCatalogue().inDollars;
-}
 
 /** processConfig reads the settings of the process and its data. The environment takes precedence over the file. */
 function processConfig(written: FileConfig, settings: EnvironmentSettings) {

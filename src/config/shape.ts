@@ -124,6 +124,8 @@ export interface Config {
   readonly models: readonly ModelConfig[];
   /** catalogue are the built-in models that the file does not replace, served or not. */
   readonly catalogue: readonly ModelConfig[];
+  /** catalogueInDollars are all models of the catalogue, with their vendors' prices in US dollars. */
+  readonly catalogueInDollars: readonly ModelConfig[];
 }
 
 /**
@@ -134,6 +136,7 @@ export const operationalKeys = {
   upstreams: "upstreams",
   models: "models",
   catalogue: "catalogue",
+  catalogueInDollars: "catalogue",
   embeddedModels: "embedded_models",
   defaultModels: "default_models",
   cataloguePrices: "catalogue_prices",

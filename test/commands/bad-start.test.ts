@@ -91,10 +91,8 @@ describe("data of an older version, while an older gateway works on them", () =>
     database = join(env.DATA_DIR, "gateway.db");
     older = await openStorage(database);
     const sqlite = new Sqlite(database);
-    const triggers = sqlite.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").pluck().all();
-    sqlite.exec(triggers.map((name) => `DROP TRIGGER ${name};`).join(""));
-    sqlite.exec("DROP TABLE changed_names; DROP TABLE changes");
-    sqlite.exec("DELETE FROM kysely_migration WHERE name = '0019-changed-names'");
+    sqlite.exec("DROP TABLE refused_calls; DROP TABLE refused_minutes");
+    sqlite.exec("DELETE FROM kysely_migration WHERE name = '0023-refused-calls'");
     sqlite.close();
     return () => older.close();
   });

@@ -27,6 +27,7 @@ describe("import litellm-keys", () => {
     batch: "sk-batch-1234567890abcd",
     gone: "sk-gone-1234567890abcde",
     limited: "sk-limited-1234567890ab",
+    monthly: "sk-monthly-1234567890ab",
   };
   const listed = (name: keyof typeof secrets, more: object = {}) => ({
     token: hashKeySecret(secrets[name]),
@@ -53,16 +54,18 @@ describe("import litellm-keys", () => {
       listed("web", { spend: 0.123456789, max_budget: 1.5, models: ["embedded-chat", "tts-1", "gone-model"] }),
       listed("batch", { models: ["all-team-models"], budget_duration: "30d", rpm_limit: 10 }),
       listed("limited", limited),
+      listed("monthly", { max_budget: 12.5, spend: 3, budget_duration: "30d" }),
       listed("gone", { expires: "2020-01-01T00:00:00Z" }),
       { key_alias: "old", spend: 1 },
     ]);
     const taken = await take(path);
     expect(taken.code, taken.stderr).toBe(0);
-    expect(taken.stderr).toContain("Took over 3 of 3 keys; 0 were here already. Amounts are taken as JPY.");
+    expect(taken.stderr).toContain("Took over 4 of 4 keys; 0 were here already. Amounts are taken as JPY.");
     for (const said of [
       '"web": it may not use "gone-model", which is not served here',
       '"batch": the file does not tell its models. It is disabled',
       '"batch": budget_duration: its limit is what is left',
+      '"monthly": its budget is by the calendar, a month, and begins anew here',
       '"limited": its rate of "gone-model" is left out',
       '"gone": it has expired',
       "a key without the hash of its secret",

@@ -127,6 +127,38 @@ describe("four workers", () => {
     expect(most).toBe(places);
   });
 
+  test("a key has never more calls running than it may, of all of them together, and its rate once", async () => {
+    const payer = await openAccount(stage, { recharge: 300_000_000 });
+    await stage.storage.keys.update(payer.accountId, payer.keyId, { max_concurrent: 3 });
+    let [open, most] = [0, 0];
+    stage.upstream.script = (exchange) => {
+      open++;
+      most = Math.max(most, open);
+      setTimeout(() => {
+        open--;
+        exchange.json(200, answerOf(used));
+      }, 20);
+    };
+    const count = (told: readonly number[], status: number) => told.filter((one) => one === status).length;
+    await eventually(async () => {
+      const told = await many(40, () => statusOf(chat(payer)));
+      expect(count(told, 200)).toBeGreaterThan(0);
+      expect(count(told, 200) + count(told, 429)).toBe(40);
+      expect(count(told, 429)).toBeGreaterThan(0);
+    });
+    expect(most).toBe(3);
+    await stage.storage.keys.update(payer.accountId, payer.keyId, { max_concurrent: null, requests_per_minute: 10 });
+    await eventually(async () => {
+      const { headers } = await fetch(`${stage.rootUrl}/v1/models`, {
+        headers: { connection: "close", ...bearer(payer.apiKey) },
+      });
+      expect(headers.get("x-ratelimit-limit-requests")).toBe("10");
+    });
+    const told = await many(40, () => statusOf(chat(payer)));
+    expect(count(told, 200)).toBeLessThanOrEqual(12);
+    expect(count(told, 429)).toBeGreaterThanOrEqual(28);
+  });
+
   test("a key that is revoked over one is refused by all from then on", async () => {
     const payer = await openAccount(stage, { admin: true });
     const made = await askRpc(stage, "KeyService.CreateKey", { name: "new" }, bearer(payer.apiKey));

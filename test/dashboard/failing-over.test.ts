@@ -126,22 +126,4 @@ describe.skipIf(chromiumPath === undefined)("pages about upstreams, in Chromium"
     expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200, 200]);
     await leave(visitor);
   });
-
-  test("the limits say what bounds failing over, the cache, and how long calls are kept", async () => {
-    const visitor = await at("/operator/limits");
-    const text = await visitor.page.locator("main").textContent();
-    for (const told of [
-      "Retries among what one target is sent, at most25%",
-      "A target is left alone for10 minutes",
-      "A call that is not streamed is made once moreAfter 90 seconds, for 5% of such calls at most",
-      "Memory for cached answers256 MiB",
-      "How long an answer is cached at most1 hour",
-      "A cached answer costs10% of what it cost at first",
-      "How long single calls are kept90 days",
-      "How long the audit log is keptFor good",
-    ]) {
-      expect(text).toContain(told);
-    }
-    await leave(visitor);
-  });
 });

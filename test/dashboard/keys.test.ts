@@ -138,6 +138,10 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     await dialog.getByLabel("Owner").fill("Ada");
     await dialog.getByLabel("Tags", { exact: true }).fill("team-a");
     await page.keyboard.press("Enter");
+    await dialog.getByRole("button", { name: "Add a budget" }).click();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("Enter an amount above 0, such as 12.50").waitFor();
+    await dialog.getByRole("textbox", { name: "Amount" }).fill("2.50");
     await dialog.getByRole("button", { name: "Rates" }).click();
     await dialog.getByLabel("Requests a minute").fill("sixty");
     await dialog.getByRole("button", { name: "Save" }).click();
@@ -160,6 +164,8 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
       model_rates: '[{"model":"embedded-chat","tokens":9000}]',
       tokens_per_minute: null,
     });
+    expect(JSON.parse((await row()).budgets ?? "[]")).toMatchObject([{ amount: 2_500_000, period: "month" }]);
+    await page.getByText(/^¥0(\.00)? of ¥2\.50 this month$/).waitFor();
     await page.getByText("60 requests/min · 3 at a time · 1 model rate · 1 address").waitFor();
     await page.getByRole("combobox", { name: "Tag", exact: true }).click();
     await page.getByRole("option", { name: "team-a" }).click();
@@ -189,6 +195,7 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     await page.keyboard.press("Tab");
     await dialog.getByLabel("Remove").click();
     await page.getByRole("option", { name: "old" }).click();
+    await page.keyboard.press("Tab");
     await dialog.getByRole("button", { name: "Change tags" }).click();
     await dialog.waitFor({ state: "detached" });
     for (const id of ids) expect((await keyRow(id))?.tags).toBe('["kept","new"]');

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { chromiumPath, desktop, launchBrowser, phone, type Visitor, visit } from "../support/dashboard/browser.ts";
 import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
+import { askRpc } from "../support/dashboard/session.ts";
 
 /** Where each page is, and a heading that it has. */
 const signedInPages = (gateway: Furnished, requestId: string) =>
@@ -27,10 +28,19 @@ const signedInPages = (gateway: Furnished, requestId: string) =>
     ["/operator/users", "Users"],
     ["/operator/codes", "Redeem codes"],
     ["/operator/upstreams", "Upstreams"],
+    ["/operator/upstreams/near", "near"],
+    ["/operator/upstreams/off", "off"],
+    ["/operator/upstreams/embedded", "embedded"],
+    ["/operator/add-upstream", "Add an upstream"],
+    ["/operator/models", "Models"],
+    ["/operator/models/embedded-chat", "embedded-chat"],
+    ["/operator/models/gpt-4.1-mini", "gpt-4.1-mini"],
+    ["/operator/add-model", "Add a model"],
     ["/operator/requests", "All requests"],
     ["/operator/requests?view=refused", "All requests"],
     [`/operator/requests/${requestId}`, "Request"],
-    ["/operator/limits", "Limits"],
+    ["/operator/limits", "Limits and settings"],
+    ["/operator/history", "History"],
     ["/operator/audit", "Audit log"],
     ["/nowhere", "There is no such page"],
   ] as const;
@@ -47,6 +57,27 @@ async function open(page: Page, gateway: Furnished, path: string): Promise<void>
   await page.goto(`${gateway.rootUrl}/dashboard${path}`);
   await page.getByRole("heading", { level: 1 }).first().waitFor();
   await page.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
+}
+
+/** Stores a configuration with something of everything, in two versions. */
+async function configure(gateway: Furnished): Promise<void> {
+  const headers = { cookie: `gateway_session=${gateway.token}`, "x-gateway-session": "1" };
+  const address = { kind: "openai", base_url: "https://models.example/v1", discover: false };
+  const near = { name: "near", ...address, api_key: "sk-of-no-vendor-at-all", headers: { "x-title": "a title" } };
+  const targets = [
+    { upstream: "near", model: "gpt-4.1-mini-of-a-rather-long-name-2026-11-30", priority: 0, weight: 3 },
+    { upstream: "off", model: "m", priority: 1, weight: 1 },
+  ];
+  const long = [{ above: 272_000, input: "70.50", output: "310.25" }];
+  const price = { input: "62.00", output: "248.00", long, priority: { input: "108.50", output: "434.00" } };
+  const model = { id: "gpt-4.1-mini", family: "gpt-4.1", kind: "chat", aliases: ["mini"], price, targets };
+  const changes = [{ upstream: near }, { upstream: { name: "off", ...address, disabled: true } }, { model }];
+  const settings = { cache: { max_bytes: 67_108_864 }, unpriced_models: { price: { input: "1.00" } } };
+  for (const [baseVersion, some] of [changes, [{ settings }]].entries()) {
+    const request = { baseVersion, changes: some, note: "a note that says at some length what this is for" };
+    const { status, json } = await askRpc(gateway, "OperatorService.ChangeConfiguration", request, headers);
+    expect(status, JSON.stringify(json)).toBe(200);
+  }
 }
 
 /** Charts follow a change of the window's size a little later: polls until they fit. */
@@ -98,6 +129,7 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
 
   beforeAll(async () => {
     gateway = await startFurnished();
+    await configure(gateway);
     browser = await launchBrowser();
   });
   afterAll(async () => {

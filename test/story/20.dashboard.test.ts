@@ -25,7 +25,9 @@ describe.skipIf(chromiumPath === undefined)("the dashboard in Chromium", { timeo
   const dashboard = (path: string) => `${gateway.rootUrl}/dashboard${path}`;
   const goTo = async (name: string, on = page) => {
     // The operator's pages and the account's own are apart.
-    const isOperators = ["Accounts", "Redeem codes", "Users", "Upstreams", "Limits", "Audit log"].includes(name);
+    const isOperators = ["Accounts", "Redeem codes", "Users", "Upstreams", "Limits and settings", "Audit log"].includes(
+      name,
+    );
     const area = on.getByRole("link", { name: isOperators ? "Operator" : "My account", exact: true });
     if (await area.count()) await area.click();
     await on.getByRole("link", { name, exact: true }).click();

@@ -147,11 +147,11 @@ export async function temporaryFolder(): Promise<{ path: string; remove: () => P
 }
 
 /** Asks for a short chat answer, and returns the status. */
-export async function chatStatus(rootUrl: string, apiKey: string): Promise<number> {
+export async function chatStatus(rootUrl: string, apiKey: string, model = "embedded-chat"): Promise<number> {
   const response = await fetch(`${rootUrl}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "embedded-chat", max_tokens: 2, messages: [{ role: "user", content: "Hi" }] }),
+    body: JSON.stringify({ model, max_tokens: 2, messages: [{ role: "user", content: "Hi" }] }),
   });
   await response.arrayBuffer();
   return response.status;

@@ -15,6 +15,7 @@ import {
   IconStack2,
   IconTicket,
   IconUsers,
+  IconVersions,
 } from "@tabler/icons-react";
 import { Link, type LinkProps, useLocation } from "@tanstack/react-router";
 import type { ComponentType } from "react";
@@ -39,7 +40,9 @@ const said = texts(
     codes: "Redeem codes",
     upstreams: "Upstreams",
     requests: "All requests",
-    limits: "Limits",
+    offered: "Models",
+    limits: "Limits and settings",
+    versions: "History",
     audit: "Audit log",
   },
   {
@@ -59,7 +62,9 @@ const said = texts(
     codes: "兑换码",
     upstreams: "上游",
     requests: "全部请求",
-    limits: "限制",
+    offered: "模型",
+    limits: "限制与设置",
+    versions: "更改历史",
     audit: "审计日志",
   },
 );
@@ -83,8 +88,10 @@ const operatorPlaces: readonly Place[] = [
   ["/operator/users", "users", IconUsers],
   ["/operator/codes", "codes", IconTicket],
   ["/operator/upstreams", "upstreams", IconCloud],
+  ["/operator/models", "offered", IconStack2],
   ["/operator/requests", "requests", IconList],
   ["/operator/limits", "limits", IconGauge],
+  ["/operator/history", "versions", IconVersions],
   ["/operator/audit", "audit", IconHistory],
 ];
 

@@ -96,7 +96,7 @@ export function RequestFilters({ search, onChange, models, upstreams, tags = [],
       )}
       {!isOfRefused && (tags.length > 0 || tag !== undefined) && (
         <Picked
-          {...{ label: t.tag, all: t.all, value: tag, disabled: needsAccount }}
+          {...{ label: t.tag, all: t.all, value: tag, disabled: ofAccounts && account === undefined }}
           data={tags.map((name) => ({ value: name, label: name }))}
           on={(value) => change("tag", value)}
         />

@@ -84,11 +84,19 @@ function print({ from, to, tables, proof, movedTo }: Moved, place: Place): void 
       ? "Start gateways with DATABASE_URL, or database.url, of that database."
       : "Start the gateway without DATABASE_URL, and with DATA_DIR of that file's folder, in which it is named gateway.db.",
   );
+  if (tables.some(({ name, rows }) => name === "configurations" && rows > 0)) console.error(keyRemedy(place));
   if (proof.findings.length === 0) printProof(proof);
   else
     console.error(
       `The proof finds what it found before: ${proof.findings.length}. \`model-gateway reconcile\` shows it.`,
     );
+}
+
+/** keyRemedy says what opens the credentials of the stored configuration there. */
+function keyRemedy({ engine }: Place): string {
+  return engine === "postgres"
+    ? "The stored configuration came along. Set GATEWAY_CONFIG_KEY to what opened its credentials: what is in configuration.key of DATA_DIR, unless another key was set."
+    : "The stored configuration came along. Its credentials are opened by the GATEWAY_CONFIG_KEY that nodes had: set it here too, or write it into configuration.key beside the file.";
 }
 
 function cells({ name, rows, money, ms }: MovedTable): string[] {

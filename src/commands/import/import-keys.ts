@@ -9,6 +9,7 @@ import { type KeyDraft, readLiteLlmKeys } from "../../config/import/litellm/keys
 import { type Notes, noteText } from "../../config/import/notes.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { KeyModelRate } from "../../storage/keys.ts";
+import { storedBudgets } from "../../storage/money/budgets.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { readName, withStorage } from "../command.ts";
@@ -79,6 +80,7 @@ async function importKey(
     model_rates: rates.length === 0 ? null : JSON.stringify(rates),
     tags: limits.tags.length === 0 ? null : JSON.stringify(limits.tags),
     owner: limits.owner ?? null,
+    budgets: storedBudgets(draft.budget ? [{ id: newId("bud", now), rolling: false, ...draft.budget }] : []),
   };
   await storage.transact(async (stores) => {
     if (!(await stores.keys.insert(key, config.maxKeysPerAccount))) {

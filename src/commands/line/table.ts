@@ -87,6 +87,13 @@ const imported = {
   strict,
 } as const;
 
+const versionNote = {
+  type: "string",
+  value: "TEXT",
+  summary: "what the change is for, at most 500 characters",
+} as const;
+const dryRun = { type: "boolean", summary: "only show what would differ" } as const;
+
 export const shells = ["bash", "zsh", "fish", "powershell"] as const;
 /** The topics of help beside commands. */
 export const topics = ["configuration", "exit-codes"] as const;
@@ -98,6 +105,8 @@ export const groups: ReadonlyMap<string, string> = new Map(
     keys: "create, change, list, disable, enable and revoke API keys",
     users: "list and invite users of the dashboard; passwords, operators",
     codes: "create, list and revoke redeem codes",
+    config: "the stored configuration: export, apply, versions, compare, roll back",
+    models: "the catalogue of models and their prices",
     import: "take over what another gateway has",
   }),
 );
@@ -233,6 +242,53 @@ entries of a list, as --rpm= or --tag=.`,
     summary: "revoke the unclaimed codes of a batch",
     arguments: [{ name: "BATCH_ID" }],
     options: config,
+  },
+  "config export": {
+    summary: "print the stored configuration as YAML",
+    details: `It is of gateway.yaml's shape, and has the keys that may change while the gateway
+serves. Credentials are masks, which \`config apply\` takes for the stored ones;
+--with-secrets writes them into a new file for its owner only. Without VERSION it
+is the one in force.`,
+    arguments: [{ name: "VERSION", isOptional: true }],
+    options: {
+      ...config,
+      file: { type: "string", value: "FILE", summary: "write it there; never over another file", completes: "file" },
+      "with-secrets": { type: "boolean", summary: "with credentials, into --file" },
+    },
+  },
+  "config apply": {
+    summary: "store the configuration of a file; shows what differs",
+    details: `FILE is YAML of gateway.yaml's shape without the keys that are bound to the
+process; \`-\` is standard input. It takes the place of what is stored, as a new
+version, which every node serves within a second. \${NAME} is replaced from the
+environment of this command. What gateway.yaml has too is served as it has it.`,
+    arguments: [{ name: "FILE", completes: "file" }],
+    options: { ...config, "dry-run": dryRun, note: versionNote },
+  },
+  "config versions": { summary: "list the versions, newest first", options: config },
+  "config compare": {
+    summary: "show in what two versions differ",
+    arguments: [{ name: "VERSION" }, { name: "VERSION", isOptional: true }],
+    options: config,
+  },
+  "config rollback": {
+    summary: "store an earlier version anew; shows what differs",
+    arguments: [{ name: "VERSION" }],
+    options: { ...config, "dry-run": dryRun, note: versionNote },
+  },
+  "models sync": {
+    summary: "update models and prices from a file or an address",
+    details: `SOURCE is a file or an https address with a catalogue as catalog/models.yaml, or
+LiteLLM's model_prices_and_context_window.json; prices are in US dollars. Models
+of vendors that are upstreams here are compared with those that are served, and
+what differs is shown. --apply stores it.`,
+    arguments: [{ name: "SOURCE", completes: "file" }],
+    options: {
+      ...config,
+      apply: { type: "boolean", summary: "store what differs, as a new version" },
+      vendor: { type: "string", multiple: true, value: "NAME", summary: "of this vendor only; repeatable" },
+      note: versionNote,
+    },
   },
   "import litellm": {
     summary: "make a gateway.yaml of a LiteLLM proxy's config.yaml",

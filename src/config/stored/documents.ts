@@ -81,3 +81,15 @@ function wordsOf(path: readonly PropertyKey[], before = ""): string {
   const words = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");
   return before === "" ? words.replace(/^\./, "") : words;
 }
+
+/** pathAt returns the path of a place in words, as far as the document has it: the reverse of placeOf. */
+export function pathAt(document: JsonValue, place: string): readonly PropertyKey[] {
+  const [, top = "", name] = /^(\w+)(?:\[([^\]]*)\])?/.exec(place) ?? [];
+  const list = listAt(document, top);
+  const index = name === undefined ? -1 : list.findIndex((entry, i) => (entryName(top, entry) ?? String(i)) === name);
+  const before = name === undefined ? top : `${top}[${name}]`;
+  const steps = [...place.slice(before.length).matchAll(/\[(\d+)\]|\.([^.[]+)/g)].map(([, number, key]) =>
+    number === undefined ? (key as string) : Number(number),
+  );
+  return index < 0 ? [top, ...(name === undefined ? steps : [])] : [top, index, ...steps];
+}

@@ -11,10 +11,10 @@ import { applyChanges, changeName, type DocumentChange } from "./changes.ts";
 import { changedParts, type Difference, differencesOf } from "./differences.ts";
 import type { Json, JsonValue } from "./documents.ts";
 import type { KeyRing } from "./key-ring.ts";
-import { masked, unmasked } from "./masks.ts";
+import { masked, maskOf, unmasked } from "./masks.ts";
 import { type FilePart, mergedDocument, storedName } from "./merged.ts";
 import { opened, SealError, sealed } from "./seal.ts";
-import { secretsOf } from "./secrets.ts";
+import { mapSecrets, secretsOf } from "./secrets.ts";
 
 /** VersionFacts are a version without its document. */
 export interface VersionFacts {
@@ -65,6 +65,8 @@ export interface VersionView {
   readonly file: FilePart;
   readonly effective: Json;
   readonly shadowed: readonly string[];
+  /** locked says why it cannot be opened, and so not be changed, and what to do; unset: it can. */
+  readonly locked?: string;
 }
 
 export interface ChangeOrder {
@@ -159,8 +161,15 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
       return { ...readWith(number, document), version: number };
     },
     async view(version) {
-      const found = await open(version);
-      return found && viewOf(found, found.document, joinWith(found.version, found.document));
+      try {
+        const found = await open(version);
+        return found && viewOf(found, found.document, joinWith(found.version, found.document));
+      } catch (error) {
+        const row = error instanceof LockedError ? await rows.find(version) : undefined;
+        if (!row) throw error;
+        const document = closedRow(row);
+        return { ...viewOf(row, document, joinWith(row.version, document)), locked: (error as Error).message };
+      }
     },
     async upstream(entry) {
       const { document, version } = await highest();
@@ -269,8 +278,16 @@ function openedRow({ version, document }: StoredRow, keys: KeyRing): Json {
     return opened(json, keys.open());
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
-    throw new ConfigError([{ file: storedName(version), message: `${error.message}. ${sealRemedy}` }]);
+    throw new LockedError([{ file: storedName(version), message: `${error.message}. ${sealRemedy}` }]);
   }
+}
+
+/** LockedError is the error of a version that cannot be opened: by its key it can. */
+export class LockedError extends ConfigError {}
+
+/** closedRow returns a version whose secrets cannot be opened: masks without any of their characters stand for them. */
+function closedRow({ document }: StoredRow): Json {
+  return mapSecrets(JSON.parse(document) as Json, () => maskOf(""));
 }
 
 const sealRemedy =

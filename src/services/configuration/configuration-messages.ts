@@ -15,7 +15,7 @@ import type { ConfigurationVersion } from "../../storage/configuration/configura
 
 /** configurationMessage builds the message of a version. `highest` is the version that is in force. */
 export function configurationMessage(
-  { facts, document, file, effective, shadowed }: VersionView,
+  { facts, document, file, effective, shadowed, locked }: VersionView,
   highest: number,
 ): MessageInitShape<typeof ConfigurationSchema> {
   return {
@@ -25,6 +25,7 @@ export function configurationMessage(
     effective: objectOf(effective),
     fileName: file.name ?? "",
     shadowed: [...shadowed],
+    ...(locked === undefined ? {} : { locked }),
     inForce: (facts?.version ?? 0) === highest,
     ...(facts ? { createdAt: timestampFromMs(facts.created_at), author: authorMessage(facts), ...noteOf(facts) } : {}),
   };

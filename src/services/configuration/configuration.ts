@@ -25,6 +25,7 @@ import { KeyRingError } from "../../config/stored/key-ring.ts";
 import {
   type ChangeOrder,
   type ChangeResult,
+  LockedError,
   maxParts,
   type StoredConfiguration,
 } from "../../config/stored/stored-configuration.ts";
@@ -106,6 +107,7 @@ export async function orRefusal<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
+    if (error instanceof LockedError) throw conflict(error.message);
     if (error instanceof ConfigError) throw invalidDocument(error.faults);
     throw error instanceof KeyRingError ? conflict(`${error.message}.`) : error;
   }

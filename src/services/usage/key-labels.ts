@@ -1,5 +1,6 @@
 /** Looks up the tags and owners of the keys of calls: those that the keys have now, whatever they had when the calls were made. */
 import { RequestGroup, type SummarizeRequestsRequest } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import { invalidValue } from "../../call/refusals.ts";
 import type { GroupsOfKey, SummaryFilter } from "../../storage/calls/summary.ts";
 import type { CallRow } from "../../storage/columns.ts";
 import type { KeyLabels, KeyStore } from "../../storage/keys.ts";
@@ -15,14 +16,23 @@ export async function labelsOfCalls(keys: Labels, calls: readonly Pick<CallRow, 
   return lookUp(ids.length === 0 ? [] : await keys.labels({ ids }));
 }
 
-/** keysTagged returns the keys of an account, or of all, that have a tag; undefined where no tag is asked for. */
+/** maxTagged is the most keys that calls are selected by: their ids go into a query. */
+const maxTagged = 10_000;
+
+/**
+ * keysTagged returns the keys of an account, or of all, that have a tag; undefined where no tag is asked for. Throws a Refusal where there
+ * are too many.
+ */
 export async function keysTagged(
   keys: Labels,
   tag: string | undefined,
   accountId: string | undefined,
 ): Promise<string[] | undefined> {
   if (tag === undefined) return undefined;
-  return (await keys.labels({ accountId })).filter(({ tags }) => tags.includes(tag)).map(({ id }) => id);
+  const tagged = (await keys.labels({ accountId })).filter(({ tags }) => tags.includes(tag));
+  if (tagged.length <= maxTagged) return tagged.map(({ id }) => id);
+  const advice = accountId === undefined ? "name `account` too" : "ask for one key, or a tag of fewer";
+  throw invalidValue("filter.tag", `more than ${maxTagged} keys have it; ${advice}`);
 }
 
 /** keyedFilter adds to a filter what of a request is about the labels of keys: the keys of a tag, and groups by tag or owner. */

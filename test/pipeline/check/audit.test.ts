@@ -360,7 +360,7 @@ test("the contract has every RPC audited that changes something, and tells no fi
   const services = [AccountService, InferenceService, KeyService, OperatorService, SessionService, UsageService];
   const methods = services.flatMap((service) => service.methods);
   const looks =
-    /^(?:List|Get|Describe|Explain|Export|Reconcile|Count|Summarize|Stream|Follow|Create(?:Chat|Message|Response|Completion|Emb|Speech))/;
+    /^(?:List|Get|Describe|Explain|Export|Reconcile|Count|Summarize|Stream|Follow|Compare|Preview|Measure|Create(?:Chat|Message|Response|Completion|Emb|Speech))/;
   const unaudited = methods.filter((method) => !accessOf(method).audit && !looks.test(method.name));
   // Stored and background answers are content, and a second factor has no effect before it is enabled.
   expect(unaudited.map(({ name }) => name)).toEqual(["CancelResponse", "DeleteResponse", "BeginSecondFactor"]);

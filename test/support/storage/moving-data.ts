@@ -37,6 +37,10 @@ export async function fillFolder(folder: string, manyCalls = 0): Promise<MovingD
   const storage = await openStorage(path);
   await runStores(storage, () => addCalls(storage));
   const link = { kind: 1, token_hash: "hash of a link", account_id: null, user_id: null, email: null, used_at: null };
+  await storage.configurations.add({
+    ...{ version: 1, document: '{"retries":{"attempts":2}}', created_at: 1, actor_kind: "command_line", actor_id: "" },
+    ...{ note: null, changed: '["retries"]' },
+  });
   await storage.links.insert({ id: "lnk_9", ...link, created_at: Date.now(), expires_at: Date.now() + 24 * hourMs });
   await storage.close();
   if (manyCalls > 0) addManyCalls(path, manyCalls);

@@ -5,6 +5,7 @@ import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { stateOf, stateTexts } from "./key-state.ts";
+import { KeyBudgets } from "./limits/key-budgets.tsx";
 
 const said = texts(
   {
@@ -86,7 +87,7 @@ export function KeyModels({ of: { models } }: { readonly of: ApiKey }) {
   );
 }
 
-export function KeySpend({ of: { spent, held, creditLimit } }: { readonly of: ApiKey }) {
+export function KeySpend({ of: { spent, held, creditLimit, budgets } }: { readonly of: ApiKey }) {
   const t = useTexts(said);
   const format = useFormat();
   const exact = creditLimit === undefined ? format.money(spent) : t.of(format.money(spent), format.money(creditLimit));
@@ -119,6 +120,7 @@ export function KeySpend({ of: { spent, held, creditLimit } }: { readonly of: Ap
           {t.held(format.money(held))}
         </Text>
       )}
+      <KeyBudgets of={{ budgets }} />
     </Stack>
   );
 }

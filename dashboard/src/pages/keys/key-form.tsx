@@ -2,6 +2,8 @@
 import { Select, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactNode } from "react";
+import { isBudgetValid } from "../../budgets/budget-values.ts";
+import { BudgetsEditor } from "../../budgets/budgets-editor.tsx";
 import { texts, useTexts } from "../../language/language.tsx";
 import { readAmount } from "../../parts/amount.ts";
 import { AmountField } from "../../parts/amount-field.tsx";
@@ -19,6 +21,7 @@ const said = texts(
     limit: "Credit limit",
     limitAbout: "What the key may spend in its life. Empty: only the balance of the account bounds it.",
     limitWrong: "Enter an amount, such as 12.50, with at most six decimal places",
+    budgetsAbout: "What the key may spend in a window of time. All of them hold at once.",
     expiry: "Expires",
     never: "Never",
     in30: "In 30 days",
@@ -41,6 +44,7 @@ const said = texts(
     limit: "消费上限",
     limitAbout: "密钥总共可消费的金额。留空则只受账户余额限制。",
     limitWrong: "请输入金额，例如 12.50，最多六位小数",
+    budgetsAbout: "密钥在一段时间内可消费的金额。所有预算同时生效。",
     expiry: "过期时间",
     never: "永不",
     in30: "30 天后",
@@ -79,6 +83,8 @@ export function KeyForm({ initial, exists, action, busy, onSubmit, onCancel, chi
       ...checks,
       name: (name) => (name.trim() === "" ? t.nameNeeded : name.trim().length > 200 ? t.nameLong : null),
       limit: (limit) => (limit.trim() === "" || readAmount(limit) !== undefined ? null : t.limitWrong),
+      // What is wrong is shown beside each budget.
+      budgets: (budgets) => (budgets.every(isBudgetValid) ? null : true),
       expiresAt: (expiresAt, values) => {
         if (values.expiry !== "at" || isSameExpiry(values, initial)) return null;
         return new Date(expiresAt).getTime() > Date.now() ? null : t.momentWrong;
@@ -99,6 +105,12 @@ export function KeyForm({ initial, exists, action, busy, onSubmit, onCancel, chi
         />
         <LabelFields form={form} />
         <AmountField label={t.limit} description={t.limitAbout} {...form.getInputProps("limit")} />
+        <BudgetsEditor
+          value={form.values.budgets}
+          onChange={(budgets) => form.setFieldValue("budgets", budgets)}
+          shown={form.errors.budgets !== undefined}
+          about={t.budgetsAbout}
+        />
         <ModelPicker value={form.values.models} onChange={(models) => form.setFieldValue("models", models)} />
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
           <Select

@@ -1,6 +1,7 @@
 /** Converts between a key and the values of its form. */
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
+import { type BudgetValue, budgetListOf, budgetValuesOf, isSameBudgets } from "../../budgets/budget-values.ts";
 import { readAmount, writeAmount } from "../../parts/amount.ts";
 import { type LimitValues, limitChangeOf, limitValuesOf, noLimits } from "./limits/limit-values.ts";
 
@@ -12,6 +13,7 @@ export interface KeyValues extends LimitValues {
   name: string;
   /** limit is a decimal in units; empty for no limit. */
   limit: string;
+  budgets: BudgetValue[];
   /** models are ids and `family:name`; empty for all models. */
   models: string[];
   /** expiry is never, in a number of days, or at a time. */
@@ -25,6 +27,7 @@ export interface KeyValues extends LimitValues {
 export const newKey: KeyValues = {
   name: "",
   limit: "",
+  budgets: [],
   models: [],
   expiry: "never",
   expiresAt: "",
@@ -37,6 +40,7 @@ export function valuesOf(key: ApiKey): KeyValues {
   return {
     name: key.name,
     limit: key.creditLimit === undefined ? "" : writeAmount(key.creditLimit),
+    budgets: budgetValuesOf(key.budgets),
     models: [...key.models],
     expiry: key.expiresAt ? "at" : "never",
     expiresAt: key.expiresAt ? localText(timestampDate(key.expiresAt)) : "",
@@ -54,6 +58,7 @@ export function creationOf(values: KeyValues, now: number) {
   return {
     name: values.name.trim(),
     ...(values.limit.trim() === "" ? {} : { creditLimit: limitOf(values) }),
+    ...(values.budgets.length === 0 ? {} : { budgets: budgetListOf(values.budgets) }),
     ...(values.models.length === 0 ? {} : { models: modelsOf(values) }),
     ...(values.expiry === "never" ? {} : { expiresAt: expiryOf(values, now) }),
     ...limitChangeOf(noLimits, values),
@@ -67,6 +72,7 @@ export function changeOf(before: KeyValues, after: KeyValues, now: number) {
   return {
     ...(after.name.trim() === before.name ? {} : { name: after.name.trim() }),
     ...(after.limit.trim() === before.limit ? {} : { creditLimit: limitOf(after) }),
+    ...(isSameBudgets(after.budgets, before.budgets) ? {} : { budgets: budgetListOf(after.budgets) }),
     ...(isSame(after.models, before.models) ? {} : { models: modelsOf(after) }),
     ...(isSameExpiry(after, before) ? {} : { expiresAt: expiryOf(after, now) }),
     ...(after.disabled === before.disabled ? {} : { disabled: after.disabled }),

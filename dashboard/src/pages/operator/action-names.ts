@@ -32,6 +32,7 @@ const said = texts(
     "OperatorService.RollBackConfiguration": "Roll the configuration back",
     "OperatorService.TestUpstream": "Test an upstream",
     "Credentials.Throttled": "Send too many wrong credentials",
+    "Configuration.Exported": "Export the configuration with credentials",
     "Proof.Repaired": "Set a wrong sum right",
   },
   {
@@ -64,6 +65,7 @@ const said = texts(
     "OperatorService.RollBackConfiguration": "回滚配置",
     "OperatorService.TestUpstream": "测试上游",
     "Credentials.Throttled": "多次出示错误凭据",
+    "Configuration.Exported": "导出含凭据的配置",
     "Proof.Repaired": "更正错误的合计",
   },
 );

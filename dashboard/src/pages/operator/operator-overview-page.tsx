@@ -1,9 +1,9 @@
 /** The gateway at a glance: what all accounts spend, how calls end, and how the upstreams are. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
-import { Alert, Anchor, Group, Paper, SegmentedControl, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Group, Paper, SegmentedControl, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useInterval } from "@mantine/hooks";
-import { IconCloud } from "@tabler/icons-react";
+import { IconCloud, IconPlus } from "@tabler/icons-react";
 import { keepPreviousData } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -21,9 +21,10 @@ import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
 import { SpanControl } from "../overview/span-control.tsx";
 import { sumsOf, TotalsFigures } from "../overview/totals-figures.tsx";
+import { HealthMark } from "../upstreams/health-mark.tsx";
 import { AccountLink } from "./account-link.tsx";
-import { HealthMark } from "./health-mark.tsx";
 import { OperatorsLoss } from "./operators-loss.tsx";
+import { useAccountNames } from "./use-account-names.ts";
 
 const said = texts(
   {
@@ -39,6 +40,10 @@ const said = texts(
     upstreamsAbout: "Their health in the last 15 minutes.",
     allUpstreams: "All about the upstreams",
     noUpstreams: "No upstreams",
+    first: "Where do models run?",
+    firstAbout:
+      "There is no upstream yet, so only the simulators answer. Add a vendor, another gateway, or a server of your own.",
+    addFirst: "Add an upstream",
     name: "Name",
     cache: "Answered from the cache",
     none: "No requests in this time.",
@@ -55,6 +60,9 @@ const said = texts(
     upstreamsAbout: "最近 15 分钟的状况。",
     allUpstreams: "查看全部上游",
     noUpstreams: "没有上游",
+    first: "模型在哪里运行？",
+    firstAbout: "还没有上游，目前只有模拟器可以应答。请添加厂商、其他网关，或自建的服务器。",
+    addFirst: "添加上游",
     name: "名称",
     cache: "缓存应答",
     none: "此时段内没有请求。",
@@ -100,6 +108,7 @@ export function OperatorOverviewPage() {
   const isPartial = summary?.completeFrom;
   return (
     <Page title={t.title} about={t.about} actions={<SpanControl value={spanName} onChange={setSpanName} />}>
+      {upstreams.data && !upstreams.data.upstreams.some(({ kind }) => kind !== "embedded") && <AddFirst />}
       <OperatorsLoss />
       {isPartial && <Alert color="gray">{t.partial(format.moment(isPartial))}</Alert>}
       <TotalsFigures
@@ -138,11 +147,20 @@ export function OperatorOverviewPage() {
   );
 }
 
-/** useAccountNames returns accounts' names by id; an id that is not among the first accounts stays. */
-function useAccountNames(isAsked: boolean): (id: string) => string {
-  const accounts = useQuery(OperatorService.method.listAccounts, { pageSize: 1000 }, { enabled: isAsked });
-  const names = new Map(accounts.data?.accounts.map(({ id, name }) => [id, name]));
-  return (id) => names.get(id) ?? id;
+/** AddFirst leads an operator without an upstream to the first one. */
+function AddFirst() {
+  const t = useTexts(said);
+  return (
+    <Section
+      title={t.first}
+      about={t.firstAbout}
+      actions={
+        <Button component={Link} to="/operator/add-upstream" leftSection={<IconPlus size={16} aria-hidden />}>
+          {t.addFirst}
+        </Button>
+      }
+    />
+  );
 }
 
 function Upstreams({ of }: { readonly of: readonly Upstream[] }) {
@@ -165,9 +183,18 @@ function Upstreams({ of }: { readonly of: readonly Upstream[] }) {
           {of.map(({ name, health, firstByteP50Ms }) => (
             <Group key={name} gap="md" wrap="nowrap">
               <div style={{ minWidth: 0 }}>
-                <Text size="sm" fw={500} truncate title={name}>
+                <Anchor
+                  component={Link}
+                  to="/operator/upstreams/$upstream"
+                  params={{ upstream: name } as never}
+                  size="sm"
+                  fw={500}
+                  truncate
+                  display="block"
+                  title={name}
+                >
                   {name}
-                </Text>
+                </Anchor>
                 <Text size="xs" c="dimmed">
                   {firstByteP50Ms === undefined ? "–" : format.duration(firstByteP50Ms)}
                 </Text>

@@ -12,11 +12,15 @@ import { Section } from "../../parts/section.tsx";
 import { useUser } from "../../session.tsx";
 import { CreateKey } from "../keys/create-key.tsx";
 import { AddFunds } from "../operator/add-funds.tsx";
+import { useHasUpstream } from "../upstreams/use-has-upstream.ts";
 import { BaseAddress, CallExamples } from "./connect.tsx";
 
 const said = texts(
   {
     title: "First steps",
+    upstream: "Add an upstream",
+    upstreamAbout: "You operate the gateway: say where models run. Until then only the simulators answer.",
+    upstreamThere: "Models run there.",
     create: "Create a key",
     createAbout: "A program sends it with every call.",
     created: (name: string) => `You have “${name}”.`,
@@ -36,6 +40,9 @@ const said = texts(
   },
   {
     title: "开始使用",
+    upstream: "添加上游",
+    upstreamAbout: "您是网关管理员：请指定模型运行的位置。在此之前只有模拟器可以应答。",
+    upstreamThere: "已有模型运行的位置。",
     create: "创建密钥",
     createAbout: "程序每次调用时都要提供密钥。",
     created: (name: string) => `您已有密钥“${name}”。`,
@@ -66,11 +73,15 @@ export function FirstSteps({ keys, account }: Props) {
   const [first] = keys;
   // The dialog still shows the secret when the step is done.
   const [creating, create] = useDisclosure();
+  const { operator } = useUser();
+  // An operator begins one step earlier.
+  const before = operator ? 1 : 0;
   return (
     <Section title={t.title}>
       <Stack component="ol" gap="lg" m={0} p={0}>
+        {operator && <UpstreamStep />}
         <Step
-          number={1}
+          number={1 + before}
           title={t.create}
           about={first ? t.created(first.name) : t.createAbout}
           done={first ? t.done : undefined}
@@ -81,8 +92,8 @@ export function FirstSteps({ keys, account }: Props) {
             </Button>
           )}
         </Step>
-        <CreditStep account={account} />
-        <Step number={3} title={t.call} about={t.callAbout}>
+        <CreditStep number={2 + before} account={account} />
+        <Step number={3 + before} title={t.call} about={t.callAbout}>
           <Stack gap="sm" w="100%">
             <BaseAddress />
             <CallExamples permitted={first?.models ?? []} />
@@ -96,14 +107,35 @@ export function FirstSteps({ keys, account }: Props) {
             </Group>
           </Stack>
         </Step>
-        <Step number={4} title={t.watch} about={t.watchAbout} />
+        <Step number={4 + before} title={t.watch} about={t.watchAbout} />
       </Stack>
       <CreateKey opened={creating} onClose={create.close} />
     </Section>
   );
 }
 
-function CreditStep({ account }: Pick<Props, "account">) {
+/** UpstreamStep leads an operator to the first upstream. */
+function UpstreamStep() {
+  const t = useTexts(said);
+  const hasUpstream = useHasUpstream();
+  const isDone = hasUpstream !== false;
+  return (
+    <Step
+      number={1}
+      title={t.upstream}
+      about={isDone ? t.upstreamThere : t.upstreamAbout}
+      done={isDone ? t.done : undefined}
+    >
+      {!isDone && (
+        <Button component={Link} to="/operator/add-upstream" size="xs" leftSection={<IconPlus size={16} aria-hidden />}>
+          {t.upstream}
+        </Button>
+      )}
+    </Step>
+  );
+}
+
+function CreditStep({ number, account }: Pick<Props, "account"> & { readonly number: number }) {
   const t = useTexts(said);
   const { operator } = useUser();
   const canPay = account === undefined || account.postpaid || account.balance > 0n;
@@ -115,10 +147,10 @@ function CreditStep({ account }: Pick<Props, "account">) {
         {t.creditThere} {account && <Money of={account.balance} />}
       </>
     );
-    return <Step number={2} title={t.credit} about={about} done={t.done} />;
+    return <Step number={number} title={t.credit} about={about} done={t.done} />;
   }
   return (
-    <Step number={2} title={t.credit} about={operator ? t.creditOperator : t.creditAbout}>
+    <Step number={number} title={t.credit} about={operator ? t.creditOperator : t.creditAbout}>
       {operator ? (
         <AddFunds account={account} compact />
       ) : (

@@ -23,6 +23,14 @@ export interface KeyDraft {
   readonly expiresAt: number | undefined;
   readonly disabled: boolean;
   readonly limits: DraftLimits;
+  /** budget is what it may spend in each period, in place of a credit limit. */
+  readonly budget: DraftBudget | undefined;
+}
+
+export interface DraftBudget {
+  /** amount is in millionths of a dollar. */
+  readonly amount: number;
+  readonly period: "day" | "week" | "month";
 }
 
 export interface ReadKeys {
@@ -78,7 +86,11 @@ function keyOf(source: Source, now: number, notes: Notes): KeyDraft | undefined 
     return undefined;
   }
   noteBounds(source, name, notes);
-  const creditLimit = creditLeft(source);
+  const budget = budgetOf(source);
+  if (budget)
+    notes.changed(source, `"${name}": its budget is by the calendar, a ${budget.period}, and begins anew here`);
+  else noteDuration(source, name, notes);
+  const creditLimit = budget ? undefined : creditLeft(source);
   if (creditLimit === 0)
     notes.changed(source, `"${name}": its budget is spent. It is disabled: raise its limit, and enable it`);
   const models = modelsOf(source, name, notes);
@@ -102,6 +114,7 @@ function keyOf(source: Source, now: number, notes: Notes): KeyDraft | undefined 
     ...{ models: orNone(models), expiresAt: orNone(expiresAt) },
     disabled: !isEnabled(source) || creditLimit === 0 || untold.length > 0,
     limits,
+    budget,
   };
 }
 
@@ -123,6 +136,32 @@ function expiryOf(source: Source): Told<number | undefined> {
 
 /** maxLimit is the most that a limit may be, in millionths. */
 const maxLimit = 1e15;
+
+/** durations are those of LiteLLM that are a period here. */
+const durations: ReadonlyMap<string, DraftBudget["period"]> = new Map([
+  ...(["1d", "24h", "daily"] as const).map((text) => [text, "day"] as const),
+  ...(["7d", "1w", "weekly"] as const).map((text) => [text, "week"] as const),
+  ...(["30d", "1mo", "monthly"] as const).map((text) => [text, "month"] as const),
+]);
+
+function durationOf(source: Source): Source | undefined {
+  const written = memberOf(source, "budget_duration") ?? memberOf(source, "litellm_budget_table", "budget_duration");
+  return written && !isOff(written) ? written : undefined;
+}
+
+/** budgetOf returns the budget of a key whose budget is renewed; undefined for one that is not, or is spent by nothing. */
+function budgetOf(source: Source): DraftBudget | undefined {
+  const period = durations.get(textOf(durationOf(source)) ?? "");
+  const written = memberOf(source, "max_budget") ?? memberOf(source, "litellm_budget_table", "max_budget");
+  const amount = amountOf(written, maxLimit);
+  return period && typeof amount === "number" && amount > 0 ? { amount, period } : undefined;
+}
+
+/** noteDuration tells of a budget that is renewed after a time that is no period here. */
+function noteDuration(source: Source, name: string, notes: Notes): void {
+  const remedy = "its limit is what is left of its budget, for all its life. Raise it when the period begins anew";
+  if (durationOf(source)) notes.changed(source, `"${name}": budget_duration: ${remedy}`);
+}
 
 /**
  * creditLeft returns what is left of a budget, in millionths; undefined where there is none. What is spent is rounded up. A key without
@@ -175,10 +214,6 @@ function routesOf(source: Source): Told<undefined> {
 
 /** bounds are what a key may have in LiteLLM and not here. */
 const bounds: ReadonlyMap<string, string> = new Map([
-  [
-    "budget_duration",
-    "its limit is what is left of its budget, for all its life. Raise it when the period begins anew",
-  ],
   ["soft_budget", "watch the balance: deploy/ has alerts"],
   ["model_max_budget", "one limit holds for all models of a key"],
   ["guardrails", "the gateway checks no prompts"],

@@ -1,8 +1,9 @@
 /** The rates of a key for single models: a row each. */
 import { useQuery } from "@connectrpc/connect-query";
-import { ActionIcon, Button, Fieldset, Group, Select, Stack, TextInput } from "@mantine/core";
+import { ActionIcon, Button, Group, Select, Stack, Text, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { type ReactNode, useId } from "react";
 import { AccountService } from "../../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { texts, useTexts } from "../../../language/language.tsx";
 import type { KeyValues } from "../key-values.ts";
@@ -16,6 +17,8 @@ const said = texts(
     pick: "Choose a model",
     requests: "Requests a minute",
     tokens: "Tokens a minute",
+    requestsUnit: "req/min",
+    tokensUnit: "tokens/min",
     add: "Add a model",
     remove: (model: string) => `Remove the rate of ${model}`,
     unnamed: "the row",
@@ -28,6 +31,8 @@ const said = texts(
     pick: "选择模型",
     requests: "每分钟请求数",
     tokens: "每分钟 Token 数",
+    requestsUnit: "请求/分",
+    tokensUnit: "Token/分",
     add: "添加模型",
     remove: (model: string) => `移除 ${model} 的速率`,
     unnamed: "此行",
@@ -40,6 +45,7 @@ export function ModelRateFields({ form }: { readonly form: UseFormReturnType<Key
   const t = useTexts(said);
   const { data } = useQuery(AccountService.method.listCatalog, {});
   const groups = modelGroups(data?.models ?? [], t.family);
+  const heading = useId();
   const { rates } = form.values;
   const listed = new Set(groups.flatMap(({ items }) => items.map(({ value }) => value)));
   /** A model has one row: those of other rows are not offered. What is not served any more stays in its row. */
@@ -52,62 +58,74 @@ export function ModelRateFields({ form }: { readonly form: UseFormReturnType<Key
     ];
   };
   return (
-    <Fieldset legend={t.rates} variant="unstyled">
-      <Stack gap="xs" mt="xs">
-        {rates.map(({ id, model }, i) => (
-          <Group key={id} gap="xs" align="flex-start">
-            <Select
-              aria-label={t.model}
-              placeholder={t.pick}
-              data={choices(model)}
-              searchable
-              allowDeselect={false}
-              nothingFoundMessage={t.nothing}
-              limit={200}
-              flex="2 1 160px"
-              {...form.getInputProps(`rates.${i}.model`)}
-              value={model === "" ? null : model}
-              onChange={(value) => form.setFieldValue(`rates.${i}.model`, value ?? "")}
-            />
-            <TextInput
-              aria-label={t.requests}
-              placeholder={t.requests}
-              inputMode="numeric"
-              autoComplete="off"
-              flex="1 1 110px"
-              {...form.getInputProps(`rates.${i}.requests`)}
-            />
-            <TextInput
-              aria-label={t.tokens}
-              placeholder={t.tokens}
-              inputMode="numeric"
-              autoComplete="off"
-              flex="1 1 110px"
-              {...form.getInputProps(`rates.${i}.tokens`)}
-            />
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              size="lg"
-              aria-label={t.remove(model || t.unnamed)}
-              onClick={() => form.removeListItem("rates", i)}
-            >
-              <IconTrash size={16} aria-hidden />
-            </ActionIcon>
-          </Group>
-        ))}
-        {rates.length < most.rates && (
-          <Button
-            variant="default"
-            size="xs"
-            w="fit-content"
-            leftSection={<IconPlus size={14} aria-hidden />}
-            onClick={() => form.insertListItem("rates", newRate())}
+    <Stack gap="xs" role="group" aria-labelledby={heading}>
+      <Text id={heading} size="sm" fw={500}>
+        {t.rates}
+      </Text>
+      {rates.map(({ id, model }, i) => (
+        <Group key={id} gap="xs" align="flex-start">
+          <Select
+            aria-label={t.model}
+            placeholder={t.pick}
+            data={choices(model)}
+            searchable
+            allowDeselect={false}
+            nothingFoundMessage={t.nothing}
+            limit={200}
+            flex="2 1 160px"
+            {...form.getInputProps(`rates.${i}.model`)}
+            value={model === "" ? null : model}
+            onChange={(value) => form.setFieldValue(`rates.${i}.model`, value ?? "")}
+          />
+          <TextInput
+            aria-label={t.requests}
+            rightSection={<Unit>{t.requestsUnit}</Unit>}
+            rightSectionWidth={64}
+            inputMode="numeric"
+            autoComplete="off"
+            flex="1 1 130px"
+            {...form.getInputProps(`rates.${i}.requests`)}
+          />
+          <TextInput
+            aria-label={t.tokens}
+            rightSection={<Unit>{t.tokensUnit}</Unit>}
+            rightSectionWidth={82}
+            inputMode="numeric"
+            autoComplete="off"
+            flex="1 1 130px"
+            {...form.getInputProps(`rates.${i}.tokens`)}
+          />
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size="lg"
+            aria-label={t.remove(model || t.unnamed)}
+            onClick={() => form.removeListItem("rates", i)}
           >
-            {t.add}
-          </Button>
-        )}
-      </Stack>
-    </Fieldset>
+            <IconTrash size={16} aria-hidden />
+          </ActionIcon>
+        </Group>
+      ))}
+      {rates.length < most.rates && (
+        <Button
+          variant="default"
+          size="xs"
+          w="fit-content"
+          leftSection={<IconPlus size={14} aria-hidden />}
+          onClick={() => form.insertListItem("rates", newRate())}
+        >
+          {t.add}
+        </Button>
+      )}
+    </Stack>
+  );
+}
+
+/** Unit is what a number in a field counts; the field has a name of its own for readers of screens. */
+function Unit({ children }: { readonly children: ReactNode }) {
+  return (
+    <Text size="xs" c="dimmed" aria-hidden>
+      {children}
+    </Text>
   );
 }

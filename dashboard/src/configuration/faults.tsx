@@ -1,0 +1,34 @@
+/** The faults of a refused change, each with its place. */
+import { Alert, Code, List, Text } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
+import { texts, useTexts } from "../language/language.tsx";
+import { Failure } from "../parts/failure.tsx";
+import text from "../parts/text.module.css";
+import { refusalOf } from "../refusal.ts";
+
+const said = texts({ refused: "This cannot be saved. Nothing has changed." }, { refused: "无法保存，未做任何更改。" });
+
+/** Faults shows why a change was refused: its faults, or else the refusal's own message. */
+export function Faults({ of }: { readonly of: unknown }) {
+  const t = useTexts(said);
+  const { faults } = refusalOf(of);
+  if (faults.length === 0) return <Failure error={of} />;
+  return (
+    <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title={t.refused} role="alert">
+      <List size="sm" spacing={4} listStyleType="none">
+        {faults.map(({ path, message }) => (
+          <List.Item key={`${path} ${message}`} className={text.anywhere}>
+            {path && <Code>{path}</Code>} <Text span>{message}</Text>
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
+  );
+}
+
+/** faultAt returns what is wrong at a place, such as `upstreams[openai].base_url`, or at an entry of a list there. */
+export function faultAt(error: unknown, path: string): string | undefined {
+  if (error == null) return undefined;
+  const found = refusalOf(error).faults.find((fault) => fault.path === path || fault.path.startsWith(`${path}[`));
+  return found?.message;
+}

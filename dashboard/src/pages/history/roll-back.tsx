@@ -1,0 +1,104 @@
+/** Goes back to an earlier version: what that changes now, a note, and the way. */
+import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { Stack, Text, Textarea } from "@mantine/core";
+import { useState } from "react";
+import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import { DifferenceList } from "../../configuration/difference-list.tsx";
+import { Faults } from "../../configuration/faults.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
+import { Answer } from "../../parts/answer.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { FormButtons } from "../../parts/form-buttons.tsx";
+import { notify } from "../../parts/notify.ts";
+import { useForgetAnswers } from "../operator/forget.ts";
+
+const said = texts(
+  {
+    title: (version: string) => `Go back to version ${version}`,
+    about: "What that version had is saved anew, as the newest one. This is what changes:",
+    note: "Note",
+    noteHint: "What it is for. It is shown in the history.",
+    back: "Go back",
+    done: (version: string) => `Saved as version ${version}`,
+  },
+  {
+    title: (version: string) => `回滚到版本 ${version}`,
+    about: "该版本的内容将重新保存为最新版本，将做以下更改：",
+    note: "备注",
+    noteHint: "更改的原因，会显示在历史记录中。",
+    back: "回滚",
+    done: (version: string) => `已保存为版本 ${version}`,
+  },
+);
+
+interface Props {
+  /** version is undefined while the dialog is closed. */
+  readonly version: number | undefined;
+  readonly newest: number;
+  readonly onClose: () => void;
+}
+
+export function RollBack({ version, newest, onClose }: Props) {
+  const t = useTexts(said);
+  return (
+    <Dialog size="lg" opened={version !== undefined} onClose={onClose} title={t.title(String(version ?? ""))}>
+      {version !== undefined && <Question version={version} newest={newest} onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+function Question({ version, newest, onClose }: Props & { readonly version: number }) {
+  const t = useTexts(said);
+  const forget = useForgetAnswers();
+  const [note, setNote] = useState("");
+  const { rollBackConfiguration } = OperatorService.method;
+  const request = { version, baseVersion: newest };
+  const tried = useQuery(
+    rollBackConfiguration,
+    { ...request, dryRun: true },
+    { staleTime: Number.POSITIVE_INFINITY, gcTime: 0, retry: false },
+  );
+  const goBack = useMutation(rollBackConfiguration, {
+    onSuccess: ({ configuration }) => {
+      void notify(t.done(String(configuration?.version ?? "")));
+      onClose();
+      return forget();
+    },
+  });
+  const error = goBack.error ?? tried.error;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        goBack.mutate({ ...request, ...(note.trim() ? { note: note.trim() } : {}) });
+      }}
+    >
+      <Stack>
+        <Text size="sm">{t.about}</Text>
+        {error ? (
+          <Faults of={error} />
+        ) : (
+          <Answer of={tried} lines={4}>
+            {({ differences }) => <DifferenceList of={differences} />}
+          </Answer>
+        )}
+        <Textarea
+          label={t.note}
+          description={t.noteHint}
+          maxLength={500}
+          autosize
+          minRows={1}
+          value={note}
+          onChange={(event) => setNote(event.currentTarget.value)}
+          data-autofocus
+        />
+        <FormButtons
+          action={t.back}
+          busy={goBack.isPending}
+          disabled={(tried.data?.differences.length ?? 0) === 0}
+          onCancel={onClose}
+        />
+      </Stack>
+    </form>
+  );
+}

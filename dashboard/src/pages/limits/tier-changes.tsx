@@ -1,0 +1,92 @@
+/** Which accounts other tiers would change, and how. */
+import { useQuery } from "@connectrpc/connect-query";
+import { Stack, Table, Text } from "@mantine/core";
+import type { TierChange } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
+import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import type { JsonObject } from "../../configuration/document.ts";
+import { useFormat } from "../../language/format.ts";
+import { texts, useTexts } from "../../language/language.tsx";
+import { Answer } from "../../parts/answer.tsx";
+import text from "../../parts/text.module.css";
+import { WideTable } from "../../parts/wide-table.tsx";
+
+const said = texts(
+  {
+    none: (all: string) => `No account changes: all ${all} keep their tier and rates.`,
+    some: (count: string, all: string) => `${count} of ${all} accounts change:`,
+    accounts: "Accounts that change",
+    account: "Account",
+    tier: "Tier",
+    requests: "Requests a minute",
+    tokens: "Tokens a minute",
+    unbounded: "no bound",
+    first: (count: string) => `The first ${count} are shown.`,
+  },
+  {
+    none: (all: string) => `没有账户受影响：全部 ${all} 个账户的等级和频率保持不变。`,
+    some: (count: string, all: string) => `${all} 个账户中有 ${count} 个受影响：`,
+    accounts: "受影响的账户",
+    account: "账户",
+    tier: "等级",
+    requests: "每分钟请求数",
+    tokens: "每分钟 Token 数",
+    unbounded: "不限",
+    first: (count: string) => `显示前 ${count} 个。`,
+  },
+);
+
+export function TierChanges({ tiers }: { readonly tiers: readonly JsonObject[] }) {
+  const t = useTexts(said);
+  const format = useFormat();
+  const preview = useQuery(OperatorService.method.previewTiers, { settings: { tiers: [...tiers] } }, { retry: false });
+  return (
+    <Answer of={preview} lines={3}>
+      {({ total, accounts, changes }) =>
+        total === 0 ? (
+          <Text size="sm">{t.none(format.count(accounts))}</Text>
+        ) : (
+          <Stack gap="xs">
+            <Text size="sm">{t.some(format.count(total), format.count(accounts))}</Text>
+            <Changes of={changes} />
+            {changes.length < total && (
+              <Text size="xs" c="dimmed">
+                {t.first(format.count(changes.length))}
+              </Text>
+            )}
+          </Stack>
+        )
+      }
+    </Answer>
+  );
+}
+
+function Changes({ of }: { readonly of: readonly TierChange[] }) {
+  const t = useTexts(said);
+  const format = useFormat();
+  const change = (before: string, after: string) => (before === after ? before : `${before} → ${after}`);
+  const rate = (count: number | undefined) => (count === undefined ? t.unbounded : format.count(count));
+  return (
+    <WideTable label={t.accounts} minWidth={460} flush fz="sm">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{t.account}</Table.Th>
+          <Table.Th>{t.tier}</Table.Th>
+          <Table.Th>{t.requests}</Table.Th>
+          <Table.Th>{t.tokens}</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {of.map((one) => (
+          <Table.Tr key={one.accountId}>
+            <Table.Td className={text.name} title={one.name}>
+              {one.name}
+            </Table.Td>
+            <Table.Td>{change(one.before, one.after)}</Table.Td>
+            <Table.Td>{change(rate(one.requestsPerMinuteBefore), rate(one.requestsPerMinuteAfter))}</Table.Td>
+            <Table.Td>{change(rate(one.tokensPerMinuteBefore), rate(one.tokensPerMinuteAfter))}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </WideTable>
+  );
+}

@@ -1,0 +1,197 @@
+/** The tiers, as a form: which accounts they would change is shown before they are saved. */
+import { ActionIcon, Button, Group, Paper, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { useId, useState } from "react";
+import type { Tier } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
+import { isSame } from "../../configuration/document.ts";
+import { Faults, faultAt } from "../../configuration/faults.tsx";
+import { FileNotice } from "../../configuration/in-file.tsx";
+import { SaveChanges } from "../../configuration/save-changes.tsx";
+import { type Edition, useDirty, useEdition } from "../../configuration/use-edition.ts";
+import { useReview } from "../../configuration/use-review.ts";
+import { texts, useTexts } from "../../language/language.tsx";
+import { Section } from "../../parts/section.tsx";
+import { TierTable } from "./limit-tables.tsx";
+import { isInFile } from "./setting-form.tsx";
+import { TierChanges } from "./tier-changes.tsx";
+import { sorted, type TierValues, tierEntries, tierValuesOf } from "./tier-values.ts";
+
+const said = texts(
+  {
+    title: "Tiers",
+    about: "What an account may do in a minute. Its tier follows from what it has recharged, less refunds.",
+    name: "Name",
+    recharge: "Recharged from",
+    requests: "Requests a minute",
+    tokens: "Tokens a minute",
+    unbounded: "No bound",
+    of: (what: string, number: number) => `${what}, tier ${number}`,
+    add: "Add a tier",
+    remove: (name: string) => `Remove ${name}`,
+    tier: "tier",
+    review: "Review and save",
+    undo: "Undo",
+    change: "Change the tiers",
+  },
+  {
+    title: "等级",
+    about: "账户每分钟的用量上限。等级由累计充值（扣除退款）决定。",
+    name: "名称",
+    recharge: "累计充值达到",
+    requests: "每分钟请求数",
+    tokens: "每分钟 Token 数",
+    unbounded: "不限",
+    of: (what: string, number: number) => `${what}，等级 ${number}`,
+    add: "添加等级",
+    remove: (name: string) => `删除 ${name}`,
+    tier: "等级",
+    review: "检查并保存",
+    undo: "撤销",
+    change: "更改等级",
+  },
+);
+
+interface Props {
+  readonly configuration: Configuration;
+  /** tiers are those in force. */
+  readonly tiers: readonly Tier[];
+}
+
+export function TiersEditor({ configuration, tiers }: Props) {
+  const t = useTexts(said);
+  const { edition, onDirty, onSaved } = useEdition(configuration);
+  if (!isInFile(configuration, "tiers")) {
+    return <Editor key={edition.version} configuration={edition} {...{ tiers, onDirty, onSaved }} />;
+  }
+  return (
+    <Section title={t.title} about={t.about}>
+      <FileNotice fileName={configuration.fileName} />
+      <TierTable tiers={tiers} />
+    </Section>
+  );
+}
+
+function Editor({ configuration, tiers, onDirty, onSaved }: Props & Pick<Edition, "onDirty" | "onSaved">) {
+  const t = useTexts(said);
+  const formId = useId();
+  const [base] = useState(configuration.version);
+  const [initial] = useState(() => tierValuesOf(configuration.document, tiers));
+  const [values, setValues] = useState(initial);
+  const { review, reviewed, close, busy, error } = useReview(base);
+  const entries = tierEntries(values);
+  const isChanged = !isSame(entries, tierEntries(initial));
+  useDirty(isChanged, onDirty);
+  const set = (key: number, change: Partial<TierValues>) =>
+    setValues(values.map((tier) => (tier.key === key ? { ...tier, ...change } : tier)));
+  const add = () => {
+    const key = Math.max(-1, ...values.map((tier) => tier.key)) + 1;
+    setValues([...values, { key, name: "", recharge: "", requestsPerMinute: "", tokensPerMinute: "" }]);
+  };
+  // Faults name a tier by its place among those that were sent.
+  const places = new Map(sorted(values).map((tier, place) => [tier.key, place]));
+  return (
+    <Section title={t.title} about={t.about}>
+      <form
+        id={formId}
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          review([{ settings: { tiers: entries } }]);
+        }}
+      >
+        <Stack gap="sm">
+          {values.map((tier, i) => (
+            <TierRow
+              key={tier.key}
+              tier={tier}
+              number={i + 1}
+              faultOf={(key) => faultAt(error, `tiers[${places.get(tier.key) ?? i}].${key}`)}
+              onChange={(change) => set(tier.key, change)}
+              onRemove={values.length > 1 ? () => setValues(values.filter(({ key }) => key !== tier.key)) : undefined}
+            />
+          ))}
+        </Stack>
+      </form>
+      {error && <Faults of={error} />}
+      <Group>
+        <Button variant="default" size="sm" leftSection={<IconPlus size={14} aria-hidden />} onClick={add}>
+          {t.add}
+        </Button>
+        {isChanged && (
+          <>
+            <Button type="submit" form={formId} size="sm" loading={busy} disabled={configuration.locked !== undefined}>
+              {t.review}
+            </Button>
+            <Button variant="default" size="sm" onClick={() => setValues(initial)}>
+              {t.undo}
+            </Button>
+          </>
+        )}
+      </Group>
+      <SaveChanges
+        opened={reviewed !== undefined}
+        onClose={close}
+        title={t.change}
+        base={base}
+        changes={reviewed ?? []}
+        onSaved={onSaved}
+      >
+        <TierChanges tiers={entries} />
+      </SaveChanges>
+    </Section>
+  );
+}
+
+interface RowProps {
+  readonly tier: TierValues;
+  readonly number: number;
+  readonly faultOf: (key: string) => string | undefined;
+  readonly onChange: (change: Partial<TierValues>) => void;
+  readonly onRemove: (() => void) | undefined;
+}
+
+function TierRow({ tier, number, faultOf, onChange, onRemove }: RowProps) {
+  const t = useTexts(said);
+  const isFirst = number === 1;
+  const field = (label: string, name: keyof Omit<TierValues, "key">, key: string) => ({
+    label,
+    "aria-label": t.of(label, number),
+    autoComplete: "off",
+    value: tier[name],
+    onChange: (event: { currentTarget: { value: string } }) => onChange({ [name]: event.currentTarget.value }),
+    error: faultOf(key),
+  });
+  return (
+    <Paper withBorder p="sm" component="section" aria-label={tier.name || `${t.tier} ${number}`}>
+      <Group gap="sm" wrap="nowrap" align="flex-start">
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} flex={1}>
+          <TextInput {...field(t.name, "name", "name")} />
+          <TextInput
+            {...field(t.recharge, "recharge", "recharge")}
+            inputMode="decimal"
+            placeholder={isFirst ? "0" : ""}
+          />
+          <TextInput {...field(t.requests, "requestsPerMinute", "requests_per_minute")} inputMode="numeric" />
+          <TextInput
+            {...field(t.tokens, "tokensPerMinute", "tokens_per_minute")}
+            inputMode="numeric"
+            placeholder={t.unbounded}
+          />
+        </SimpleGrid>
+        {onRemove && (
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size="lg"
+            mt={24}
+            aria-label={t.remove(tier.name || `${t.tier} ${number}`)}
+            onClick={onRemove}
+          >
+            <IconTrash size={16} aria-hidden />
+          </ActionIcon>
+        )}
+      </Group>
+    </Paper>
+  );
+}

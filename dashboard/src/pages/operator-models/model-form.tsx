@@ -1,0 +1,134 @@
+/** The settings of a model: names, what it can do, its price beside the vendor's, and its targets. */
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Alert, Button, Group, Stack } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { IconLock } from "@tabler/icons-react";
+import { useId, useState } from "react";
+import type { ModelPrice } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
+import { entriesOf, textAt } from "../../configuration/document.ts";
+import { Faults, faultAt } from "../../configuration/faults.tsx";
+import { SaveChanges } from "../../configuration/save-changes.tsx";
+import { useDirty } from "../../configuration/use-edition.ts";
+import { useReview } from "../../configuration/use-review.ts";
+import { texts, useTexts } from "../../language/language.tsx";
+import { Section } from "../../parts/section.tsx";
+import { Abilities, Names } from "./model-parts.tsx";
+import { type ModelValues, modelEntry } from "./model-values.ts";
+import { PriceFields } from "./price-fields.tsx";
+import type { PriceValues } from "./price-values.ts";
+import { TargetsEditor } from "./targets-editor.tsx";
+
+const said = texts(
+  {
+    idNeeded: "Enter a name",
+    familyNeeded: "Enter a family",
+    price: "Price",
+    takeVendor: "Take the vendor's price",
+    targets: "Targets",
+    targetsAbout:
+      "Where its calls go. Those of the first level share the calls by weight; the next level is asked when all above fail.",
+    review: "Review and save",
+    addTitle: (id: string) => `Add ${id}`,
+    changeTitle: (id: string) => `Change ${id}`,
+  },
+  {
+    idNeeded: "请输入名称",
+    familyNeeded: "请输入系列",
+    price: "价格",
+    takeVendor: "采用厂商价格",
+    targets: "目标",
+    targetsAbout: "调用的去向。第一级的目标按权重分担调用；全部失败后才调用下一级。",
+    review: "检查并保存",
+    addTitle: (id: string) => `添加 ${id}`,
+    changeTitle: (id: string) => `更改 ${id}`,
+  },
+);
+
+interface Props {
+  readonly configuration: Configuration;
+  readonly initial: ModelValues;
+  /** before is the stored entry that is changed; undefined: it is a new one. */
+  readonly before: JsonObject | undefined;
+  /** fixed is whether the model is there already, so that its name stays. */
+  readonly fixed: boolean;
+  /** vendorPrice is the vendor's, in millionths of a dollar; catalogue is the same as the form has it, in the gateway's unit. */
+  readonly vendorPrice: ModelPrice | undefined;
+  readonly catalogue: PriceValues | undefined;
+  readonly onSaved: (id: string, version: number) => void;
+  readonly onDirty?: (isDirty: boolean) => void;
+}
+
+export function ModelForm({ configuration, initial, before, fixed, vendorPrice, catalogue, onSaved, onDirty }: Props) {
+  const t = useTexts(said);
+  const formId = useId();
+  const form = useForm<ModelValues>({
+    initialValues: initial,
+    validate: {
+      id: (id) => (id.trim() === "" ? t.idNeeded : null),
+      family: (family) => (family.trim() === "" ? t.familyNeeded : null),
+    },
+  });
+  useDirty(form.isDirty(), onDirty);
+  const [base] = useState(configuration.version);
+  const { review, reviewed, close, busy, error } = useReview(base);
+  const id = form.values.id.trim();
+  const at = (key: string) => faultAt(error, `models[${id}].${key}`);
+  const upstreams = entriesOf(configuration.effective, "upstreams").map((entry) => textAt(entry, "name"));
+  const submit = form.onSubmit((values) => review([{ model: modelEntry(values, before) }]));
+  return (
+    <Stack gap="lg">
+      {configuration.locked !== undefined && (
+        <Alert color="yellow" icon={<IconLock aria-hidden />}>
+          {configuration.locked}
+        </Alert>
+      )}
+      <form id={formId} onSubmit={submit} noValidate>
+        <Stack gap="lg">
+          <Names form={form} fixed={fixed} at={at} />
+          <Abilities form={form} at={at} />
+          <Section
+            title={t.price}
+            actions={
+              catalogue && (
+                <Button variant="default" size="xs" onClick={() => form.setFieldValue("price", catalogue)}>
+                  {t.takeVendor}
+                </Button>
+              )
+            }
+          >
+            <PriceFields
+              value={form.values.price}
+              onChange={(price) => form.setFieldValue("price", price)}
+              vendor={vendorPrice}
+              kind={form.values.kind}
+              errorAt={(key) => at(`price.${key}`)}
+            />
+          </Section>
+          <Section title={t.targets} about={t.targetsAbout}>
+            <TargetsEditor
+              value={form.values.targets}
+              onChange={(targets) => form.setFieldValue("targets", targets)}
+              upstreams={upstreams}
+              modelId={id}
+            />
+          </Section>
+        </Stack>
+      </form>
+      {error && <Faults of={error} />}
+      <Group>
+        <Button type="submit" form={formId} loading={busy} disabled={configuration.locked !== undefined}>
+          {t.review}
+        </Button>
+      </Group>
+      <SaveChanges
+        opened={reviewed !== undefined}
+        onClose={close}
+        title={fixed ? t.changeTitle(id) : t.addTitle(id)}
+        base={base}
+        changes={reviewed ?? []}
+        onSaved={(version) => onSaved(id, version)}
+      />
+    </Stack>
+  );
+}

@@ -1,0 +1,244 @@
+/** The models as a table, or as cards in a narrow window. */
+import { Anchor, Code, Group, Paper, SimpleGrid, Stack, Table, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { ModelKind, type ModelPrice } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
+import type { AttemptMeasures, DescribedModel } from "../../../../gen/modelgateway/v1/measures_pb.ts";
+import { answeredShare } from "../../charts/measure-charts.tsx";
+import { useFormat } from "../../language/format.ts";
+import { texts, useTexts } from "../../language/language.tsx";
+import { useDollars } from "../../parts/dollars.ts";
+import { Fact } from "../../parts/fact.tsx";
+import { useNarrow } from "../../parts/narrow.ts";
+import text from "../../parts/text.module.css";
+import { WideTable } from "../../parts/wide-table.tsx";
+import { useKindNames } from "../models/model-facts.tsx";
+import classes from "./model-list.module.css";
+import { OriginMark } from "./origin-mark.tsx";
+import { modelOriginOf } from "./use-models.ts";
+
+const said = texts(
+  {
+    models: "Models",
+    model: "Model",
+    kind: "Kind",
+    window: "Context window",
+    input: "Input price",
+    output: "Output price",
+    targets: "Targets",
+    answered: "Answered, 24 h",
+    firstByte: "First byte",
+    aliases: "Also:",
+    vendor: (price: string) => `vendor ${price}`,
+    none: "No price",
+    characters: (price: string) => `${price} / 1M characters`,
+    notServed: "Not served",
+  },
+  {
+    models: "模型",
+    model: "模型",
+    kind: "类型",
+    window: "上下文窗口",
+    input: "输入价格",
+    output: "输出价格",
+    targets: "目标",
+    answered: "应答率（24 小时）",
+    firstByte: "首字节",
+    aliases: "别名：",
+    vendor: (price: string) => `厂商价 ${price}`,
+    none: "未定价",
+    characters: (price: string) => `${price} / 百万字符`,
+    notServed: "未提供",
+  },
+);
+
+interface Props {
+  readonly models: readonly DescribedModel[];
+  readonly configuration: Configuration;
+  /** totalOf returns the measures of the last 24 hours. */
+  readonly totalOf: (model: string) => AttemptMeasures | undefined;
+}
+
+interface Column {
+  readonly name: string;
+  readonly head: string;
+  readonly numeric?: boolean;
+  readonly cell: (of: DescribedModel) => ReactNode;
+}
+
+export function ModelList(props: Props) {
+  const columns = useColumns(props);
+  const isNarrow = useNarrow("62em");
+  const List = isNarrow ? Cards : Wide;
+  return <List models={props.models} columns={columns} />;
+}
+
+function useColumns({ configuration, totalOf }: Props): readonly Column[] {
+  const t = useTexts(said);
+  const format = useFormat();
+  const kinds = useKindNames();
+  const measured = ({ model }: DescribedModel) => totalOf(model?.id ?? "");
+  const share = (of: DescribedModel) => {
+    const total = measured(of);
+    return total && answeredShare(total);
+  };
+  return [
+    { name: "model", head: t.model, cell: (of) => <Name of={of} configuration={configuration} /> },
+    { name: "kind", head: t.kind, cell: ({ model }) => kinds[model?.kind ?? ModelKind.UNSPECIFIED] },
+    {
+      name: "window",
+      head: t.window,
+      numeric: true,
+      cell: ({ model }) => (model?.contextWindow === undefined ? "–" : format.compact(model.contextWindow)),
+    },
+    { name: "input", head: t.input, numeric: true, cell: (of) => <Price of={of} rate="input" /> },
+    { name: "output", head: t.output, numeric: true, cell: (of) => <Price of={of} rate="output" /> },
+    { name: "targets", head: t.targets, cell: (of) => <Targets of={of} /> },
+    {
+      name: "answered",
+      head: t.answered,
+      numeric: true,
+      cell: (of) => {
+        const answered = share(of);
+        return answered === undefined ? "–" : format.percent(answered);
+      },
+    },
+    {
+      name: "firstByte",
+      head: t.firstByte,
+      numeric: true,
+      cell: (of) => {
+        const ms = measured(of)?.firstByteP50Ms;
+        return ms === undefined ? "–" : format.duration(ms);
+      },
+    },
+  ];
+}
+
+function Name({ of, configuration }: { readonly of: DescribedModel; readonly configuration: Configuration }) {
+  const t = useTexts(said);
+  const { id = "", aliases = [] } = of.model ?? {};
+  return (
+    <>
+      <Group gap="xs">
+        <Anchor
+          component={Link}
+          to="/operator/models/$modelId"
+          params={{ modelId: id } as never}
+          size="sm"
+          ff="monospace"
+          fw={500}
+          className={text.anywhere}
+        >
+          {id}
+        </Anchor>
+        <OriginMark origin={modelOriginOf(configuration, of)} fileName={configuration.fileName} />
+      </Group>
+      {aliases.length > 0 && (
+        <Text size="xs" c="dimmed" component="div">
+          {t.aliases}{" "}
+          {aliases.map((alias) => (
+            <Code key={alias} fz="xs" mr={4}>
+              {alias}
+            </Code>
+          ))}
+        </Text>
+      )}
+    </>
+  );
+}
+
+type Rate = "input" | "output";
+
+/** Price shows our rate, and below it the vendor's in dollars. A speech model has one, for characters. */
+function Price({ of, rate }: { readonly of: DescribedModel; readonly rate: Rate }) {
+  const t = useTexts(said);
+  const format = useFormat();
+  const dollars = useDollars();
+  const isSpeech = of.model?.kind === ModelKind.SPEECH;
+  const { price } = of.model ?? {};
+  if (rate === "output" && (isSpeech || of.model?.kind === ModelKind.EMBEDDING)) return "–";
+  const ours = price && amountOf(price, rate, isSpeech);
+  const vendors = of.vendorPrice && amountOf(of.vendorPrice, rate, isSpeech);
+  return (
+    <>
+      <div>{ours === undefined ? t.none : isSpeech ? t.characters(format.money(ours)) : format.money(ours)}</div>
+      {vendors !== undefined && (
+        <Text size="xs" c="dimmed">
+          {t.vendor(dollars(vendors))}
+        </Text>
+      )}
+    </>
+  );
+}
+
+function amountOf(price: ModelPrice, rate: Rate, isSpeech: boolean): bigint {
+  return isSpeech ? price.characters : price[rate];
+}
+
+function Targets({ of: { targets, served } }: { readonly of: DescribedModel }) {
+  const t = useTexts(said);
+  if (!served) return <Text size="sm">{t.notServed}</Text>;
+  return (
+    <Text size="sm" miw={96} className={text.anywhere}>
+      {targets.map(({ upstream }) => upstream).join(", ")}
+    </Text>
+  );
+}
+
+interface ListProps {
+  readonly models: readonly DescribedModel[];
+  readonly columns: readonly Column[];
+}
+
+function Wide({ models, columns }: ListProps) {
+  const t = useTexts(said);
+  return (
+    <Paper withBorder>
+      <WideTable label={t.models} minWidth={900} fz="sm" verticalSpacing={7} horizontalSpacing="xs">
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map(({ name, head, numeric }) => (
+              <Table.Th key={name} scope="col" ta={numeric ? "right" : undefined}>
+                {head}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {models.map((one) => (
+            <Table.Tr key={one.model?.id}>
+              {columns.map(({ name, numeric, cell }) => (
+                <Table.Td key={name} className={numeric ? text.number : undefined}>
+                  {cell(one)}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </WideTable>
+    </Paper>
+  );
+}
+
+function Cards({ models, columns }: ListProps) {
+  const t = useTexts(said);
+  const [first, ...rest] = columns;
+  return (
+    <Stack component="ul" gap="sm" aria-label={t.models} className={classes.list}>
+      {models.map((one) => (
+        <Paper key={one.model?.id} component="li" withBorder p="sm">
+          {first?.cell(one)}
+          <SimpleGrid component="dl" cols={2} spacing="xs" verticalSpacing={6} mt="xs" mb={0}>
+            {rest.map(({ name, head, cell }) => (
+              <Fact key={name} name={head}>
+                {cell(one)}
+              </Fact>
+            ))}
+          </SimpleGrid>
+        </Paper>
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,66 @@
+/** `model-gateway config apply`: stores the configuration of a file, or only shows what would differ. */
+import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
+import { Refusal } from "../../call/refusals.ts";
+import { ConfigError } from "../../config/config-error.ts";
+import { type ConfigDocument, type Fault, readYaml } from "../../config/document.ts";
+import { processEnvironment } from "../../config/process-environment.ts";
+import { isJson, isOperational, type Json, pathAt } from "../../config/stored/documents.ts";
+import { UsageError } from "../line/errors.ts";
+import { readOptions } from "../line/read-options.ts";
+import { withOperator } from "../operator.ts";
+import { printChanged } from "./differences.ts";
+import { highestVersion } from "./versions.ts";
+
+export async function applyFile(args: readonly string[]): Promise<void> {
+  const { values, positionals } = readOptions("config apply", args);
+  const file = positionals[0] as string;
+  const yaml = readYaml(file, await readText(file), processEnvironment());
+  const document = documentOf(file, yaml);
+  const more = { dryRun: values["dry-run"] ?? false, ...(values.note === undefined ? {} : { note: values.note }) };
+  await withOperator(
+    values.config,
+    async (ask) => {
+      const changes = [{ document: document as unknown as JsonObject }];
+      const asked = { baseVersion: await highestVersion(ask), changes, ...more };
+      const answer = await ask(OperatorService.method.changeConfiguration, asked).catch((error: unknown) => {
+        throw withLines(error, yaml, document);
+      });
+      printChanged(answer, more.dryRun);
+    },
+    "nothing",
+  );
+}
+
+async function readText(file: string): Promise<string> {
+  if (file === "-") return text(process.stdin);
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`config apply: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+/** documentOf returns what the file has. Throws a ConfigError where that is no document that can be stored. */
+function documentOf(file: string, { value, faults, keyFaultAt }: ConfigDocument): Json {
+  if (faults.length > 0) throw new ConfigError(faults);
+  const document: unknown = JSON.parse(JSON.stringify(value ?? {}));
+  if (!isJson(document))
+    throw new ConfigError([{ file, message: "expected keys and values, as gateway.yaml has them" }]);
+  const bound = Object.keys(document).filter((key) => !isOperational(key));
+  if (bound.length === 0) return document;
+  const why = "is bound to the process, or is no key of the configuration: leave it to gateway.yaml";
+  throw new ConfigError(bound.map((key) => keyFaultAt([key], why)));
+}
+
+/** withLines gives the faults of a refused document their lines in the file. */
+function withLines(error: unknown, yaml: ConfigDocument, document: Json): unknown {
+  if (!(error instanceof Refusal) || error.documentFaults.length === 0) return error;
+  const faults = error.documentFaults.map(({ path = "", message }): Fault => {
+    const { path: _, ...place } = yaml.faultAt(pathAt(document, path), "");
+    return { ...place, message };
+  });
+  return new ConfigError(faults.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)));
+}

@@ -1,0 +1,53 @@
+/** `model-gateway config export`: prints the stored configuration as YAML, masked, or writes all of it into a file for its owner. */
+import { writeFileSync } from "node:fs";
+import { stringify } from "yaml";
+import type { Json } from "../../config/stored/documents.ts";
+import { masked } from "../../config/stored/masks.ts";
+import { newId } from "../../runtime/ids.ts";
+import { withStorage } from "../command.ts";
+import { UsageError } from "../line/errors.ts";
+import { readOptions } from "../line/read-options.ts";
+import { storedConfiguration } from "../operator.ts";
+import { readVersion } from "./versions.ts";
+
+/** exportAction is the action of the audit event of an export with secrets. */
+const exportAction = "Configuration.Exported";
+
+export async function exportStored(args: readonly string[]): Promise<void> {
+  const { values, positionals } = readOptions("config export", args);
+  const { file, "with-secrets": isWhole = false } = values;
+  if (isWhole && file === undefined)
+    throw new UsageError("config export: --with-secrets needs --file: a terminal is no place for credentials");
+  const asked = positionals[0] === undefined ? undefined : readVersion(positionals[0]);
+  await withStorage(values.config, async (storage, config) => {
+    const found = await storedConfiguration(storage, config, values.config).open(asked);
+    if (!found) throw new UsageError(`there is no version ${asked}. \`model-gateway config versions\` lists them`);
+    const { version, document } = found;
+    const text = textOf(version, isWhole ? document : masked(document), isWhole);
+    if (file === undefined) process.stdout.write(text);
+    else writeNew(file, text);
+    if (!isWhole) return;
+    const now = Date.now();
+    await storage.auditEvents.insert({
+      ...{ id: newId("act", now), created_at: now, action: exportAction, actor_kind: "command_line", actor_id: "" },
+      ...{ account_id: "", subject: "", details: JSON.stringify({ version }), refused: "", address: "" },
+    });
+  });
+}
+
+function textOf(version: number, document: Json, isWhole: boolean): string {
+  const what = version === 0 ? "Nothing is stored yet." : `Version ${version} of the stored configuration.`;
+  const masks = isWhole ? "Credentials are in it." : "`…` and what follows stand for stored credentials.";
+  const body = Object.keys(document).length === 0 ? "{}\n" : stringify(document, { lineWidth: 0 });
+  return `# ${what} ${masks}\n${body}`;
+}
+
+/** writeNew writes a file that does not exist yet, for its owner only. */
+function writeNew(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(`--file: ${path} ${code === "EEXIST" ? "exists already" : `cannot be written (${code})`}`);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * `model-gateway models sync`: compares models and prices of a source with those of the catalogue, shows what differs, and stores it
+ * where it is asked to: as `catalogue` of the stored configuration, in US dollars.
+ */
+import { readFileSync } from "node:fs";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { request } from "undici";
+import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
+import { builtInCatalogue } from "../../config/catalogue/built-in.ts";
+import { readNewer, syncedCatalogue } from "../../config/catalogue/sync.ts";
+import { modelAsWritten } from "../../config/catalogue/written.ts";
+import type { UpstreamConfig } from "../../config/config.ts";
+import { differencesOf } from "../../config/stored/differences.ts";
+import { entryName, type Json, listAt } from "../../config/stored/documents.ts";
+import { UsageError, wrongAction } from "../line/errors.ts";
+import { readOptions } from "../line/read-options.ts";
+import { storedConfiguration, withOperatorAndStorage } from "../operator.ts";
+import { printDifference, printOutcome } from "./differences.ts";
+
+export async function models([action, ...args]: readonly string[]): Promise<void> {
+  if (action !== "sync") throw wrongAction("models");
+  const { values, positionals } = readOptions("models sync", args);
+  const source = positionals[0] as string;
+  const text = await readText(source);
+  const isDry = values.apply !== true;
+  await withOperatorAndStorage(
+    values.config,
+    async (ask, storage, config) => {
+      const stored = storedConfiguration(storage, config, values.config);
+      const { version, config: inForce } = await stored.read();
+      const { document = {} } = (await stored.open(version)) ?? {};
+      const vendors = new Set(values.vendor ?? inForce.upstreams.map(vendorOf));
+      const newer = readNewer(source, text, builtInCatalogue());
+      const before = listAt(document, "catalogue") as readonly Json[];
+      const { catalogue, found } = syncedCatalogue(newer, before, vendors);
+      console.error(`${source} has ${newer.length} models, ${found} of them of vendors that are upstreams here.`);
+      const settings = { catalogue: catalogue.length > 0 ? catalogue : null } as unknown as JsonObject;
+      const { note = `models sync ${source}`.slice(0, maxNote) } = values;
+      const asked = { baseVersion: version, changes: [{ settings }], note, dryRun: isDry };
+      const answer = await ask(OperatorService.method.changeConfiguration, asked);
+      printModels(before, catalogue);
+      printOutcome(answer, isDry ? "Nothing was stored: --apply stores what differs." : undefined);
+    },
+    "nothing",
+  );
+}
+
+/** printModels prints what changes of each model: what is not listed is as the built-in catalogue has it. */
+function printModels(before: readonly Json[], after: readonly Json[]): void {
+  const builtIn = new Map(builtInCatalogue().inDollars.map((model) => [model.id, model]));
+  const [one, other] = [byId(before), byId(after)];
+  const ids = [...new Set([...one.keys(), ...other.keys()])];
+  const known = (id: string) => {
+    const model = builtIn.get(id);
+    return model && modelAsWritten(model);
+  };
+  const listOf = (listed: ReadonlyMap<string, Json>) => ids.flatMap((id) => listed.get(id) ?? known(id) ?? []);
+  const differences = differencesOf({ catalogue: listOf(one) }, { catalogue: listOf(other) });
+  if (differences.length === 0) console.error("Nothing differs.");
+  for (const { kind, path, before, after } of differences)
+    printDifference(kind, path.replace(/^catalogue/, "models"), JSON.stringify(before), JSON.stringify(after));
+}
+
+function byId(entries: readonly Json[]): ReadonlyMap<string, Json> {
+  return new Map(entries.map((entry) => [entryName("catalogue", entry) ?? "", entry]));
+}
+
+const maxNote = 500;
+/** Of what is read from an address, in bytes, and for how long it is waited for, in milliseconds. */
+const [maxBytes, timeoutMs] = [32 * 1024 * 1024, 30_000];
+
+function vendorOf({ name, vendor = name }: UpstreamConfig): string {
+  return vendor;
+}
+
+async function readText(source: string): Promise<string> {
+  if (/^https?:/i.test(source)) return fetchText(source);
+  try {
+    return readFileSync(source, "utf8");
+  } catch (error) {
+    throw new UsageError(`models sync: ${source} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+async function fetchText(address: string): Promise<string> {
+  const url = URL.parse(address);
+  const isNear = url?.hostname === "localhost" || url?.hostname === "127.0.0.1" || url?.hostname === "[::1]";
+  // Prices decide over money: nobody on the way may change them.
+  if (!url || (url.protocol !== "https:" && !isNear)) throw new UsageError("models sync: expected an https address");
+  const failed = (why: string) => new UsageError(`models sync: ${url.origin} was not read: ${why}`);
+  const signal = AbortSignal.timeout(timeoutMs);
+  const { statusCode, body } = await request(url, { signal }).catch((error: NodeJS.ErrnoException) => {
+    throw failed(error.code ?? error.message);
+  });
+  if (statusCode !== 200) {
+    body.on("error", () => {}).destroy();
+    throw failed(`it answered with status ${statusCode}`);
+  }
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw failed(`it has more than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
