@@ -15,10 +15,11 @@ import { openConfigured } from "../command.ts";
 import { collectWhenIdle } from "../engine/collect-when-idle.ts";
 import { setEngine } from "../engine/engine.ts";
 import { restartFor } from "../engine/restart.ts";
+import { openSource } from "./configuration-source.ts";
+import { enginesOf } from "./engines.ts";
 import { followConfiguration } from "./follow-configuration.ts";
 import { explainListening, refuseTakenPorts } from "./listening.ts";
 import { openLog } from "./log-lines.ts";
-import { openSource } from "./open-source.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 export type Ready = (gateway: Gateway, storage: Storage) => Promise<void>;
@@ -54,6 +55,7 @@ export async function runGateway(config: Config, options: RunOptions & ReadOptio
   const storage = await openConfigured(config, (error) =>
     log.error({ err: error }, "work on the database failed, and goes on"),
   );
+  log.info(enginesOf(config), "the gateway starts");
   const { file, environment, adapt = (one: Config) => one } = options;
   const onError = (err: unknown) => log.error({ err }, "versions of the configuration could not be looked for");
   const source = openSource({ config, storage, file, environment, onError });
