@@ -121,6 +121,17 @@ describe("an account", () => {
     expect((await bank.storage.reconcile({ now: bank.now() })).findings).toEqual([]);
   });
 
+  test("with more calls than are read has those of the hour that runs counted in their quarter", async () => {
+    await charged(30);
+    await bank.tamper("UPDATE usage_hours SET requests = 200000");
+    // Its day ends at 03:30 UTC, within the hour.
+    const { budgets } = await own({ budgets: [{ amount: "1", period: "day" }], time_zone: "America/St_Johns" });
+    expect(budgets[0]).toMatchObject({ spent: "0.00003", window_ends_at: "2026-01-02T03:30:00.000Z" });
+    await charged(40, 50 * 60_000);
+    await own({ budgets: [] });
+    expect((await own({ budgets: [{ amount: "1", period: "day" }] })).budgets[0]).toMatchObject({ spent: "0.00007" });
+  });
+
   test("without budgets any more has no sums of them, and counts all that was spent meanwhile when it has one again", async () => {
     await own({ budgets: [month("1")] });
     await charged(30);
