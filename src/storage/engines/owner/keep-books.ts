@@ -6,7 +6,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Answers, type Channel, toldError } from "../../../runtime/ipc/channel.ts";
-import { andThen, catchError, type MaybePromise } from "../../../runtime/maybe-promise.ts";
+import { andThen, catchError, isPromise, type MaybePromise } from "../../../runtime/maybe-promise.ts";
 import {
   type Books,
   type Decision,
@@ -54,6 +54,8 @@ interface Served {
   noted: Noted[];
   /** Leases that a turn that failed was to give back: they go with what is given back next. */
   unreleased: readonly string[];
+  /** What it has asked and is not done. */
+  readonly underWay: Set<PromiseLike<unknown>>;
 }
 
 /** How long a turn waits for the idle leases of other workers, in milliseconds. */
@@ -77,6 +79,8 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
 
   async function end(worker: Served): Promise<void> {
     workers.delete(worker);
+    // What it has told while it lived counts: a turn of its that waits for others brings records of what it has noted.
+    while (worker.underWay.size > 0) await Promise.allSettled(worker.underWay);
     await recordNoted(worker, clock());
     await worker.books.releaseLeases([...worker.leases.all(), ...worker.unreleased]);
     await worker.books.close();
@@ -88,7 +92,7 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
     serve(channel) {
       const open = ({ node, hasJournal }: { readonly node: string; readonly hasJournal: boolean }) => {
         const books = openBooks(hasJournal)({ node, clock, onError, recall: () => nothing, isElsewhere: true });
-        const left = { written: 0, noted: [], unreleased: [] };
+        const left = { written: 0, noted: [], unreleased: [], underWay: new Set<PromiseLike<unknown>>() };
         const worker: Served = { channel, node, books, leases: createHeldLeases(), ...left };
         workers.add(worker);
         void channel.closed.then(() => {
@@ -122,8 +126,8 @@ type BooksAnswers = Omit<BooksQuestions, "books.open" | `database.${string}`>;
 function answersOf(worker: Served, workers: ReadonlySet<Served>, options: OwnerOptions): Answers<BooksAnswers> {
   const { books } = worker;
   return {
-    "books.decide": (turn) => decide(worker, turn, workers, options),
-    "books.write": (record) => write(worker, record),
+    "books.decide": (turn) => tracked(worker, decide(worker, turn, workers, options)),
+    "books.write": (record) => tracked(worker, write(worker, record)),
     "books.note": (noted) => void worker.noted.push(noted),
     "books.touch": ([keyId, at]) => books.touch(keyId, at),
     "books.release": (leases) => giveBack(worker, { records: [], leases }),
@@ -133,6 +137,15 @@ function answersOf(worker: Served, workers: ReadonlySet<Served>, options: OwnerO
     },
     "books.close": (left) => giveBack(worker, left),
   };
+}
+
+/** Keeps what a worker has asked among what is under way, until it is done. */
+function tracked<T>({ underWay }: Served, made: MaybePromise<T>): MaybePromise<T> {
+  if (!isPromise(made)) return made;
+  underWay.add(made);
+  const done = () => void underWay.delete(made);
+  made.then(done, done);
+  return made;
 }
 
 /** Writes a record, unless a question before this one has brought it. */
@@ -155,7 +168,11 @@ async function recordNoted({ books, noted, written }: Served, at: number): Promi
 }
 
 /** Writes records, and releases leases behind them. */
-async function giveBack(worker: Served, { records, leases }: Recalled): Promise<void> {
+function giveBack(worker: Served, left: Recalled): MaybePromise<void> {
+  return tracked(worker, writeAndRelease(worker, left));
+}
+
+async function writeAndRelease(worker: Served, { records, leases }: Recalled): Promise<void> {
   const writing = records.map((record) => write(worker, record));
   const given = [...worker.unreleased, ...leases];
   worker.unreleased = [];

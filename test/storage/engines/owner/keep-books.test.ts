@@ -253,3 +253,41 @@ test("calls that were only noted when their worker died are lost, and what was w
     { id: "req_3", outcome: Outcome.LOST, cost: 0 },
   ]);
 });
+
+test("a worker that dies while its turn waits for others has what it told charged, and what it noted not written twice", async () => {
+  const other = await addWorker();
+  await capture(other, await other.hold("req_0", 100), 0);
+  const recalled = Promise.withResolvers<void>();
+  other.ends.child.answer<Pick<LedgerQuestions, "ledger.recall">>({
+    "ledger.recall"() {
+      recalled.resolve();
+      return new Promise(() => {});
+    },
+  });
+  const ends = await connectEnds();
+  owner.books.serve(ends.parent);
+  const { ask, tell } = ends.child.by<BooksQuestions>();
+  await ask("books.open", { node: newId("nod"), hasJournal: true });
+  const { accountId, keyId, operation, model } = unlimitedRequest("req_1", 100, Date.now());
+  const begun = { requestId: "req_1", accountId, keyId, operation, model, createdAt: Date.now() };
+  tell("books.note", { holds: [begun], seq: 1 });
+  const call = endedCall("req_2", 10, Date.now());
+  const entries = [
+    { kind: "hold", ...begun, amount: 0, taken: undefined } as const,
+    { kind: "settle", call, isHeld: false, isLimited: false } as const,
+  ];
+  const short = { ...unlimitedRequest("req_3", ample, Date.now()), lease: undefined };
+  const turn = { captures: [], releases: [], leases: [], holds: [short] };
+  void ask("books.decide", { ...turn, records: [{ seq: 1, at: Date.now(), entries }] }).then(undefined, () => {});
+  await recalled.promise;
+  ends.kill();
+  await eventually(() => expect(outcomes().map(({ id }) => id)).toEqual(["req_0", "req_1", "req_2"]));
+  other.ends.kill();
+  await settled(ample - 10);
+  expect(outcomes()).toMatchObject([
+    { id: "req_0", cost: 0 },
+    { id: "req_1", outcome: Outcome.LOST, cost: 0 },
+    { id: "req_2", outcome: Outcome.ANSWERED, cost: 10 },
+  ]);
+  expect((await reconcile(seen.engine)).findings).toEqual([]);
+});
