@@ -246,7 +246,8 @@ function decideAgain({ worker, turn, others, until }: Deciding, before: Decision
   const short = () =>
     [...holds.keys()].filter((i) => {
       const decision = holds[i];
-      const isShort = decision?.kind === "decided" && decision.value.kind === "short";
+      // A budget that is spent has nothing to gain from leases.
+      const isShort = decision?.kind === "decided" && decision.value.kind === "short" && decision.value.of !== "budget";
       return isShort && haveLeases(others, turn.holds[i]?.accountId ?? "");
     });
   if (short().length === 0) return toldDecisions(before);

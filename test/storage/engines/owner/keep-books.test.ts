@@ -146,6 +146,23 @@ describe("a worker that is short", () => {
     expect(await other.hold("req_3", ample)).toMatchObject({ kind: "held", amount: ample });
   });
 
+  test("of its budget is refused at once, and nobody gives back leases for it", async () => {
+    const [one, other] = [await addWorker(), await addWorker()];
+    await capture(one, await one.hold("req_1", 100), 0);
+    let recalls = 0;
+    one.ends.child.answer<Pick<LedgerQuestions, "ledger.recall">>({
+      "ledger.recall"() {
+        recalls++;
+        return new Promise(() => {});
+      },
+    });
+    const ofKey = JSON.stringify([{ id: "bud_1", amount: 50, period: "day", rolling: false }]);
+    await owner.storage.keys.update("acc_1", "key_1", { budgets: ofKey }, Date.now());
+    const asked = { ...unlimitedRequest("req_2", 100, Date.now()), budgets: { zone: null, ofAccount: null, ofKey } };
+    expect(await other.ledger.hold(asked)).toMatchObject({ kind: "short", of: "budget", available: 50 });
+    expect(recalls).toBe(0);
+  });
+
   test("has what another was to give back while the database was locked for long", async () => {
     const [one, other] = [await addWorker(), await addWorker()];
     await capture(one, await one.hold("req_1", 100), 0);
