@@ -128,7 +128,7 @@ function answersOf(worker: Served, workers: ReadonlySet<Served>, options: OwnerO
   return {
     "books.decide": (turn) => tracked(worker, decide(worker, turn, workers, options)),
     "books.write": (record) => tracked(worker, write(worker, record)),
-    "books.note": (noted) => void worker.noted.push(noted),
+    "books.note": (noted) => note(worker, noted),
     "books.touch": ([keyId, at]) => books.touch(keyId, at),
     "books.release": (leases) => giveBack(worker, { records: [], leases }),
     async "books.renew"() {
@@ -146,6 +146,11 @@ function tracked<T>({ underWay }: Served, made: MaybePromise<T>): MaybePromise<T
   const done = () => void underWay.delete(made);
   made.then(done, done);
   return made;
+}
+
+/** Notes calls whose record is still to come: a turn that was asked just before may have brought it. */
+function note({ noted, written }: Served, calls: Noted): void {
+  if (calls.seq > written) noted.push(calls);
 }
 
 /** Writes a record, unless a question before this one has brought it. */
