@@ -33,7 +33,17 @@ export function isAddressOrNetwork(entry: string): boolean {
   return bits === undefined || (/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (version === 6 ? 128 : 32));
 }
 
-/** Returns an IPv4 address that is mapped to IPv6 in the dotted form as IPv4. `BlockList` knows the other form. */
-export function unmapped(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, "");
+/**
+ * Returns an IPv4 address, or a network of such, that is mapped to IPv6 in the dotted form as IPv4: `::ffff:192.0.2.0/120` is
+ * `192.0.2.0/24`. `BlockList` knows the other form. A network of more than the mapped addresses stays one of IPv6.
+ */
+export function unmapped(entry: string): string {
+  const [address = "", bits] = entry.split("/");
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
+  if (plain === address) return entry;
+  if (bits === undefined) return plain;
+  return Number(bits) < mappedBits ? entry : `${plain}/${Number(bits) - mappedBits}`;
 }
+
+/** What all IPv4 addresses that are mapped to IPv6 begin with, in bits. */
+const mappedBits = 96;

@@ -5,6 +5,7 @@
  * changes by a link in another folder.
  */
 import { unwatchFile, watchFile } from "node:fs";
+import { readFile } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
@@ -44,6 +45,7 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
 
   async function read(why: string): Promise<void> {
     try {
+      if (file !== undefined) await refuseBlank(file);
       const next = adapt(await source.load());
       if (isClosed) return;
       const bound = changedProcessKeys(current, next);
@@ -86,6 +88,17 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
   };
 }
 
+/**
+ * Throws a ConfigError for a file without a word in it: a write that was broken off, or found no room on the disk, leaves one, and what it
+ * says would take every upstream away.
+ */
+async function refuseBlank(file: string): Promise<void> {
+  // What cannot be read is told by whoever reads it in earnest.
+  const text = await readFile(file, "utf8").catch(() => undefined);
+  if (text?.trim() === "") throw new ConfigError([{ file, message: blank }]);
+}
+
+const blank = "the file is empty, as one is that could not be written: write {} where it is to say nothing";
 const storedAnew = "another version is stored";
 const inForce = "the configuration was read anew, and is in force";
 const unchanged = "the configuration was read anew: nothing of it takes effect before the next start, or has changed";

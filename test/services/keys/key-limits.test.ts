@@ -77,6 +77,17 @@ describe("a key", () => {
     expect(made.data).toMatchObject({ tags: ["a", "b"], allowed_ips: ["192.0.2.7", "2001:db8::1"], owner: "Ada" });
   });
 
+  test("may be used from a network of mapped IPv4 addresses, which is that of IPv4", async () => {
+    const made = await send("create-api-token", {
+      name: "mapped",
+      allowed_ips: ["::ffff:127.0.0.1/120", "::ffff:198.51.100.7/96"],
+    });
+    expect(made.data).toMatchObject({ allowed_ips: ["127.0.0.1/24", "198.51.100.7/0"] });
+    const { secret } = made.data as { secret: string };
+    const called = await fetch(`${gateway.baseUrl}/models`, { headers: { authorization: `Bearer ${secret}` } });
+    expect(called.status).toBe(200);
+  });
+
   test("is found by its tag and its owner, page by page", async () => {
     const ids = [];
     for (let i = 0; i < 5; i++)
