@@ -343,7 +343,10 @@ export function enabled(upstreams: readonly UpstreamConfig[]): readonly Upstream
   return upstreams.filter(({ disabled }) => disabled !== true);
 }
 
-/** servable returns the model without the targets that get no calls: of weight 0, of an upstream that is switched off, or cannot serve its kind. */
+/**
+ * servable returns the model without the targets that get no calls: those of weight 0, and those at an upstream that is switched off or
+ * cannot serve its kind.
+ */
 export function servable(model: ModelConfig, upstreams: readonly UpstreamConfig[]): ModelConfig {
   const serves = (kind: UpstreamConfig["kind"]) => servedBy[kind].includes(model.kind);
   const names = new Set(
