@@ -60,8 +60,7 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
   const file = task.file ?? undefined;
   // How many there are, the primary says: by the command line, perhaps.
   const adapt = (read: Config) => ({ ...read, workers: given.workers });
-  const onError = (err: unknown) => log.error({ err }, "versions of the configuration could not be looked for");
-  const source = openSource({ config: given, storage: shared.storage, file, onError });
+  const source = openSource({ config: given, storage: shared.storage, file, log });
   const config = await firstConfig(source, task, given, log);
   const limits = keepLimits(
     () => performance.now(),
