@@ -55,9 +55,8 @@ export interface Limited {
 
 export interface Limit {
   /**
-   * Takes a request from the account's rate, and from the key's, and returns the headers of the answer. `creditRemaining` is in millionths of the unit,
-   * undefined where nothing limits it. `method` is omitted where only the account's rate counts. Throws a Refusal with the same
-   * headers, now or later.
+   * Takes a request from the account's rate, and from the key's. `creditRemaining` is in millionths of the unit, undefined where nothing
+   * limits it. `method` is omitted where only the account's rate counts. Throws a Refusal with the same headers, now or later.
    */
   limit(
     account: LimitedAccount,

@@ -2,7 +2,7 @@
  * Budgets: the most that an account or a key may spend within a window of time. Any number of them hold at once.
  *
  * Nothing resets them. What was spent in a window is summed over its quarters of an hour (`spent_by_quarter`), and a call counts in the
- * quarter in which it came, for its hold and its charge alike. A hold is decided by the books in one step with all budgets: what calls of the
+ * quarter in which it came, for its hold and its charge alike. The books decide a hold in one step with all budgets: what calls of the
  * window have cost, what running calls of it hold, and the new hold are no more than the budget. So holds of accounts and keys with
  * budgets are never taken from leases.
  *
