@@ -1,7 +1,11 @@
 /** Four workers on one port are one gateway to its callers: one credit, one rate, one queue, one set of keys. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
+import { bin, Running, temporaryFolder } from "../support/command.ts";
 import { askRpc, bearer } from "../support/dashboard/session.ts";
+import { environment } from "../support/environment.ts";
 import { eventually } from "../support/eventually.ts";
 import { openAccount, type Payer } from "../support/payer.ts";
 import { operatorKey, places, startWorkers, type WorkersStage } from "../support/workers/stage.ts";
@@ -67,7 +71,9 @@ describe("four workers", () => {
     stage.upstream.script = (exchange) => exchange.json(200, answerOf(used));
   });
 
-  test("all serve", async () => {
+  test("all serve, and the log of the start says over what", async () => {
+    const started = stage.server.stderr.split("\n").find((line) => line.includes("the gateway starts")) ?? "{}";
+    expect(JSON.parse(started)).toMatchObject({ database: "sqlite", rates: "memory", workers });
     const payer = await openAccount(stage);
     const served = () =>
       stage.server.stderr
@@ -234,4 +240,43 @@ describe("two workers over one rate", () => {
       await stage.close();
     }
   });
+});
+
+test("one that is killed before anybody serves is started again, and it is said by what it ended", async () => {
+  const folder = await temporaryFolder();
+  const server = new Running(process.execPath, [bin, "serve", "--workers", "2"], {
+    ...{ PORT: "0", DATA_DIR: folder.path, METRICS_PORT: "off", ...environment },
+  });
+  /** Returns the newest process of a command, of this gateway. */
+  const found = async (command: "owner" | "worker") => {
+    const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid=,args="]);
+    const rows = stdout.split("\n").map((line) => line.trim().split(/\s+/));
+    const childrenOf = (parents: readonly number[]) =>
+      rows.flatMap(([pid, of, ...args]) =>
+        parents.includes(Number(of)) ? [{ pid: Number(pid), isMeant: args.at(-1) === command }] : [],
+      );
+    const below = childrenOf([server.child.pid as number]);
+    return [...below, ...childrenOf(below.map(({ pid }) => pid))].find(({ isMeant }) => isMeant)?.pid;
+  };
+  try {
+    for (const command of ["owner", "worker"] as const) {
+      let pid: number | undefined;
+      await eventually(async () => {
+        pid = await found(command);
+        expect(pid).toBeGreaterThan(0);
+      }, 60_000);
+      expect(server.stdout).not.toContain("serves at");
+      process.kill(pid as number, "SIGKILL");
+    }
+    const [, rootUrl = ""] = await server.shows(/serves at (\S+)/);
+    await eventually(async () => expect((await fetch(`${rootUrl}/readyz`)).status).toBe(200), 60_000);
+    expect(server.stderr).toMatch(
+      /"signal":"SIGKILL".*the process that owns the database has ended, and is started again/,
+    );
+    expect(server.stderr).toMatch(/"signal":"SIGKILL".*a worker has ended, and is replaced/);
+    expect((await server.stop("SIGTERM")).code).toBe(0);
+  } finally {
+    await server.stop();
+    await folder.remove();
+  }
 });

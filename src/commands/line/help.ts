@@ -35,7 +35,9 @@ ${lines.join("\n")}
 }
 
 function helpOf(name: string, { summary, details, arguments: named = [], options }: CommandSpec): string {
-  const words = named.map((argument) => (argument.isOptional ? `[${argument.name}]` : argument.name));
+  const words = named.map(({ name: word, isOptional, isShownNeeded }) =>
+    isOptional && !isShownNeeded ? `[${word}]` : word,
+  );
   const hasOptions = Object.keys(options).length > 0;
   const head = `usage: model-gateway ${[name, ...words, ...(hasOptions ? ["[OPTION]…"] : [])].join(" ")}`;
   const shown = Object.entries(options).map(([option, { value, summary: what, isNeeded }]): [string, string] => [

@@ -21,6 +21,8 @@ export interface ArgumentSpec {
   /** The word for it in help and in messages. */
   readonly name: string;
   readonly isOptional?: true;
+  /** Whether help shows it as needed, though some options do without it: the command itself looks. */
+  readonly isShownNeeded?: true;
   readonly completes?: Completes;
 }
 
@@ -368,7 +370,7 @@ and summed at both ends, and proved: only then is the target open, and what was
 left stays shut. Ended amid it, by whatever, the same command goes on where it
 stopped. Exit code 1 where anything differs: then nobody can use the target.
 --undo --force does not look at TARGET: what was written there since is left.`,
-    arguments: [{ name: "TARGET", isOptional: true, completes: "file" }],
+    arguments: [{ name: "TARGET", isOptional: true, isShownNeeded: true, completes: "file" }],
     options: {
       ...config,
       undo: { type: "boolean", summary: "open the source again, if TARGET is as it was" },

@@ -15,6 +15,7 @@ import { openConfigured } from "../command.ts";
 import { collectWhenIdle } from "../engine/collect-when-idle.ts";
 import { setEngine } from "../engine/engine.ts";
 import { restartFor } from "../engine/restart.ts";
+import { enginesOf } from "./engines.ts";
 import { followConfiguration } from "./follow-configuration.ts";
 import { explainListening, refuseTakenPorts } from "./listening.ts";
 import { openLog } from "./log-lines.ts";
@@ -54,6 +55,7 @@ export async function runGateway(config: Config, options: RunOptions & ReadOptio
   const storage = await openConfigured(config, (error) =>
     log.error({ err: error }, "work on the database failed, and goes on"),
   );
+  log.info(enginesOf(config), "the gateway starts");
   const { file, environment, adapt = (one: Config) => one } = options;
   const source = openSource({ config, storage, file, environment, log });
   let onHangUp = () => {};

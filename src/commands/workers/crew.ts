@@ -146,8 +146,8 @@ function onEnd(state: State, slot: Slot, { code, signal }: Ending, outdated: num
   const { options, slots } = state;
   Object.assign(slot, { child: undefined, serves: false });
   if (slot.isOver) return void endIfOver(state, 0);
-  if (!slots.some(({ hasServed }) => hasServed) && outdated === undefined) {
-    // It has said why it could not start. So nothing serves.
+  if (!slots.some(({ hasServed }) => hasServed) && outdated === undefined && signal === null) {
+    // It has said why it could not start, as one that is killed cannot. So nothing serves.
     for (const one of slots) end(state, one, "close");
     return void state.onEnded(code || 1);
   }

@@ -15,6 +15,7 @@ import type { Storage } from "../../storage/storage.ts";
 import { openStorageOfOwner } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
 import { setEngine } from "../engine/engine.ts";
+import { enginesOf } from "../serving/engines.ts";
 import { followConfiguration } from "../serving/follow-configuration.ts";
 import { greeter } from "../serving/greet.ts";
 import { openLog } from "../serving/log-lines.ts";
@@ -57,6 +58,7 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
   setEngine();
   const log = openLog(given.logLevel);
   const shared = await openShared(given, log);
+  log.info(enginesOf(given, task.workers), "the gateway starts");
   const file = task.file ?? undefined;
   // How many there are, the primary says: by the command line, perhaps.
   const adapt = (read: Config) => ({ ...read, workers: given.workers });

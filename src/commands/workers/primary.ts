@@ -145,13 +145,13 @@ function onEnd(state: State, generation: Generation, { code, signal, livedMs }: 
   if (state.current !== generation) return;
   state.current = undefined;
   if (state.isStopping) return;
-  // The process that failed has written why.
-  if (!state.hasServed) return void finish(code);
+  // The process that failed has written why; one that was killed could not.
+  if (!state.hasServed && signal === null) return void finish(code);
   const pauseMs = state.pause(livedMs);
   log.error({ code, signal, pause_ms: pauseMs }, "the process that owns the database has ended, and is started again");
   void delay(pauseMs).then(() => {
     if (state.isStopping || state.current) return;
-    state.current = startGeneration(state, generation.config, { isSuccessor: true, isReplacing: false });
+    state.current = startGeneration(state, generation.config, { isSuccessor: state.hasServed, isReplacing: false });
   });
 }
 

@@ -24,6 +24,8 @@ export interface ChangedNames {
    * Learns that the last change has a number, and the names of those after the last that was seen. `version` is the first that has them.
    */
   see(number: number, names: readonly NamedChange[], version: number): void;
+  /** Has everything count as changed until `version`: the numbers may be those of another history. */
+  begin(number: number, version: number): void;
   changedSince: Changes["changedSince"];
   namesSince: NamedChanges["namesSince"];
 }
@@ -57,6 +59,10 @@ export function createChangedNames(number: number): ChangedNames {
       if (!isComplete || names.some(([, name]) => name === ofAll)) return forget(version);
       for (const [, name] of names) versions.set(name, version);
       if (versions.size > maxNames) forget(version);
+    },
+    begin(now, version) {
+      seen = now;
+      forget(version);
     },
     changedSince(asOf, accountId, keyId) {
       if (asOf < knownFrom) return true;

@@ -294,7 +294,28 @@ async function transactions({ accounts: outer, transact }: StoresUnderTest, ask:
   await ask("what is there", outer.page({ search: "acc_t", limit: 5 }));
 }
 
-async function calls({ requests, entries, keys: keyStore }: Stores, ask: Ask): Promise<void> {
+async function refusedCalls(refused: Stores["refused"], ask: Ask): Promise<void> {
+  const count = (key_id: string, reason: number, requests: number) => ({
+    ...{ account_id: "acc_a", minute: t0 - (t0 % 60_000), key_id, model: "m0", reason, node: "nod_a", requests },
+  });
+  const call = (number: number, reason: number) => ({
+    ...{ id: callId(number), account_id: "acc_a", key_id: "key_1", operation: "chat", model: "m0", reason },
+    ...{ status: 429, detail: "too many", created_at: t0 },
+  });
+  const calls = [call(1, 25), call(2, 9)];
+  await ask("refused calls", refused.write({ counts: [count("key_1", 25, 3), count("key_2", 9, 1)], calls }));
+  await ask("the same again, and more", refused.write({ counts: [count("key_1", 25, 5)], calls }));
+  await ask("those that were refused", refused.page({ accountId: "acc_a" }, undefined, 10));
+  await ask("for a reason", refused.page({ reasons: [9] }, undefined, 10));
+  await ask("one of them", refused.find(callId(1), "acc_a"));
+  await ask("another's refused call", refused.find(callId(1), "acc_b"));
+  for (const groupBy of ["reason", "key_id", "model", "account_id", undefined] as const) {
+    const span = { accountId: "acc_a", from: t0 - day, to: t0 + day, bucketMs: 3_600_000, groupBy };
+    await ask(`refused calls by ${groupBy}`, refused.sums(span, 10));
+  }
+}
+
+async function calls({ requests, refused, entries, keys: keyStore }: Stores, ask: Ask): Promise<void> {
   await ask("find a call", requests.find("acc_a", callId(1)));
   await ask("another's call", requests.find("acc_b", callId(1)));
   await ask("anybody's", requests.findAny(callId(2)));
@@ -317,6 +338,7 @@ async function calls({ requests, entries, keys: keyStore }: Stores, ask: Ask): P
   await ask("of all", requests.pageOfAll({}, undefined, 3));
   await ask("of all, those that failed", requests.pageOfAll({ outcomes: [2] }, undefined, 3));
   await ask("of all, those at an upstream", requests.pageOfAll({ upstream: "mill" }, undefined, 3));
+  await refusedCalls(refused, ask);
   const of = { accountId: "acc_a", from: t0 - day, to: t0 + day, limit: 50 };
   for (const bucketMs of [3_600_000, day])
     for (const [byKey, byModel] of [

@@ -2,6 +2,9 @@
  * Watches what other nodes change: a number that grows with each change, and accounts whose idle leases are to come back. It asks
  * every quarter of a second, and at once when the server sends a notification, which a pooler keeps back.
  *
+ * A connection that is made anew may lead to a server that took over and has lost changes: it may have counted as many others since, so the
+ * numbers say nothing, and everything counts as changed.
+ *
  * Whoever has not heard of the server for a second knows nothing: `version` returns another number each time then, so that nobody
  * relies on what was read before. That the server is away is said only where it was silent for a second in which it could have been
  * heard (`silence.ts`), on whatever connection: one that is lost says nothing of the server.
@@ -60,16 +63,16 @@ export async function startWatcher(options: WatcherOptions): Promise<Watcher> {
   const { pause, wake } = createPauses();
   let isClosed = false;
 
-  async function ask(session: Session): Promise<void> {
+  async function ask(session: Session, isNew = false): Promise<void> {
     const own = seen.own();
-    seen.see(await answerOf(session, seen.number()), own);
+    seen.see(await answerOf(session, seen.number()), own, isNew);
   }
 
   async function begin(): Promise<Session> {
     const session = await connect();
     try {
       if (session.listen) await within(session.listen(wake), answerMs);
-      await ask(session);
+      await ask(session, true);
       return session;
     } catch (error) {
       session.close();
@@ -163,13 +166,14 @@ function createSeen(silence: Silence) {
     watcher,
     own: () => own,
     number: () => names?.seen() ?? 0,
-    /** `ownThen` is how many own changes there were when it was asked. */
-    see(now: Seen, ownThen: number): void {
+    /** `ownThen` is how many own changes there were when it was asked; `isNew` says that it is the first answer of a connection. */
+    see(now: Seen, ownThen: number, isNew: boolean): void {
       answeredAt = performance.now();
       silence.heard();
       // Counted and not taken: a server that took over may have fewer.
-      names ??= createChangedNames(now.number);
-      if (names.seen() !== now.number) {
+      if (names === undefined) names = createChangedNames(now.number);
+      else if (isNew) names.begin(now.number, ++changes + own + stale);
+      else if (names.seen() !== now.number) {
         // What was cut off in the middle of a change tells too little of it.
         const told = now.names.length < maxNames ? now.names : [];
         names.see(now.number, told, ++changes + own + stale);

@@ -29,3 +29,32 @@ test("more changes than are named at once are changes of all, also where the las
   expect(watcher.changedSince(before, "acc_1", "key_20_95")).toBe(true);
   watcher.close();
 });
+
+test("a server that took over may have lost changes and counted as many others: what was read before counts no longer", async () => {
+  let connections = 0;
+  let isBroken = false;
+  const connect = async (): Promise<Session> => {
+    const number = ++connections;
+    return {
+      async query() {
+        if (isBroken && number === 1) throw new Error("the connection broke");
+        // The same count, of other changes.
+        return [{ number: 7, nodes: 1, recalls: [], names: [] }];
+      },
+      listen: undefined,
+      isOpen: () => true,
+      close: () => {},
+    };
+  };
+  const watcher = await startWatcher({ connect, onError: () => {} });
+  const before = watcher.version();
+  expect(watcher.changedSince(before, "acc_1", "key_1")).toBe(false);
+  isBroken = true;
+  await eventually(() => expect(connections).toBe(2));
+  await eventually(() => expect(watcher.version()).not.toBe(before));
+  expect(watcher.changedSince(before, "acc_1", "key_1")).toBe(true);
+  // What is read from then on is known again.
+  const after = watcher.version();
+  expect(watcher.changedSince(after, "acc_1", "key_1")).toBe(false);
+  watcher.close();
+});
