@@ -17,7 +17,7 @@ export interface KnownKey {
   /** The key was as it is known as of `caller.asOf`, a version of the database. */
   caller: Caller;
   tier: Tier;
-  /** What its tier and caller were made by. */
+  /** settings are those by which its tier and caller were made. */
   settings: KnownKeysSettings;
   /** The addresses that it may be used from; undefined where it may be used from all. */
   readonly allowed: AddressList | undefined;

@@ -44,11 +44,11 @@ export type TestUpstream = (upstream: UpstreamConfig, options: TestOptions) => P
 /** CreateProvider makes the provider of an upstream, for this test alone. */
 type CreateProvider = (upstream: UpstreamConfig) => Provider;
 
-/** How long a step may take, in milliseconds. */
+/** stepMs is how long a step may take, in milliseconds. */
 const stepMs = 10_000;
 /** The most tokens of output that the call asks for. */
 const outputTokens = 32;
-/** The most models of a list that are told, and keys that are tried. */
+/** maxTold is the most models of a list that are told; maxKeys is the most keys that are tried. */
 const [maxTold, maxKeys] = [100, 20];
 
 export function createTestUpstream(createProvider: CreateProvider): TestUpstream {

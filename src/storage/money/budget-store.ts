@@ -171,7 +171,7 @@ async function detailedFrom(db: Database, accountId: string, from: number): Prom
   return kept?.at ?? 0;
 }
 
-/** What the books add later by themselves, as on Postgres what is due, is taken off. */
+/** spentBefore sums what was spent, less what the books add later by themselves, as on Postgres what is due. */
 function spentBefore({ accountId, keyId }: Budgeted, from: number, detailFrom: number): RawBuilder<unknown> {
   const own =
     keyId === undefined ? sql`account_id = ${accountId}` : sql`account_id = ${accountId} AND key_id = ${keyId}`;

@@ -41,7 +41,7 @@ export interface BudgetLeft {
   readonly budget: Budget;
   /** Below 0 where more was spent than the budget allows now. */
   readonly left: number;
-  /** When its window ends, or the oldest spending leaves it; undefined for a rolling window in which nothing was spent. */
+  /** endsAt is when its window ends, or the oldest spending leaves it; undefined for a rolling window in which nothing was spent. */
   readonly endsAt: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What the budgets of an account and a key leave, at this moment of a transaction that has the account's lock. */
+/** Tells what the budgets of an account and a key leave, at this moment of a transaction that has the account's lock. */
 import { quarterMs } from "../../../../money/budget-windows.ts";
 import { dueQuarter } from "../../../tables/calls.ts";
 import { booksFunction } from "./function.ts";
