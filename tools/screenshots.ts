@@ -85,6 +85,16 @@ const ask = async (rpc: string, body: object) => {
   await fetch(`${gateway.rootUrl}/modelgateway.v1.${rpc}`, { method: "POST", headers, body: JSON.stringify(body) });
 };
 await ask("OperatorService/CreateRedeemCodes", { amount: "5000000", count: 3, note: "Spring fair" });
+const local = { name: "local", kind: "openai", base_url: "http://127.0.0.1:11434/v1", discover: true };
+for (const [baseVersion, [change, note]] of (
+  [
+    [{ upstream: local }, "A server of our own, for the night"],
+    [{ settings: { retries: { attempts: 4 }, cache: { max_bytes: 268_435_456 } } }, "A cache for the evaluations"],
+    [{ settings: { hedging: { after_seconds: 8 } } }, "Slow answers are asked for twice"],
+  ] as const
+).entries()) {
+  await ask("OperatorService/ChangeConfiguration", { baseVersion, changes: [change], note });
+}
 const recent = await storage.requests.page({ accountId, outcomes: [1] }, undefined, 500);
 const shown = recent.find(({ tried, cache_read }) => tried !== null && cache_read > 0) ?? recent[0];
 for (const [name, path] of Object.entries(pages(accountId, shown?.id ?? "", shown?.model ?? "")))

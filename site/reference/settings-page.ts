@@ -1,4 +1,5 @@
 /** Writes docs/configuration.md, the reference of gateway.yaml. */
+import { isOperational } from "../../src/config/stored/documents.ts";
 import { anchorOf } from "./anchors.ts";
 import { inlineYaml } from "./example-file.ts";
 import { table } from "./markdown.ts";
@@ -18,6 +19,10 @@ const beginning = `
 \`model-gateway serve --config gateway.yaml\`, or \`GATEWAY_CONFIG=gateway.yaml\`, has the gateway read it. \`\${NAME}\` in a text stands
 for that [environment variable](operating.md#environment-variables), so that no secret has to be in the file. It is checked at the start: all
 faults are reported at once, each with its line, and the gateway does not start with any.
+
+Keys that are marked "takes effect at once" may change while the gateway serves: the file is read again when it has changed
+([changing the configuration](operating.md#changing-the-configuration)), and they may be stored in the database instead. All others are bound to
+the process, and take effect at its next start.
 
 \`\`\`yaml
 # yaml-language-server: $schema=gateway.schema.json
@@ -50,7 +55,9 @@ function section(setting: Setting, level: number): string {
   const { path, description, children, example } = setting;
   const isTop = !path.includes(".");
   const heading = level === 2 ? capital(setting.key) : `\`${path}\``;
-  const parts = [`${"#".repeat(level)} ${heading}`, linked(description)];
+  const when = isOperational(setting.key) ? "at once" : "at the next start";
+  const text = isTop ? `${linked(description)} *A change takes effect ${when}.*` : linked(description);
+  const parts = [`${"#".repeat(level)} ${heading}`, text];
   if (isTop && children.length === 0) parts.push(factsOf(setting));
   if (isTop && Array.isArray(setting.default) && setting.default.length > 0)
     parts.push(yamlOf(setting, setting.default));

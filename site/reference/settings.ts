@@ -72,12 +72,15 @@ function childrenOf({ properties = {}, required = [] }: JsonSchema, path: string
   return Object.entries(properties).map(([key, schema]) => settingOf(key, schema, path, required.includes(key)));
 }
 
+/** Lists whose entries are those of another key, which describes them. */
+const describedElsewhere: ReadonlySet<string> = new Set(["catalogue"]);
+
 function settingOf(key: string, schema: JsonSchema, parent: string, isRequired: boolean): Setting {
   const path = parent === "" ? key : `${parent}.${key}`;
   const { description, default: byDefault, examples = [], items } = schema;
   if (description === undefined) throw new Error(`${path} of gateway.yaml has no description in its schema`);
-  const isList = items?.properties !== undefined;
-  const children = isList ? childrenOf(items, `${path}[]`) : childrenOf(schema, path);
+  const isList = items?.properties !== undefined && !describedElsewhere.has(path);
+  const children = isList ? childrenOf(items ?? {}, `${path}[]`) : childrenOf(schema, path);
   if (children.length === 0 && byDefault === undefined && examples.length === 0) {
     throw new Error(`${path} of gateway.yaml has neither a default nor an example in its schema`);
   }

@@ -30,11 +30,14 @@ const settingsSchema = z.strictObject({
   }),
   catalogue: z
     .array(modelSchema)
-    .default([])
     .superRefine(checkIds)
+    .default([])
     .meta({
       description: `Models of the catalogue that are newer than the built-in ones, or beside them: entries as those of \`models\`, with
         prices in US dollars, which \`catalogue_prices\` makes units of. \`model-gateway models sync\` writes them.`,
+      examples: [
+        [{ id: "some-chat", family: "some", kind: "chat", vendor: "some", price: { input: "1.10", output: "4.40" } }],
+      ],
     }),
 });
 

@@ -154,7 +154,9 @@ function ask(state: State): void {
 function receive(state: State, { granted, isShort }: PlacesGrant, wanted: number): void {
   state.told = undefined;
   const isStale = state.hasReleased && isShort;
-  state.granted = isStale ? Math.min(granted, state.running) : granted;
+  // The number may be smaller than it was when the keeper was asked.
+  const most = Math.max(state.places, state.running);
+  state.granted = Math.min(granted, isStale ? state.running : most);
   state.isShort = isShort;
   serve(state);
   const { running, waiting, places } = state;

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { defaultTiers } from "../../src/call/tiers.ts";
 import type { Config, UpstreamConfig } from "../../src/config/config.ts";
+import type { AcceleratorName } from "../../src/config/shape.ts";
 import { cardId } from "../../src/ledger/price-card.ts";
 import { eventually } from "../support/eventually.ts";
 import {
@@ -169,6 +170,29 @@ describe("an upstream", () => {
     answerWell(await stage.first.next());
     expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
+
+  for (const [client, accelerators] of [
+    ["the accelerator", undefined],
+    ["undici", new Set<AcceleratorName>()],
+  ] as const) {
+    test(`that changes while calls wait for a place there has them at its old address, by ${client}`, async () => {
+      const queue = { max_concurrent: 1, max_queued: 10, max_wait_seconds: 30 };
+      stage = await openStage([served([at("first")])], accelerators ? { accelerators } : {}, {}, { queue });
+      const moved = await another();
+      stage.first.script = undefined;
+      const asked = Array.from({ length: 3 }, () => stage.ask());
+      const held = await stage.first.next();
+      await eventually(() => expect(stage.gateway.counts().upstreamQueued).toBe(2));
+      replace(upstreamsWith((one) => [one.name === "first" ? { ...one, base_url: moved.baseUrl } : one]));
+      answerWell(held);
+      stage.first.script = answerWell;
+      expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200]);
+      expect([stage.first.received.length, moved.received.length]).toEqual([3, 0]);
+      await eventually(() => expect(stage.first.openConnections).toBe(0));
+      expect((await stage.ask()).status).toBe(200);
+      expect(moved.received).toHaveLength(1);
+    });
+  }
 
   test("is checked once it is to be, and what was known of it is forgotten when it is not", async () => {
     stage = await openStage([served([at("first")])]);

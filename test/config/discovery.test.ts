@@ -54,6 +54,52 @@ async function discovering(config: Config, ...answers: ListAnswer[]) {
 
 const local = loadConfig(undefined, { OPENAI_BASE_URL: "http://127.0.0.1:1/v1" });
 
+describe("another configuration", () => {
+  const two = { ...local, upstreams: [...local.upstreams, other("other", "http://127.0.0.1:2/v1")] };
+
+  function other(name: string, base_url: string): UpstreamConfig {
+    return { name, kind: "openai", base_url, discover: true };
+  }
+
+  test("has a new upstream asked at once, and no known one again", async () => {
+    const { discovery, told, first } = await discovering(local, listing("llama"), listing("qwen"));
+    expect(first).toContain("llama");
+    const { models, commit } = discovery.prepare(two);
+    expect(models.map(({ id }) => id)).toEqual(first);
+    commit();
+    await new Promise(setImmediate);
+    expect(told.at(-1)).toEqual([...first, "qwen"]);
+    expect(told).toHaveLength(1);
+  });
+
+  test("has no models of an upstream that is gone, and asks it no more", async () => {
+    const { discovery, waits, first } = await discovering(two, listing("llama"), listing("qwen"));
+    expect(first).toContain("qwen");
+    const { models, commit } = discovery.prepare(local);
+    expect(models.map(({ id }) => id)).not.toContain("qwen");
+    commit();
+    expect(waits.waiting).toHaveLength(1);
+  });
+
+  test("keeps the models of an upstream with another address until that has answered, and then has its own", async () => {
+    const { discovery, told, first } = await discovering(two, listing("llama"), listing("qwen"), down);
+    const moved = { ...two, upstreams: [...local.upstreams, other("other", "http://127.0.0.1:3/v1")] };
+    const { models, commit } = discovery.prepare(moved);
+    expect(models.map(({ id }) => id)).toEqual(first);
+    commit();
+    await new Promise(setImmediate);
+    expect(told.at(-1)).not.toContain("qwen");
+    expect(told.at(-1)).toContain("llama");
+  });
+
+  test("keeps them where the same address only has another key, and does not answer now", async () => {
+    const { discovery, told } = await discovering(two, listing("llama"), listing("qwen"), down);
+    discovery.prepare({ ...two, upstreams: two.upstreams.map((one) => ({ ...one, api_key: "other" })) }).commit();
+    await new Promise(setImmediate);
+    expect(told).toEqual([]);
+  });
+});
+
 describe("a server to be discovered", () => {
   test("that is down at the start serves nothing, is asked again after longer and longer, and is served once it answers", async () => {
     const answers = [down, down, down, down, down, down, down, listing("llama", "gpt-5.1")];

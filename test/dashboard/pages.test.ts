@@ -97,7 +97,9 @@ const outside = `[...document.querySelectorAll("main *, header *")].filter((elem
   if (width === 0 || height === 0 || right <= innerWidth + 1) return false;
   for (let around = element.parentElement; around; around = around.parentElement) {
     const { overflowX, position, clipPath } = getComputedStyle(around);
-    if (overflowX !== "visible" || clipPath !== "none" || position === "fixed") return false;
+    // The frame's own head is fixed, and has to fit.
+    const isFloating = position === "fixed" && around.tagName !== "HEADER";
+    if (overflowX !== "visible" || clipPath !== "none" || isFloating) return false;
   }
   return getComputedStyle(element).clipPath === "none" && !element.closest(".mantine-VisuallyHidden-root");
 }).map((element) => element.tagName + " " + element.className + " " + (element.textContent ?? "").slice(0, 40))`;

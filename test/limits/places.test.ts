@@ -39,6 +39,34 @@ for (const kind of kinds) {
       await fourth;
     });
 
+    test("where there are more, calls that wait go on, and where there are fewer none goes before enough are free", async () => {
+      const [one, two] = (await open(2, 1)) as [Places, Places];
+      const resize = (places: number) => {
+        for (const node of nodes) node.resize(places);
+      };
+      let running = 0;
+      const take = async (node: Places) => {
+        await node.take();
+        running++;
+      };
+      const give = (node: Places) => {
+        running--;
+        node.release();
+      };
+      const taking = [one, two, one].map(take);
+      await eventually(() => expect(running).toBe(1));
+      resize(3);
+      await Promise.all(taking);
+      resize(1);
+      const waiting = take(two);
+      give(one);
+      give(one);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(running, "the second one's own is all there is").toBe(1);
+      give(two);
+      await waiting;
+    });
+
     test("three processes with many short calls never have more than there are, and all of them are used", async () => {
       const places = 6;
       await open(3, places);

@@ -7,8 +7,8 @@ import type { Buckets } from "./span.ts";
 import classes from "./spark.module.css";
 
 const said = texts(
-  { range: (least: string, most: string) => `${least} to ${most}`, none: "No calls" },
-  { range: (least: string, most: string) => `${least} 至 ${most}`, none: "没有调用" },
+  { range: (least: string, most: string) => `${least} to ${most}` },
+  { range: (least: string, most: string) => `${least} 至 ${most}` },
 );
 
 interface Props {
@@ -26,9 +26,10 @@ export function Spark({ title, sums, buckets, of, write }: Props) {
   const at = new Map(sums.map((sum) => [sum.beginsAt ? timestampMs(sum.beginsAt) : 0, of(sum)]));
   const values = buckets.begins.map((begins) => at.get(begins));
   const known = values.filter((value) => value !== undefined);
-  if (known.length === 0) return null;
+  // One value is no line.
+  if (known.length < 2) return null;
   const most = Math.max(...known);
-  const range = known.length === 1 ? write(most) : t.range(write(Math.min(...known)), write(most));
+  const range = t.range(write(Math.min(...known)), write(most));
   return (
     <Group gap="sm" wrap="nowrap" role="img" aria-label={`${title}: ${range}`} title={title}>
       <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" className={classes.spark} aria-hidden>

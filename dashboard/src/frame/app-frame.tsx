@@ -43,7 +43,7 @@ export function AppFrame() {
               aria-label={t.menu}
               aria-expanded={opened}
             />
-            <Mark />
+            <Mark brief />
           </Group>
           <Group gap={4} wrap="nowrap">
             <PaletteButton />

@@ -15,11 +15,11 @@ import { openConfigured } from "../command.ts";
 import { collectWhenIdle } from "../engine/collect-when-idle.ts";
 import { setEngine } from "../engine/engine.ts";
 import { restartFor } from "../engine/restart.ts";
+import { openSource } from "./configuration-source.ts";
 import { enginesOf } from "./engines.ts";
 import { followConfiguration } from "./follow-configuration.ts";
 import { explainListening, refuseTakenPorts } from "./listening.ts";
 import { openLog } from "./log-lines.ts";
-import { openSource } from "./open-source.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 export type Ready = (gateway: Gateway, storage: Storage) => Promise<void>;

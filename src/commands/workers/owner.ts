@@ -5,9 +5,7 @@
 import type { Logger } from "pino";
 import { createCrewMetrics } from "../../composition/crew-metrics.ts";
 import { createRetention } from "../../composition/retention.ts";
-import { type Config, configFile } from "../../config/config.ts";
-import { withOperational } from "../../config/live/live-config.ts";
-import type { ConfigurationSource } from "../../config/stored/source.ts";
+import type { Config } from "../../config/config.ts";
 import { keepLimits } from "../../limits/owner/keep-limits.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { Channel } from "../../runtime/ipc/channel.ts";
@@ -16,13 +14,12 @@ import { openStorageOfOwner } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
 import { setEngine } from "../engine/engine.ts";
 import { enginesOf } from "../serving/engines.ts";
-import { followConfiguration } from "../serving/follow-configuration.ts";
 import { greeter } from "../serving/greet.ts";
 import { openLog } from "../serving/log-lines.ts";
-import { openSource } from "../serving/open-source.ts";
 import { channelToParent, ignoreSignals, packConfig, unpackConfig } from "./child.ts";
 import { hello, type OwnerQuestions, type OwnerTask, type PrimaryQuestions } from "./contract.ts";
 import { type Crew, startCrew } from "./crew.ts";
+import { openCrewConfiguration } from "./crew-configuration.ts";
 import { shareOf } from "./share.ts";
 
 /** How long a worker may take beyond its calls to end, in milliseconds. */
@@ -59,34 +56,24 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
   const log = openLog(given.logLevel);
   const shared = await openShared(given, log);
   log.info(enginesOf(given, task.workers), "the gateway starts");
-  const file = task.file ?? undefined;
-  // How many there are, the primary says: by the command line, perhaps.
-  const adapt = (read: Config) => ({ ...read, workers: given.workers });
-  const source = openSource({ config: given, storage: shared.storage, file, log });
-  const config = await firstConfig(source, task, given, log);
-  const limits = keepLimits(
-    () => performance.now(),
-    () => task.workers,
-  );
+  const configuration = await openCrewConfiguration({ task, given, storage: shared.storage, log });
+  const config = configuration.current();
+  const limits = keepLimits(performance.now.bind(performance), () => task.workers);
   const { tell } = parent.by<PrimaryQuestions>();
-  let current = config;
-  tell("owner.configured", packConfig(config));
+  const configured = () => {
+    tell("owner.configured", packConfig(configuration.current()));
+    shared.configured(configuration.current());
+  };
+  configured();
   const metrics = createCrewMetrics({
     fd: task.metrics?.fd ?? null,
     serving: () => crew.serving(),
     replaced: () => crew.replaced(),
     log,
   });
+  const current = () => packConfig(shareOf(configuration.current(), task.workers));
   const crew = startCrew({
-    onStored: () => following.reload("a worker has found another version"),
-    ...{
-      file: task.file,
-      config: () => packConfig(shareOf(current, task.workers)),
-      count: task.workers,
-      fds: task.fds,
-      log,
-    },
-    oneByOne: task.isReplacing,
+    ...{ file: task.file, config: current, count: task.workers, fds: task.fds, oneByOne: task.isReplacing, log },
     endMs: config.drainMs + config.stopDelayMs + endMs,
     serve(channel, number) {
       limits(channel, String(number));
@@ -97,16 +84,12 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
       void metrics.listen().catch((err: unknown) => log.error({ err }, "metrics cannot be read"));
       tell("owner.serves", number);
     },
+    onStored: () => following.reload("a worker has found another version"),
     onOutdated: () => tell("owner.outdated", null),
   });
-  const following = followConfiguration({
-    ...{ config, source, adapt, log, file: configFile(file) },
-    async take(next) {
-      current = withOperational(current, next);
-      shared.configured(current);
-      tell("owner.configured", packConfig(current));
-      await crew.configure();
-    },
+  const following = configuration.follow(async () => {
+    configured();
+    await crew.configure();
   });
   control.stop = () => crew.end(0, "close");
   control.retire = (number) => {
@@ -118,21 +101,9 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
   void whenReady(crew, config, task, { shared, log, tell });
   const code = await crew.ended;
   following.close();
-  source.close();
   await metrics.close();
   await shared.close();
   return code;
-}
-
-/** firstConfig reads what is served at first. Where that fails after another owner has died, it is what that one served. */
-async function firstConfig(source: ConfigurationSource, task: OwnerTask, given: Config, log: Logger): Promise<Config> {
-  try {
-    return { ...(await source.load()), workers: given.workers };
-  } catch (error) {
-    if (!task.isSuccessor || task.isReplacing) throw error;
-    log.error({ cause: (error as Error).message }, "the configuration cannot be read, and is as it was before");
-    return given;
-  }
 }
 
 interface Shared {

@@ -54,7 +54,7 @@ export const processSettings = {
     .optional()
     .meta({
       description: `How many processes serve on the one port; \`auto\` is as many as the machine, or its container, has cores. They share
-      credit, rates and places as one process would, and SIGHUP replaces them one by one. Default: one process, which SIGHUP ends.
+      credit, rates and places as one process would, and SIGHUP replaces them one by one. Default: one process, which reads gateway.yaml anew on SIGHUP.
       \`--workers\` and WORKERS in the environment win.`,
       examples: ["auto"],
     }),

@@ -3,8 +3,8 @@
  * stand over one database, and share a clock that a test moves.
  */
 import { pino } from "pino";
+import { openSource } from "../../../src/commands/serving/configuration-source.ts";
 import { followConfiguration } from "../../../src/commands/serving/follow-configuration.ts";
-import { openSource } from "../../../src/commands/serving/open-source.ts";
 import { startGateway } from "../../../src/composition/gateway.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { createDiscovery } from "../../../src/config/discovery/discover.ts";

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { firstIdAt } from "../../../src/runtime/ids.ts";
 import type { Capture } from "../../../src/storage/columns.ts";
+import { storedBudgets } from "../../../src/storage/money/budgets.ts";
 import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { startFurnished } from "../dashboard/furnished.ts";
 import { callRows, runStores } from "./stores-script.ts";
@@ -63,6 +64,9 @@ async function addCalls(storage: Storage): Promise<void> {
     ...{ requestId: "req_running", accountId: "acc_a", keyId: "key_1", operation: "chat", model: "m0" },
     ...{ max: 100, min: 100, now: Date.now(), lease: undefined },
   };
+  // What is charged from here on is summed for a budget, too.
+  const budgets = storedBudgets([{ id: "bud_1", amount: 1e12, period: "month", rolling: false }]);
+  await storage.accounts.update("acc_a", { budgets, time_zone: "Asia/Tokyo" });
   await books.decide(() => ({ records: [], leases: [], captures, releases: [], holds: [hold] }));
 }
 

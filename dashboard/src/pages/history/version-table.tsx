@@ -38,9 +38,9 @@ const said = texts(
     note: "备注",
     inForce: "生效中",
     show: "查看",
-    showVersion: (version: string) => `查看版本 ${version} 的更改`,
+    showVersion: (version: string) => `查看 版本 ${version} 的更改`,
     back: "回滚",
-    backTo: (version: string) => `回滚到版本 ${version}`,
+    backTo: (version: string) => `回滚 到版本 ${version}`,
     more: (count: string) => `另有 ${count} 项`,
   },
 );
@@ -95,7 +95,7 @@ function useColumns(newest: number): readonly Column[] {
     {
       name: "what",
       cell: ({ changed }) => (
-        <Text size="sm" ff="monospace" className={text.anywhere}>
+        <Text size="sm" ff="monospace" miw={150} className={text.anywhere}>
           {changed.slice(0, shownNames).join(", ")}
           {changed.length > shownNames && ` ${t.more(String(changed.length - shownNames))}`}
         </Text>

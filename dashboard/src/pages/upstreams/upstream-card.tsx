@@ -36,6 +36,7 @@ const said = texts(
     never: "None",
     resting: "Left alone for now, because they kept failing",
     chart: "Median time to the first byte, hour by hour, in the last 24 hours",
+    notYet: "About to be served",
     off: "Switched off",
     offMeans: "It gets no calls. Its settings are kept.",
   },
@@ -56,6 +57,7 @@ const said = texts(
     never: "无",
     resting: "因连续失败而暂停使用",
     chart: "最近 24 小时首字节时间的每小时中位数",
+    notYet: "即将提供",
     off: "已停用",
     offMeans: "不接收调用，设置予以保留。",
   },
@@ -107,26 +109,27 @@ interface OffProps {
   readonly configuration: Configuration;
 }
 
-/** SwitchedOffCard is an upstream that is configured and gets no calls. */
-export function SwitchedOffCard({ name, configuration }: OffProps) {
+/** UnservedCard is an upstream that is configured and gets no calls: it is switched off, or was just saved. */
+export function UnservedCard({ name, configuration }: OffProps) {
   const t = useTexts(said);
   const entry = writtenEntry(configuration, "upstreams", name);
+  const isOff = entry?.disabled === true;
   return (
     <Paper withBorder p="lg" component="section" aria-label={name}>
       <CardHead
         name={name}
         about={`${textAt(entry, "kind")} · ${textAt(entry, "base_url")}`}
         configuration={configuration}
-        isServed={false}
+        isServed={!isOff}
       >
         <Badge
           variant="default"
           tt="none"
-          title={t.offMeans}
-          leftSection={<IconPlayerPause size={12} aria-hidden />}
+          title={isOff ? t.offMeans : undefined}
+          leftSection={isOff && <IconPlayerPause size={12} aria-hidden />}
           style={{ flex: "none" }}
         >
-          {t.off}
+          {isOff ? t.off : t.notYet}
         </Badge>
       </CardHead>
     </Paper>

@@ -10,7 +10,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
-import { SwitchedOffCard, UpstreamCard } from "./upstream-card.tsx";
+import { UnservedCard, UpstreamCard } from "./upstream-card.tsx";
 import { useHourlyMeasures } from "./use-hourly-measures.ts";
 
 const said = texts(
@@ -45,8 +45,8 @@ export function UpstreamsPage() {
     <Page title={t.title} about={t.about} actions={add}>
       <Answer of={upstreams} lines={6}>
         {({ upstreams }) => {
-          const isOff = switchedOff(configuration, upstreams);
-          return upstreams.length + isOff.length > 0 ? (
+          const others = notServed(configuration, upstreams);
+          return upstreams.length + others.length > 0 ? (
             <SimpleGrid cols={{ base: 1, lg: 2 }}>
               {upstreams.map((upstream) => (
                 <UpstreamCard
@@ -58,7 +58,7 @@ export function UpstreamsPage() {
                 />
               ))}
               {configuration &&
-                isOff.map((name) => <SwitchedOffCard key={name} name={name} configuration={configuration} />)}
+                others.map((name) => <UnservedCard key={name} name={name} configuration={configuration} />)}
             </SimpleGrid>
           ) : (
             <Empty icon={IconCloud} title={t.none} action={add}>
@@ -71,11 +71,10 @@ export function UpstreamsPage() {
   );
 }
 
-/** switchedOff returns the names of upstreams that are configured and not served. */
-function switchedOff(documents: Documents | undefined, served: readonly Upstream[]): readonly string[] {
+/** notServed returns the names of upstreams that are configured and not served: those that are switched off, or were just saved. */
+function notServed(documents: Documents | undefined, served: readonly Upstream[]): readonly string[] {
   const names = new Set(served.map(({ name }) => name));
   return entriesOf(documents?.effective, "upstreams")
-    .filter((entry) => entry.disabled === true)
     .map((entry) => textAt(entry, "name"))
     .filter((name) => !names.has(name));
 }
