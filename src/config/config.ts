@@ -23,6 +23,7 @@ import {
   type UpstreamConfig,
   type VendorConfig,
 } from "./schema-models.ts";
+import { defaultRefusedDays } from "./sections/process.ts";
 import type { CacheConfig, Config } from "./shape.ts";
 import type { Json, StoredDocument } from "./stored/documents.ts";
 import { type FilePart, filePart, mergedDocument } from "./stored/merged.ts";
@@ -322,7 +323,6 @@ function metricsOf(written: FileConfig["metrics"], settings: EnvironmentSettings
 }
 
 const dayMs = 86_400_000;
-const defaultRefusedDays = 90;
 
 function daysMs(days: number | undefined): number | undefined {
   return days === undefined ? undefined : days * dayMs;
