@@ -90,7 +90,7 @@ export function BudgetsSection({ account, byOperator, busy, error, onSave, onOpe
           busy={busy}
           error={error}
           onSave={(changed) =>
-            // What is refused is shown by `error`.
+            // A refusal is shown by `error`.
             onSave(changed).then(change.close, () => {})
           }
           onCancel={change.close}

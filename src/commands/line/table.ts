@@ -21,7 +21,7 @@ export interface ArgumentSpec {
   /** The word for it in help and in messages. */
   readonly name: string;
   readonly isOptional?: true;
-  /** Whether help shows it as needed, though some options do without it: the command itself looks. */
+  /** isShownNeeded is whether help shows it as needed, though some options do without it: the command itself looks. */
   readonly isShownNeeded?: true;
   readonly completes?: Completes;
 }

@@ -1,5 +1,6 @@
 /**
- * Reads the configuration anew while the gateway serves: when its file has changed, on SIGHUP, and when another version is stored. What cannot be read, or is wrong, is refused whole: the log has each fault with its line, and what is served stays.
+ * Reads the configuration anew while the gateway serves: when its file has changed, on SIGHUP, and when another version is stored. One
+ * that cannot be read, or is wrong, is refused whole: the log has each fault with its line, and what is served stays.
  *
  * The file is looked at twice a second and not watched by events: those do not come from every kind of volume, and a mounted ConfigMap
  * changes by a link in another folder.

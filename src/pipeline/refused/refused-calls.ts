@@ -23,7 +23,7 @@ export interface RefusedOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
-  /** How often is written, in milliseconds. Default: 1000. */
+  /** everyMs is how often it writes, in milliseconds. Default: 1000. */
   readonly everyMs?: number;
 }
 
@@ -39,9 +39,9 @@ export interface RefusedCalls {
 
 const defaultEveryMs = 1000;
 const maxDetail = 300;
-/** How long the end is waited for, in milliseconds. */
+/** closeMs is how long the end is waited for, in milliseconds. */
 const closeMs = 3_000;
-/** An error is told so often at most, in milliseconds. */
+/** tellMs is how often an error is told at most, in milliseconds. */
 const tellMs = 60_000;
 
 export function createRefusedCalls(options: RefusedOptions): RefusedCalls {

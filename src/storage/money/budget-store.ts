@@ -1,7 +1,7 @@
 /**
  * What is known of budgets besides deciding by them: setting those of an account or a key, and how much of each is spent.
  *
- * What was spent is summed by quarters of an hour for accounts and keys with budgets only (`spent_by_quarter`). So whoever gets a first budget
+ * Spending is summed by quarters of an hour (`spent_by_quarter`), for accounts and keys with budgets only. One that gets its first budget
  * has the sums of before filled in, in the same transaction; the books add what comes later. Times are milliseconds since 1970.
  */
 import { type RawBuilder, sql } from "kysely";
@@ -172,7 +172,7 @@ async function detailedFrom(db: Database, accountId: string, from: number, now: 
   return kept?.at ?? 0;
 }
 
-/** What the books add later by themselves, as on Postgres what is due, is taken off. */
+/** spentBefore sums what was spent, less what the books add later by themselves, as on Postgres what is due. */
 function spentBefore({ accountId, keyId }: Budgeted, from: number, detailFrom: number): RawBuilder<unknown> {
   const own =
     keyId === undefined ? sql`account_id = ${accountId}` : sql`account_id = ${accountId} AND key_id = ${keyId}`;

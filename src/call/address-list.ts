@@ -38,12 +38,11 @@ export function isAddressOrNetwork(entry: string): boolean {
  * `192.0.2.0/24`. `BlockList` knows the other form. A network of more than the mapped addresses stays one of IPv6.
  */
 export function unmapped(entry: string): string {
-  const [address = "", bits] = entry.split("/");
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
-  if (plain === address) return entry;
-  if (bits === undefined) return plain;
-  return Number(bits) < mappedBits ? entry : `${plain}/${Number(bits) - mappedBits}`;
+  const [, address, bits] = /^::ffff:(\d+\.[^/]*)(?:\/(\d+))?$/i.exec(entry) ?? [];
+  if (address === undefined) return entry;
+  if (bits === undefined) return address;
+  return Number(bits) < mappedBits ? entry : `${address}/${Number(bits) - mappedBits}`;
 }
 
-/** What all IPv4 addresses that are mapped to IPv6 begin with, in bits. */
+/** mappedBits is how many bits of a mapped address come before the IPv4 address. */
 const mappedBits = 96;
