@@ -1,6 +1,6 @@
 /** Addresses and networks are the same, in whatever spelling they come. */
 import { expect, test } from "vitest";
-import { addressList, isAddressOrNetwork, unmapped } from "../../src/limits/address-list.ts";
+import { addressList, isAddressOrNetwork, unmapped } from "../../src/call/address-list.ts";
 
 test.each([
   ["::ffff:192.0.2.7", "192.0.2.7"],
