@@ -59,8 +59,8 @@ function runsOf(values: readonly (number | undefined)[]): readonly (readonly Poi
     run.length > 1
       ? run
       : run.flatMap(([i, value]): Point[] => [
-          [i - 0.3, value],
-          [i + 0.3, value],
+          [Math.max(0, i - 0.5), value],
+          [Math.min(values.length - 1, i + 0.5), value],
         ]),
   );
 }

@@ -24,6 +24,7 @@ const said = texts(
     key: "Key",
     operation: "Operation",
     detail: "Detail",
+    field: (name: string) => `Field ${name} of the request`,
     unknown: "–",
   },
   {
@@ -35,6 +36,7 @@ const said = texts(
     key: "密钥",
     operation: "操作",
     detail: "详情",
+    field: (name: string) => `请求的字段 ${name}`,
     unknown: "–",
   },
 );
@@ -77,10 +79,15 @@ function useColumns({ keyNames, account, page = "/usage/$requestId" }: RequestNa
       cell: ({ keyId }) => <Clipped text={keyNames?.get(keyId) ?? keyId} title={keyId} />,
     },
     { name: "operation", head: t.operation, cell: ({ operation }) => operation },
-    { name: "detail", head: t.detail, wraps: true, cell: ({ detail }) => detail || t.unknown },
+    { name: "detail", head: t.detail, wraps: true, cell: ({ detail }) => readDetail(detail, t.field) || t.unknown },
   ];
   if (account) columns.splice(1, 0, { name: "account", head: t.account, cell: (call) => account(call.accountId) });
   return columns;
+}
+
+/** readDetail returns the detail in words. Of a message that may quote the request, only the field at fault is kept: a single word. */
+function readDetail(detail: string, fieldOf: (name: string) => string): string {
+  return detail === "" || detail.includes(" ") ? detail : fieldOf(detail);
 }
 
 /** ReasonMark shows why a call was refused, and by which status. */

@@ -1,5 +1,6 @@
 /**
- * Reads the configuration anew while the gateway serves: when its file has changed, on SIGHUP, and when another version is stored. What cannot be read, or is wrong, is refused whole: the log has each fault with its line, and what is served stays.
+ * Reads the configuration anew while the gateway serves: when its file has changed, on SIGHUP, and when another version is stored. What
+ * cannot be read, or is wrong, is refused whole: the log has each fault with its line, and what is served stays.
  *
  * The file is looked at twice a second and not watched by events: those do not come from every kind of volume, and a mounted ConfigMap
  * changes by a link in another folder.
@@ -46,7 +47,9 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
     try {
       const next = adapt(await source.load());
       if (isClosed) return;
-      const bound = changedProcessKeys(current, next);
+      // What was changed back is as it is in this process.
+      const unlike = new Set(changedProcessKeys(config, next));
+      const bound = changedProcessKeys(current, next).filter((key) => unlike.has(key));
       if (bound.length > 0) log.warn({ keys: bound }, atNextStart);
       const changed = changedOperationalKeys(current, next);
       if (changed.length > 0) await take(next);
@@ -88,6 +91,6 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
 
 const storedAnew = "another version is stored";
 const inForce = "the configuration was read anew, and is in force";
-const unchanged = "the configuration was read anew: nothing of it takes effect before the next start, or has changed";
+const unchanged = "the configuration was read anew: nothing that may change while it is served has changed";
 const refused = "the new configuration is not taken, and the old one stays";
 const atNextStart = "these keys are bound to the process: what they say now takes effect at the next start";

@@ -188,7 +188,7 @@ function OneStep({ of }: { readonly of: TestStep }) {
         <Text size="xs" c="dimmed">
           {facts.join(" · ")}
         </Text>
-        {of.words && (
+        {of.outcome !== TestOutcome.OK && of.words && (
           <Text size="sm" className={text.anywhere}>
             {of.words}
           </Text>
