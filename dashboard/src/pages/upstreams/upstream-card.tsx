@@ -88,19 +88,13 @@ export function UpstreamCard({ of, configuration, sums, buckets }: Props) {
           <HealthMark of={health} />
         </CardHead>
         <Figures of={of} />
-        {sums.some(({ firstByteP50Ms }) => firstByteP50Ms !== undefined) && (
-          <div>
-            <Text size="xs" c="dimmed" aria-hidden>
-              {t.chartHead}
-            </Text>
-            <Spark
-              title={t.chart}
-              {...{ sums, buckets }}
-              of={({ firstByteP50Ms }) => firstByteP50Ms}
-              write={format.duration}
-            />
-          </div>
-        )}
+        <Spark
+          title={t.chart}
+          head={t.chartHead}
+          {...{ sums, buckets }}
+          of={({ firstByteP50Ms }) => firstByteP50Ms}
+          write={format.duration}
+        />
         {lastFailure && (
           <Code block className={text.anywhere} style={{ whiteSpace: "pre-wrap" }}>
             {lastFailure}
