@@ -107,7 +107,13 @@ const outside = `[...document.querySelectorAll("main *, header *")].filter((elem
 async function cutOff(page: Page): Promise<string[]> {
   const [scrollWidth = 0, innerWidth = 0] = await page.evaluate<number[]>(widths);
   if (scrollWidth > innerWidth) return [`wider than the window: ${scrollWidth}`];
-  return page.evaluate<string[]>(outside);
+  // A chart beside others is drawn anew a little later, too.
+  const until = performance.now() + 5_000;
+  for (;;) {
+    const found = await page.evaluate<string[]>(outside);
+    if (found.length === 0 || performance.now() > until) return found;
+    await page.evaluate("new Promise(requestAnimationFrame)");
+  }
 }
 
 async function faults(page: Page): Promise<string[]> {

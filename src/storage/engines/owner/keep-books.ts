@@ -6,7 +6,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Answers, type Channel, toldError } from "../../../runtime/ipc/channel.ts";
-import { andThen, catchError, type MaybePromise } from "../../../runtime/maybe-promise.ts";
+import { andThen, catchError, isPromise, type MaybePromise } from "../../../runtime/maybe-promise.ts";
 import {
   type Books,
   type Decision,
@@ -54,6 +54,8 @@ interface Served {
   noted: Noted[];
   /** Leases that a turn that failed was to give back: they go with what is given back next. */
   unreleased: readonly string[];
+  /** Turns that wait for leases of others: they bring records, whether their worker lives or not. */
+  readonly deciding: Set<Promise<unknown>>;
 }
 
 /** How long a turn waits for the idle leases of other workers, in milliseconds. */
@@ -77,6 +79,7 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
 
   async function end(worker: Served): Promise<void> {
     workers.delete(worker);
+    await Promise.allSettled(worker.deciding);
     await recordNoted(worker, clock());
     await worker.books.releaseLeases([...worker.leases.all(), ...worker.unreleased]);
     await worker.books.close();
@@ -88,7 +91,7 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
     serve(channel) {
       const open = ({ node, hasJournal }: { readonly node: string; readonly hasJournal: boolean }) => {
         const books = openBooks(hasJournal)({ node, clock, onError, recall: () => nothing, isElsewhere: true });
-        const left = { written: 0, noted: [], unreleased: [] };
+        const left = { written: 0, noted: [], unreleased: [], deciding: new Set<Promise<unknown>>() };
         const worker: Served = { channel, node, books, leases: createHeldLeases(), ...left };
         workers.add(worker);
         void channel.closed.then(() => {
@@ -122,9 +125,9 @@ type BooksAnswers = Omit<BooksQuestions, "books.open" | `database.${string}`>;
 function answersOf(worker: Served, workers: ReadonlySet<Served>, options: OwnerOptions): Answers<BooksAnswers> {
   const { books } = worker;
   return {
-    "books.decide": (turn) => decide(worker, turn, workers, options),
+    "books.decide": (turn) => remembered(worker, decide(worker, turn, workers, options)),
     "books.write": (record) => write(worker, record),
-    "books.note": (noted) => void worker.noted.push(noted),
+    "books.note": (noted) => note(worker, noted),
     "books.touch": ([keyId, at]) => books.touch(keyId, at),
     "books.release": (leases) => giveBack(worker, { records: [], leases }),
     async "books.renew"() {
@@ -133,6 +136,20 @@ function answersOf(worker: Served, workers: ReadonlySet<Served>, options: OwnerO
     },
     "books.close": (left) => giveBack(worker, left),
   };
+}
+
+/** Remembers a turn for as long as it is under way. */
+function remembered<T>({ deciding }: Served, turn: MaybePromise<T>): MaybePromise<T> {
+  if (!isPromise(turn)) return turn;
+  const over = Promise.resolve(turn).finally(() => deciding.delete(over));
+  over.catch(() => {});
+  deciding.add(over);
+  return turn;
+}
+
+/** Notes calls whose record is still to come: a turn that was asked just before may have brought it. */
+function note({ noted, written }: Served, calls: Noted): void {
+  if (calls.seq > written) noted.push(calls);
 }
 
 /** Writes a record, unless a question before this one has brought it. */

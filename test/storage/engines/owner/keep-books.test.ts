@@ -253,3 +253,29 @@ test("calls that were only noted when their worker died are lost, and what was w
     { id: "req_3", outcome: Outcome.LOST, cost: 0 },
   ]);
 });
+
+test("a call that is noted just behind the turn that brings its hold has one hold, and is lost once with its worker", async () => {
+  const ends = await connectEnds();
+  owner.books.serve(ends.parent);
+  const { ask, tell } = ends.child.by<BooksQuestions>();
+  await ask("books.open", { node: newId("nod"), hasJournal: true });
+  const lease = { id: "lease", isOfKey: false };
+  const turn = { captures: [], releases: [], leases: [] };
+  await ask("books.decide", {
+    ...turn,
+    records: [],
+    holds: [{ ...unlimitedRequest("req_h", 100, Date.now()), lease }],
+  });
+  const request = { ...unlimitedRequest("req_1", 10, Date.now()), createdAt: Date.now() };
+  const taken = { leaseId: lease.id, isOfKey: false };
+  const record = { seq: 1, at: Date.now(), entries: [{ kind: "hold" as const, ...request, amount: 10, taken }] };
+  const deciding = ask("books.decide", { ...turn, records: [record], holds: [] });
+  tell("books.note", { holds: [request], seq: 1 });
+  await deciding;
+  await ask("books.renew", null);
+  ends.kill();
+  await settled(ample);
+  await eventually(() => expect(outcomes()).toMatchObject([{ id: "req_1", outcome: Outcome.LOST, cost: 0 }]));
+  expect(errors).toEqual([]);
+  expect((await reconcile(seen.engine)).findings).toEqual([]);
+});
