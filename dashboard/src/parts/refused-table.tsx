@@ -8,7 +8,7 @@ import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { Fact } from "./fact.tsx";
 import { useNarrow } from "./narrow.ts";
-import { useReasonNames } from "./refusal-reasons.ts";
+import { useReasonNames, useRefusedDetail } from "./refusal-reasons.ts";
 import type { RequestNames } from "./request-columns.tsx";
 import classes from "./request-table.module.css";
 import text from "./text.module.css";
@@ -24,7 +24,6 @@ const said = texts(
     key: "Key",
     operation: "Operation",
     detail: "Detail",
-    field: (name: string) => `Field ${name} of the request`,
     unknown: "–",
   },
   {
@@ -36,7 +35,6 @@ const said = texts(
     key: "密钥",
     operation: "操作",
     detail: "详情",
-    field: (name: string) => `请求的字段 ${name}`,
     unknown: "–",
   },
 );
@@ -60,6 +58,7 @@ export function RefusedTable({ refused, ...names }: Props) {
 
 function useColumns({ keyNames, account, page = "/usage/$requestId" }: RequestNames): readonly Column[] {
   const t = useTexts(said);
+  const wordsOf = useRefusedDetail();
   const format = useFormat();
   const columns: Column[] = [
     {
@@ -79,15 +78,10 @@ function useColumns({ keyNames, account, page = "/usage/$requestId" }: RequestNa
       cell: ({ keyId }) => <Clipped text={keyNames?.get(keyId) ?? keyId} title={keyId} />,
     },
     { name: "operation", head: t.operation, cell: ({ operation }) => operation },
-    { name: "detail", head: t.detail, wraps: true, cell: ({ detail }) => readDetail(detail, t.field) || t.unknown },
+    { name: "detail", head: t.detail, wraps: true, cell: ({ detail }) => wordsOf(detail) || t.unknown },
   ];
   if (account) columns.splice(1, 0, { name: "account", head: t.account, cell: (call) => account(call.accountId) });
   return columns;
-}
-
-/** readDetail returns the detail in words. Of a message that may quote the request, only the field at fault is kept: a single word. */
-function readDetail(detail: string, fieldOf: (name: string) => string): string {
-  return detail === "" || detail.includes(" ") ? detail : fieldOf(detail);
 }
 
 /** ReasonMark shows why a call was refused, and by which status. */
