@@ -165,8 +165,7 @@ describe.skipIf(chromiumPath === undefined)("the configuration's pages in Chromi
   test("a model of the catalogue gets our price beside the vendor's, and targets in an order by the arrow keys", async () => {
     const upstream = { name: "other", kind: "openai", base_url: "http://127.0.0.1:9/v1", discover: false };
     await ask("ChangeConfiguration", { baseVersion: (await inForce()).version ?? 0, changes: [{ upstream }] });
-    await window.open("/operator/upstreams/other");
-    await page.getByRole("link", { name: "Add a model with it as a target" }).click();
+    await window.open("/operator/add-model");
     await choose("One of the catalogue", "gpt-4.1-mini");
     // Writes into the cache cost as much, below the further rates.
     await page.getByText("Vendor: $0.40").first().waitFor();
