@@ -21,7 +21,7 @@ for that [environment variable](operating.md#environment-variables), so that no 
 faults are reported at once, each with its line, and the gateway does not start with any.
 
 Keys that are marked "takes effect at once" may change while the gateway serves: the file is read again when it has changed
-([changing the configuration](operating.md#changing-the-configuration)), and they may be stored in the database instead. All others are bound to
+([changing the configuration](changing-configuration.md#when-a-change-holds)), and they may be stored in the database instead. All others are bound to
 the process, and take effect at its next start.
 
 \`\`\`yaml

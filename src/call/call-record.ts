@@ -13,7 +13,7 @@ export interface CallRecord extends Slotted {
   form?: "whole" | "stream";
   /** The catalogue's id of the model that answered, or was tried last. */
   model?: string;
-  /** What a refused caller called the model, where that was not found or is unknown; only what has the form of a model's name. */
+  /** named is what a refused caller called the model, where no such model was found; undefined unless it has the form of a model's name. */
   named?: string | undefined;
   /** In the order in which they began. */
   attempts: readonly AttemptRecord[];

@@ -20,7 +20,7 @@ export interface ModelLimit {
 
 /** NearestLimit is the limit of which the least is left, in proportion. */
 export interface NearestLimit {
-  /** What is left of it, from 0 to 1. */
+  /** share is what is left of it, from 0 to 1. */
   readonly share: number;
   /** The value of the header `x-gateway-limit`. */
   readonly header: string;

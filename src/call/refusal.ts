@@ -73,11 +73,11 @@ export class Refusal extends Error {
   readonly isCallersBound: boolean;
   /** Whether the upstream turned out not to serve the operation at all. Then no model was asked. */
   readonly isUnserved: boolean;
-  /** What is wrong with a document that was checked as a whole. */
+  /** documentFaults are the mistakes in a document that was checked as a whole. */
   readonly documentFaults: readonly DocumentFault[];
   /** The kind of credential that was wrong, if one was: a client that sends it may be guessing. */
   readonly guessed: CredentialKind | undefined;
-  /** Whom admission refused; undefined where it did not know, and for later refusals. */
+  /** caller is whom admission refused; undefined where it did not know, and for later refusals. */
   caller: Caller | undefined;
 
   constructor(reason: keyof typeof statusOf, message: string, more: More = {}) {

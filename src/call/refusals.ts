@@ -275,9 +275,9 @@ export function insufficientCredit(of: "balance" | "limit", needed: string, avai
 
 /** BudgetWords is a budget that does not cover a call, in words. Amounts are decimals in units. */
 export interface BudgetWords {
-  /** Whose it is, and for what: "the API key's budget of 12.5 for this month". */
+  /** name says whose it is, and for what: "the API key's budget of 12.5 for this month". */
   readonly name: string;
-  /** What is left of it. */
+  /** available is what is left of it. */
   readonly available: string;
   /** From when on there is more, in RFC 3339; undefined where that is not known. */
   readonly endsAt: string | undefined;
@@ -494,7 +494,7 @@ export function conflict(message: string): Refusal {
 
 // The configuration.
 
-/** How many faults and differences a message names; details have more. */
+/** maxTold is how many faults and differences a message names; details have more. */
 const maxTold = 5;
 
 /** Refuses a document with mistakes; `path` is the place of each, and their messages begin with it. */

@@ -4,7 +4,7 @@ import { type Account, EntryKind } from "../../gen/modelgateway/v1/accounts_pb.t
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { readAmount, readName, table } from "./command.ts";
-import { readBudgets } from "./line/budget-option.ts";
+import { readBudgetOption } from "./line/budget-option.ts";
 import { helpHint, UsageError, wrongAction } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
 import { type CallOperator, withOperator } from "./operator.ts";
@@ -28,7 +28,7 @@ export async function accounts([action, ...args]: readonly string[]): Promise<vo
     case "update": {
       const { values, positionals } = readOptions("accounts update", args);
       const { "time-zone": timeZone } = values;
-      const change = { ...readBudgets(values.budget), ...(timeZone === undefined ? {} : { timeZone }) };
+      const change = { ...readBudgetOption(values.budget), ...(timeZone === undefined ? {} : { timeZone }) };
       if (Object.keys(change).length === 0)
         throw new UsageError(`accounts update changes nothing without an option. ${helpHint("accounts update")}`);
       return withOperator(values.config, async (ask) => {

@@ -16,12 +16,12 @@ import { type KeyLimitChange, modelRatesOf, readLimits } from "../services/keys/
 import { readPermissions } from "../services/keys/key-permissions.ts";
 import { issueKey } from "../services/keys/keys.ts";
 import { type ApiKey, hasLabels, type KeyLabelFilter, listIn } from "../storage/keys.ts";
-import { readBudgets as storedBudgets } from "../storage/money/budgets.ts";
+import { readBudgets } from "../storage/money/budgets.ts";
 import type { Storage, Stores } from "../storage/storage.ts";
 import type { Catalog } from "../targets/catalog.ts";
 import { Wire } from "../wire/wire.ts";
 import { readAmount, readFuture, readName, table, withStorage } from "./command.ts";
-import { type BudgetFields, budgetListOf, readBudgets } from "./line/budget-option.ts";
+import { type BudgetFields, budgetListOf, readBudgetOption } from "./line/budget-option.ts";
 import { helpHint, UsageError, wrongAction } from "./line/errors.ts";
 import { type KeyLimitFields, readKeyLimits, requestOf } from "./line/key-options.ts";
 import { readOptions } from "./line/read-options.ts";
@@ -67,7 +67,7 @@ async function createKey(args: readonly string[]): Promise<void> {
   const creditLimit = limit === undefined ? undefined : readAmount("--credit-limit", limit);
   const expiresAt = expires === undefined ? undefined : readFuture("--expires", expires);
   const limits = readKeyLimits(values);
-  const budgets = readBudgets(values.budget);
+  const budgets = readBudgetOption(values.budget);
   const bounds = { creditLimit, expiresAt: expiresAt && timestampMs(expiresAt) };
   const request = {
     name,
@@ -98,7 +98,7 @@ async function updateKey(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("keys update", args);
   const id = readId("update", positionals[0]);
   const limits = readKeyLimits(values);
-  const budgets = readBudgets(values.budget);
+  const budgets = readBudgetOption(values.budget);
   if (Object.keys({ ...limits, ...budgets }).length === 0)
     throw new UsageError(`keys update changes nothing without an option. ${helpHint("keys update")}`);
   await withStorage(values.config, async (storage, config) => {
@@ -117,7 +117,7 @@ async function updateKey(args: readonly string[]): Promise<void> {
 
 /** budgetsOf writes budgets as `--budget` takes them. */
 function budgetsOf({ budgets }: ApiKey): string {
-  const all = storedBudgets(budgets).map(
+  const all = readBudgets(budgets).map(
     ({ amount, period, rolling }) => `${formatDecimal(amount)}/${rolling ? "rolling-" : ""}${period}`,
   );
   return all.length === 0 ? "-" : all.join(", ");
@@ -155,7 +155,7 @@ async function listKeys(storage: Storage, account: string | undefined, labels: K
   const rows = list.map((key) => [
     ...[key.id, key.account_id, key.secret_mask, statusOf(key), adminOf(key), moment(key.created_at)],
     ...[key.expires_at === null ? "-" : moment(key.expires_at), formatDecimal(key.spent)],
-    ...[key.credit_limit === null ? "-" : formatDecimal(key.credit_limit), budgetsOf(key), modelsOf(key)],
+    ...[key.credit_limit === null ? "-" : formatDecimal(key.credit_limit), budgetsOf(key), listOrDash(key.models)],
     ...[
       ratesOf(key),
       String(key.max_concurrent ?? "-"),
@@ -239,10 +239,6 @@ function adminOf(key: ApiKey): string {
 
 /** maxShownModels is the most models in a row: a key may have a thousand, and one long row makes all rows wide. */
 const maxShownModels = 3;
-
-function modelsOf({ models }: ApiKey): string {
-  return listOrDash(models);
-}
 
 /** listOrDash shows the first entries of a JSON list; a dash for none. */
 function listOrDash(json: string | null): string {

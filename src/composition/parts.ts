@@ -26,7 +26,7 @@ import { withEmbedded } from "./providers.ts";
 
 /** What the gateway is given. */
 export interface Parts {
-  /** What holds from the start to the end. */
+  /** config is what holds from the start to the end. */
   readonly config: ProcessConfig;
   /** The configuration in force. Whatever may change while the gateway serves is read from it when it is used. */
   readonly live: LiveConfig;
@@ -36,7 +36,7 @@ export interface Parts {
   readonly clock: () => number;
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
-  /** Where the configuration comes from; undefined: it was given, and what is stored is checked by itself. */
+  /** source is where the configuration comes from; undefined: it was given, and what is stored is checked by itself. */
   readonly source?: ConfigurationSource | undefined;
   /** Undefined for a gateway of one process. */
   readonly worker?: WorkerPlace | undefined;

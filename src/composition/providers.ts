@@ -70,7 +70,7 @@ function embedded(model: Pick<ModelConfig, "id" | "kind" | "context_window" | "m
   };
 }
 
-/** What providers are made with. */
+/** ProviderParts are what providers are made with. */
 export interface ProviderParts extends Faster {
   /** Milliseconds since 1970. */
   readonly clock: () => number;

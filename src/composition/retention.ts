@@ -28,7 +28,7 @@ export interface Retention {
 }
 
 const hourMs = 3_600_000;
-/** What was spent is kept for twice the longest window of a budget, in case a clock is set back. */
+/** spendingMs is how long spending by quarters is kept: twice the longest window of a budget, in case a clock is set back. */
 const spendingMs = 70 * 24 * hourMs;
 const betweenMs = 10;
 

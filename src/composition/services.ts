@@ -26,6 +26,7 @@ import { createCacheState, withCache } from "../pipeline/replay/cache.ts";
 import { createReplays } from "../pipeline/replay/replay.ts";
 import { newId } from "../runtime/ids.ts";
 import { accountService } from "../services/accounts/accounts.ts";
+import { createTestUpstream } from "../services/configuration/test-upstream.ts";
 import { inferenceService } from "../services/inference/inference.ts";
 import { withReplays } from "../services/inference/replayed-calls.ts";
 import { keyService } from "../services/keys/keys.ts";
@@ -37,7 +38,6 @@ import { usageService } from "../services/usage/usage.ts";
 import { createCatalog } from "../targets/catalog.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { createProvider } from "./providers.ts";
-import { createTestUpstream } from "./test-upstream.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { config, live, storage, log, clock } = parts;

@@ -23,6 +23,7 @@ import {
   type UpstreamConfig,
   type VendorConfig,
 } from "./schema-models.ts";
+import { defaultRefusedDays } from "./sections/process.ts";
 import type { CacheConfig, Config } from "./shape.ts";
 import type { Json, StoredDocument } from "./stored/documents.ts";
 import { type FilePart, filePart, mergedDocument } from "./stored/merged.ts";
@@ -322,7 +323,6 @@ function metricsOf(written: FileConfig["metrics"], settings: EnvironmentSettings
 }
 
 const dayMs = 86_400_000;
-const defaultRefusedDays = 90;
 
 function daysMs(days: number | undefined): number | undefined {
   return days === undefined ? undefined : days * dayMs;
@@ -343,7 +343,10 @@ export function enabled(upstreams: readonly UpstreamConfig[]): readonly Upstream
   return upstreams.filter(({ disabled }) => disabled !== true);
 }
 
-/** servable returns the model without the targets that get no calls: of weight 0, of an upstream that is switched off, or cannot serve its kind. */
+/**
+ * servable returns the model without the targets that get no calls: those of weight 0, and those at an upstream that is switched off or
+ * cannot serve its kind.
+ */
 export function servable(model: ModelConfig, upstreams: readonly UpstreamConfig[]): ModelConfig {
   const serves = (kind: UpstreamConfig["kind"]) => servedBy[kind].includes(model.kind);
   const names = new Set(

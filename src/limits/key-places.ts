@@ -27,7 +27,7 @@ export interface KeyPlacesOptions {
   readonly whenAway?: (() => Error) | undefined;
 }
 
-/** How often it is said again how many run: what is not said for some seconds counts as ended. */
+/** renewMs is how often a process says again how many run: what it has not said for some seconds counts as ended. */
 const renewMs = 1_000;
 
 /** Waiting is a call that the keeper is asked for. */
@@ -137,7 +137,7 @@ function ask(state: State, of: Places): void {
 }
 
 interface Granted {
-  /** How many ran when the keeper was asked. */
+  /** before is how many ran when the keeper was asked. */
   readonly before: number;
   readonly granted: number;
 }

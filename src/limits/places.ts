@@ -66,7 +66,7 @@ interface State {
   /** The most that ran since the last renewal: what is kept for the calls to come. */
   peak: number;
   readonly waiting: Deferred<undefined>[];
-  /** How many ran when the keeper was asked what it has not answered yet; undefined where nothing is asked. */
+  /** told is how many ran when the keeper was asked what it has not answered yet; undefined where nothing is asked. */
   told: number | undefined;
   /** Whether a place became free while the keeper was asked. */
   hasReleased: boolean;

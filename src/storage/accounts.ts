@@ -125,7 +125,7 @@ async function update(
 ): Promise<Account | "taken" | "absent"> {
   const { name, budgets } = change;
   const own = db.selectFrom("accounts").select("budgets").where("id", "=", id);
-  // What is due of an account is merged by whoever has its lock: not while it is found out what it has spent.
+  // Due sums of an account are merged under its lock: with it they stay, while its spending is read.
   if (budgets !== undefined) await lock(own);
   const before = budgets === undefined ? undefined : await own.executeTakeFirst();
   const named = db

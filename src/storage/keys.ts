@@ -190,7 +190,7 @@ interface PageAsked {
   readonly labels: KeyLabelFilter;
 }
 
-/** How many keys are looked through at once for those with a tag or an owner. */
+/** keysAtOnce is how many keys are looked through at once for those with a tag or an owner. */
 const keysAtOnce = 1000;
 
 /** Returns up to `limit` of the keys that have the labels. An account has some thousand keys at most: all are looked through. */
@@ -312,7 +312,7 @@ async function update(scope: Scope, accountId: string, id: string, change: KeyCh
     return key ? { kind: "updated", key } : { kind: "absent" };
   }
   const { db } = scope;
-  // What is due of an account is merged by whoever has its lock: not while it is found out what a key has spent.
+  // Due sums of an account are merged under its lock: with it they stay, while a key's spending is read.
   if (change.budgets !== undefined)
     await scope.lock(db.selectFrom("accounts").select("id").where("id", "=", accountId));
   await begin(scope, id);

@@ -84,6 +84,6 @@ export interface ConfigurationTable {
   /** The user's id; empty for others. */
   actor_id: Fixed<string>;
   note: Fixed<string | null>;
-  /** What differs from the version before, as a JSON list of texts. */
+  /** changed is what differs from the version before, as a JSON list of texts. */
   changed: Fixed<string>;
 }

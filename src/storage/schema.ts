@@ -64,7 +64,7 @@ export interface AccountTable {
   suspended_at: number | null;
   /** The IANA zone in which windows of budgets begin; null for UTC. */
   time_zone: string | null;
-  /** What it may spend by windows of time (`money/budgets.ts`), as JSON; null for no budgets. */
+  /** budgets is what it may spend by windows of time (`money/budgets.ts`), as JSON; null for no budgets. */
   budgets: string | null;
 }
 
@@ -106,7 +106,7 @@ export interface ApiKeyTable {
   allowed_ips: string | null;
   /** Its tags, as a JSON list; null for none. */
   tags: string | null;
-  /** Whose it is, for people to read. */
+  /** owner is whose it is, for people to read. */
   owner: string | null;
 }
 
@@ -177,7 +177,7 @@ export interface LedgerEntryTable {
 export interface SpentByQuarterTable {
   /** The id of an account or a key. */
   subject: Fixed<string>;
-  /** When the quarter began, in UTC. */
+  /** quarter_start is when the quarter began, in UTC. */
   quarter_start: Fixed<number>;
   spent: Generated<number>;
 }
@@ -255,7 +255,7 @@ export interface IdempotencyKeyTable {
 /** RefusedMinuteTable is how many calls were refused in a minute, or in an hour, by what the other columns name. */
 export interface RefusedMinuteTable {
   account_id: Fixed<string>;
-  /** When the minute or the hour began. */
+  /** minute is when the minute or the hour began. */
   minute: Fixed<number>;
   key_id: Fixed<string>;
   /** The catalogue's id; empty where there is none, or the model was not known yet. */

@@ -122,7 +122,7 @@ export function createCatalog(
       price,
       targets: config.targets.map((written) => {
         const target = regional?.has(written.upstream) ? { ...written, isRegional: true } : written;
-        // What was written may be the same object as before, which a state is kept of.
+        // A copy: states are kept by object, and what was written may be the object of before.
         return was?.targets.find((other) => !isChanged(other) && isAlike(other, target)) ?? { ...target };
       }),
     };

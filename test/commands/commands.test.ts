@@ -790,7 +790,8 @@ describe("the configuration", () => {
     try {
       const { stderr, code } = await server.stop();
       expect(code).toBe(0);
-      expect(JSON.parse(stderr.split("\n")[0] ?? "")).toMatchObject({ upstream: "openai", models: 1 });
+      const asked = stderr.split("\n").find((line) => line.includes('"upstream"')) ?? "";
+      expect(JSON.parse(asked)).toMatchObject({ upstream: "openai", models: 1 });
     } finally {
       await server.stop();
       local.close();

@@ -212,9 +212,13 @@ describe("models sync", () => {
       exchange.head(200);
       exchange.end(text);
     });
-    const { stdout } = await at.run("models", "sync", `${server.baseUrl}/models.yaml`);
+    const address = `${server.baseUrl}/models.yaml`;
+    const { stdout, stderr } = await at.run("models", "sync", `${address}?token=${secret}`, "--apply");
     expect(stdout).toMatch(/^\+ models\[gpt-10\]: /);
     await server.close();
+    const versions = await at.run("config", "versions");
+    expect(versions.stdout).toContain(`models sync ${address}`);
+    expect(stderr + versions.stdout).not.toContain(secret);
     expect((await at.run("models", "sync", "http://example.com/models.yaml")).stderr).toContain(
       "expected an https address",
     );

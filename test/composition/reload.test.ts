@@ -104,6 +104,15 @@ for (const [who, options] of [
       await eventually(async () => expect(await statusOf("new-name")).toBe(200), patience);
     });
 
+    test("one that is empty, as a write leaves it that was broken off, is refused", async () => {
+      await writeFile(stage.config, "");
+      await eventually(() => expect(gateway.stderr).toContain("is not taken"), patience);
+      expect(lineOf("is not taken")?.faults).toEqual([expect.stringMatching(/gateway\.yaml: the file is empty, /)]);
+      expect(await statusOf("over-chat")).toBe(200);
+      await writeFile(stage.config, named("new-name"));
+      await eventually(async () => expect(await statusOf("new-name")).toBe(200), patience);
+    });
+
     test("a change of what is stored is in force everywhere when it is answered", async () => {
       const model = {
         ...{

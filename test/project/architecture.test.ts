@@ -66,11 +66,14 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   composition: [
     ...["doors", "services", "pipeline", "providers", "embedded", "targets", "telemetry", "ledger", "limits", "tokens"],
-    ...["storage (types)", "config", "http1/client/index.ts", "wire/check/index.ts", "wire/wire.ts"],
+    ...["storage (types)", "config", "http1/client/index.ts", "wire/check/index.ts"],
     ...["call", "package", "runtime"],
   ],
   doors: ["http1/server/index.ts", "call", "wire", "package", "runtime"],
-  services: [...["pipeline", "families", "limits", "storage", "targets (types)", "config", "call", "wire", "runtime"]],
+  services: [
+    ...["pipeline", "families", "providers/contract.ts (types)", "providers/errors/fault.ts", "limits", "storage"],
+    ...["targets (types)", "config", "call", "wire", "runtime"],
+  ],
   pipeline: [
     ...["families", "providers/contract.ts (types)", "providers/errors/fault.ts", "providers/usage"],
     ...["providers/upstream/timeouts.ts (types)", "ledger", "limits", "targets", "tokens", "storage (types)"],

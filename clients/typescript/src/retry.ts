@@ -29,7 +29,7 @@ const brokenCodes: readonly Code[] = [Code.Unavailable, Code.Unknown, Code.Inter
 const unsent: readonly string[] = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
 
 /** RPCs that change nothing and cost nothing. */
-const reading = /^(?:Count|Describe|Explain|Export|Follow|Get|List|Reconcile|Summarize)/;
+const reading = /^(?:Compare|Count|Describe|Explain|Export|Follow|Get|List|Measure|Preview|Reconcile|Summarize)/;
 
 /** RPCs that the gateway makes once under an `Idempotency-Key`, within a day. */
 const madeOnce =

@@ -1,4 +1,4 @@
-/** How budgets stand: what is spent of each, what running calls hold, and when its window ends. */
+/** BudgetMeters shows how budgets stand: what is spent of each, what running calls hold, and when its window ends. */
 import { Badge, Group, Progress, Stack, Text } from "@mantine/core";
 import type { Budget } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../language/format.ts";

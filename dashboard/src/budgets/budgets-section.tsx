@@ -24,6 +24,7 @@ const said = texts(
     save: "Save",
     zone: "Time zone",
     zoneAbout: "Days, weeks and months begin by its clocks, those of the keys' budgets too.",
+    zoneBound: "The operator has set budgets that begin by it: ask the operator to change it.",
     zoneNow: (zone: string) => `Days begin by the clocks of ${zone}.`,
     nothing: "Nothing found",
   },
@@ -35,6 +36,7 @@ const said = texts(
     save: "保存",
     zone: "时区",
     zoneAbout: "每天、每周和每月按该时区开始，密钥的预算也是如此。",
+    zoneBound: "运营方设定的预算以该时区计算：如需更改，请联系运营方。",
     zoneNow: (zone: string) => `按 ${zone} 的时间计算每天的开始。`,
     nothing: "没有匹配项",
   },
@@ -88,7 +90,7 @@ export function BudgetsSection({ account, byOperator, busy, error, onSave, onOpe
           busy={busy}
           error={error}
           onSave={(changed) =>
-            // What is refused is shown by `error`.
+            // A refusal is shown by `error`.
             onSave(changed).then(change.close, () => {})
           }
           onCancel={change.close}
@@ -108,6 +110,7 @@ function BudgetsForm({ account, byOperator, busy, error, onSave, onCancel }: For
   const [values, setValues] = useState(() => budgetValuesOf(account.budgets, byOperator));
   const [zone, setZone] = useState(account.timeZone);
   const [tried, setTried] = useState(false);
+  const isBound = !byOperator && account.budgets.some((budget) => budget.byOperator && !budget.rolling);
   return (
     <form
       noValidate
@@ -121,7 +124,8 @@ function BudgetsForm({ account, byOperator, busy, error, onSave, onCancel }: For
         <BudgetsEditor value={values} onChange={setValues} shown={tried} />
         <Select
           label={t.zone}
-          description={t.zoneAbout}
+          description={isBound ? t.zoneBound : t.zoneAbout}
+          disabled={isBound}
           data={zonesWith(account.timeZone)}
           value={zone}
           onChange={(chosen) => chosen && setZone(chosen)}

@@ -1,4 +1,4 @@
-/** What the windows of budgets are called: in a choice, and in a sentence. */
+/** Names the windows of budgets: for a choice, and within a sentence. */
 import { texts, useTexts } from "../language/language.tsx";
 import type { BudgetWindowName } from "./budget-values.ts";
 

@@ -1,4 +1,4 @@
-/** How upstreams and models did over time: the share that was answered, the time to the first byte, and output tokens a second. */
+/** Draws how upstreams and models did over time: the share that was answered, the time to the first byte, and output tokens a second. */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Box, Paper, SimpleGrid, Skeleton, Title, VisuallyHidden } from "@mantine/core";
 import { lazy, Suspense } from "react";

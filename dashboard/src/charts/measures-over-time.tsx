@@ -1,4 +1,4 @@
-/** How an upstream or a model did, over a span of time that the reader chooses. */
+/** Shows how an upstream or a model did, over a span of time that the reader chooses. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";

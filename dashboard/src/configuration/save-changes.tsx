@@ -3,7 +3,7 @@
  * shows what they changed, and puts these changes onto that.
  */
 import { useMutation, useQuery } from "@connectrpc/connect-query";
-import { Stack, Text, Textarea } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import type { ConfigurationDifference } from "../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
@@ -17,6 +17,7 @@ import { Reason, refusalOf } from "../refusal.ts";
 import { Conflict } from "./conflict.tsx";
 import { DifferenceList } from "./difference-list.tsx";
 import { Faults } from "./faults.tsx";
+import { NoteField, noteOf } from "./note-field.tsx";
 import { baseAfter, noteSave } from "./own-saves.ts";
 import type { Change } from "./use-configuration.ts";
 
@@ -24,16 +25,12 @@ const said = texts(
   {
     about: "This is what changes. It takes effect for the next call, on every node within a second.",
     nothing: "Nothing changes.",
-    note: "Note",
-    noteHint: "What it is for. It is shown in the history.",
     save: "Save",
     saved: (version: string) => `Saved as version ${version}`,
   },
   {
     about: "将做以下更改。更改对下一次调用生效，并在一秒内应用于所有节点。",
     nothing: "没有任何更改。",
-    note: "备注",
-    noteHint: "更改的原因，会显示在历史记录中。",
     save: "保存",
     saved: (version: string) => `已保存为版本 ${version}`,
   },
@@ -97,7 +94,7 @@ function Saving({ base, changes, action, final = false, onSaved, onClose, childr
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        save.mutate({ ...request, ...(note.trim() ? { note: note.trim() } : {}) });
+        save.mutate({ ...request, ...noteOf(note) });
       }}
     >
       <Stack>
@@ -105,16 +102,7 @@ function Saving({ base, changes, action, final = false, onSaved, onClose, childr
         <Answer of={tried} lines={4}>
           {({ differences }) => <Differences of={differences} />}
         </Answer>
-        <Textarea
-          label={t.note}
-          description={t.noteHint}
-          maxLength={500}
-          autosize
-          minRows={1}
-          value={note}
-          onChange={(event) => setNote(event.currentTarget.value)}
-          data-autofocus
-        />
+        <NoteField value={note} onChange={setNote} />
         {save.error && <Faults of={save.error} />}
         <FormButtons
           action={action ?? t.save}

@@ -947,7 +947,9 @@ export const AccountService: GenService<{
   },
   /**
    * Sets what the account may spend by the day, week or month, all its keys together, and the time zone in which such
-   * windows begin. Budgets that the operator has set stay as they are. Refuses with INVALID_VALUE an unknown time zone.
+   * windows begin. Budgets that the operator has set stay as they are. Refuses with INVALID_VALUE an unknown time zone, and
+   * with CONFLICT (ALREADY_EXISTS) another one where the operator has set budgets by the calendar, whose windows it would
+   * begin anew.
    *
    * @generated from rpc modelgateway.v1.AccountService.UpdateBudgets
    */

@@ -7,7 +7,7 @@ import { Refusal } from "../../call/refusals.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { type ConfigDocument, type Fault, readYaml } from "../../config/document.ts";
 import { processEnvironment } from "../../config/process-environment.ts";
-import { isJson, isOperational, type Json, pathAt } from "../../config/stored/documents.ts";
+import { isJson, isOperational, type Json, pathAt, plainJson } from "../../config/stored/documents.ts";
 import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
 import { withOperator } from "../operator.ts";
@@ -46,9 +46,9 @@ async function readText(file: string): Promise<string> {
 /** documentOf returns what the file has. Throws a ConfigError where that is no document that can be stored. */
 function documentOf(file: string, { value, faults, keyFaultAt }: ConfigDocument): Json {
   if (faults.length > 0) throw new ConfigError(faults);
-  const document: unknown = JSON.parse(JSON.stringify(value ?? {}));
-  if (!isJson(document))
+  if (!isJson(value ?? {}))
     throw new ConfigError([{ file, message: "expected keys and values, as gateway.yaml has them" }]);
+  const document = plainJson(value ?? {});
   const bound = Object.keys(document).filter((key) => !isOperational(key));
   if (bound.length === 0) return document;
   const why = "is bound to the process, or is no key of the configuration: leave it to gateway.yaml";

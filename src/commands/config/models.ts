@@ -21,8 +21,8 @@ import { printDifference, printOutcome } from "./differences.ts";
 export async function models([action, ...args]: readonly string[]): Promise<void> {
   if (action !== "sync") throw wrongAction("models");
   const { values, positionals } = readOptions("models sync", args);
-  const source = positionals[0] as string;
-  const text = await readText(source);
+  const text = await readText(positionals[0] as string);
+  const source = withoutQuery(positionals[0] as string);
   const isDry = values.apply !== true;
   await withOperatorAndStorage(
     values.config,
@@ -44,6 +44,16 @@ export async function models([action, ...args]: readonly string[]): Promise<void
     },
     "nothing",
   );
+}
+
+/** withoutQuery returns what a source is called where it is kept: an address without its user and query, which may have a credential. */
+function withoutQuery(source: string): string {
+  const url = isAddress(source) ? URL.parse(source) : null;
+  return url ? `${url.origin}${url.pathname}` : source;
+}
+
+function isAddress(source: string): boolean {
+  return /^https?:/i.test(source);
 }
 
 /** printModels prints what changes of each model: what is not listed is as the built-in catalogue has it. */
@@ -75,7 +85,7 @@ function vendorOf({ name, vendor = name }: UpstreamConfig): string {
 }
 
 async function readText(source: string): Promise<string> {
-  if (/^https?:/i.test(source)) return fetchText(source);
+  if (isAddress(source)) return fetchText(source);
   try {
     return readFileSync(source, "utf8");
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Whose the demo's keys are, what they are tagged with, and what some of them are limited to. */
+/** Gives the demo's keys owners and tags, and some of them limits. */
 import type { KeyLimitChange } from "../../services/keys/key-limits.ts";
 import type { PlannedKey } from "./plan.ts";
 

@@ -9,14 +9,14 @@ import { type Caller, days } from "./traffic.ts";
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const seed = 20_261_127;
-/** How many calls, and how many counts, are written at once. */
+/** batch is how many calls, and how many counts, are written at once. */
 const batch = 50;
-/** How many of an account are listed one by one. */
+/** listed is how many refused calls of an account are listed one by one. */
 const listed = 120;
 /** The afternoon in which a client of a large account asks too fast, in days before now, and its hours by UTC. */
 const burst = { daysAgo: 4, hours: [13, 14, 15], calls: 340, least: 8 } as const;
 
-/** What is refused now and then, the frequent ones first. */
+/** kinds are the refusals that come now and then, the frequent ones first. */
 const kinds = [
   [Reason.RATE_LIMITED, 429, "Rate limit reached: the account is allowed 600 requests a minute. Try again in 2 s."],
   [Reason.RATE_LIMITED, 429, "Rate limit reached: the account is allowed 600 requests a minute. Try again in 5 s."],
@@ -30,7 +30,7 @@ const kinds = [
   ],
 ] as const;
 
-/** Writes what was refused to these keys of an account, most of it to the first. */
+/** furnishRefusals writes refused calls of these keys of an account, most of them of the first. */
 export async function furnishRefusals(
   { refused }: Pick<Storage, "refused">,
   callers: readonly Caller[],

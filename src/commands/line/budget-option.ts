@@ -15,8 +15,8 @@ const most = 10;
 
 export type BudgetFields = { readonly budgets?: MessageInitShape<typeof BudgetListSchema> };
 
-/** readBudgets reads `10/day` and `10/rolling-day`; one that is empty removes all. Throws a UsageError. */
-export function readBudgets(entries: readonly string[] | undefined): BudgetFields {
+/** readBudgetOption reads `10/day` and `10/rolling-day`; one that is empty removes all. Throws a UsageError. */
+export function readBudgetOption(entries: readonly string[] | undefined): BudgetFields {
   if (!entries) return {};
   if (entries.length === 1 && entries[0]?.trim() === "") return { budgets: { budgets: [] } };
   if (entries.length > most) throw new UsageError(`--budget: expected at most ${most}`);

@@ -28,9 +28,7 @@ export function helpAsked(args: readonly string[]): readonly string[] {
 function overview(): string {
   const lines = columns([...firstWords()]);
   return `usage: model-gateway [COMMAND] [OPTION]…
-
 ${lines.join("\n")}
-
 \`model-gateway help COMMAND\` explains one, \`help configuration\` the settings.`;
 }
 

@@ -21,7 +21,7 @@ export interface ArgumentSpec {
   /** The word for it in help and in messages. */
   readonly name: string;
   readonly isOptional?: true;
-  /** Whether help shows it as needed, though some options do without it: the command itself looks. */
+  /** isShownNeeded is whether help shows it as needed, though some options do without it: the command itself looks. */
   readonly isShownNeeded?: true;
   readonly completes?: Completes;
 }
@@ -107,7 +107,7 @@ export const groups: ReadonlyMap<string, string> = new Map(
     keys: "create, change, list, disable, enable and revoke API keys",
     users: "list and invite users of the dashboard; passwords, operators",
     codes: "create, list and revoke redeem codes",
-    config: "the stored configuration: export, apply, versions, compare, roll back",
+    config: "the stored configuration and its versions; export, apply",
     models: "the catalogue of models and their prices",
     import: "take over what another gateway has",
   }),
@@ -247,10 +247,10 @@ entries of a list, as --rpm= or --tag=.`,
   },
   "config export": {
     summary: "print the stored configuration as YAML",
-    details: `It is of gateway.yaml's shape, and has the keys that may change while the gateway
+    details: `It has the shape of gateway.yaml, and the keys that may change while the gateway
 serves. Credentials are masks, which \`config apply\` takes for the stored ones;
---with-secrets writes them into a new file for its owner only. Without VERSION it
-is the one in force.`,
+--with-secrets writes them into a new file for its owner only. Without VERSION
+it is the one in force.`,
     arguments: [{ name: "VERSION", isOptional: true }],
     options: {
       ...config,

@@ -1,4 +1,5 @@
 /** Opens the source of the configuration over a storage: the file, and the versions that are stored. */
+import type { Logger } from "pino";
 import type { Config, Environment } from "../../config/config.ts";
 import { createKeyRing } from "../../config/stored/key-ring.ts";
 import { type ConfigurationSource, openConfigurationSource } from "../../config/stored/source.ts";
@@ -11,17 +12,17 @@ export interface SourceOptions {
   /** file is the configuration file that was named on the command line; undefined: GATEWAY_CONFIG, or none. */
   readonly file: string | undefined;
   readonly environment?: Environment | undefined;
-  /** onError gets what nobody waits for. */
-  readonly onError: (error: unknown) => void;
+  /** log is told of looks for versions that fail, which nobody waits for. */
+  readonly log: Pick<Logger, "error">;
 }
 
-export function openSource({ config, storage, file, environment, onError }: SourceOptions): ConfigurationSource {
+export function openSource({ config, storage, file, environment, log }: SourceOptions): ConfigurationSource {
   return openConfigurationSource({
     rows: storage.configurations,
     changes: { version: storage.version, changedSince: (asOf) => configurationChangedSince(storage, asOf) },
     keys: createKeyRing(config),
     givenFile: file,
     environment,
-    onError,
+    onError: (err) => log.error({ err }, "versions of the configuration could not be looked for"),
   });
 }

@@ -2,7 +2,10 @@
 import type { Config } from "../../config/config.ts";
 import { version } from "../../package/version.ts";
 
-/** Returns members of a log line. `workers` is undefined for a gateway of one process. An address is not among them: it may have a password. */
+/**
+ * enginesOf returns members of a log line. `workers` is undefined for a gateway of one process. An address is not among them: it may have
+ * a password.
+ */
 export function enginesOf({ database, redis }: Pick<Config, "database" | "redis">, workers?: number) {
   return {
     version: version(),

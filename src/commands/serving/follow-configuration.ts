@@ -1,11 +1,12 @@
 /**
- * Reads the configuration anew while the gateway serves: when its file has changed, on SIGHUP, and when another version is stored. What
- * cannot be read, or is wrong, is refused whole: the log has each fault with its line, and what is served stays.
+ * Reads the configuration anew while the gateway serves: when its file has changed, on SIGHUP, and when another version is stored. One
+ * that cannot be read, or is wrong, is refused whole: the log has each fault with its line, and what is served stays.
  *
  * The file is looked at twice a second and not watched by events: those do not come from every kind of volume, and a mounted ConfigMap
  * changes by a link in another folder.
  */
 import { unwatchFile, watchFile } from "node:fs";
+import { readFile } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
@@ -45,6 +46,7 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
 
   async function read(why: string): Promise<void> {
     try {
+      if (file !== undefined) await refuseBlank(file);
       const next = adapt(await source.load());
       if (isClosed) return;
       // What was changed back is as it is in this process.
@@ -89,6 +91,17 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
   };
 }
 
+/**
+ * Throws a ConfigError for a file without a word in it: a write that was broken off, or found no room on the disk, leaves one, and what it
+ * says would take every upstream away.
+ */
+async function refuseBlank(file: string): Promise<void> {
+  // What cannot be read is told by whoever reads it in earnest.
+  const text = await readFile(file, "utf8").catch(() => undefined);
+  if (text?.trim() === "") throw new ConfigError([{ file, message: blank }]);
+}
+
+const blank = "the file is empty, as one is that could not be written: write {} where it is to say nothing";
 const storedAnew = "another version is stored";
 const inForce = "the configuration was read anew, and is in force";
 const unchanged = "the configuration was read anew: nothing that may change while it is served has changed";

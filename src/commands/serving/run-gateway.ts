@@ -57,8 +57,7 @@ export async function runGateway(config: Config, options: RunOptions & ReadOptio
   );
   log.info(enginesOf(config), "the gateway starts");
   const { file, environment, adapt = (one: Config) => one } = options;
-  const onError = (err: unknown) => log.error({ err }, "versions of the configuration could not be looked for");
-  const source = openSource({ config, storage, file, environment, onError });
+  const source = openSource({ config, storage, file, environment, log });
   let onHangUp = () => {};
   try {
     const whole = adapt(await source.load());

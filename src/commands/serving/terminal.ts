@@ -1,7 +1,7 @@
 /** Tells SIGHUP of a terminal that was closed from SIGHUP that asks for the configuration to be read anew. */
 import { closeSync, openSync } from "node:fs";
 
-/** createIsClosed returns what reports whether this process had a terminal, and it is gone. */
+/** createIsTerminalClosed returns a function that reports whether this process had a terminal that is gone. */
 export function createIsTerminalClosed(): () => boolean {
   const hadTerminal = hasTerminal();
   return () => hadTerminal && !hasTerminal();

@@ -32,8 +32,7 @@ export async function openCrewConfiguration({
   const file = task.file ?? undefined;
   // How many workers there are, the primary says: by the command line, perhaps.
   const adapt = (read: Config) => ({ ...read, workers: given.workers });
-  const onError = (err: unknown) => log.error({ err }, "versions of the configuration could not be looked for");
-  const source = openSource({ config: given, storage, file, onError });
+  const source = openSource({ config: given, storage, file, log });
   let current = given;
   try {
     current = adapt(await source.load());

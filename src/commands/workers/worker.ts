@@ -62,8 +62,7 @@ async function serveTask(channel: Channel, task: WorkerTask, { follow }: Configu
   setEngine();
   const log = openLog(config.logLevel, task.number);
   const storage = await openStorage(config, channel, log);
-  const onError = (err: unknown) => log.error({ err }, "versions of the configuration could not be looked for");
-  const source = openSource({ config, storage, file: task.file ?? undefined, onError });
+  const source = openSource({ config, storage, file: task.file ?? undefined, log });
   // The owner reads for all workers, so that they serve by the same.
   source.onStoredChange(async () => {
     await channel.by<CrewQuestions>().ask("worker.stored", null);

@@ -35,7 +35,7 @@ export interface UpstreamsOptions extends ProviderParts {
 
 /** Served is an upstream in force. */
 interface Served {
-  /** What its provider was made of, as text. */
+  /** madeOf is what its provider was made of, as text. */
   readonly madeOf: string;
   /** The provider by itself, and as calls are given it. */
   readonly bare: Provider;
@@ -47,7 +47,7 @@ export function createUpstreams(first: readonly UpstreamConfig[], options: Upstr
   const closing = new Set<Promise<void>>();
   const serve = (name: string, madeOf: string, bare: Provider): Served => ({
     ...{ madeOf, bare },
-    // Who waits for a place is no attempt yet, and what is counted by the gateway itself is none at an upstream.
+    // A call that waits for a place is no attempt yet, and tokens that the gateway counts itself are none at an upstream.
     provider: withTokenCount(queues.wrap(name, health.watch(name, bare))),
   });
   const embedded = serve(embeddedUpstream, "", embeddedProvider(options));

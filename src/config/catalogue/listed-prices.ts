@@ -55,7 +55,7 @@ function modelOf(
   if (!price?.input && !price?.characters) return undefined;
   const draft = {
     ...(written ?? { id, family: vendor, vendor, ...mode, ...limitsOf(entry, mode.kind) }),
-    // What the list has no cost for stays as the catalogue has it.
+    // A price that the list does not have stays as in the catalogue.
     price: { ...(written?.price as object | undefined), ...price },
   };
   return modelSchema.safeParse(draft).data;

@@ -53,7 +53,7 @@ export function syncedCatalogue(
     const stored = catalogue.get(model.id);
     const written = modelAsWritten(model);
     if (isBuiltIn) catalogue.delete(model.id);
-    // What says the same in other words is no difference.
+    // An entry that is written otherwise and means the same is no difference.
     else if (!stored || !isSame(stored, written)) catalogue.set(model.id, written);
   }
   return { catalogue: [...catalogue.values()], found: chosen.length };

@@ -1,12 +1,12 @@
 /** Writes models as gateway.yaml has them: amounts as decimals in quotes, and nothing that is so by default. */
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { ModelConfig, PriceConfig } from "../schema-models.ts";
-import type { Json, JsonValue } from "../stored/documents.ts";
+import { type Json, type JsonValue, plainJson } from "../stored/documents.ts";
 
 /** modelAsWritten returns a model as an entry of `models`. */
 export function modelAsWritten(model: ModelConfig): Json {
   const { price, aliases, targets, ...rest } = model;
-  return plain({
+  return plainJson({
     ...rest,
     ...(aliases.length > 0 && { aliases }),
     ...(price && { price: priceAsWritten(price) }),
@@ -16,7 +16,7 @@ export function modelAsWritten(model: ModelConfig): Json {
 
 /** priceAsWritten returns a price with its amounts as decimals. Bounds of bands are tokens, and stay numbers. */
 export function priceAsWritten(price: PriceConfig): Json {
-  return amounts(plain(price)) as Json;
+  return amounts(plainJson(price)) as Json;
 }
 
 function amounts(value: JsonValue, key = ""): JsonValue {
@@ -24,9 +24,4 @@ function amounts(value: JsonValue, key = ""): JsonValue {
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map((one) => amounts(one));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, amounts(one as JsonValue, name)]));
-}
-
-/** plain returns a value as JSON, without members that have no value. */
-function plain(value: object): Json {
-  return JSON.parse(JSON.stringify(value)) as Json;
 }

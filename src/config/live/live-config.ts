@@ -50,9 +50,8 @@ export function createLiveConfig(first: Config): ReplaceableConfig {
  * what was made of them holds on.
  */
 export function withOperational(config: Config, other: Config): Config {
-  const unchanged = (member: OperationalMember) => isAlike(config[member], other[member]);
   const taken = operationalMembers.map(
-    (member) => [member, unchanged(member) ? config[member] : other[member]] as const,
+    (member) => [member, isUnchanged(config[member], other[member]) ? config[member] : other[member]] as const,
   );
   return Object.freeze({ ...config, ...(Object.fromEntries(taken) as Pick<Config, OperationalMember>) });
 }
@@ -61,7 +60,7 @@ const operationalMembers = Object.keys(operationalKeys) as OperationalMember[];
 
 /** changedOperationalKeys returns the keys of gateway.yaml that may change while the gateway serves, and differ. */
 export function changedOperationalKeys(one: Config, other: Config): string[] {
-  const changed = operationalMembers.filter((member) => !isAlike(one[member], other[member]));
+  const changed = operationalMembers.filter((member) => !isUnchanged(one[member], other[member]));
   return [...new Set(changed.map((member) => operationalKeys[member]))];
 }
 
@@ -71,11 +70,11 @@ export function changedOperationalKeys(one: Config, other: Config): string[] {
  */
 export function changedProcessKeys(one: Config, other: Config): string[] {
   const members = Object.keys(processKeys) as ProcessMember[];
-  return members.filter((member) => !isAlike(one[member], other[member])).map((member) => processKeys[member]);
+  return members.filter((member) => !isUnchanged(one[member], other[member])).map((member) => processKeys[member]);
 }
 
-/** isAlike compares values of configurations: both are plain data, made with their members in the same order. */
-export function isAlike(one: unknown, other: unknown): boolean {
+/** isUnchanged compares values of configurations: both are plain data, made with their members in the same order. */
+function isUnchanged(one: unknown, other: unknown): boolean {
   return one === other || JSON.stringify(one, plain) === JSON.stringify(other, plain);
 }
 

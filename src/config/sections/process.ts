@@ -12,6 +12,9 @@ import {
 
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 
+/** defaultRefusedDays is how long refused calls are kept where nothing says otherwise. */
+export const defaultRefusedDays = 90;
+
 export const processSettings = {
   host: z.string().min(1).optional().meta({
     description: `The address to listen on. HOST in the environment wins.`,
@@ -80,15 +83,9 @@ export const processSettings = {
           description: "For how many days calls are kept. Default: for good.",
           examples: [90],
         }),
-      refused_days: z
-        .number()
-        .min(0.01)
-        .optional()
-        .meta({
-          description: `For how many days the counts of refused calls are kept, and the last thousand of each account.
-            Default: 90.`,
-          examples: [90],
-        }),
+      refused_days: z.number().min(0.01).default(defaultRefusedDays).meta({
+        description: "For how many days the counts of refused calls are kept, and the last thousand of each account.",
+      }),
       audit_days: z
         .number()
         .min(0.01)
@@ -100,8 +97,8 @@ export const processSettings = {
     })
     .optional()
     .meta({
-      description: `How long calls, refused calls and audit events are kept. Older ones are deleted, some at a time; sums of usage and the ledger
-        stay.`,
+      description: `How long calls, refused calls and audit events are kept. Older ones are deleted, some at a time; sums of usage and the
+        ledger stay.`,
     }),
   database: z
     .strictObject({

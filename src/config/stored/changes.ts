@@ -2,13 +2,13 @@
 import { type Fault, placed } from "../document.ts";
 import {
   entryName,
+  entryPlace,
   isJson,
   isOperational,
   type Json,
   type JsonValue,
   type ListKey,
   listAt,
-  listKeys,
   withoutEmpty,
 } from "./documents.ts";
 import { type FilePart, fileHas } from "./merged.ts";
@@ -124,9 +124,8 @@ function refuseVariables(value: JsonValue, place: string, faults: Fault[]): void
     const why = "only gateway.yaml may refer to a variable: send the value itself";
     faults.push({ file: changeName, ...placed(place, why) });
   } else if (Array.isArray(value)) {
-    const isNamed = (listKeys as readonly string[]).includes(place);
     for (const [i, one] of (value as readonly JsonValue[]).entries())
-      refuseVariables(one, `${place}[${(isNamed ? entryName(place, one) : undefined) ?? i}]`, faults);
+      refuseVariables(one, entryPlace(place, one, i), faults);
   } else if (isJson(value)) {
     for (const [key, one] of Object.entries(value))
       refuseVariables(one, place === "" ? key : `${place}.${key}`, faults);

@@ -2,7 +2,7 @@
  * Finds in what two documents differ. Upstreams and models are compared by their names, wherever they stand in their list; their order
  * is compared by itself. Secrets are compared as they are, and shown as masks.
  */
-import { entryName, isJson, type Json, type JsonValue, listKeys } from "./documents.ts";
+import { entryName, isJson, isListKey, type Json, type JsonValue } from "./documents.ts";
 import { masked } from "./masks.ts";
 
 export interface Difference {
@@ -40,11 +40,11 @@ export function changedParts(differences: readonly Difference[]): readonly strin
 /** Entries have names in some lists only; of others the list is the part. */
 function partOf(path: string): string {
   const key = path.replace(/\[.*/, "");
-  return (listKeys as readonly string[]).includes(key) ? path : key;
+  return isListKey(key) ? path : key;
 }
 
 function isNamedList(key: string, ...sides: readonly Side[]): boolean {
-  if (!(listKeys as readonly string[]).includes(key)) return false;
+  if (!isListKey(key)) return false;
   const lists = sides.map(({ value = [] }) => value);
   return lists.every((list) => Array.isArray(list) && hasNames(key, list as readonly JsonValue[]));
 }

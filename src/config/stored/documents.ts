@@ -3,6 +3,7 @@
  * together. A place in one is named by words, in which upstreams and models go by their names and not by their numbers:
  * `upstreams[openai].base_url`.
  */
+import { pathText } from "../document.ts";
 import { operationalKeys } from "../shape.ts";
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | Json;
@@ -18,16 +19,17 @@ export interface StoredDocument {
   readonly document: Json;
 }
 
-/** keyedLists are the lists whose entries have names: by the key, the member that is the name. */
-const keyedLists: ReadonlyMap<string, string> = new Map([
-  ["upstreams", "name"],
-  ["models", "id"],
-  ["catalogue", "id"],
-]);
+/** nameMembers are the members that name the entries of a list, by its key. Other lists have entries without names. */
+const nameMembers = { upstreams: "name", models: "id", catalogue: "id" } as const;
 
 /** ListKey is the key of a list whose entries have names. */
-export type ListKey = "upstreams" | "models" | "catalogue";
-export const listKeys: readonly ListKey[] = ["upstreams", "models", "catalogue"];
+export type ListKey = keyof typeof nameMembers;
+export const listKeys = Object.keys(nameMembers) as readonly ListKey[];
+
+/** isListKey reports whether entries of a list have names. */
+export function isListKey(key: string): key is ListKey {
+  return Object.hasOwn(nameMembers, key);
+}
 
 const operational: ReadonlySet<string> = new Set(Object.values(operationalKeys));
 
@@ -38,6 +40,11 @@ export function isOperational(key: string): boolean {
 
 export function isJson(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** plainJson returns a value as JSON: YAML's dates become texts, and members without a value are left out. */
+export function plainJson(value: object): Json {
+  return JSON.parse(JSON.stringify(value)) as Json;
 }
 
 /** memberOf returns a member of an object that is its own; undefined for anything else. */
@@ -53,8 +60,7 @@ export function listAt(document: JsonValue | undefined, key: string): readonly J
 
 /** entryName returns the name of an entry of a list at the top of a document; undefined where its entries have none. */
 export function entryName(listKey: string, entry: JsonValue | undefined): string | undefined {
-  const member = keyedLists.get(listKey);
-  const name = member === undefined ? undefined : memberOf(entry, member);
+  const name = isListKey(listKey) ? memberOf(entry, nameMembers[listKey]) : undefined;
   return typeof name === "string" ? name : undefined;
 }
 
@@ -63,9 +69,9 @@ export function entryPlace(listKey: string, entry: JsonValue | undefined, index:
   return `${listKey}[${entryName(listKey, entry) ?? index}]`;
 }
 
-/** withoutEmpty returns a document without lists of upstreams and models that are empty. */
+/** withoutEmpty returns a document without those lists of named entries that are empty. */
 export function withoutEmpty(document: Json): Json {
-  const isEmpty = (key: string, value: JsonValue) => keyedLists.has(key) && Array.isArray(value) && value.length === 0;
+  const isEmpty = (key: string, value: JsonValue) => isListKey(key) && Array.isArray(value) && value.length === 0;
   return Object.fromEntries(Object.entries(document).filter(([key, value]) => !isEmpty(key, value)));
 }
 
@@ -73,13 +79,9 @@ export function withoutEmpty(document: Json): Json {
 export function placeOf(document: JsonValue | undefined, path: readonly PropertyKey[]): string {
   const [top, index, ...rest] = path;
   if (top === undefined) return "";
-  if (typeof index !== "number") return wordsOf(path);
-  return `${entryPlace(String(top), listAt(document, String(top))[index], index)}${wordsOf(rest, ".")}`;
-}
-
-function wordsOf(path: readonly PropertyKey[], before = ""): string {
-  const words = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");
-  return before === "" ? words.replace(/^\./, "") : words;
+  if (typeof index !== "number") return pathText(path);
+  const entry = entryPlace(String(top), listAt(document, String(top))[index], index);
+  return typeof rest[0] === "number" || rest.length === 0 ? `${entry}${pathText(rest)}` : `${entry}.${pathText(rest)}`;
 }
 
 /** pathAt returns the path of a place in words, as far as the document has it: the reverse of placeOf. */

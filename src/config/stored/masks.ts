@@ -2,8 +2,7 @@
  * Masks are shown in the places of secrets. A change that sends a mask back leaves the secret as it was, and nobody who sends one learns
  * the secret, or where else it could be sent: it is taken for the same upstream alone, at the same address.
  */
-import type { Fault } from "../document.ts";
-import { placed } from "../document.ts";
+import { type Fault, placed } from "../document.ts";
 import { entryName, type Json, listAt, memberOf } from "./documents.ts";
 import { mapSecrets, secretsOf } from "./secrets.ts";
 

@@ -2,13 +2,13 @@
  * Joins what the file has with what is stored. The file wins: an upstream of a name, a model of an id, or any other key that it has is
  * served as the file has it. Faults are told of each by its own place: a line of the file, or the place in the stored document.
  */
-import type { ConfigDocument, Fault, Path } from "../document.ts";
-import { placed } from "../document.ts";
+import { type ConfigDocument, type Fault, type Path, placed } from "../document.ts";
 import type { UpstreamConfig } from "../schema-models.ts";
 import {
   entryName,
   entryPlace,
   isJson,
+  isListKey,
   isOperational,
   type Json,
   type JsonValue,
@@ -17,6 +17,7 @@ import {
   listKeys,
   memberOf,
   placeOf,
+  plainJson,
   type StoredDocument,
 } from "./documents.ts";
 
@@ -31,17 +32,12 @@ export interface FilePart {
 /** filePart returns the operational keys of the file, or the upstreams of the environment where there is no file. */
 export function filePart(name: string | undefined, value: unknown, ofEnvironment: readonly UpstreamConfig[]): FilePart {
   if (name !== undefined) {
-    const kept = Object.entries(isJson(value) ? plain(value) : {}).filter(([key]) => isOperational(key));
+    const kept = Object.entries(isJson(value) ? plainJson(value) : {}).filter(([key]) => isOperational(key));
     return { name, document: Object.fromEntries(kept) };
   }
   // Their profile follows from their vendor, and is joined to it where they are read.
-  const upstreams = ofEnvironment.map(({ profile: _, ...upstream }) => plain(upstream));
+  const upstreams = ofEnvironment.map(({ profile: _, ...upstream }) => plainJson(upstream));
   return { name, document: upstreams.length > 0 ? { upstreams } : {} };
-}
-
-/** plain returns a value as JSON: YAML's dates become texts, and members without a value go. */
-function plain(value: object): Json {
-  return JSON.parse(JSON.stringify(value)) as Json;
 }
 
 /** fileHas reports whether the file has an entry of a list, or another key. */
@@ -60,7 +56,7 @@ export interface Merged {
 /** mergedDocument joins the file, whose text `written` knows the lines of, with what is stored. */
 export function mergedDocument(file: FilePart, stored: StoredDocument, written: ConfigDocument | undefined): Merged {
   const lists = listKeys.map((key) => [key, listOf(key, file, stored.document)] as const);
-  const ofStored = Object.entries(stored.document).filter(([key]) => !isList(key));
+  const ofStored = Object.entries(stored.document).filter(([key]) => !isListKey(key));
   const others = ofStored.filter(([key]) => !fileHas(file, key));
   const shadowed = [
     ...lists.flatMap(([, { shadowed }]) => shadowed),
@@ -73,14 +69,10 @@ export function mergedDocument(file: FilePart, stored: StoredDocument, written: 
   const counts = new Map<string, number>(lists.map(([key, { ofFile }]) => [key, ofFile]));
   const isOfFile = ([top, index]: Path) => {
     const key = String(top);
-    if (!isList(key)) return fileHas(file, key) || !isOperational(key);
+    if (!isListKey(key)) return fileHas(file, key) || !isOperational(key);
     return typeof index !== "number" || index < (counts.get(key) ?? 0);
   };
   return { document: documentOf({ value, effective, stored, written, isOfFile }), effective, shadowed };
-}
-
-function isList(key: string): key is ListKey {
-  return (listKeys as readonly string[]).includes(key);
 }
 
 interface JoinedList {

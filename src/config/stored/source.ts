@@ -40,7 +40,7 @@ export interface ConfigurationSource {
   close(): void;
 }
 
-/** How often versions by other processes are looked for, and after a failure, in milliseconds. */
+/** lookMs is how often versions by other processes are looked for, and againMs after a failure, in milliseconds. */
 const [lookMs, againMs] = [100, 1000];
 
 /** openConfigurationSource returns the source. It reads nothing until it is asked to. */
@@ -84,7 +84,7 @@ interface WatchOptions extends Pick<ConfigurationSourceOptions, "rows" | "change
 
 /** watchVersions looks for versions by whatever process. A look that fails is repeated, a second later. */
 function watchVersions({ rows, changes, tell, onError }: WatchOptions) {
-  /** What was told of last, and how the stored data were before it was read. */
+  /** known is the version that was told of last; asOf is how the stored data were before it was read. */
   let known = 0;
   let asOf = changes.version();
   let waitsUntil = 0;

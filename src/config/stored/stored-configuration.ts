@@ -96,7 +96,10 @@ export type Comparison =
   | { readonly kind: "absent"; readonly version: number };
 
 export interface StoredConfiguration {
-  /** read reads the file and a version anew, the highest unless one is named. Throws a ConfigError where they are wrong, or cannot be opened. */
+  /**
+   * read reads the file and a version anew, the highest unless one is named. Throws a ConfigError where they are wrong, or cannot be
+   * opened.
+   */
   read(version?: number): Promise<ReadConfig & { readonly version: number }>;
   /** view returns a version, masked, the highest unless one is named; undefined where there is none of that number. Throws a ConfigError. */
   view(version?: number): Promise<VersionView | undefined>;

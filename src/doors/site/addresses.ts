@@ -4,7 +4,8 @@
  *
  * `X-Forwarded-For`, `-Host` and `-Proto` are believed only from the proxies that the operator lists: anybody can send them.
  */
-import { BlockList, isIP, isIPv6 } from "node:net";
+import { isIP } from "node:net";
+import { type AddressList, addressList, unmapped } from "../../call/address-list.ts";
 import type { Peer } from "../../call/call.ts";
 import type { HttpRequest } from "../body/body.ts";
 
@@ -32,13 +33,7 @@ export interface Addresses {
 
 /** Throws if a proxy is neither an address nor a network. */
 export function createAddresses({ settings, trustedProxies }: AddressOptions): Addresses {
-  const proxies = new BlockList();
-  for (const proxy of trustedProxies) {
-    const [address = "", bits] = proxy.split("/");
-    const family = isIPv6(address) ? "ipv6" : "ipv4";
-    if (bits === undefined) proxies.addAddress(address, family);
-    else proxies.addSubnet(address, Number(bits), family);
-  }
+  const proxies = addressList(trustedProxies);
   const rootUrl = (req: HttpRequest) => settings().publicUrls.root ?? requestedUrl(req, isTrusted(req, proxies));
   return {
     rootUrl,
@@ -61,11 +56,11 @@ export function createAddresses({ settings, trustedProxies }: AddressOptions): A
 /** RequestPeer finds out where a request comes from on first use: most calls never need it. */
 class RequestPeer implements Peer {
   readonly #req: HttpRequest;
-  readonly #proxies: BlockList;
+  readonly #proxies: AddressList;
   readonly #rootUrl: Addresses["rootUrl"];
   #address: string | undefined;
 
-  constructor(req: HttpRequest, proxies: BlockList, rootUrl: Addresses["rootUrl"]) {
+  constructor(req: HttpRequest, proxies: AddressList, rootUrl: Addresses["rootUrl"]) {
     this.#req = req;
     this.#proxies = proxies;
     this.#rootUrl = rootUrl;
@@ -82,24 +77,15 @@ class RequestPeer implements Peer {
   }
 }
 
-function isTrusted({ socket }: HttpRequest, proxies: BlockList): boolean {
-  return isListed(unmapped(socket.remoteAddress ?? ""), proxies);
-}
-
-function isListed(address: string, proxies: BlockList): boolean {
-  return isIP(address) !== 0 && proxies.check(address, isIPv6(address) ? "ipv6" : "ipv4");
-}
-
-/** Returns an IPv4 address that is mapped to IPv6 as IPv4. */
-function unmapped(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/, "");
+function isTrusted({ socket }: HttpRequest, proxies: AddressList): boolean {
+  return proxies.has(socket.remoteAddress ?? "");
 }
 
 /** Returns the last address before the trusted proxies. */
-function addressOf({ socket, headers }: HttpRequest, proxies: BlockList): string {
+function addressOf({ socket, headers }: HttpRequest, proxies: AddressList): string {
   let address = unmapped(socket.remoteAddress ?? "");
   const forwarded = String(headers["x-forwarded-for"] ?? "").split(",");
-  while (isListed(address, proxies)) {
+  while (proxies.has(address)) {
     const before = unmapped(withoutPort(forwarded.pop()?.trim() ?? ""));
     if (isIP(before) === 0) break;
     address = before;

@@ -1,6 +1,6 @@
 /** Reads what a stored key has of limits, in the form that calls go by. A key is read once, and has thousands of calls. */
+import { type AddressList, addressList } from "../../call/address-list.ts";
 import type { KeyLimits } from "../../call/key-limits.ts";
-import { type AddressList, addressList } from "../../limits/address-list.ts";
 import type { ApiKey, KeyModelRate } from "../../storage/keys.ts";
 
 /** Returns undefined for a key without limits: its calls go through nothing more than before. */

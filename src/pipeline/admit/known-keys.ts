@@ -3,10 +3,10 @@
  * account, by whatever process: so a revoked key is refused from the next call on.
  */
 import { LRUCache } from "lru-cache";
+import type { AddressList } from "../../call/address-list.ts";
 import type { Caller } from "../../call/call.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
 import { isUnchanged, type Ledger } from "../../ledger/contract.ts";
-import type { AddressList } from "../../limits/address-list.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 import type { Changes } from "../../storage/money/books.ts";
@@ -17,7 +17,7 @@ export interface KnownKey {
   /** The key was as it is known as of `caller.asOf`, a version of the database. */
   caller: Caller;
   tier: Tier;
-  /** What its tier and caller were made by. */
+  /** settings are those by which its tier and caller were made. */
   settings: KnownKeysSettings;
   /** The addresses that it may be used from; undefined where it may be used from all. */
   readonly allowed: AddressList | undefined;

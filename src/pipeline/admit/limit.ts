@@ -40,14 +40,14 @@ export interface LimitedKey {
 export interface AccountRate {
   readonly tier: Tier;
   readonly requestsRemaining: number;
-  /** What its key has left of its own rates; undefined where it has no such rate. */
+  /** keyRequestsRemaining is what its key has left of its own rates; undefined where it has no such rate. */
   readonly keyRequestsRemaining?: number | undefined;
   readonly keyTokensRemaining?: number | undefined;
 }
 
 /** Limited is a call that is within its limits. */
 export interface Limited {
-  /** What is left, for the answer. */
+  /** headers tell the caller what is left. */
   readonly headers: AnswerHeaders;
   /** The limit that is nearest to its end; undefined where the key has none of its own. */
   readonly nearest: NearestLimit | undefined;
@@ -55,9 +55,8 @@ export interface Limited {
 
 export interface Limit {
   /**
-   * Takes a request from the account's rate, and from the key's, and returns the headers of the answer. `creditRemaining` is in millionths of the unit,
-   * undefined where nothing limits it. `method` is omitted where only the account's rate counts. Throws a Refusal with the same
-   * headers, now or later.
+   * Takes a request from the account's rate, and from the key's. `creditRemaining` is in millionths of the unit, undefined where nothing
+   * limits it. `method` is omitted where only the account's rate counts. Throws a Refusal with the same headers, now or later.
    */
   limit(
     account: LimitedAccount,

@@ -12,7 +12,7 @@ import { andThen, catchError, type MaybePromise } from "../../runtime/maybe-prom
 import type { Model } from "../../targets/catalog.ts";
 import { nearer, nearestHeader, nearestOf } from "./nearest-limit.ts";
 
-/** What the rates go by of a model. */
+/** RatedModel is what the rates go by of a model. */
 type RatedModel = Pick<Model, "id" | "family">;
 
 export interface ModelRates {

@@ -7,7 +7,7 @@ const rolling = { day: "the last 24 hours", week: "the last 7 days", month: "the
 const calendar = { day: "today", week: "this week", month: "this month" } as const;
 
 /**
- * Returns the header : whose budget, its window, what it allows, what is left of it, and in how many seconds its window ends, or its oldest
+ * Returns the header: whose budget, its window, what it allows, what is left of it, and in how many seconds its window ends, or its oldest
  * spending leaves it. It is an item of structured fields (RFC 9651), whose amounts are texts:
  * `key-month;limit="20.00";remaining="12.50";reset=86400`. `now` is in milliseconds since 1970.
  */

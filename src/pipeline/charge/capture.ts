@@ -5,7 +5,6 @@
  * has been drained (`drains.ts`). A caller who disconnects before the first content pays nothing, and so does a call that never
  * brought a byte. No call is charged more than is held for it: what an upstream reports beyond the hold is the operator's loss.
  */
-
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Caller } from "../../call/call.ts";
 import { type CallUsage, nothingUsed } from "../../call/usage.ts";

@@ -27,11 +27,11 @@ export interface TakenRefusals {
 }
 
 const minuteMs = 60_000;
-/** How many counts are held, by minute, key, model and reason. */
+/** maxCounts is how many counts are held, by minute, key, model and reason. */
 const maxCounts = 20_000;
-/** How many calls are held one by one, and how many of an account. */
+/** maxCalls is how many calls are held one by one; maxCallsOfAccount is how many of an account. */
 const [maxCalls, maxCallsOfAccount] = [5_000, 100];
-/** How many rows of each kind are written at once. */
+/** rowsAtOnce is how many rows of each kind are written at once. */
 const rowsAtOnce = 50;
 
 /** Count is what was counted so far; `written` is as much of it as has been written. */

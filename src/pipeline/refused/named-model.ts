@@ -3,7 +3,7 @@ import type { Asked } from "../../call/call.ts";
 import { Reason, type Refusal } from "../../call/refusals.ts";
 import { operationOf } from "./operation-of.ts";
 
-/** What models and their publishers are named by. */
+/** nameForm is the form of the names of models and of their publishers. */
 const nameForm = /^[\w.:/@+-]{1,100}$/;
 
 /** Returns undefined where the request names no model, or cannot be read without effort. */

@@ -6,10 +6,12 @@
  * it has added up since, some seconds where the database is slow. Memory is bounded: where more comes than can be written,
  * the oldest is dropped, and what is not counted in the end is told by `lost`.
  */
-import { Reason } from "../../call/refusals.ts";
+import type { DescService } from "@bufbuild/protobuf";
+import { Reason, type Refusal } from "../../call/refusals.ts";
 import type { RefusedBatch, RefusedCall } from "../../storage/calls/refused.ts";
 import type { EndedCall, Observer } from "../observe.ts";
 import { createHeldRefusals } from "./held-refusals.ts";
+import { knownPath } from "./known-path.ts";
 import { operationOf } from "./operation-of.ts";
 
 export interface RefusedOptions {
@@ -21,7 +23,7 @@ export interface RefusedOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
-  /** How often is written, in milliseconds. Default: 1000. */
+  /** everyMs is how often it writes, in milliseconds. Default: 1000. */
   readonly everyMs?: number;
 }
 
@@ -37,9 +39,9 @@ export interface RefusedCalls {
 
 const defaultEveryMs = 1000;
 const maxDetail = 300;
-/** How long the end is waited for, in milliseconds. */
+/** closeMs is how long the end is waited for, in milliseconds. */
 const closeMs = 3_000;
-/** An error is told so often at most, in milliseconds. */
+/** tellMs is how often an error is told at most, in milliseconds. */
 const tellMs = 60_000;
 
 export function createRefusedCalls(options: RefusedOptions): RefusedCalls {
@@ -107,9 +109,13 @@ function refusedOf({ arrival, caller, record, refusal, begunAt }: EndedCall): Re
     model: record.model ?? record.named ?? "",
     reason: refusal.reason,
     status: refusal.status,
-    detail: (quotable.has(refusal.reason) ? refusal.message : (refusal.param ?? "")).slice(0, maxDetail),
+    detail: detailOf(refusal, arrival.method.parent).slice(0, maxDetail),
     created_at: begunAt,
   };
+}
+
+function detailOf({ reason, message, param = "" }: Refusal, service: DescService): string {
+  return quotable.has(reason) ? message : knownPath(service, param);
 }
 
 /** The reasons whose messages have nothing in them that a caller sent. */

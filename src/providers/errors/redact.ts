@@ -7,7 +7,8 @@ const instead = "[hidden]";
 
 /** `baseUrl` is the upstream's address. */
 export function createRedact(baseUrl: string, secrets: readonly (string | undefined)[]): Redact {
-  const hidden = [...secrets.filter(isSecret), ...addressesOf(baseUrl)];
+  // One may be a part of another, which would be left in pieces.
+  const hidden = [...secrets.filter(isSecret), ...addressesOf(baseUrl)].sort((a, b) => b.length - a.length);
   return (text) => hidden.reduce((rest, word) => rest.replaceAll(word, instead), text);
 }
 

@@ -59,7 +59,7 @@ export const createUndiciClient: CreateUpstreamClient = (origin, timeouts) => {
     close() {
       closing ??= new Promise<void>(sendAtTurnEnd).then(() => {
         const closed = pool;
-        // For who still sends: its connections end a millisecond after their replies. Without one it is nothing that needs an end.
+        // For calls that still send. Its connections end a millisecond after their replies, and a pool without any needs no close.
         pool = createPool(1, 1);
         return closed.close();
       });

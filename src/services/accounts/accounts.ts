@@ -17,6 +17,7 @@ import type { AccountRate } from "../../pipeline/admit/limit.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { Account, AccountStore } from "../../storage/accounts.ts";
 import type { BudgetStore } from "../../storage/money/budget-store.ts";
+import { readBudgets } from "../../storage/money/budgets.ts";
 import type { EntryStore } from "../../storage/money/entries.ts";
 import type { RedeemCodeStore } from "../../storage/money/redeem-codes.ts";
 import type { Transact } from "../../storage/storage.ts";
@@ -110,17 +111,30 @@ function updateBudgets(
     const updated = await transact(async ({ accounts }) => {
       // The operator's budgets stay, whoever changes them meanwhile.
       await accounts.lock(caller.accountId);
-      const { id, budgets } = await own(accounts, caller);
+      const account = await own(accounts, caller);
       const change = {
-        budgets: readBudgetList(message.budgets, budgets, { byOperator: false, now }),
+        budgets: readBudgetList(message.budgets, account.budgets, { byOperator: false, now }),
         time_zone: readTimeZone(message.timeZone),
       };
-      return accounts.update(id, change, now);
+      refuseToMoveOperators(account, change.time_zone);
+      return accounts.update(account.id, change, now);
     });
     if (typeof updated === "string") throw internal(new Error(`the account ${caller.accountId} is ${updated}`));
     return whole(UpdateBudgetsResponseSchema, { account: await shown(updated) });
   };
 }
+
+/**
+ * Throws a Refusal where another zone would have windows of the operator's budgets begin at another moment: an account that chooses one in
+ * which it is just past midnight would have a new day, and all of the budget again.
+ */
+function refuseToMoveOperators({ budgets, time_zone }: Account, zone: string | null | undefined): void {
+  if (zone === undefined || zone === time_zone) return;
+  if (readBudgets(budgets).some(({ byOperator, rolling }) => byOperator && !rolling)) throw conflict(zoneIsBound);
+}
+
+const zoneIsBound =
+  "The operator has set budgets of this account whose days, weeks or months begin by its time zone. Ask the operator to change it.";
 
 async function own(accounts: AccountStore, { accountId }: Caller): Promise<Account> {
   const account = await accounts.find(accountId);

@@ -21,7 +21,7 @@ const periods = [
 ] as const;
 
 export interface ReadingBudgets {
-  /** Whose they are set as: each sets and removes their own alone. */
+  /** byOperator is whether the operator sets them: operator and account set and remove their own alone. */
   readonly byOperator: boolean;
   /** now is in milliseconds since 1970. */
   readonly now: number;

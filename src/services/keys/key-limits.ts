@@ -6,8 +6,8 @@ import type {
   ModelRate,
   UpdateKeyRequest,
 } from "../../../gen/modelgateway/v1/keys_pb.ts";
+import { isAddressOrNetwork, unmapped } from "../../call/address-list.ts";
 import { invalidValue } from "../../call/refusals.ts";
-import { isAddressOrNetwork, unmapped } from "../../limits/address-list.ts";
 import { type ApiKey, type KeyLimitColumn, type KeyModelRate, listIn } from "../../storage/keys.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { permittedName } from "./key-permissions.ts";

@@ -145,7 +145,7 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
     async updateKey({ request, caller }) {
       const { id = "" } = request.message();
       const now = clock();
-      // Whose budgets are named by id keep them: so they are read before.
+      // A budget that is named by its id keeps it, so those of before are read.
       const budgets = request.message().budgets && known(await keys.find(caller.accountId, id), id).budgets;
       const change = readChange(request.message(), catalog, now, budgets ?? null);
       const updated = await keys.update(caller.accountId, id, change, now);

@@ -1,8 +1,9 @@
 /** OperatorService: the RPCs for accounts, money, users and views. */
 import type { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
+import { catalogueRpcs } from "../configuration/catalogue.ts";
 import { versionRpcs } from "../configuration/configuration.ts";
-import { catalogueRpcs, trialRpcs } from "../configuration/trials.ts";
+import { previewRpcs } from "../configuration/previews.ts";
 import { operatorAccounts } from "./operator-accounts.ts";
 import { operatorMeasures } from "./operator-measures.ts";
 import { operatorMoney } from "./operator-money.ts";
@@ -19,6 +20,6 @@ export function operatorService(parts: OperatorParts): ServiceImplementation<typ
     ...operatorMeasures(parts),
     ...versionRpcs({ stored: parts.stored, versions: parts.storage.configurations, clock: parts.clock }),
     ...catalogueRpcs(parts),
-    ...trialRpcs({ ...parts, accounts: parts.storage.accounts, tiers: () => parts.settings().tiers }),
+    ...previewRpcs({ ...parts, accounts: parts.storage.accounts, tiers: () => parts.settings().tiers }),
   };
 }

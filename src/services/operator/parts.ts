@@ -3,7 +3,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { Tier } from "../../call/tiers.ts";
 import type { StoredConfiguration } from "../../config/stored/stored-configuration.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { TestUpstream } from "../configuration/trials.ts";
+import type { TestUpstream } from "../configuration/test-upstream.ts";
 import type { KnownModels } from "./described-models.ts";
 import type { UpstreamState } from "./upstream-message.ts";
 

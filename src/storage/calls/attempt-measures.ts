@@ -1,13 +1,12 @@
 /**
  * Measures attempts at upstreams over time: how often each failed and how fast it was.
  *
- * The calls that are kept are read, newest first, some thousand at a time, as `summary.ts` reads them. A call's last attempt is its
- * row; those before it are in its column `tried`.
+ * A call's last attempt is its row; those before it are in its column `tried`.
  */
-import { setImmediate } from "node:timers/promises";
 import type { CallRow } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
-import { bandOf, type Percentiles, percentilesOf } from "./percentiles.ts";
+import { countIn, type Percentiles, percentilesOf } from "./percentiles.ts";
+import { readCalls, stride } from "./read-calls.ts";
 import { answered, type IdSpan, pageQuery, spanOf } from "./requests-query.ts";
 import type { Asker } from "./search.ts";
 
@@ -48,9 +47,6 @@ export interface MeasureLimits {
   readonly groups: number;
 }
 
-/** stride is how many calls a step reads. */
-const stride = 2000;
-
 /** Numbers of the proto's Outcome: those of attempts that failed, by the upstream's fault. */
 const failed: ReadonlySet<number> = new Set([2, 3]);
 /** lost is the outcome of a call whose gateway died: nobody knows how its attempt ended. */
@@ -63,21 +59,16 @@ export async function measureAttempts(
   limits: MeasureLimits,
   asker?: Asker,
 ): Promise<Measures> {
-  const span = spanOf(filter, undefined);
   const tallies = newTallies();
-  let completeFrom: number | undefined;
-  for (let { below } = span, read = 0; ; await setImmediate()) {
-    const rows = await stepQuery(db, filter, { least: span.least, below }).execute();
-    for (const row of rows) for (const attempt of attemptsOf(row)) add(tallies, attempt, filter);
-    read += rows.length;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < stride || asker?.aborted) break;
-    below = last.id;
-    if (read >= limits.calls) {
-      completeFrom = last.created_at;
-      break;
-    }
-  }
+  const completeFrom = await readCalls({
+    span: spanOf(filter, undefined),
+    step: (span) => stepQuery(db, filter, span).execute(),
+    most: limits.calls,
+    asker,
+    onCall: (row) => {
+      for (const attempt of attemptsOf(row)) add(tallies, attempt, filter);
+    },
+  });
   return { ...measuresOf(tallies, limits.groups), completeFrom };
 }
 
@@ -171,29 +162,22 @@ function add(tallies: Tallies, attempt: Attempt, { upstream, model, groupBy, buc
   if (upstream !== undefined && attempt.upstream !== upstream) return;
   if (model !== undefined && attempt.model !== model) return;
   const group = groupBy === undefined ? "" : attempt[groupBy];
-  const bucket = at(tallies.buckets, attempt.at - (attempt.at % bucketMs), () => new Map<string, Tally>());
-  for (const tally of [tallies.total, at(tallies.groups, group, newTally), at(bucket, group, newTally)]) {
+  const bucket = tallies.buckets.getOrInsertComputed(
+    attempt.at - (attempt.at % bucketMs),
+    () => new Map<string, Tally>(),
+  );
+  for (const tally of [
+    tallies.total,
+    tallies.groups.getOrInsertComputed(group, newTally),
+    bucket.getOrInsertComputed(group, newTally),
+  ]) {
     tally.attempts++;
     if (attempt.isFailed) tally.failures++;
-    count(tally.firstBytes, attempt.firstByteMs);
-    count(tally.durations, attempt.durationMs);
+    countIn(tally.firstBytes, attempt.firstByteMs);
+    countIn(tally.durations, attempt.durationMs);
     // In thousandths, for a band is of whole numbers.
-    count(tally.paces, attempt.tokensPerSecond && attempt.tokensPerSecond * 1000);
+    countIn(tally.paces, attempt.tokensPerSecond && attempt.tokensPerSecond * 1000);
   }
-}
-
-function count(bands: Map<number, number>, value: number | undefined): void {
-  if (value === undefined) return;
-  const band = bandOf(value);
-  bands.set(band, (bands.get(band) ?? 0) + 1);
-}
-
-function at<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
 }
 
 function measuresOf({ total, groups, buckets }: Tallies, most: number): Omit<Measures, "completeFrom"> {

@@ -12,8 +12,15 @@ export interface Percentiles {
 /** A band ends 8 % above where it begins. */
 const bandRatio = Math.log(1.08);
 
+/** countIn counts a value in its band; nothing where it is undefined. */
+export function countIn(bands: Map<number, number>, value: number | undefined): void {
+  if (value === undefined) return;
+  const band = bandOf(value);
+  bands.set(band, (bands.get(band) ?? 0) + 1);
+}
+
 /** bandOf returns the band of a value; those of 0 and less share one. */
-export function bandOf(value: number): number {
+function bandOf(value: number): number {
   return value <= 0 ? -1 : Math.floor(Math.log(value) / bandRatio);
 }
 

@@ -13,7 +13,7 @@ import { spanOf } from "./requests-query.ts";
 /** RefusedCount is how many calls a process has refused in a minute, by key, model and reason. */
 export interface RefusedCount {
   readonly account_id: string;
-  /** When the minute began, in milliseconds since 1970. */
+  /** minute is when the minute began, in milliseconds since 1970. */
   readonly minute: number;
   readonly key_id: string;
   readonly model: string;
@@ -79,21 +79,21 @@ export interface RefusedStore {
   sums(span: RefusedSpan, mostGroups: number): Promise<RefusedSums>;
 }
 
-/** How many calls of an account are kept one by one, at least. */
+/** keptOfAccount is how many calls of an account are kept one by one, at least. */
 export const keptOfAccount = 1000;
-/** An account's oldest are deleted when so many have come. */
+/** pruneEvery is after how many new calls of an account its oldest are deleted. */
 const pruneEvery = 100;
-/** How many accounts are remembered for that. */
+/** maxRemembered is how many accounts have their new calls counted, so that old ones are deleted. */
 const maxRemembered = 10_000;
-/** How long minutes are kept as such, in milliseconds. */
+/** minutesMs is how long minutes are kept as such, in milliseconds. */
 const minutesMs = 48 * hourMs;
-/** How much time is summed in one query: the event loop goes on between two. */
+/** sliceMs is how much time is summed in one query: the event loop goes on between two. */
 const sliceMs = 6 * hourMs;
-/** How many rows a transaction deletes, about: writers wait for it. */
+/** batch is how many rows a transaction deletes, about: writers wait for it. */
 const batch = 500;
 
 export function refusedStore({ db, transact }: Pick<Scope, "db" | "transact">): RefusedStore {
-  /** How many calls of an account were added since its oldest were deleted. */
+  /** added is how many calls of an account were added since its oldest were deleted. */
   const added = new Map<string, number>();
   const byId = (id: string) => db.selectFrom("refused_calls").selectAll().where("id", "=", id);
   return {

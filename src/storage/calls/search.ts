@@ -102,7 +102,7 @@ export interface Found {
   readonly readUntil?: string | undefined;
 }
 
-/** How many calls of all accounts a page reads at most, about. */
+/** mostOfAll is how many calls of all accounts a page reads at most, about. */
 const mostOfAll = 200_000;
 
 /** Searches the calls of all accounts. It stops after some hundred thousand, whatever it has found. */

@@ -3,10 +3,10 @@
  *
  * The calls themselves are read, newest first, some thousand at a time; between two steps the event loop goes on.
  */
-import { setImmediate } from "node:timers/promises";
 import { type CallRow, noSums, type SummedColumn, summedColumns } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
-import { bandOf, type Percentiles, percentilesOf } from "./percentiles.ts";
+import { countIn, type Percentiles, percentilesOf } from "./percentiles.ts";
+import { readCalls, stride } from "./read-calls.ts";
 import { pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
 import type { Asker } from "./search.ts";
 
@@ -60,9 +60,6 @@ export interface SummaryLimits {
   readonly groups: number;
 }
 
-/** How many calls a step reads. */
-const stride = 2000;
-
 /** Numbers of the proto's Outcome. */
 const answered = 1;
 const errors: ReadonlySet<number> = new Set([2, 3, 5]);
@@ -74,21 +71,14 @@ export async function summarize(
   limits: SummaryLimits,
   asker?: Asker,
 ): Promise<Summary> {
-  const span = spanOf(filter, undefined);
   const sums = newSums();
-  let completeFrom: number | undefined;
-  for (let { below } = span, read = 0; ; await setImmediate()) {
-    const rows = await stepQuery(db, filter, { least: span.least, below }).execute();
-    for (const row of rows) add(sums, row, filter);
-    read += rows.length;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < stride || asker?.aborted) break;
-    below = last.id;
-    if (read >= limits.calls) {
-      completeFrom = last.created_at;
-      break;
-    }
-  }
+  const completeFrom = await readCalls({
+    span: spanOf(filter, undefined),
+    step: (span) => stepQuery(db, filter, span).execute(),
+    most: limits.calls,
+    asker,
+    onCall: (row) => add(sums, row, filter),
+  });
   return { ...summaryOf(sums, limits.groups), completeFrom };
 }
 
@@ -128,9 +118,13 @@ function newTally(): Tally {
 
 function add(sums: Sums, row: Row, { groupBy, bucketMs }: SummaryFilter): void {
   const groups = groupsOf(row, groupBy);
-  const bucket = at(sums.buckets, row.created_at - (row.created_at % bucketMs), () => new Map<string, Tally>());
+  const bucket = sums.buckets.getOrInsertComputed(
+    row.created_at - (row.created_at % bucketMs),
+    () => new Map<string, Tally>(),
+  );
   count(sums.total, row);
-  for (const group of groups) for (const tallies of [sums.groups, bucket]) count(at(tallies, group, newTally), row);
+  for (const group of groups)
+    for (const tallies of [sums.groups, bucket]) count(tallies.getOrInsertComputed(group, newTally), row);
 }
 
 function groupsOf(row: Row, groupBy: SummaryFilter["groupBy"]): readonly string[] {
@@ -143,20 +137,8 @@ function count(tally: Tally, row: Row): void {
   if (errors.has(row.outcome)) tally.errors++;
   if (row.cached) tally.cached++;
   for (const column of summedColumns) tally.sums[column] += row[column];
-  if (row.outcome === answered) increment(tally.durations, bandOf(row.duration_ms));
-  if (row.first_byte_ms !== null) increment(tally.firstBytes, bandOf(row.first_byte_ms));
-}
-
-function at<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
-}
-
-function increment(bands: Map<number, number>, band: number): void {
-  bands.set(band, (bands.get(band) ?? 0) + 1);
+  if (row.outcome === answered) countIn(tally.durations, row.duration_ms);
+  countIn(tally.firstBytes, row.first_byte_ms ?? undefined);
 }
 
 function summaryOf({ total, groups, buckets }: Sums, most: number): Omit<Summary, "completeFrom"> {

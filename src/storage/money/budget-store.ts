@@ -1,7 +1,7 @@
 /**
  * What is known of budgets besides deciding by them: setting those of an account or a key, and how much of each is spent.
  *
- * What was spent is summed by quarters of an hour for accounts and keys with budgets only (`spent_by_quarter`). So whoever gets a first budget
+ * Spending is summed by quarters of an hour (`spent_by_quarter`), for accounts and keys with budgets only. One that gets its first budget
  * has the sums of before filled in, in the same transaction; the books add what comes later. Times are milliseconds since 1970.
  */
 import { type RawBuilder, sql } from "kysely";
@@ -149,29 +149,30 @@ export async function budgetsChanged(
   await db.deleteFrom("spent_by_quarter").where("subject", "=", subject).execute();
   if (budgets === null) return;
   const from = Math.floor((now - longestWindowMs - setBackMs) / hourMs) * hourMs;
-  const detailFrom = Math.max(from, (await detailedFrom(db, accountId, from)) ?? Number.MAX_SAFE_INTEGER);
+  const detailFrom = Math.max(from, await detailedFrom(db, accountId, from, now));
   await sql`INSERT INTO spent_by_quarter (subject, quarter_start, spent)
     SELECT CAST(${subject} AS text), quarter_start, sum(spent) FROM (${spentBefore(changed, from, detailFrom)}) AS s
     GROUP BY quarter_start HAVING sum(spent) <> 0`.execute(db);
 }
 
 /**
- * Returns from when on an account's calls are read one by one; undefined for none: they are forgotten, or too many. Where an hour alone
- * is known its spending counts in its last quarter, so that no window has less than was spent in it.
+ * Returns from when on an account's calls are read one by one. Where an hour alone is known its spending counts in its last quarter, so
+ * that no window has less than was spent in it: calls are forgotten, or too many. The hour that runs is read in any case: its last quarter may
+ * be of the next window.
  */
-async function detailedFrom(db: Database, accountId: string, from: number): Promise<number | undefined> {
+async function detailedFrom(db: Database, accountId: string, from: number, now: number): Promise<number> {
   const { calls } = await db
     .selectFrom("usage_hours_now")
     .select(({ fn }) => fn.sum("requests").as("calls"))
     .where("account_id", "=", accountId)
     .where("hour", ">=", from)
     .executeTakeFirstOrThrow();
-  if (Number(calls ?? 0) > maxCallsRead) return undefined;
+  if (Number(calls ?? 0) > maxCallsRead) return Math.floor(now / hourMs) * hourMs;
   const kept = await db.selectFrom("kept_from").select("at").where("kind", "=", "requests").executeTakeFirst();
   return kept?.at ?? 0;
 }
 
-/** What the books add later by themselves, as on Postgres what is due, is taken off. */
+/** spentBefore sums what was spent, less what the books add later by themselves, as on Postgres what is due. */
 function spentBefore({ accountId, keyId }: Budgeted, from: number, detailFrom: number): RawBuilder<unknown> {
   const own =
     keyId === undefined ? sql`account_id = ${accountId}` : sql`account_id = ${accountId} AND key_id = ${keyId}`;
@@ -184,10 +185,9 @@ function spentBefore({ accountId, keyId }: Budgeted, from: number, detailFrom: n
       WHERE ${own} AND hour >= ${begin} AND hour < ${detail}`,
     sql`SELECT CASE WHEN quarter_start < ${detail} THEN ${lastQuarter(hourOf)} ELSE quarter_start END, -spent FROM spent_now
       WHERE subject = ${keyId ?? accountId} AND quarter_start >= ${begin}`,
+    // A call's id has the time when its head came, which is before its body.
+    sql`SELECT ${quarterOf}, cost FROM requests
+      WHERE ${own} AND id >= ${firstIdAt("req", Math.max(0, detailFrom - 24 * hourMs))} AND created_at >= ${detail}`,
   ];
-  // A call's id has the time when its head came, which is before its body.
-  if (detailFrom < Number.MAX_SAFE_INTEGER)
-    parts.push(sql`SELECT ${quarterOf}, cost FROM requests
-      WHERE ${own} AND id >= ${firstIdAt("req", Math.max(0, detailFrom - 24 * hourMs))} AND created_at >= ${detail}`);
   return sql.join(parts, sql` UNION ALL `);
 }

@@ -16,7 +16,7 @@ export interface TimeWindow {
 export const quarterMs = 900_000;
 const dayMs = 86_400_000;
 
-/** How long a rolling window is, in milliseconds. */
+/** rollingMs is how long a rolling window is, in milliseconds. */
 export const rollingMs: Readonly<Record<BudgetPeriod, number>> = {
   day: dayMs,
   week: 7 * dayMs,

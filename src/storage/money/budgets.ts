@@ -2,7 +2,7 @@
  * Budgets: the most that an account or a key may spend within a window of time. Any number of them hold at once.
  *
  * Nothing resets them. What was spent in a window is summed over its quarters of an hour (`spent_by_quarter`), and a call counts in the
- * quarter in which it came, for its hold and its charge alike. A hold is decided by the books in one step with all budgets: what calls of the
+ * quarter in which it came, for its hold and its charge alike. The books decide a hold in one step with all budgets: what calls of the
  * window have cost, what running calls of it hold, and the new hold are no more than the budget. So holds of accounts and keys with
  * budgets are never taken from leases.
  *
@@ -41,7 +41,7 @@ export interface BudgetLeft {
   readonly budget: Budget;
   /** Below 0 where more was spent than the budget allows now. */
   readonly left: number;
-  /** When its window ends, or the oldest spending leaves it; undefined for a rolling window in which nothing was spent. */
+  /** endsAt is when its window ends, or the oldest spending leaves it; undefined for a rolling window in which nothing was spent. */
   readonly endsAt: number | undefined;
 }
 

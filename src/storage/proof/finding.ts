@@ -25,7 +25,7 @@ export interface Subject {
   readonly accountId?: string | undefined;
   /** The hour of usage, and what is missing from it. */
   readonly hour?: (HourKey & { readonly by: Counts }) | undefined;
-  /** When the hour began in which what counts for budgets differs. */
+  /** spentIn is when the hour began in which what counts for budgets differs. */
   readonly spentIn?: number | undefined;
 }
 

@@ -106,7 +106,7 @@ function changeOf({ kind, subject, written, derived }: Found): RawBuilder<unknow
     ON CONFLICT (account_id, hour, key_id, model) DO UPDATE SET ${sql.join(sums)}`;
 }
 
-/** What is not known to have come in another quarter of the hour counts in the last. */
+/** addSpent adds to the last quarter of the hour: nothing says in which the missing calls came. */
 function addSpent(subject: string, hour: number, by: number): RawBuilder<unknown> {
   return sql`INSERT INTO spent_by_quarter (subject, quarter_start, spent) VALUES (${subject}, ${hour + hourMs - quarterMs}, ${by})
     ON CONFLICT (subject, quarter_start) DO UPDATE SET spent = spent_by_quarter.spent + excluded.spent`;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { type Arrival, nobody } from "../../../src/call/call.ts";
 import { newCallRecord } from "../../../src/call/call-record.ts";
-import { rateLimited } from "../../../src/call/refusals.ts";
+import { invalidValue, rateLimited } from "../../../src/call/refusals.ts";
 import { createRefusedCalls, type RefusedCalls } from "../../../src/pipeline/refused/refused-calls.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { keptOfAccount, type RefusedBatch } from "../../../src/storage/calls/refused.ts";
@@ -33,10 +33,13 @@ interface Made {
   readonly model?: string;
 }
 
-function refuse({ observer }: RefusedCalls, { account = "acc_1", key = "key_1", model = "m" }: Made = {}): void {
+function refuse(
+  { observer }: RefusedCalls,
+  { account = "acc_1", key = "key_1", model = "m" }: Made = {},
+  refusal = rateLimited("3 requests a minute", 1000),
+): void {
   const arrival = { id: newId("req", now), method: InferenceService.method.createChatCompletion } as unknown as Arrival;
   const caller = { ...nobody, rights: "key" as const, accountId: account, keyId: key };
-  const refusal = rateLimited("3 requests a minute", 1000);
   observer.ended({ arrival, caller, record: { ...newCallRecord(), model }, begunAt: now, endedAt: now, refusal });
 }
 
@@ -55,6 +58,22 @@ const totalOf = async (account: string) =>
       10,
     )
   ).total;
+
+test.each([
+  ["messages[0].role", "messages[0].role"],
+  ["messages[12].content[3].text", "messages[12].content[3].text"],
+  ["metadata.a name of the caller's", "metadata"],
+  ["logit_bias.50256", "logit_bias"],
+  ["metadata.role[4111111111111111]", "metadata.role"],
+  ["response_format.json_schema.schema.properties.patient", "response_format.json_schema.schema"],
+  ["what is that", ""],
+])("of the field %s that was wrong %s is kept: nothing that the caller has named", async (param, kept) => {
+  const written: RefusedBatch[] = [];
+  const calls = refusedBy(async (batch) => void written.push(batch));
+  refuse(calls, {}, invalidValue(param, "expected something else"));
+  await calls.close();
+  expect(written[0]?.calls).toMatchObject([{ detail: kept }]);
+});
 
 test("a hundred thousand refusals are counted to the last, in a few writes; the last of them are listed", async () => {
   const writes: RefusedBatch[] = [];

@@ -55,12 +55,24 @@ describe("an account", () => {
       ["5.00", true],
       ["1.00", false],
     ]);
-    expect(amounts(await own({ time_zone: "Europe/Berlin" }))).toHaveLength(2);
+    expect(amounts(await byOperator({ time_zone: "Europe/Berlin" }))).toHaveLength(2);
     expect(amounts(await own({ budgets: [] }))).toEqual([["5.00", true]]);
     const renamed = await byOperator({ name: "uno" });
     expect([renamed.time_zone, amounts(renamed)]).toEqual(["Europe/Berlin", [["5.00", true]]]);
     const { budgets } = (await bank.ask("updateAccount", { account: "uno", budgets: [] })).account as unknown as Shown;
     expect(budgets).toEqual([]);
+  });
+
+  test("does not begin a window of the operator's budgets anew by another zone", async () => {
+    await byOperator({ budgets: [{ amount: "1", period: "day" }], time_zone: "Asia/Tokyo" });
+    const asked = { budgets: [month("2")], time_zone: "Pacific/Kiritimati" };
+    const refused = await bank.refused("updateBudgets", asked, { account: "acc_1" });
+    expect([refused.status, refused.message]).toEqual([409, expect.stringContaining("Ask the operator")]);
+    expect(await shown()).toMatchObject({ time_zone: "Asia/Tokyo", budgets: [{ amount: "1.00" }] });
+    // The zone that it has may be sent along; and a rolling budget goes by no zone.
+    expect(await own({ ...asked, time_zone: "asia/tokyo" })).toMatchObject({ time_zone: "Asia/Tokyo" });
+    await byOperator({ budgets: [{ amount: "1", period: "day", rolling: true }] });
+    expect(await own(asked)).toMatchObject({ time_zone: "Pacific/Kiritimati" });
   });
 
   test.each(["Mars/Base", "+09:00", "UTC+9", "Asia/Tokyo; DROP"])(
@@ -107,6 +119,17 @@ describe("an account", () => {
     const { budgets } = await own({ budgets: [{ amount: "1", period: "day" }] });
     expect(budgets[0]).toMatchObject({ spent: "0.00007" });
     expect((await bank.storage.reconcile({ now: bank.now() })).findings).toEqual([]);
+  });
+
+  test("with more calls than are read has those of the hour that runs counted in their quarter", async () => {
+    await charged(30);
+    await bank.tamper("UPDATE usage_hours SET requests = 200000");
+    // Its day ends at 03:30 UTC, within the hour.
+    const { budgets } = await own({ budgets: [{ amount: "1", period: "day" }], time_zone: "America/St_Johns" });
+    expect(budgets[0]).toMatchObject({ spent: "0.00003", window_ends_at: "2026-01-02T03:30:00.000Z" });
+    await charged(40, 50 * 60_000);
+    await own({ budgets: [] });
+    expect((await own({ budgets: [{ amount: "1", period: "day" }] })).budgets[0]).toMatchObject({ spent: "0.00007" });
   });
 
   test("without budgets any more has no sums of them, and counts all that was spent meanwhile when it has one again", async () => {

@@ -71,10 +71,22 @@ describe("a key", () => {
     const made = await send("create-api-token", {
       name: "trimmed",
       tags: [" a ", "a", "b"],
-      allowed_ips: ["192.0.2.7", "::FFFF:192.0.2.7", "2001:DB8::1"],
+      allowed_ips: ["192.0.2.7", "::FFFF:192.0.2.7", "::ffff:198.51.100.0/120", "2001:DB8::1"],
       owner: "  Ada ",
     });
-    expect(made.data).toMatchObject({ tags: ["a", "b"], allowed_ips: ["192.0.2.7", "2001:db8::1"], owner: "Ada" });
+    const allowed_ips = ["192.0.2.7", "198.51.100.0/24", "2001:db8::1"];
+    expect(made.data).toMatchObject({ tags: ["a", "b"], allowed_ips, owner: "Ada" });
+  });
+
+  test("may be used from a network of mapped IPv4 addresses, which is that of IPv4", async () => {
+    const made = await send("create-api-token", {
+      name: "mapped",
+      allowed_ips: ["::ffff:127.0.0.1/120", "::ffff:198.51.100.7/96"],
+    });
+    expect(made.data).toMatchObject({ allowed_ips: ["127.0.0.1/24", "198.51.100.7/0"] });
+    const { secret } = made.data as { secret: string };
+    const called = await fetch(`${gateway.baseUrl}/models`, { headers: { authorization: `Bearer ${secret}` } });
+    expect(called.status).toBe(200);
   });
 
   test("is found by its tag and its owner, page by page", async () => {

@@ -52,10 +52,12 @@ async function startNode(database: TestDatabase, clock: () => number): Promise<N
     ...{ port: 0, dataDir: database.dataDir, metrics: undefined, drainMs: 2000 },
   });
   const base = adapt(loadConfig(undefined, environment));
-  const onError = (error: unknown) => {
-    throw error;
+  const throwing = {
+    error({ err }: { readonly err: unknown }) {
+      throw err;
+    },
   };
-  const source = openSource({ config: base, storage, file: undefined, environment, onError });
+  const source = openSource({ config: base, storage, file: undefined, environment, log: throwing });
   const config = adapt(await source.load());
   const discovery = createDiscovery(config, { log });
   const live = createLiveConfig({ ...config, models: await discovery.begin() });

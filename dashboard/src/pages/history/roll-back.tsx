@@ -1,10 +1,11 @@
 /** Goes back to an earlier version: what that changes now, a note, and the way. */
 import { useMutation, useQuery } from "@connectrpc/connect-query";
-import { Stack, Text, Textarea } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { DifferenceList } from "../../configuration/difference-list.tsx";
 import { Faults } from "../../configuration/faults.tsx";
+import { NoteField, noteOf } from "../../configuration/note-field.tsx";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -16,16 +17,12 @@ const said = texts(
   {
     title: (version: string) => `Go back to version ${version}`,
     about: "What that version had is saved anew, as the newest one. This is what changes:",
-    note: "Note",
-    noteHint: "What it is for. It is shown in the history.",
     back: "Go back",
     done: (version: string) => `Saved as version ${version}`,
   },
   {
     title: (version: string) => `回滚到版本 ${version}`,
     about: "该版本的内容将重新保存为最新版本，将做以下更改：",
-    note: "备注",
-    noteHint: "更改的原因，会显示在历史记录中。",
     back: "回滚",
     done: (version: string) => `已保存为版本 ${version}`,
   },
@@ -70,7 +67,7 @@ function Question({ version, newest, onClose }: Props & { readonly version: numb
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        goBack.mutate({ ...request, ...(note.trim() ? { note: note.trim() } : {}) });
+        goBack.mutate({ ...request, ...noteOf(note) });
       }}
     >
       <Stack>
@@ -82,16 +79,7 @@ function Question({ version, newest, onClose }: Props & { readonly version: numb
             {({ differences }) => <DifferenceList of={differences} />}
           </Answer>
         )}
-        <Textarea
-          label={t.note}
-          description={t.noteHint}
-          maxLength={500}
-          autosize
-          minRows={1}
-          value={note}
-          onChange={(event) => setNote(event.currentTarget.value)}
-          data-autofocus
-        />
+        <NoteField value={note} onChange={setNote} />
         <FormButtons
           action={t.back}
           busy={goBack.isPending}

@@ -1,4 +1,4 @@
-/** What one version changed, against the version before it. */
+/** Shows what one version changed, against the version before it. */
 import { useQuery } from "@connectrpc/connect-query";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { DifferenceList } from "../../configuration/difference-list.tsx";

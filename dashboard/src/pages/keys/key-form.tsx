@@ -83,7 +83,7 @@ export function KeyForm({ initial, exists, action, busy, onSubmit, onCancel, chi
       ...checks,
       name: (name) => (name.trim() === "" ? t.nameNeeded : name.trim().length > 200 ? t.nameLong : null),
       limit: (limit) => (limit.trim() === "" || readAmount(limit) !== undefined ? null : t.limitWrong),
-      // What is wrong is shown beside each budget.
+      // Each budget shows its own fault.
       budgets: (budgets) => (budgets.every(isBudgetValid) ? null : true),
       expiresAt: (expiresAt, values) => {
         if (values.expiry !== "at" || isSameExpiry(values, initial)) return null;

@@ -1,9 +1,8 @@
 /** Tiers and settings, each section a form; and what is bound to the process, which gateway.yaml alone sets. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Alert } from "@mantine/core";
-import { IconLock } from "@tabler/icons-react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import { Locked } from "../../configuration/locked.tsx";
 import { useConfiguration } from "../../configuration/use-configuration.ts";
 import { useEdition } from "../../configuration/use-edition.ts";
 import { texts, useTexts } from "../../language/language.tsx";
@@ -67,11 +66,7 @@ export function LimitsPage() {
 function Forms({ configuration }: { readonly configuration: Configuration }) {
   return (
     <>
-      {configuration.locked !== undefined && (
-        <Alert color="yellow" icon={<IconLock aria-hidden />}>
-          {configuration.locked}
-        </Alert>
-      )}
+      <Locked of={configuration} />
       {settingSections.map((section) => (
         <SectionForm key={section.name} section={section} configuration={configuration} />
       ))}

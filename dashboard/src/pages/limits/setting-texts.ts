@@ -1,4 +1,4 @@
-/** What each setting is called, and what it does, in both languages. */
+/** Names each setting, and says what it does, in both languages. */
 import { texts } from "../../language/language.tsx";
 import type { SectionName, SettingPath } from "./settings.ts";
 

@@ -1,4 +1,4 @@
-/** Which accounts other tiers would change, and how. */
+/** Lists the accounts that other tiers would change, and how. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Stack, Table, Text } from "@mantine/core";
 import type { TierChange } from "../../../../gen/modelgateway/v1/configuration_pb.ts";

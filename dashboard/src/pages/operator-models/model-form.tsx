@@ -1,13 +1,13 @@
 /** The settings of a model: names, what it can do, its price beside the vendor's, and its targets. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Alert, Button, Group, Stack } from "@mantine/core";
+import { Button, Group, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { IconLock } from "@tabler/icons-react";
 import { useId, useState } from "react";
 import type { ModelPrice } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { entriesOf, textAt } from "../../configuration/document.ts";
 import { Faults, faultAt } from "../../configuration/faults.tsx";
+import { Locked } from "../../configuration/locked.tsx";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
 import { useDirty } from "../../configuration/use-edition.ts";
 import { useReview } from "../../configuration/use-review.ts";
@@ -78,11 +78,7 @@ export function ModelForm({ configuration, initial, before, fixed, vendorPrice, 
   const submit = form.onSubmit((values) => review([{ model: modelEntry(values, before) }]));
   return (
     <Stack gap="lg">
-      {configuration.locked !== undefined && (
-        <Alert color="yellow" icon={<IconLock aria-hidden />}>
-          {configuration.locked}
-        </Alert>
-      )}
+      <Locked of={configuration} />
       <form id={formId} onSubmit={submit} noValidate>
         <Stack gap="lg">
           <Names form={form} fixed={fixed} at={at} />

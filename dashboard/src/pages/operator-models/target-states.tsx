@@ -1,4 +1,4 @@
-/** Where a model's calls go now: its targets in their order, and which are left alone. */
+/** Shows where a model's calls go now: its targets in their order, and which are left alone. */
 import { Anchor, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ModelTarget } from "../../../../gen/modelgateway/v1/measures_pb.ts";

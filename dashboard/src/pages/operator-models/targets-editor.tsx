@@ -1,4 +1,4 @@
-/** Which upstreams serve a model: targets that are dragged into their order, by the pointer or by the arrow keys. */
+/** Edits which upstreams serve a model: targets are dragged into their order, by the pointer or by the arrow keys. */
 import { ActionIcon, Button, Group, Paper, Select, Stack, Text, TextInput, VisuallyHidden } from "@mantine/core";
 import { IconGripVertical, IconPlus, IconTrash } from "@tabler/icons-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";

@@ -1,4 +1,4 @@
-/** Which accounts called a model in the last 30 days, and what they spent on it. */
+/** Lists the accounts that called a model in the last 30 days, and what they spent on it. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Text } from "@mantine/core";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";

@@ -1,4 +1,4 @@
-/** What depends on an upstream, and the changes that its removal brings. */
+/** Finds what depends on an upstream, and the changes that its removal brings. */
 import {
   type Documents,
   entriesOf,

@@ -188,9 +188,9 @@ function OneStep({ of }: { readonly of: TestStep }) {
         <Text size="xs" c="dimmed">
           {facts.join(" · ")}
         </Text>
-        {of.outcome !== TestOutcome.OK && of.words && (
+        {of.outcome !== TestOutcome.OK && of.message && (
           <Text size="sm" className={text.anywhere}>
-            {of.words}
+            {of.message}
           </Text>
         )}
         {shown.length > 0 && (

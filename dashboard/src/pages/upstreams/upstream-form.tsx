@@ -1,11 +1,11 @@
 /** The settings of an upstream, to add or to change it: they are tried before they are saved. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Accordion, Alert, Button, Group, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { Accordion, Button, Group, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { IconLock } from "@tabler/icons-react";
 import { useId, useState } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { Faults, faultAt } from "../../configuration/faults.tsx";
+import { Locked } from "../../configuration/locked.tsx";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
 import { useDirty } from "../../configuration/use-edition.ts";
 import { useReview } from "../../configuration/use-review.ts";
@@ -85,11 +85,7 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved,
   const validEntry = () => (form.validate().hasErrors ? undefined : entry());
   return (
     <Stack gap="lg">
-      {configuration.locked !== undefined && (
-        <Alert color="yellow" icon={<IconLock aria-hidden />}>
-          {configuration.locked}
-        </Alert>
-      )}
+      <Locked of={configuration} />
       <form id={formId} onSubmit={form.onSubmit(() => review([{ upstream: entry() }]))} noValidate>
         <Section title={t.settings}>
           <SimpleGrid cols={{ base: 1, sm: 2 }}>

@@ -1,4 +1,4 @@
-/** How long an upstream may take, how much it is asked at a time, and whether it is looked at now and then. */
+/** Takes how long an upstream may take, how much it is asked at a time, and how its health is checked. */
 import { SimpleGrid, Switch, Text, TextInput } from "@mantine/core";
 import { texts, useTexts } from "../../language/language.tsx";
 import { type OptionProps, Part } from "./option-part.tsx";

@@ -1,4 +1,4 @@
-/** What can be done with an upstream that is stored: switch it off and on, and remove it with what depends on it. */
+/** Switches a stored upstream off and on, and removes it with what depends on it. */
 import { ActionIcon, Alert, Code, Group, Menu, Stack, Text } from "@mantine/core";
 import {
   IconAlertTriangle,

@@ -91,7 +91,7 @@ export function valuesOf(entry: JsonObject): UpstreamValues {
   };
 }
 
-/** entryOf returns the entry; what the form does not know is as in `before`. Throws a SyntaxError if the profile is no JSON. */
+/** upstreamEntry returns the entry; what the form does not know is as in `before`. Throws a SyntaxError if the profile is no JSON. */
 export function upstreamEntry(values: UpstreamValues, before: JsonObject = {}): JsonObject {
   const keys = values.keys.map(({ mask, text }) => text.trim() || mask).filter((key) => key !== "");
   const queue = {

@@ -1,4 +1,4 @@
-/** Whether the gateway has an upstream besides its own simulators. */
+/** Tells whether the gateway has an upstream besides its own simulators. */
 import { useQuery } from "@connectrpc/connect-query";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 

@@ -16,7 +16,7 @@ export interface OwnedBooksOptions
 
 /** A call that ends within this time is told to the owner once, but for a note. */
 const holdDelayMs = 5;
-/** How far writes are apart under load, in milliseconds. */
+/** writeEveryMs is how far writes are apart under load, in milliseconds. */
 const writeEveryMs = 1;
 
 export function openOwnedBooks(options: OwnedBooksOptions): Books {

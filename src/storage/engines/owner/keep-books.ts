@@ -54,8 +54,8 @@ interface Served {
   noted: Noted[];
   /** Leases that a turn that failed was to give back: they go with what is given back next. */
   unreleased: readonly string[];
-  /** Turns that wait for leases of others: they bring records, whether their worker lives or not. */
-  readonly deciding: Set<Promise<unknown>>;
+  /** What it has asked and is not done. */
+  readonly underWay: Set<PromiseLike<unknown>>;
 }
 
 /** How long a turn waits for the idle leases of other workers, in milliseconds. */
@@ -79,7 +79,8 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
 
   async function end(worker: Served): Promise<void> {
     workers.delete(worker);
-    await Promise.allSettled(worker.deciding);
+    // What it has told while it lived counts: a turn of its that waits for others brings records of what it has noted.
+    while (worker.underWay.size > 0) await Promise.allSettled(worker.underWay);
     await recordNoted(worker, clock());
     await worker.books.releaseLeases([...worker.leases.all(), ...worker.unreleased]);
     await worker.books.close();
@@ -91,7 +92,7 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
     serve(channel) {
       const open = ({ node, hasJournal }: { readonly node: string; readonly hasJournal: boolean }) => {
         const books = openBooks(hasJournal)({ node, clock, onError, recall: () => nothing, isElsewhere: true });
-        const left = { written: 0, noted: [], unreleased: [], deciding: new Set<Promise<unknown>>() };
+        const left = { written: 0, noted: [], unreleased: [], underWay: new Set<PromiseLike<unknown>>() };
         const worker: Served = { channel, node, books, leases: createHeldLeases(), ...left };
         workers.add(worker);
         void channel.closed.then(() => {
@@ -125,8 +126,8 @@ type BooksAnswers = Omit<BooksQuestions, "books.open" | `database.${string}`>;
 function answersOf(worker: Served, workers: ReadonlySet<Served>, options: OwnerOptions): Answers<BooksAnswers> {
   const { books } = worker;
   return {
-    "books.decide": (turn) => remembered(worker, decide(worker, turn, workers, options)),
-    "books.write": (record) => write(worker, record),
+    "books.decide": (turn) => tracked(worker, decide(worker, turn, workers, options)),
+    "books.write": (record) => tracked(worker, write(worker, record)),
     "books.note": (noted) => note(worker, noted),
     "books.touch": ([keyId, at]) => books.touch(keyId, at),
     "books.release": (leases) => giveBack(worker, { records: [], leases }),
@@ -138,13 +139,13 @@ function answersOf(worker: Served, workers: ReadonlySet<Served>, options: OwnerO
   };
 }
 
-/** Remembers a turn for as long as it is under way. */
-function remembered<T>({ deciding }: Served, turn: MaybePromise<T>): MaybePromise<T> {
-  if (!isPromise(turn)) return turn;
-  const over = Promise.resolve(turn).finally(() => deciding.delete(over));
-  over.catch(() => {});
-  deciding.add(over);
-  return turn;
+/** Keeps what a worker has asked among what is under way, until it is done. */
+function tracked<T>({ underWay }: Served, made: MaybePromise<T>): MaybePromise<T> {
+  if (!isPromise(made)) return made;
+  underWay.add(made);
+  const done = () => void underWay.delete(made);
+  made.then(done, done);
+  return made;
 }
 
 /** Notes calls whose record is still to come: a turn that was asked just before may have brought it. */
@@ -172,7 +173,11 @@ async function recordNoted({ books, noted, written }: Served, at: number): Promi
 }
 
 /** Writes records, and releases leases behind them. */
-async function giveBack(worker: Served, { records, leases }: Recalled): Promise<void> {
+function giveBack(worker: Served, left: Recalled): MaybePromise<void> {
+  return tracked(worker, writeAndRelease(worker, left));
+}
+
+async function writeAndRelease(worker: Served, { records, leases }: Recalled): Promise<void> {
   const writing = records.map((record) => write(worker, record));
   const given = [...worker.unreleased, ...leases];
   worker.unreleased = [];
@@ -246,7 +251,8 @@ function decideAgain({ worker, turn, others, until }: Deciding, before: Decision
   const short = () =>
     [...holds.keys()].filter((i) => {
       const decision = holds[i];
-      const isShort = decision?.kind === "decided" && decision.value.kind === "short";
+      // A budget that is spent has nothing to gain from leases.
+      const isShort = decision?.kind === "decided" && decision.value.kind === "short" && decision.value.of !== "budget";
       return isShort && haveLeases(others, turn.holds[i]?.accountId ?? "");
     });
   if (short().length === 0) return toldDecisions(before);

@@ -107,9 +107,7 @@ const views: readonly ViewShape[] = [
     query: (dialect) => {
       const written = "SELECT subject, quarter_start, spent FROM spent_by_quarter";
       if (dialect === "sqlite") return written;
-      // Nodes of an older version tell of an hour alone: it counts in its last quarter.
-      const quarter = "CASE WHEN quarter = 0 THEN hour + 2700000 ELSE quarter END";
-      const due = (subject: string) => `SELECT ${subject}, ${quarter}, cost FROM due_sums WHERE cost <> 0`;
+      const due = (subject: string) => `SELECT ${subject}, ${calls.dueQuarter}, cost FROM due_sums WHERE cost <> 0`;
       return `${written} UNION ALL ${due("account_id")} UNION ALL ${due("key_id")}`;
     },
   },

@@ -2,6 +2,7 @@
 
 import type { CallRow } from "../../columns.ts";
 import { type CallColumn, callColumns, type SummedColumn, summedColumns } from "../../columns.ts";
+import { quarterMs } from "../../money/budget-windows.ts";
 import type { Described } from "./accounts.ts";
 import { bigint, type ColumnShape, integer, orZero, serial, type TableShape, text } from "./shape.ts";
 
@@ -115,6 +116,9 @@ export const dueOfSqlite: readonly TableShape[] = [
   },
   { name: "due_merged", columns: { part: integer, batch: integer }, key: ["part"], only: "sqlite" },
 ];
+
+/** dueQuarter is the quarter that a row of Postgres counts in. Nodes of an older version write an hour alone: it counts in its last. */
+export const dueQuarter = `CASE WHEN quarter = 0 THEN hour + ${3 * quarterMs} ELSE quarter END`;
 
 /**
  * The same of Postgres: rows that any node may merge, since no node writes the row of an account that others write. `spent` and

@@ -146,6 +146,23 @@ describe("a worker that is short", () => {
     expect(await other.hold("req_3", ample)).toMatchObject({ kind: "held", amount: ample });
   });
 
+  test("of its budget is refused at once, and nobody gives back leases for it", async () => {
+    const [one, other] = [await addWorker(), await addWorker()];
+    await capture(one, await one.hold("req_1", 100), 0);
+    let recalls = 0;
+    one.ends.child.answer<Pick<LedgerQuestions, "ledger.recall">>({
+      "ledger.recall"() {
+        recalls++;
+        return new Promise(() => {});
+      },
+    });
+    const ofKey = JSON.stringify([{ id: "bud_1", amount: 50, period: "day", rolling: false }]);
+    await owner.storage.keys.update("acc_1", "key_1", { budgets: ofKey }, Date.now());
+    const asked = { ...unlimitedRequest("req_2", 100, Date.now()), budgets: { zone: null, ofAccount: null, ofKey } };
+    expect(await other.ledger.hold(asked)).toMatchObject({ kind: "short", of: "budget", available: 50 });
+    expect(recalls).toBe(0);
+  });
+
   test("has what another was to give back while the database was locked for long", async () => {
     const [one, other] = [await addWorker(), await addWorker()];
     await capture(one, await one.hold("req_1", 100), 0);
@@ -252,6 +269,44 @@ test("calls that were only noted when their worker died are lost, and what was w
     { id: "req_1", outcome: Outcome.ANSWERED, cost: 10 },
     { id: "req_3", outcome: Outcome.LOST, cost: 0 },
   ]);
+});
+
+test("a worker that dies while its turn waits for others has what it told charged, and what it noted not written twice", async () => {
+  const other = await addWorker();
+  await capture(other, await other.hold("req_0", 100), 0);
+  const recalled = Promise.withResolvers<void>();
+  other.ends.child.answer<Pick<LedgerQuestions, "ledger.recall">>({
+    "ledger.recall"() {
+      recalled.resolve();
+      return new Promise(() => {});
+    },
+  });
+  const ends = await connectEnds();
+  owner.books.serve(ends.parent);
+  const { ask, tell } = ends.child.by<BooksQuestions>();
+  await ask("books.open", { node: newId("nod"), hasJournal: true });
+  const { accountId, keyId, operation, model } = unlimitedRequest("req_1", 100, Date.now());
+  const begun = { requestId: "req_1", accountId, keyId, operation, model, createdAt: Date.now() };
+  tell("books.note", { holds: [begun], seq: 1 });
+  const call = endedCall("req_2", 10, Date.now());
+  const entries = [
+    { kind: "hold", ...begun, amount: 0, taken: undefined } as const,
+    { kind: "settle", call, isHeld: false, isLimited: false } as const,
+  ];
+  const short = { ...unlimitedRequest("req_3", ample, Date.now()), lease: undefined };
+  const turn = { captures: [], releases: [], leases: [], holds: [short] };
+  void ask("books.decide", { ...turn, records: [{ seq: 1, at: Date.now(), entries }] }).then(undefined, () => {});
+  await recalled.promise;
+  ends.kill();
+  await eventually(() => expect(outcomes().map(({ id }) => id)).toEqual(["req_0", "req_1", "req_2"]));
+  other.ends.kill();
+  await settled(ample - 10);
+  expect(outcomes()).toMatchObject([
+    { id: "req_0", cost: 0 },
+    { id: "req_1", outcome: Outcome.LOST, cost: 0 },
+    { id: "req_2", outcome: Outcome.ANSWERED, cost: 10 },
+  ]);
+  expect((await reconcile(seen.engine)).findings).toEqual([]);
 });
 
 test("a call that is noted just behind the turn that brings its hold has one hold, and is lost once with its worker", async () => {

@@ -1,4 +1,4 @@
-/** What bounds a key besides its models and money, in one line; and its tags. */
+/** Shows what bounds a key besides its models and money, in one line; and its tags. */
 import { Badge, Group, Text, Tooltip } from "@mantine/core";
 import type { ApiKey } from "../../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../../../language/format.ts";

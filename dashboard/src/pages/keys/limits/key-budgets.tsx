@@ -1,4 +1,4 @@
-/** How a key's budgets stand, a line each: for lists. */
+/** Shows how a key's budgets stand, a line each: for lists. */
 import { Stack, Text } from "@mantine/core";
 import type { ApiKey } from "../../../../../gen/modelgateway/v1/keys_pb.ts";
 import { windowNameOf } from "../../../budgets/budget-values.ts";

@@ -1,4 +1,4 @@
-/** What names a key in a list: its name, its masked secret, its tags. */
+/** Shows a key in a list by its name, its masked secret and its tags. */
 import { Code, Group, Stack, Text } from "@mantine/core";
 import type { ApiKey } from "../../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../../../language/format.ts";

@@ -59,7 +59,7 @@ export function useLimitChecks() {
 export function LimitSections({ form }: { readonly form: Form }) {
   const t = useTexts(said);
   const [opened, setOpened] = useState(() => sectionsWith(form.values));
-  // What is wrong is never hidden.
+  // A section with a fault is always open.
   const faulty = sectionsOf(Object.keys(form.errors));
   return (
     <Accordion

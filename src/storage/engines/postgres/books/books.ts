@@ -38,7 +38,7 @@ export interface PostgresBooksOptions extends BooksOptions {
 export const awayMs = 1000;
 /** For how long a hold waits to be written with others, in milliseconds. */
 const holdDelayMs = 5;
-/** How far writes are apart under load, in milliseconds. */
+/** writeEveryMs is how far writes are apart under load, in milliseconds. */
 const writeEveryMs = 2;
 /** How long a statement of money may take, in milliseconds, waiting for locks included. */
 const statementMs = 4000;

@@ -30,7 +30,7 @@ export interface DecideOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** How often a hold is decided anew because its budgets were changed at that moment. */
+/** maxStale is how often a hold is decided anew because its budgets were changed at that moment. */
 const maxStale = 10;
 
 export interface Deciding {

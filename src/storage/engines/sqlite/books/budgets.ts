@@ -2,8 +2,7 @@
  * Budgets over SQLite: what they leave, read within the transaction that decides, and what calls of accounts and keys with budgets add to
  * what was spent in a quarter of an hour (`money/budgets.ts`).
  *
- * Which accounts and keys have budgets is kept in memory and read again where a change says so, so that a call of others asks nothing of the
- * database for them. The caller is in a transaction and has looked at the engine's exact version: nobody else changes anything meanwhile.
+ * Which accounts and keys have budgets is kept in memory and read again where a change says so: a call of others costs no query. The caller is in a transaction and has looked at the engine's exact version: nobody else changes anything meanwhile.
  */
 import { quarterOf } from "../../../money/budget-windows.ts";
 import {

@@ -86,7 +86,7 @@ function post(owner: string, found: CheckedJournal, parts: BooksParts, options: 
   const { engine, rows } = parts;
   const { onError } = options;
   engine.books.transact(() => {
-    // Who has budgets is known as of now.
+    // From now on it is known which accounts and keys have budgets.
     engine.version(true);
     const posted = rows.find(owner)?.posted ?? 0;
     const unposted = found.records.filter(({ record }) => record.seq > posted);

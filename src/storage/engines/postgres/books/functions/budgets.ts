@@ -1,14 +1,12 @@
-/** What the budgets of an account and a key leave, at this moment of a transaction that has the account's lock. */
+/** Tells what the budgets of an account and a key leave, at this moment of a transaction that has the account's lock. */
 import { quarterMs } from "../../../../money/budget-windows.ts";
+import { dueQuarter } from "../../../tables/calls.ts";
 import { booksFunction } from "./function.ts";
 
 /** Returns when the quarter of an hour of a moment began. */
 export function quarterOf(ms: string): string {
   return `${ms} - ${ms} % ${quarterMs}`;
 }
-
-/** The quarter that a row of what is due counts in. Nodes of an older version tell of an hour alone: it counts in its last quarter. */
-export const dueQuarter = `CASE WHEN quarter = 0 THEN hour + ${3 * quarterMs} ELSE quarter END`;
 
 /** `p_windows` is a list of windows: their numbers, subjects, whether those are keys, amounts, and from and to when they last. */
 const windows = "json_to_recordset(p_windows) AS w(n int, s text, k boolean, m bigint, f bigint, t bigint)";

@@ -1,7 +1,7 @@
 /** What nodes do for each other: merging what is due, expiring what is held by nodes that died, moving deadlines on. */
 import { columnNames, defaultOf, summedColumns } from "../../../../columns.ts";
 import { lost } from "../../../../money/bounds.ts";
-import { dueQuarter } from "./budgets.ts";
+import { dueQuarter } from "../../../tables/calls.ts";
 import { dueColumns, dueCounts, hourOf, requestColumns } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./function.ts";
 

@@ -1,8 +1,6 @@
-/** The operator's RPCs that change nothing: upstreams on trial, tiers before they hold, and what the catalogue knows. */
+/** The operator's RPCs that show what a change would do: an upstream is tested, and tiers are compared with those in force. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
-  ListBuiltInModelsResponseSchema,
-  ListVendorsResponseSchema,
   PreviewTiersResponseSchema,
   TestOutcome,
   TestStepKind,
@@ -13,50 +11,17 @@ import type { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.t
 import type { ServiceImplementation } from "../../call/call.ts";
 import { conflict, invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import type { Tier } from "../../call/tiers.ts";
-import { builtInCatalogue } from "../../config/catalogue/built-in.ts";
-import { inUnits } from "../../config/catalogue/currency.ts";
-import { modelAsWritten } from "../../config/catalogue/written.ts";
-import type { Config, UpstreamConfig } from "../../config/config.ts";
 import { type Json, memberOf } from "../../config/stored/documents.ts";
 import type { StoredConfiguration } from "../../config/stored/stored-configuration.ts";
 import type { AccountStore } from "../../storage/accounts.ts";
 import { whole } from "../whole.ts";
 import { orRefusal } from "./configuration.ts";
-import { objectOf } from "./configuration-messages.ts";
+import type { TestedStep, TestOptions, TestUpstream } from "./test-upstream.ts";
 import { changedRanges, changeOfTiers } from "./tier-changes.ts";
 
-type Rpcs = Pick<
-  ServiceImplementation<typeof OperatorService>,
-  "testUpstream" | "previewTiers" | "listVendors" | "listBuiltInModels"
->;
+type Rpcs = Pick<ServiceImplementation<typeof OperatorService>, "testUpstream" | "previewTiers">;
 
-export interface TestOptions {
-  /** config has the models that are configured, by which one is chosen that nobody has named. */
-  readonly config: Config;
-  readonly model: string | undefined;
-  readonly kind: "chat" | "embedding" | "speech" | undefined;
-  readonly skipsList: boolean;
-  readonly skipsCall: boolean;
-}
-
-/** TestedStep is what came of a step of a test. */
-export interface TestedStep {
-  readonly kind: "list_models" | "call";
-  readonly outcome: "ok" | "failed" | "unknown" | "skipped";
-  readonly words: string;
-  readonly latencyMs: number;
-  readonly modelCount?: number | undefined;
-  readonly models?: readonly string[] | undefined;
-  readonly model?: string | undefined;
-  readonly inputTokens?: number | undefined;
-  readonly outputTokens?: number | undefined;
-  readonly status?: number | undefined;
-}
-
-/** TestUpstream tries an upstream. Never throws. */
-export type TestUpstream = (upstream: UpstreamConfig, options: TestOptions) => Promise<readonly TestedStep[]>;
-
-export interface TrialParts {
+export interface PreviewParts {
   readonly stored: StoredConfiguration;
   readonly accounts: Pick<AccountStore, "recharged">;
   /** tiers returns the tiers in force, lowest first. */
@@ -65,12 +30,7 @@ export interface TrialParts {
   readonly testUpstream?: TestUpstream | undefined;
 }
 
-export function trialRpcs({
-  stored,
-  accounts,
-  tiers,
-  testUpstream,
-}: TrialParts): Pick<Rpcs, "testUpstream" | "previewTiers"> {
+export function previewRpcs({ stored, accounts, tiers, testUpstream }: PreviewParts): Rpcs {
   return {
     async testUpstream({ request }) {
       const { name, upstream: entry, model, kind, skipList = false, skipCall = false } = request.message();
@@ -104,50 +64,6 @@ export function trialRpcs({
   };
 }
 
-/** catalogueRpcs tell what the built-in catalogue knows, and what of it is served. */
-export function catalogueRpcs({ stored }: Pick<TrialParts, "stored">): Pick<Rpcs, "listVendors" | "listBuiltInModels"> {
-  return {
-    async listVendors() {
-      const { vendors, inDollars } = builtInCatalogue();
-      const counts = Map.groupBy(inDollars, ({ vendor }) => vendor);
-      return whole(ListVendorsResponseSchema, {
-        vendors: [...vendors]
-          .sort((a, b) => a.name.localeCompare(b.name))
-          .map((vendor) => ({
-            name: vendor.name,
-            kind: vendor.kind,
-            baseUrl: vendor.base_url ?? "",
-            urlSuffix: vendor.url_suffix ?? "",
-            needsKey: vendor.base_url !== undefined,
-            keyVariable: vendor.key_variable,
-            models: counts.get(vendor.name)?.length ?? 0,
-            discovers: vendor.discover_elsewhere ?? false,
-          })),
-      });
-    },
-    async listBuiltInModels({ request }) {
-      const { vendor: asked } = request.message();
-      const { config } = await orRefusal(stored.read());
-      const { catalogue, cataloguePrices } = config;
-      const known = new Set(catalogue.map(({ id }) => id));
-      const replaced = builtInCatalogue().inDollars.filter(({ id }) => !known.has(id));
-      const all = [
-        ...catalogue.map((model) => ({ model, isReplaced: false })),
-        ...replaced.map((model) => ({ model: inUnits(model, cataloguePrices), isReplaced: true })),
-      ];
-      const models = all.filter(({ model }) => asked === undefined || model.vendor === asked);
-      return whole(ListBuiltInModelsResponseSchema, {
-        models: models.map(({ model, isReplaced }) => ({
-          id: model.id,
-          vendor: model.vendor ?? "",
-          model: objectOf(modelAsWritten(model)),
-          replaced: isReplaced,
-        })),
-      });
-    },
-  };
-}
-
 /** The most accounts that a preview tells of. */
 const maxChanges = 100;
 
@@ -168,7 +84,7 @@ function stepMessage(step: TestedStep): MessageInitShape<typeof TestStepSchema> 
   return {
     kind: kinds[step.kind],
     outcome: outcomes[step.outcome],
-    words: step.words,
+    message: step.message,
     latencyMs: Math.round(step.latencyMs),
     models: [...(step.models ?? [])],
     ...(modelCount === undefined ? {} : { modelCount }),

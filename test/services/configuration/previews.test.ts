@@ -14,7 +14,7 @@ import {
 } from "../../support/scripted-upstream.ts";
 import { answerAsOpenAi } from "../../support/vendors.ts";
 
-const operatorKey = "operator-key-of-the-test-for-trials-of-upstreams";
+const operatorKey = "operator-key-of-the-test-for-previews";
 const [good, bad] = ["sk-good-credential-0001", "sk-wrong-credential-0002"];
 let gateway: TestGateway;
 let upstream: ScriptedUpstream;
@@ -63,7 +63,7 @@ async function steps(request: JsonObject): Promise<readonly JsonObject[]> {
   return (await ask("TestUpstream", request)).steps as JsonObject[];
 }
 
-describe("an upstream on trial", () => {
+describe("an upstream that is tested", () => {
   test("lists its models, and answers a small call of one of them", async () => {
     const answered = await ask("TestUpstream", { upstream: entry() });
     expect(answered).toMatchObject({
@@ -98,11 +98,11 @@ describe("an upstream on trial", () => {
     expect(await steps({ upstream: entry({ api_key: bad }) })).toEqual([
       expect.objectContaining({
         outcome: "TEST_OUTCOME_FAILED",
-        words: "It refused the credential: it answered with status 401. Check the key.",
+        message: "It refused the credential: it answered with status 401. Check the key.",
       }),
       expect.objectContaining({
         outcome: "TEST_OUTCOME_SKIPPED",
-        words: "No model was called: the step before failed.",
+        message: "No model was called: the step before failed.",
       }),
     ]);
     expect(upstream.received).toHaveLength(1);
@@ -110,12 +110,12 @@ describe("an upstream on trial", () => {
 
   test("names the one of several keys that fails", async () => {
     const { api_key: _, ...keyless } = entry();
-    expect((await steps({ upstream: { ...keyless, api_keys: [good, bad] } }))[0]?.words).toBe(
+    expect((await steps({ upstream: { ...keyless, api_keys: [good, bad] } }))[0]?.message).toBe(
       "It refused the credential (the key …0002): it answered with status 401. Check the key.",
     );
   });
 
-  test("whose model is refused tells the upstream's words", async () => {
+  test("whose model is refused tells the upstream's message", async () => {
     upstream.script = (exchange) =>
       exchange.path.endsWith("/models")
         ? exchange.json(404, {})
@@ -125,7 +125,7 @@ describe("an upstream on trial", () => {
     expect(told[1]).toMatchObject({
       outcome: "TEST_OUTCOME_FAILED",
       model: "nope",
-      words: expect.stringContaining("nope") as string,
+      message: expect.stringContaining("nope") as string,
     });
   });
 
@@ -133,7 +133,7 @@ describe("an upstream on trial", () => {
     const closed = await startScriptedUpstream();
     await closed.close();
     const [first, second] = await steps({ upstream: entry({ base_url: closed.baseUrl }) });
-    expect(first?.words).toMatch(/^It cannot be asked: connect ECONNREFUSED .*\. See that it runs/);
+    expect(first?.message).toMatch(/^It cannot be asked: connect ECONNREFUSED .*\. See that it runs/);
     expect(second).toMatchObject({ outcome: "TEST_OUTCOME_SKIPPED" });
   });
 

@@ -33,7 +33,16 @@ export function isAddressOrNetwork(entry: string): boolean {
   return bits === undefined || (/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (version === 6 ? 128 : 32));
 }
 
-/** Returns an IPv4 address that is mapped to IPv6 in the dotted form as IPv4. `BlockList` knows the other form. */
-export function unmapped(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, "");
+/**
+ * Returns an IPv4 address, or a network of such, that is mapped to IPv6 in the dotted form as IPv4: `::ffff:192.0.2.0/120` is
+ * `192.0.2.0/24`. `BlockList` knows the other form. A network of more than the mapped addresses stays one of IPv6.
+ */
+export function unmapped(entry: string): string {
+  const [, address, bits] = /^::ffff:(\d+\.[^/]*)(?:\/(\d+))?$/i.exec(entry) ?? [];
+  if (address === undefined) return entry;
+  if (bits === undefined) return address;
+  return Number(bits) < mappedBits ? entry : `${address}/${Number(bits) - mappedBits}`;
 }
+
+/** mappedBits is how many bits of a mapped address come before the IPv4 address. */
+const mappedBits = 96;

@@ -3,27 +3,52 @@
  * recorded, and each step ends within ten seconds.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type Operation, operations } from "../call/operations.ts";
-import { Reason, Refusal } from "../call/refusals.ts";
-import type { ToldUsage } from "../call/usage.ts";
-import type { ModelConfig, UpstreamConfig } from "../config/config.ts";
-import { askForModels, type ListAnswer, type ModelList } from "../config/discovery/model-list.ts";
-import { servedBy } from "../config/schema-models.ts";
-import { maskOf } from "../config/stored/masks.ts";
-import type { Attempt, Provider, Speak } from "../providers/contract.ts";
-import { faultOf } from "../providers/errors/fault.ts";
-import { newId } from "../runtime/ids.ts";
-import type { TestedStep, TestOptions, TestUpstream } from "../services/configuration/trials.ts";
-import { Wire } from "../wire/wire.ts";
+import { type Operation, operations } from "../../call/operations.ts";
+import { Reason, Refusal } from "../../call/refusals.ts";
+import type { ToldUsage } from "../../call/usage.ts";
+import type { Config, ModelConfig, UpstreamConfig } from "../../config/config.ts";
+import { askForModels, type ListAnswer, type ModelList } from "../../config/discovery/model-list.ts";
+import { servedBy } from "../../config/schema-models.ts";
+import { maskOf } from "../../config/stored/masks.ts";
+import type { Attempt, Provider, Speak } from "../../providers/contract.ts";
+import { faultOf } from "../../providers/errors/fault.ts";
+import { newId } from "../../runtime/ids.ts";
+import { Wire } from "../../wire/wire.ts";
+
+export interface TestOptions {
+  /** config has the models that are configured, by which one is chosen that nobody has named. */
+  readonly config: Config;
+  readonly model: string | undefined;
+  readonly kind: "chat" | "embedding" | "speech" | undefined;
+  readonly skipsList: boolean;
+  readonly skipsCall: boolean;
+}
+
+/** TestedStep is what came of a step of a test. */
+export interface TestedStep {
+  readonly kind: "list_models" | "call";
+  readonly outcome: "ok" | "failed" | "unknown" | "skipped";
+  readonly message: string;
+  readonly latencyMs: number;
+  readonly modelCount?: number | undefined;
+  readonly models?: readonly string[] | undefined;
+  readonly model?: string | undefined;
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+  readonly status?: number | undefined;
+}
+
+/** TestUpstream tries an upstream. Never throws. */
+export type TestUpstream = (upstream: UpstreamConfig, options: TestOptions) => Promise<readonly TestedStep[]>;
 
 /** CreateProvider makes the provider of an upstream, for this test alone. */
 type CreateProvider = (upstream: UpstreamConfig) => Provider;
 
-/** How long a step may take, in milliseconds. */
+/** stepMs is how long a step may take, in milliseconds. */
 const stepMs = 10_000;
 /** The most tokens of output that the call asks for. */
 const outputTokens = 32;
-/** The most models of a list that are told, and keys that are tried. */
+/** maxTold is the most models of a list that are told; maxKeys is the most keys that are tried. */
 const [maxTold, maxKeys] = [100, 20];
 
 export function createTestUpstream(createProvider: CreateProvider): TestUpstream {
@@ -72,24 +97,27 @@ function askBy({ api_keys: _, ...upstream }: UpstreamConfig, key: string | undef
   return askForModels({ ...upstream, api_key: key }, AbortSignal.timeout(stepMs), stepMs);
 }
 
-function listStep(answer: ListAnswer, which: string): Pick<TestedStep, "outcome" | "words" | "modelCount" | "models"> {
+function listStep(
+  answer: ListAnswer,
+  which: string,
+): Pick<TestedStep, "outcome" | "message" | "modelCount" | "models"> {
   switch (answer.kind) {
     case "list":
       return {
         outcome: "ok",
-        words: `It lists ${answer.list.size} models.`,
+        message: `It lists ${answer.list.size} models.`,
         modelCount: answer.list.size,
         models: [...answer.list.keys()].slice(0, maxTold),
       };
     case "refused":
-      return { outcome: "failed", words: `It refused the credential${which}: ${answer.cause}. Check the key.` };
+      return { outcome: "failed", message: `It refused the credential${which}: ${answer.cause}. Check the key.` };
     case "untold":
       return {
         outcome: "unknown",
-        words: `It has no list of models that can be read: ${answer.cause}. ${addressHint}`,
+        message: `It has no list of models that can be read: ${answer.cause}. ${addressHint}`,
       };
     case "down":
-      return { outcome: "failed", words: `It cannot be asked: ${answer.cause}. ${downHint}` };
+      return { outcome: "failed", message: `It cannot be asked: ${answer.cause}. ${downHint}` };
   }
 }
 
@@ -98,7 +126,7 @@ const addressHint =
 const downHint = "See that it runs, that its address is right, and that this machine may reach it.";
 
 function skipped(why: string): TestedStep {
-  return { kind: "call", outcome: "skipped", words: `No model was called: ${why}.`, latencyMs: 0 };
+  return { kind: "call", outcome: "skipped", message: `No model was called: ${why}.`, latencyMs: 0 };
 }
 
 interface Chosen {
@@ -161,7 +189,7 @@ async function callModel(
     if (!found) return skipped(`it serves no model of kind ${chosen.kind}`);
     await found.speak(attemptOf(upstream, chosen.name, found, (usage) => (told = { ...told, ...usage })));
     const latencyMs = performance.now() - begun;
-    return { ...base, outcome: "ok", words: `${chosen.name} answered.`, latencyMs, ...tokensOf(told) };
+    return { ...base, outcome: "ok", message: `${chosen.name} answered.`, latencyMs, ...tokensOf(told) };
   } catch (error) {
     return { ...base, ...failedStep(error), latencyMs: performance.now() - begun };
   } finally {
@@ -229,14 +257,15 @@ function attemptOf(
 }
 
 /** failedStep says why a call failed. The upstream's own words are those that callers see: its secrets are taken out of them. */
-function failedStep(error: unknown): Pick<TestedStep, "outcome" | "words" | "status"> {
+function failedStep(error: unknown): Pick<TestedStep, "outcome" | "message" | "status"> {
   if (!(error instanceof Refusal))
-    return { outcome: "failed", words: "The call failed within the gateway: see its log." };
+    return { outcome: "failed", message: "The call failed within the gateway: see its log." };
   if (error.reason === Reason.UPSTREAM_REFUSED) {
-    const words = `It refused the call with status ${error.status}: ${error.message.slice(0, maxWords)}`;
-    return { outcome: "failed", words, status: error.status };
+    const message = `It refused the call with status ${error.status}: ${error.message.slice(0, maxQuoted)}`;
+    return { outcome: "failed", message, status: error.status };
   }
-  return { outcome: "failed", words: `The call failed: ${faultOf(error) ?? error.fault ?? "it did not answer"}.` };
+  return { outcome: "failed", message: `The call failed: ${faultOf(error) ?? error.fault ?? "it did not answer"}.` };
 }
 
-const maxWords = 500;
+/** The most characters of an upstream's message that are told. */
+const maxQuoted = 500;
