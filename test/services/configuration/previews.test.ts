@@ -140,7 +140,7 @@ describe("an upstream that is tested", () => {
   test("that speaks no TLS says so", async () => {
     const baseUrl = upstream.baseUrl.replace("http:", "https:");
     const [first] = await steps({ upstream: entry({ base_url: baseUrl }) });
-    expect(first?.words).toMatch(/^It cannot be asked: it does not speak TLS there: write http:\/\//);
+    expect(first?.message).toMatch(/^It cannot be asked: it does not speak TLS there: write http:\/\//);
   });
 
   test("that is stored is tried with its own secret, also where its mask is sent", async () => {
