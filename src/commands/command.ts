@@ -12,6 +12,7 @@ import { openStorageOnPostgres } from "../storage/storage-on-postgres.ts";
 import { readTimestamp } from "../wire/timestamp.ts";
 import { commandLineMessage } from "./command-line-message.ts";
 import { helpHint, UsageError } from "./line/errors.ts";
+import { configInForce } from "./stored-configuration.ts";
 
 /** readName trims the text. Throws a UsageError if it is not a valid name. */
 export function readName(option: string, text: string | undefined): string {
@@ -46,10 +47,18 @@ export function readFuture(option: string, text: string): Timestamp {
 /** Needs is whether a command requires an existing database, or creates one if there is none. */
 export type Needs = "database" | "nothing";
 
-/** withStorage runs `work` on the configured storage and closes it. A Refusal becomes a UsageError. */
-export async function withStorage(
+/** withStorage runs `work` on the configured storage, by the configuration that gateways serve from it, and closes it. */
+export function withStorage(configFile: string | undefined, work: Work, needs?: Needs): Promise<void> {
+  const byInForce: Work = async (storage, config) => work(storage, await configInForce(storage, config, configFile));
+  return withFilesStorage(configFile, byInForce, needs);
+}
+
+type Work = (storage: Storage, config: Config) => Promise<void>;
+
+/** withFilesStorage does the same by the configuration of the file alone. A Refusal becomes a UsageError. */
+export async function withFilesStorage(
   configFile: string | undefined,
-  work: (storage: Storage, config: Config) => Promise<void>,
+  work: Work,
   needs: Needs = "database",
 ): Promise<void> {
   const config = loadDataConfig(configFile);

@@ -12,9 +12,7 @@ import {
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { anyRoom, here, operatorCaller } from "../call/call.ts";
 import { newCallRecord } from "../call/call-record.ts";
-import { type Config, onlyForServing } from "../config/config.ts";
-import { createKeyRing } from "../config/stored/key-ring.ts";
-import { createStoredConfiguration, type StoredConfiguration } from "../config/stored/stored-configuration.ts";
+import type { Config } from "../config/config.ts";
 import { audit } from "../pipeline/check/audit.ts";
 import { createHandle, serve } from "../pipeline/handle.ts";
 import { newId } from "../runtime/ids.ts";
@@ -23,6 +21,7 @@ import type { Storage } from "../storage/storage.ts";
 import { quickCheck } from "../wire/check/index.ts";
 import { Wire } from "../wire/wire.ts";
 import { type Needs, withStorage } from "./command.ts";
+import { storedConfiguration } from "./stored-configuration.ts";
 
 /** Idempotency is the `Idempotency-Key` of a request, and a callback for a replay. */
 export interface Idempotency {
@@ -54,15 +53,6 @@ export function withOperatorAndStorage(
 ): Promise<void> {
   const run = (storage: Storage, config: Config) => work(operatorClient(storage, config, configFile), storage, config);
   return withStorage(configFile, run, needs);
-}
-
-/** storedConfiguration returns the stored configuration for a command, in whose terminal the file's secrets need not be set. */
-export function storedConfiguration(
-  { configurations: rows }: Pick<Storage, "configurations">,
-  config: Config,
-  givenFile: string | undefined,
-): StoredConfiguration {
-  return createStoredConfiguration({ rows, keys: createKeyRing(config), givenFile, excused: onlyForServing });
 }
 
 /**

@@ -123,6 +123,21 @@ describe("config", () => {
   });
 });
 
+test("what is stored is what other commands go by", async () => {
+  const at = workplace("others");
+  const model =
+    "models: [{ id: stored-chat, family: stored, kind: chat, targets: [{ upstream: openai, model: m }] }]\n";
+  const tiers = 'tiers: [{ name: Only, recharge: "0", requests_per_minute: 5 }]\n';
+  const root = 'public_urls: { root: "https://gateway.example" }\n';
+  await at.run("accounts", "create", "--name", "acme");
+  const create = () => at.run("keys", "create", "--account", "acme", "--name", "k", "--model", "stored-chat");
+  expect((await create()).stderr).toContain("there is no model `stored-chat` here");
+  await at.run("config", "apply", await at.file("a.yaml", upstreams + model + tiers + root));
+  expect((await create()).code).toBe(0);
+  expect((await at.run("accounts", "list")).stdout).toContain("Only");
+  expect((await at.run("users", "invite")).stdout).toContain("https://gateway.example/dashboard/");
+});
+
 test("a gateway that serves takes up what is stored, and its upstream is called", async () => {
   const at = workplace("serving");
   const upstream = await startScriptedUpstream((exchange) => {

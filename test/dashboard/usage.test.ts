@@ -144,7 +144,7 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", { timeout: 60_0
       .poll(() => table.getByRole("row").allTextContents())
       .toEqual([
         "TimeReasonModelKeyOperationDetail",
-        expect.stringMatching(/No such model404gpt-nine.*chatmodel$/),
+        expect.stringMatching(/No such model404gpt-nine.*chatField model of the request$/),
         expect.stringMatching(/Rate limit429alpha.*Rate limit reached: 60 a minute\.$/),
       ]);
     await page.getByText("42", { exact: true }).first().waitFor();

@@ -13,6 +13,8 @@ const said = texts(
 
 interface Props {
   readonly title: string;
+  /** head is what a reader sees above it; undefined: where it stands says what it is. */
+  readonly head?: string;
   readonly sums: readonly AttemptMeasures[];
   readonly buckets: Buckets;
   readonly of: (measures: AttemptMeasures) => number | undefined;
@@ -21,7 +23,7 @@ interface Props {
 
 const [width, height] = [240, 36];
 
-export function Spark({ title, sums, buckets, of, write }: Props) {
+export function Spark({ title, head, sums, buckets, of, write }: Props) {
   const t = useTexts(said);
   const at = new Map(sums.map((sum) => [sum.beginsAt ? timestampMs(sum.beginsAt) : 0, of(sum)]));
   const values = buckets.begins.map((begins) => at.get(begins));
@@ -31,16 +33,23 @@ export function Spark({ title, sums, buckets, of, write }: Props) {
   const most = Math.max(...known);
   const range = t.range(write(Math.min(...known)), write(most));
   return (
-    <Group gap="sm" wrap="nowrap" role="img" aria-label={`${title}: ${range}`} title={title}>
-      <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" className={classes.spark} aria-hidden>
-        {runsOf(values).map((run) => (
-          <polyline key={run[0]?.[0]} points={run.map((point) => pointOf(point, values.length, most)).join(" ")} />
-        ))}
-      </svg>
-      <Text size="xs" c="dimmed" className={classes.range} aria-hidden>
-        {range}
-      </Text>
-    </Group>
+    <div role="img" aria-label={`${title}: ${range}`} title={title}>
+      {head && (
+        <Text size="xs" c="dimmed" aria-hidden>
+          {head}
+        </Text>
+      )}
+      <Group gap="sm" wrap="nowrap">
+        <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" className={classes.spark} aria-hidden>
+          {runsOf(values).map((run) => (
+            <polyline key={run[0]?.[0]} points={run.map((point) => pointOf(point, values.length, most)).join(" ")} />
+          ))}
+        </svg>
+        <Text size="xs" c="dimmed" className={classes.range} aria-hidden>
+          {range}
+        </Text>
+      </Group>
+    </div>
   );
 }
 

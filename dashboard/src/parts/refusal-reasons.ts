@@ -66,5 +66,19 @@ export function useReasonNames(): (reason: string) => string {
   return (reason) => names.get(reason) ?? reason;
 }
 
+const fields = texts(
+  { field: (name: string) => `Field ${name} of the request` },
+  { field: (name: string) => `请求的字段 ${name}` },
+);
+
+/**
+ * useRefusedDetail returns what a call's detail is in words. Of a message that may quote the request only the field at fault is kept,
+ * which has no spaces.
+ */
+export function useRefusedDetail(): (detail: string) => string {
+  const t = useTexts(fields);
+  return (detail) => (detail === "" || detail.includes(" ") ? detail : t.field(detail));
+}
+
 /** reasonWords are the reasons that have a name. */
 export const reasonWords: readonly string[] = Object.keys(said.en);

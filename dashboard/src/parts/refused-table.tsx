@@ -8,7 +8,7 @@ import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { Fact } from "./fact.tsx";
 import { useNarrow } from "./narrow.ts";
-import { useReasonNames } from "./refusal-reasons.ts";
+import { useReasonNames, useRefusedDetail } from "./refusal-reasons.ts";
 import type { RequestNames } from "./request-columns.tsx";
 import classes from "./request-table.module.css";
 import text from "./text.module.css";
@@ -58,6 +58,7 @@ export function RefusedTable({ refused, ...names }: Props) {
 
 function useColumns({ keyNames, account, page = "/usage/$requestId" }: RequestNames): readonly Column[] {
   const t = useTexts(said);
+  const wordsOf = useRefusedDetail();
   const format = useFormat();
   const columns: Column[] = [
     {
@@ -77,7 +78,7 @@ function useColumns({ keyNames, account, page = "/usage/$requestId" }: RequestNa
       cell: ({ keyId }) => <Clipped text={keyNames?.get(keyId) ?? keyId} title={keyId} />,
     },
     { name: "operation", head: t.operation, cell: ({ operation }) => operation },
-    { name: "detail", head: t.detail, wraps: true, cell: ({ detail }) => detail || t.unknown },
+    { name: "detail", head: t.detail, wraps: true, cell: ({ detail }) => wordsOf(detail) || t.unknown },
   ];
   if (account) columns.splice(1, 0, { name: "account", head: t.account, cell: (call) => account(call.accountId) });
   return columns;

@@ -4,10 +4,10 @@ import { stringify } from "yaml";
 import type { Json } from "../../config/stored/documents.ts";
 import { masked } from "../../config/stored/masks.ts";
 import { newId } from "../../runtime/ids.ts";
-import { withStorage } from "../command.ts";
+import { withFilesStorage } from "../command.ts";
 import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
-import { storedConfiguration } from "../operator.ts";
+import { storedConfiguration } from "../stored-configuration.ts";
 import { readVersion } from "./versions.ts";
 
 /** exportAction is the action of the audit event of an export with secrets. */
@@ -19,7 +19,7 @@ export async function exportStored(args: readonly string[]): Promise<void> {
   if (isWhole && file === undefined)
     throw new UsageError("config export: --with-secrets needs --file: a terminal is no place for credentials");
   const asked = positionals[0] === undefined ? undefined : readVersion(positionals[0]);
-  await withStorage(values.config, async (storage, config) => {
+  await withFilesStorage(values.config, async (storage, config) => {
     const found = await storedConfiguration(storage, config, values.config).open(asked);
     if (!found) throw new UsageError(`there is no version ${asked}. \`model-gateway config versions\` lists them`);
     const { version, document } = found;

@@ -14,7 +14,8 @@ import { differencesOf } from "../../config/stored/differences.ts";
 import { entryName, type Json, listAt } from "../../config/stored/documents.ts";
 import { UsageError, wrongAction } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
-import { storedConfiguration, withOperatorAndStorage } from "../operator.ts";
+import { withOperatorAndStorage } from "../operator.ts";
+import { storedConfiguration } from "../stored-configuration.ts";
 import { printDifference, printOutcome } from "./differences.ts";
 
 export async function models([action, ...args]: readonly string[]): Promise<void> {

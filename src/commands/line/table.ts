@@ -116,12 +116,12 @@ export const groups: ReadonlyMap<string, string> = new Map(
 export const commandTable = {
   serve: {
     summary: "run the gateway until Ctrl-C; the default",
-    details: `Serves until SIGTERM, SIGINT or SIGHUP: then it accepts no more connections,
-and lets calls finish for drain_seconds. A second signal ends it at once.
+    details: `Serves until SIGTERM or SIGINT: then it accepts no more connections, and lets
+calls finish for drain_seconds. A second signal ends it at once. SIGHUP has
+the configuration read again, and ends it where its terminal was closed.
 
-With --workers several processes serve on its port. SIGHUP then has the
-configuration read again, or a new version of the program taken, and replaces
-them one by one, without a refused call.
+With --workers several processes serve on its port. SIGHUP then replaces them
+one by one, also by a new version of the program, without a refused call.
 
 HOST, PORT and DATA_DIR in the environment set its address and its folder:
 \`model-gateway help configuration\` has more.`,

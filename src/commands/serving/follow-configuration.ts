@@ -49,7 +49,9 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
       if (file !== undefined) await refuseBlank(file);
       const next = adapt(await source.load());
       if (isClosed) return;
-      const bound = changedProcessKeys(current, next);
+      // What was changed back is as it is in this process.
+      const unlike = new Set(changedProcessKeys(config, next));
+      const bound = changedProcessKeys(current, next).filter((key) => unlike.has(key));
       if (bound.length > 0) log.warn({ keys: bound }, atNextStart);
       const changed = changedOperationalKeys(current, next);
       if (changed.length > 0) await take(next);
@@ -102,6 +104,6 @@ async function refuseBlank(file: string): Promise<void> {
 const blank = "the file is empty, as one is that could not be written: write {} where it is to say nothing";
 const storedAnew = "another version is stored";
 const inForce = "the configuration was read anew, and is in force";
-const unchanged = "the configuration was read anew: nothing of it takes effect before the next start, or has changed";
+const unchanged = "the configuration was read anew: nothing that may change while it is served has changed";
 const refused = "the new configuration is not taken, and the old one stays";
 const atNextStart = "these keys are bound to the process: what they say now takes effect at the next start";

@@ -165,5 +165,9 @@ function countAt(entry: Entry, keys: readonly (keyof Entry)[]): number | undefin
 
 function causeOf(error: unknown): string {
   const { name, message, code } = error as NodeJS.ErrnoException;
-  return name === "TimeoutError" ? "it did not answer in time" : message || code || name;
+  if (name === "TimeoutError") return "it did not answer in time";
+  // OpenSSL's own words name files of its sources.
+  if (code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "ERR_SSL_PACKET_LENGTH_TOO_LONG")
+    return "it does not speak TLS there: write http:// where that is meant";
+  return message || code || name;
 }

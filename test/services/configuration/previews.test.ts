@@ -137,6 +137,12 @@ describe("an upstream that is tested", () => {
     expect(second).toMatchObject({ outcome: "TEST_OUTCOME_SKIPPED" });
   });
 
+  test("that speaks no TLS says so", async () => {
+    const baseUrl = upstream.baseUrl.replace("http:", "https:");
+    const [first] = await steps({ upstream: entry({ base_url: baseUrl }) });
+    expect(first?.message).toMatch(/^It cannot be asked: it does not speak TLS there: write http:\/\//);
+  });
+
   test("that is stored is tried with its own secret, also where its mask is sent", async () => {
     await ask("ChangeConfiguration", { baseVersion: 0, changes: [{ upstream: entry() }] });
     expect(await ask("TestUpstream", { name: "fresh" })).toMatchObject({ ok: true });

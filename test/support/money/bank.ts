@@ -7,7 +7,7 @@ import { type Answer, anyRoom, type Call, type Caller, here, nobody, operatorCal
 import { newCallRecord } from "../../../src/call/call-record.ts";
 import { asRefusal, type Refusal } from "../../../src/call/refusals.ts";
 import { defaultTiers } from "../../../src/call/tiers.ts";
-import { storedConfiguration } from "../../../src/commands/operator.ts";
+import { storedConfiguration } from "../../../src/commands/stored-configuration.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { createMemoryLimiter } from "../../../src/limits/memory.ts";
 import { createLimit } from "../../../src/pipeline/admit/limit.ts";

@@ -15,13 +15,14 @@ const said = texts(
   {
     title: "History",
     about:
-      "Every change of the configuration made here, by the command line or by the API. What is written in gateway.yaml has its history there.",
+      "Every change of the configuration made here, by the command line or by the API. What is written in gateway.yaml has its history where that file is kept.",
     none: "Nothing has been changed yet",
     how: "Upstreams, models, tiers and settings that are saved by these pages become versions, which are listed here.",
   },
   {
     title: "更改历史",
-    about: "通过页面、命令行或 API 对配置所做的每次更改。写在 gateway.yaml 中的内容，其历史在该文件中。",
+    about:
+      "通过页面、命令行或 API 对配置所做的每次更改。写在 gateway.yaml 中的内容不在此列，其历史由保存该文件之处记录。",
     none: "尚无更改",
     how: "在页面中保存的上游、模型、等级和设置会成为版本，列在此处。",
   },

@@ -29,7 +29,7 @@ const said = texts(
     model: "Name there",
     weight: "Weight",
     of: (what: string, name: string) => `${what} of ${name}`,
-    share: (share: string) => `${share} of calls`,
+    share: (share: string) => `Weight: ${share} of calls`,
     remove: (name: string) => `Remove ${name}`,
     add: "Add a target",
     newLevel: "Drop here to ask it after all others",
@@ -46,7 +46,7 @@ const said = texts(
     model: "在上游的名称",
     weight: "权重",
     of: (what: string, name: string) => `${name} 的${what}`,
-    share: (share: string) => `${share} 的调用`,
+    share: (share: string) => `权重：${share} 的调用`,
     remove: (name: string) => `删除 ${name}`,
     add: "添加目标",
     newLevel: "拖到此处，在其他目标之后调用",
@@ -236,7 +236,7 @@ function TargetRow({ target, targets, upstreams, level, index, isDragged, ...on 
             onChange={(event) => on.onChange({ weight: event.currentTarget.value })}
             autoComplete="off"
             flex="0 1 104px"
-            description={targets.length > 1 && share !== undefined ? t.share(format.percent(share)) : undefined}
+            description={targets.length > 1 && share !== undefined ? t.share(format.percent(share)) : t.weight}
             inputWrapperOrder={["input", "description"]}
           />
         </Group>

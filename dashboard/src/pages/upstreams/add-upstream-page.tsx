@@ -93,9 +93,12 @@ function isTaken({ effective }: Documents, name: string): boolean {
   return entryOf(effective, "upstreams", name) !== undefined;
 }
 
-/** initialOf returns what is known of a vendor's server. A second one of a vendor needs a name of its own. */
+/**
+ * initialOf returns what is known of a vendor's server; another server serves what it lists, for it has no models in the catalogue. A
+ * second one of a vendor needs a name of its own.
+ */
 function initialOf(vendor: Vendor | undefined, taken: (name: string) => boolean): UpstreamValues {
-  if (!vendor) return newUpstream;
+  if (!vendor) return { ...newUpstream, discover: "yes" };
   const { name, kind, baseUrl, discovers } = vendor;
   const isSecond = taken(name);
   return {

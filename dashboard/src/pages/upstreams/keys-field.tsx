@@ -8,6 +8,7 @@ import { type KeyValue, newKey } from "./upstream-values.ts";
 const said = texts(
   {
     key: "API key",
+    show: "Show or hide the key",
     keyNumber: (number: number) => `API key ${number}`,
     about: "It is stored encrypted, and never shown again but for its last characters. Empty: the upstream wants none.",
     stored: (mask: string) => `${mask} is stored. Leave this empty to keep it.`,
@@ -19,6 +20,7 @@ const said = texts(
   },
   {
     key: "API 密钥",
+    show: "显示或隐藏密钥",
     keyNumber: (number: number) => `API 密钥 ${number}`,
     about: "密钥加密存储，之后仅显示末尾几个字符。留空表示上游不需要密钥。",
     stored: (mask: string) => `已存储 ${mask}。留空则保持不变。`,
@@ -59,6 +61,7 @@ export function KeysField({ value, onChange, error, moved }: Props) {
               value={key.text}
               onChange={(event) => set(i, { ...key, text: event.currentTarget.value })}
               autoComplete="new-password"
+              visibilityToggleButtonProps={{ "aria-label": t.show, tabIndex: 0 }}
               error={i === 0 ? error : undefined}
             />
             {(value.length > 1 || key.mask !== "") && (

@@ -188,7 +188,7 @@ function OneStep({ of }: { readonly of: TestStep }) {
         <Text size="xs" c="dimmed">
           {facts.join(" · ")}
         </Text>
-        {of.message && (
+        {of.outcome !== TestOutcome.OK && of.message && (
           <Text size="sm" className={text.anywhere}>
             {of.message}
           </Text>

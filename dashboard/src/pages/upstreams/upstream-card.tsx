@@ -35,6 +35,7 @@ const said = texts(
     last: "Last failure",
     never: "None",
     resting: "Left alone for now, because they kept failing",
+    chartHead: "First byte by hour, 24 hours",
     chart: "Median time to the first byte, hour by hour, in the last 24 hours",
     notYet: "About to be served",
     off: "Switched off",
@@ -56,6 +57,7 @@ const said = texts(
     last: "最近一次失败",
     never: "无",
     resting: "因连续失败而暂停使用",
+    chartHead: "首字节，24 小时逐时",
     chart: "最近 24 小时首字节时间的每小时中位数",
     notYet: "即将提供",
     off: "已停用",
@@ -88,6 +90,7 @@ export function UpstreamCard({ of, configuration, sums, buckets }: Props) {
         <Figures of={of} />
         <Spark
           title={t.chart}
+          head={t.chartHead}
           {...{ sums, buckets }}
           of={({ firstByteP50Ms }) => firstByteP50Ms}
           write={format.duration}

@@ -28,7 +28,8 @@ const said = texts(
     now: "The last 15 minutes",
     nowAbout: "As this process has observed it.",
     models: "Models",
-    noModels: "It serves no model now.",
+    noModels: "It serves no model now. Choose “All that it lists” in its settings, below More options, or:",
+    addModel: "Add a model with it as a target",
     test: "Test",
     written: "Settings",
     all: "All upstreams",
@@ -40,7 +41,8 @@ const said = texts(
     now: "最近 15 分钟",
     nowAbout: "本进程观察到的状况。",
     models: "模型",
-    noModels: "目前没有提供任何模型。",
+    noModels: "目前没有提供任何模型。请在其设置的“更多选项”中选择“列表中的所有模型”，或：",
+    addModel: "添加以其为目标的模型",
     test: "测试",
     written: "设置",
     all: "全部上游",
@@ -121,7 +123,14 @@ function Served({ models }: { readonly models: readonly string[] }) {
   const format = useFormat();
   return (
     <Section title={`${t.models} (${format.count(models.length)})`}>
-      {models.length === 0 && <Text size="sm">{t.noModels}</Text>}
+      {models.length === 0 && (
+        <Text size="sm">
+          {t.noModels}{" "}
+          <Anchor component={Link} to="/operator/add-model" size="sm">
+            {t.addModel}
+          </Anchor>
+        </Text>
+      )}
       <Group gap="xs">
         {models.map((id) => (
           <Anchor

@@ -5,6 +5,7 @@ import type { Refused } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
+import { useRefusedDetail } from "../../parts/refusal-reasons.ts";
 import { ReasonMark } from "../../parts/refused-table.tsx";
 
 const said = texts(
@@ -42,6 +43,7 @@ interface Props {
 
 export function RefusedFacts({ of, nameOf, account }: Props) {
   const t = useTexts(said);
+  const wordsOf = useRefusedDetail();
   const format = useFormat();
   const { detail, model, keyId, operation, createdAt, reason, accountId } = of;
   return (
@@ -53,7 +55,7 @@ export function RefusedFacts({ of, nameOf, account }: Props) {
             {t.means}
           </Text>
         </Group>
-        {detail !== "" && <Text size="sm">{detail}</Text>}
+        {detail !== "" && <Text size="sm">{wordsOf(detail)}</Text>}
         <SimpleGrid component="dl" cols={{ base: 2, md: 4 }} m={0} verticalSpacing="md">
           <Fact name={t.model}>{model || t.none}</Fact>
           <Fact name={t.key}>
