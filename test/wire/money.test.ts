@@ -341,6 +341,7 @@ test("a caller gets the list of keys as its clients read it", () => {
       {
         ...{ id: "key_1", name: "n", secret_mask: "", credit_limit: "5.00", spent: "0.000001", held: "0.00" },
         ...{ models: [], is_admin: false, disabled: false, created_at: "1970-01-01T00:00:01.000Z" },
+        ...{ budgets: [], model_rates: [], allowed_ips: [], tags: [] },
       },
     ],
   });

@@ -25,7 +25,16 @@ function freshPath(): string {
 }
 
 const account = { id: "acc_1", name: "one", created_at: 1 };
-const nothing = { balance: 0, held: 0, recharged: 0, postpaid: 0, was_postpaid: 0, suspended_at: null };
+const nothing = {
+  balance: 0,
+  held: 0,
+  recharged: 0,
+  postpaid: 0,
+  was_postpaid: 0,
+  suspended_at: null,
+  budgets: null,
+  time_zone: null,
+};
 
 async function withStorage(path: string, work: (storage: Storage) => Promise<void>): Promise<void> {
   const storage = await openStorage(path);
