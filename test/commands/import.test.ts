@@ -72,7 +72,7 @@ describe("import litellm-keys", () => {
     ])
       expect(taken.stderr).toContain(said);
     const { stdout } = await commands.run(["keys", "list"], env());
-    expect(stdout).toMatch(/sk-…cdef +active .* 0\.00 +1\.376543 +embedded-chat, tts-1 +- +- +- +- +- +web\n/);
+    expect(stdout).toMatch(/sk-…cdef +active .* 0\.00 +1\.376543 +- +embedded-chat, tts-1 +- +- +- +- +- +web\n/);
     expect(stdout).toMatch(
       /sk-…\w+ +active .* rpm=7, tpm=900, embedded-chat=3,50 +2 +- +team-a, team-b +ada@example\.com +limited\n/,
     );

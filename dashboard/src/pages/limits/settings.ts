@@ -84,7 +84,7 @@ export const settingSections = [
     fields: [
       { path: "retention.requests_days", kind: "decimal" },
       { path: "retention.audit_days", kind: "decimal" },
-      { path: "retention.refused_days", kind: "decimal" },
+      { path: "retention.refused_days", kind: "decimal", initial: 90 },
       { path: "responses.keep_hours", kind: "decimal", initial: 24 },
       { path: "responses.max_per_account", kind: "whole", initial: 1000 },
       { path: "responses.max_bytes", kind: "mebibytes", initial: 1_048_576 },
