@@ -188,7 +188,7 @@ describe("REST", () => {
     "an empty key": [{ authorization: "Bearer " }, noKey],
     "an unknown key": [{ authorization: `Bearer sk-${marker}` }, noKey],
     "an unknown bare key": [{ authorization: `sk-${marker}` }, noKey],
-    "an unknown x-api-key": [{ authorization: "", "x-api-key": marker }, noKey],
+    "an unknown x-api-key": [{ authorization: "", "x-api-key": `sk-${marker}` }, noKey],
     "the Basic scheme": [{ authorization: `Basic ${Buffer.from(`user:${marker}`).toString("base64")}` }, noKey],
   };
 

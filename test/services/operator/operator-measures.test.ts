@@ -46,7 +46,7 @@ async function ask(name: string, request: JsonObject = {}): Promise<JsonObject> 
 }
 
 /** Records a call of an hour, as the gateway does. */
-function write(hour: number, more: object): void {
+async function write(hour: number, more: object): Promise<void> {
   const at = begins + hour * hourMs + 60_000;
   const names = { account_id: gateway.accountId, key_id: gateway.keyId, operation: "chat", model: "gpt-4.1" };
   const used = { input: 9, cache_read: 0, cache_write: 0, output: 0, reasoning: 0, characters: 0, estimated: 0 };
@@ -61,7 +61,7 @@ function write(hour: number, more: object): void {
     ...times,
     tried: null,
   };
-  void directMoney(gateway.storage).capture({ ...call, ...more });
+  await directMoney(gateway.storage).capture({ ...call, ...more });
 }
 
 const span = { bucket: "BUCKET_HOUR", from: new Date(begins).toISOString(), to: new Date(now).toISOString() };
@@ -74,17 +74,17 @@ const failedAt = (upstream: string, more: object = {}) => ({
 });
 
 describe("attempts over time", () => {
-  beforeAll(() => {
-    write(0, { output: 500, duration_ms: 2000 });
-    write(0, { outcome: 2, first_byte_ms: null });
-    write(0, { upstream: "far", tried: JSON.stringify([failedAt("near")]) });
+  beforeAll(async () => {
+    await write(0, { output: 500, duration_ms: 2000 });
+    await write(0, { outcome: 2, first_byte_ms: null });
+    await write(0, { upstream: "far", tried: JSON.stringify([failedAt("near")]) });
     // What a faster attempt replaced, what the cache answered, and what a dead gateway left behind tell nothing of an upstream.
-    write(1, { upstream: "far", tried: JSON.stringify([failedAt("near", { lost: 4 })]) });
-    write(1, { upstream: "", cached: 1 });
-    write(1, { outcome: 5 });
+    await write(1, { upstream: "far", tried: JSON.stringify([failedAt("near", { lost: 4 })]) });
+    await write(1, { upstream: "", cached: 1 });
+    await write(1, { outcome: 5 });
     // Who disconnects says nothing against the upstream.
-    write(2, { outcome: 4 });
-    write(2, { model: "ours", upstream: "far", tried: JSON.stringify([failedAt("near", { model: "gpt-4.1" })]) });
+    await write(2, { outcome: 4 });
+    await write(2, { model: "ours", upstream: "far", tried: JSON.stringify([failedAt("near", { model: "gpt-4.1" })]) });
   });
 
   test("count what failed at an upstream, also where another answered then", async () => {
