@@ -7,6 +7,12 @@ import { Reason, type Refusal } from "../call/refusals.ts";
 /** options are the options whose names differ from their fields. */
 const options: ReadonlyMap<string, string> = new Map([
   ["models", "--model"],
+  ["budgets", "--budget"],
+  ["requests_per_minute", "--rpm"],
+  ["tokens_per_minute", "--tpm"],
+  ["model_rates", "--model-rate"],
+  ["allowed_ips", "--allow-ip"],
+  ["tags", "--tag"],
   ["expires_at", "--expires"],
   ["batch_id", "--batch"],
 ]);
@@ -16,12 +22,14 @@ const lists: ReadonlyMap<string, string> = new Map([
   ["account", "accounts list"],
   ["batch_id", "codes list"],
   ["user_id", "users list"],
+  ["version", "config versions"],
 ]);
 
 export function commandLineMessage({ message, param, reason }: Refusal): string {
   // Without a field, the message stays as it is.
   if (param === undefined) return message.replace("`Idempotency-Key`", "`--idempotency-key`");
-  const field = param.replace(/\[\d+\]$/, "");
+  // An option gives the whole of a list.
+  const field = param.replace(/\[.*$/, "");
   const list = lists.get(field);
   if (reason === Reason.RESOURCE_NOT_FOUND && list !== undefined) {
     return message.replace(/ Check it\.$/, ` \`model-gateway ${list}\` shows those that there are.`);
