@@ -16,8 +16,6 @@ export interface OwnedBooksOptions
 
 /** A call that ends within this time is told to the owner once, but for a note. */
 const holdDelayMs = 5;
-/** writeEveryMs is how far writes are apart under load, in milliseconds. */
-const writeEveryMs = 1;
 
 export function openOwnedBooks(options: OwnedBooksOptions): Books {
   const { channel, node, hasJournal, recall, version, changedSince, mayLease, onError } = options;
@@ -35,7 +33,6 @@ export function openOwnedBooks(options: OwnedBooksOptions): Books {
     changedSince,
     mayLease,
     holdDelayMs,
-    writeEveryMs,
     // It is with the owner before the calls are sent: the channel writes behind each step of the event loop.
     note: (holds, seq) => tell("books.note", { holds: holds.map(notedOf), seq }),
     decide: (next) => ask("books.decide", plainTurn(next())).then(decisionsOf),
