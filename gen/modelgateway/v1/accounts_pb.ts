@@ -108,7 +108,8 @@ export type Account = Message<"modelgateway.v1.Account"> & {
   timeZone: string;
 
   /**
-   * What the account may spend by the day, week or month, all its keys together. Each of them holds.
+   * The budgets of the account: the most that all its keys together may spend by the day, week or month. All of them hold at
+   * once.
    *
    * @generated from field: repeated modelgateway.v1.Budget budgets = 12;
    */

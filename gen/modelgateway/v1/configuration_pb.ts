@@ -44,15 +44,16 @@ export type Configuration = Message<"modelgateway.v1.Configuration"> & {
   document?: JsonObject | undefined;
 
   /**
-   * What gateway.yaml has of these keys, masked; without a file, the upstreams that the environment gives. RPCs cannot change it.
+   * The file's part: the same keys as gateway.yaml has them, masked; without a file, the upstreams that the environment gives. RPCs
+   * cannot change it.
    *
    * @generated from field: google.protobuf.Struct file = 3;
    */
   file?: JsonObject | undefined;
 
   /**
-   * What is served, masked: `file` and `document` together. The file's entry is served where both have one: an upstream of a name, a
-   * model of an id, any other key.
+   * The configuration in force, masked: `file` and `document` together. Where both have an upstream of a name, a model of an id, or
+   * another key, the file's is in force.
    *
    * @generated from field: google.protobuf.Struct effective = 4;
    */
@@ -165,7 +166,7 @@ export type ConfigurationDifference = Message<"modelgateway.v1.ConfigurationDiff
   path: string;
 
   /**
-   * How it differs.
+   * The kind of difference.
    *
    * @generated from field: modelgateway.v1.DifferenceKind kind = 2;
    */
@@ -313,7 +314,7 @@ export type ChangeConfigurationRequest = Message<"modelgateway.v1.ChangeConfigur
   changes: ConfigurationChange[];
 
   /**
-   * What the change is for. At most 500 characters.
+   * The reason for the change, for people to read. At most 500 characters.
    *
    * @generated from field: optional string note = 3;
    */
@@ -544,7 +545,7 @@ export type RollBackConfigurationRequest = Message<"modelgateway.v1.RollBackConf
   baseVersion?: number | undefined;
 
   /**
-   * What the change is for. At most 500 characters.
+   * The reason for the change, for people to read. At most 500 characters.
    *
    * @generated from field: optional string note = 3;
    */
@@ -700,21 +701,21 @@ export type TestStep = Message<"modelgateway.v1.TestStep"> & {
   kind: TestStepKind;
 
   /**
-   * What came of it.
+   * The outcome of the step.
    *
    * @generated from field: modelgateway.v1.TestOutcome outcome = 2;
    */
   outcome: TestOutcome;
 
   /**
-   * What happened and what to do, in English, without text from the upstream that could hold a secret.
+   * A message that says what happened and what to do, in English. It has no text of the upstream that could hold a secret.
    *
    * @generated from field: string message = 3;
    */
   message: string;
 
   /**
-   * How long it took, in milliseconds.
+   * The duration of the step, in milliseconds.
    *
    * @generated from field: uint32 latency_ms = 4;
    */
@@ -798,14 +799,14 @@ export const PreviewTiersRequestSchema: GenMessage<PreviewTiersRequest> = /*@__P
  */
 export type PreviewTiersResponse = Message<"modelgateway.v1.PreviewTiersResponse"> & {
   /**
-   * How many accounts it would change of.
+   * The number of accounts whose tier would change.
    *
    * @generated from field: uint32 total = 1;
    */
   total: number;
 
   /**
-   * How many accounts there are.
+   * The number of all accounts.
    *
    * @generated from field: uint32 accounts = 2;
    */
@@ -847,7 +848,7 @@ export type TierChange = Message<"modelgateway.v1.TierChange"> & {
   name: string;
 
   /**
-   * What it has recharged, less refunds, in millionths of the unit.
+   * The account's recharges less its refunds, in millionths of the unit.
    *
    * @generated from field: int64 recharged = 3;
    */
@@ -967,7 +968,7 @@ export type Vendor = Message<"modelgateway.v1.Vendor"> & {
   baseUrl: string;
 
   /**
-   * What an address of one's own usually ends in, such as `/v1`. Empty: nothing.
+   * The usual end of the path of a server of one's own, such as `/v1`. Empty: none.
    *
    * @generated from field: string url_suffix = 4;
    */
@@ -988,7 +989,7 @@ export type Vendor = Message<"modelgateway.v1.Vendor"> & {
   keyVariable: string;
 
   /**
-   * How many models of it the catalogue has.
+   * The number of its models in the catalogue.
    *
    * @generated from field: uint32 models = 7;
    */

@@ -87,7 +87,7 @@ export type DocumentFault = Message<"modelgateway.v1.DocumentFault"> & {
   path: string;
 
   /**
-   * What is wrong and what was expected, in English. Contains no secrets.
+   * A message that says what is wrong and what was expected, in English. Contains no secrets.
    *
    * @generated from field: string message = 2;
    */

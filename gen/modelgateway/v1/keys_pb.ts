@@ -129,8 +129,8 @@ export type ApiKey = Message<"modelgateway.v1.ApiKey"> & {
   previousSecretExpiresAt?: Timestamp | undefined;
 
   /**
-   * What the key may spend by the day, week or month, with what it has spent. Each of them holds, beside `credit_limit`
-   * and the budgets of the account.
+   * The budgets of the key: the most that it may spend by the day, week or month, and how much it has spent. All of them
+   * hold at once, beside `credit_limit` and the budgets of the account.
    *
    * @generated from field: repeated modelgateway.v1.Budget budgets = 15;
    */
@@ -181,7 +181,7 @@ export type ApiKey = Message<"modelgateway.v1.ApiKey"> & {
   tags: string[];
 
   /**
-   * Whose key it is: a person's name or address, for people to read. Unset: not known.
+   * The owner: a person's name or address, for people to read. Unset: not known.
    *
    * @generated from field: optional string owner = 22;
    */
@@ -239,22 +239,22 @@ export type Budget = Message<"modelgateway.v1.Budget"> & {
   byOperator: boolean;
 
   /**
-   * What calls that came in the window have cost, in millionths of the unit. It is more than `amount` where the budget
-   * was set, or lowered, after they came.
+   * The cost of calls that arrived in the window, in millionths of the unit. It is more than `amount` where the budget
+   * was set, or lowered, after they arrived.
    *
    * @generated from field: int64 spent = 6;
    */
   spent: bigint;
 
   /**
-   * What running calls that came in the window hold, in millionths of the unit.
+   * The sum of the holds of running calls that arrived in the window, in millionths of the unit.
    *
    * @generated from field: int64 held = 7;
    */
   held: bigint;
 
   /**
-   * What is left: `amount` less `spent` and `held`, at least 0, in millionths of the unit.
+   * The rest of the budget: `amount` less `spent` and `held`, at least 0, in millionths of the unit.
    *
    * @generated from field: int64 remaining = 8;
    */
@@ -508,7 +508,7 @@ export type CreateKeyRequest = Message<"modelgateway.v1.CreateKeyRequest"> & {
   expiresAt?: Expiry | undefined;
 
   /**
-   * What the key may spend by the day, week or month. Default: no budgets of its own.
+   * The budgets of the key: the most that it may spend by the day, week or month. Default: none of its own.
    *
    * @generated from field: modelgateway.v1.BudgetList budgets = 5;
    */
@@ -559,7 +559,7 @@ export type CreateKeyRequest = Message<"modelgateway.v1.CreateKeyRequest"> & {
   tags?: TagList | undefined;
 
   /**
-   * Whose key it is: at most 200 characters, without control characters. Default: not known.
+   * The owner: at most 200 characters, without control characters. Default: not known.
    *
    * @generated from field: modelgateway.v1.Owner owner = 12;
    */
@@ -651,8 +651,8 @@ export type UpdateKeyRequest = Message<"modelgateway.v1.UpdateKeyRequest"> & {
   disabled?: boolean | undefined;
 
   /**
-   * What the key may spend by the day, week or month; an empty list removes all budgets. Unset: unchanged. A budget may be
-   * less than what is spent already: calls are refused then until the window ends.
+   * The budgets of the key. An empty list removes all; unset: unchanged. A budget may be less than what is spent already:
+   * calls are refused then until the window ends.
    *
    * @generated from field: modelgateway.v1.BudgetList budgets = 7;
    */
@@ -704,7 +704,7 @@ export type UpdateKeyRequest = Message<"modelgateway.v1.UpdateKeyRequest"> & {
   tags?: TagList | undefined;
 
   /**
-   * Whose key it is: at most 200 characters, without control characters. Empty: not known. Unset: unchanged.
+   * The owner: at most 200 characters, without control characters. Empty: not known. Unset: unchanged.
    *
    * @generated from field: modelgateway.v1.Owner owner = 14;
    */
