@@ -134,14 +134,21 @@ interface LimitedCall {
   keyRequests: Decision | undefined;
 }
 
-/** Takes one limit after another: a call that is refused by one must not take from the next. */
-function createTakeAll(limiter: Limiter, clock: () => number) {
-  return sequence([
+/** The first steps of all calls: the RPC's own limit, and the tokens of the tier. */
+function firstSteps(limiter: Limiter) {
+  return [
     (call: LimitedCall) => takeOwn(call, limiter),
     (call: LimitedCall, own: Decision | undefined) => {
       noteOwn(call, own);
       return takeTokens(call, limiter);
     },
+  ] as const;
+}
+
+/** Takes one limit after another: a call that is refused by one must not take from the next. */
+function createTakeAll(limiter: Limiter, clock: () => number) {
+  return sequence([
+    ...firstSteps(limiter),
     (call: LimitedCall, tokens: Decision | undefined) => {
       call.tokens = tokens;
       return takeRequest(call, limiter);
@@ -153,11 +160,7 @@ function createTakeAll(limiter: Limiter, clock: () => number) {
 /** Does the same with the rates of the key between. */
 function createTakeAllOfKey(limiter: Limiter, clock: () => number) {
   return sequence([
-    (call: LimitedCall) => takeOwn(call, limiter),
-    (call: LimitedCall, own: Decision | undefined) => {
-      noteOwn(call, own);
-      return takeTokens(call, limiter);
-    },
+    ...firstSteps(limiter),
     (call: LimitedCall, tokens: Decision | undefined) => {
       call.tokens = tokens;
       return takeKeyTokens(call, limiter);
