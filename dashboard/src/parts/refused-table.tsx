@@ -12,7 +12,7 @@ import { useReasonNames, useRefusedDetail } from "./refusal-reasons.ts";
 import type { RequestNames } from "./request-columns.tsx";
 import classes from "./request-table.module.css";
 import text from "./text.module.css";
-import { WideTable } from "./wide-table.tsx";
+import { ColumnHeads, WideTable } from "./wide-table.tsx";
 
 const said = texts(
   {
@@ -110,15 +110,7 @@ function Wide({ columns, rows }: ListProps) {
   return (
     <Paper withBorder>
       <WideTable label={t.refused} minWidth={900} fz={13} verticalSpacing={8} horizontalSpacing="xs" highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            {columns.map(({ name, head }) => (
-              <Table.Th key={name} scope="col">
-                {head}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
+        <ColumnHeads columns={columns} />
         <Table.Tbody>
           {rows.map((call) => (
             <Table.Tr key={call.id}>

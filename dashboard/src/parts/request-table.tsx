@@ -8,7 +8,7 @@ import { useNarrow } from "./narrow.ts";
 import { type RequestColumn, type RequestNames, useRequestColumns } from "./request-columns.tsx";
 import classes from "./request-table.module.css";
 import text from "./text.module.css";
-import { WideTable } from "./wide-table.tsx";
+import { ColumnHeads, WideTable } from "./wide-table.tsx";
 
 const said = texts({ requests: "Requests" }, { requests: "请求" });
 
@@ -44,15 +44,7 @@ function Wide({ columns, rows }: ListProps) {
   return (
     <Paper withBorder>
       <WideTable label={t.requests} minWidth={940} fz={13} verticalSpacing={8} horizontalSpacing="xs" highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            {columns.map(({ name, head, numeric }) => (
-              <Table.Th key={name} scope="col" ta={numeric ? "right" : undefined}>
-                {head}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
+        <ColumnHeads columns={columns} />
         <Table.Tbody>
           {rows.map(({ id, isRunning, cell }) => (
             <Table.Tr key={id} className={isRunning ? classes.running : undefined}>

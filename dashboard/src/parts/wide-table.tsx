@@ -1,5 +1,6 @@
 /** A table that scrolls within itself in a narrow window, also by the keyboard. */
 import { Table, type TableProps } from "@mantine/core";
+import type { ReactNode } from "react";
 import classes from "./wide-table.module.css";
 
 interface Props extends TableProps {
@@ -22,5 +23,27 @@ export function WideTable({ label, minWidth, flush = false, ...table }: Props) {
         {...table}
       />
     </Table.ScrollContainer>
+  );
+}
+
+interface HeadedColumn {
+  readonly name: string;
+  readonly head: ReactNode;
+  /** numeric is whether its cells are numbers, which stand at the right. */
+  readonly numeric?: boolean | undefined;
+}
+
+/** ColumnHeads are the heads of a table's columns. */
+export function ColumnHeads({ columns }: { readonly columns: readonly HeadedColumn[] }) {
+  return (
+    <Table.Thead>
+      <Table.Tr>
+        {columns.map(({ name, head, numeric }) => (
+          <Table.Th key={name} scope="col" ta={numeric ? "right" : undefined}>
+            {head}
+          </Table.Th>
+        ))}
+      </Table.Tr>
+    </Table.Thead>
   );
 }

@@ -12,7 +12,7 @@ import { useDollars } from "../../parts/dollars.ts";
 import { Fact } from "../../parts/fact.tsx";
 import { useNarrow } from "../../parts/narrow.ts";
 import text from "../../parts/text.module.css";
-import { WideTable } from "../../parts/wide-table.tsx";
+import { ColumnHeads, WideTable } from "../../parts/wide-table.tsx";
 import { useKindNames } from "../models/model-facts.tsx";
 import classes from "./model-list.module.css";
 import { OriginMark } from "./origin-mark.tsx";
@@ -197,15 +197,7 @@ function Wide({ models, columns }: ListProps) {
   return (
     <Paper withBorder>
       <WideTable label={t.models} minWidth={900} fz="sm" verticalSpacing={7} horizontalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            {columns.map(({ name, head, numeric }) => (
-              <Table.Th key={name} scope="col" ta={numeric ? "right" : undefined}>
-                {head}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
+        <ColumnHeads columns={columns} />
         <Table.Tbody>
           {models.map((one) => (
             <Table.Tr key={one.model?.id}>
