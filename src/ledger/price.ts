@@ -26,7 +26,7 @@ export function costOf(price: Rates, used: CallUsage): number {
 export interface ChargedUsage {
   readonly used: CallUsage;
   readonly card: PriceCard;
-  /** How many requests they are. */
+  /** requests is how many requests they are. */
   readonly requests: number;
 }
 

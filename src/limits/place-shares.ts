@@ -10,7 +10,7 @@ export interface PlaceLease {
   readonly until: number;
 }
 
-/** How long a lease lives without a word of its process. */
+/** placesMs is how long a lease lives without a word of its process. */
 export const placesMs = 5_000;
 
 /** Decides on an ask, and puts it into `leases`, which are those of all processes by their names. */

@@ -30,7 +30,7 @@ export interface Backup {
   readonly createdAt: number;
   /** The version of the gateway that wrote it. */
   readonly version: string;
-  /** How many lines of the journal it has: charges that were not in the tables yet. */
+  /** journalLines is how many lines of the journal it has: charges that were not in the tables yet. */
   readonly journalLines: number;
   /** The size of its file. */
   readonly bytes: number;

@@ -81,7 +81,7 @@ export type Updated =
   | { readonly kind: "below"; readonly key: ApiKey }
   | { readonly kind: "absent" };
 
-/** How many keys an account may have, unless configured otherwise. */
+/** defaultMaxKeys is how many keys an account may have, unless configured otherwise. */
 export const defaultMaxKeys = 5000;
 
 export interface KeyStore {

@@ -35,11 +35,11 @@ export interface Restored {
   readonly proof: Reconciliation;
   /** The new path of the database that was there before; undefined where there was none. */
   readonly movedTo: string | undefined;
-  /** Where the data had moved when they were backed up; undefined where they had not. */
+  /** hadLeftFor is where the data had moved when they were backed up; undefined where they had not. */
   readonly hadLeftFor: string | undefined;
 }
 
-/** What SQLite and the journal keep beside a database. */
+/** beside is what SQLite and the journal keep beside a database. */
 const beside = ["-wal", "-shm", "-journal", ".notes"] as const;
 
 /** Throws a StorageError, and changes nothing, where the file or the folder is not fit for it. */

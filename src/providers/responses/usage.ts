@@ -22,7 +22,7 @@ export class ResponseMetering {
   readonly #meter: Meter;
   readonly #counts = new ChatUsageReader();
   #searches = 0;
-  /** Whether the current item came in pieces. */
+  /** hasPieces is whether the current item came in pieces. */
   #hasPieces = false;
 
   constructor(meter: Meter) {

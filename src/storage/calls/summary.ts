@@ -55,7 +55,7 @@ export interface Summary {
 }
 
 export interface SummaryLimits {
-  /** How many calls are read at most. */
+  /** calls is how many calls are read at most. */
   readonly calls: number;
   readonly groups: number;
 }

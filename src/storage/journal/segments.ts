@@ -74,7 +74,7 @@ interface OpenFile {
   /** The length of the head and its whole lines, in bytes. */
   length: number;
   head: Head;
-  /** When the file was last seen to be there, by the monotonic clock. */
+  /** seenAt is when the file was last seen to be there, by the monotonic clock. */
   seenAt: number;
 }
 

@@ -21,7 +21,7 @@ export interface SessionWithUser {
   readonly account_suspended_at: number | null;
 }
 
-/** How long a session lasts without being used, in milliseconds. */
+/** idleMs is how long a session lasts without being used, in milliseconds. */
 export const idleMs = 7 * 86_400_000;
 
 export interface SessionStore {

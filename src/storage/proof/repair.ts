@@ -16,7 +16,7 @@ import { type Proof, prove, type ReconcileOptions } from "./proof.ts";
 export interface RepairOptions {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** How many repairs were recorded when the proof began, as `repairsMade` tells. */
+  /** made is how many repairs were recorded when the proof began, as `repairsMade` tells. */
   readonly made: number;
 }
 

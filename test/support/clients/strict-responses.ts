@@ -1,5 +1,5 @@
 /**
- * What strict clients require of responses and of streamed speech: each checker throws at the first thing that one of them
+ * Checks what strict clients require of responses and of streamed speech: each checker throws at the first thing that one of them
  * would refuse. The rules of the other endpoints are in strict.ts.
  */
 import { expect } from "vitest";
@@ -17,7 +17,7 @@ function nonEmpty(value: unknown, what: string): void {
   if (typeof value !== "string" || value === "") throw new Error(`${what} is no text, or empty: ${value}`);
 }
 
-/** Whether a key is there at all: null will do. */
+/** Throws unless a key is there at all: null will do. */
 function present(value: object, ...keys: readonly string[]): void {
   for (const key of keys) if (!(key in value)) throw new Error(`${key} is missing in ${JSON.stringify(value)}`);
 }
@@ -120,7 +120,7 @@ export function checkResponseStream(frames: readonly SseFrame[]): void {
   expect([...byItem.values()].map(checkStreamedItem)).toEqual(end.response.output);
 }
 
-/** What tells of a part of an item, by the part's name: its pieces, and what they are together. */
+/** wholes are what tells of a part of an item, by the part's name: its pieces, and what they are together. */
 const wholes: Readonly<Record<string, string>> = {
   "response.output_text": "text",
   "response.refusal": "refusal",

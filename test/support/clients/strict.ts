@@ -1,5 +1,5 @@
 /**
- * What strict clients require of answers: each checker throws at the first thing that one of them would refuse.
+ * Checks what strict clients require of answers: each checker throws at the first thing that one of them would refuse.
  *
  * The fields are those without which a validating client of the vendor's rejects the answer, or a common framework fails.
  */
@@ -22,7 +22,7 @@ function nonEmpty(value: unknown, what: string): void {
   if (typeof value !== "string" || value === "") throw new Error(`${what} is no text, or empty: ${value}`);
 }
 
-/** Whether a key is there at all: null will do. */
+/** Throws unless a key is there at all: null will do. */
 function present(value: object, ...keys: readonly string[]): void {
   for (const key of keys) if (!(key in value)) throw new Error(`${key} is missing in ${JSON.stringify(value)}`);
 }
@@ -190,7 +190,7 @@ function payloads(frames: readonly SseFrame[]): Any[] {
   return frames.slice(0, -1).map(({ data }) => JSON.parse(data.toString()));
 }
 
-/** What is the same in every piece of one answer. */
+/** Checks what is the same in every piece of one answer. */
 function checkOneAnswer(chunks: readonly Any[], object: string): void {
   expect(chunks.length).toBeGreaterThan(0);
   for (const chunk of chunks) checkHead(chunk, object);

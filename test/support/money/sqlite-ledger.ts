@@ -19,7 +19,7 @@ export interface TestLedger {
   readonly path: string;
   readonly engine: Engine;
   readonly ledger: LedgerByIds;
-  /** What its books are made of. */
+  /** parts are what its books are made of. */
   readonly parts: BooksParts;
   /** Opens books of the kind that the ledger has. */
   readonly openBooks: OpenBooks;

@@ -20,7 +20,7 @@ export interface DescribedTool {
   readonly namespace: string | undefined;
   /** The namespace's description, with its first tool. */
   readonly about?: string | undefined;
-  /** Whether the tool may have been described before. */
+  /** mayRepeat is whether the tool may have been described before. */
   readonly mayRepeat: boolean;
 }
 

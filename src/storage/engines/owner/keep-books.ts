@@ -54,13 +54,13 @@ interface Served {
   noted: Noted[];
   /** Leases that a turn that failed was to give back: they go with what is given back next. */
   unreleased: readonly string[];
-  /** What it has asked and is not done. */
+  /** underWay is what it has asked and is not done. */
   readonly underWay: Set<PromiseLike<unknown>>;
 }
 
-/** How long a turn waits for the idle leases of other workers, in milliseconds. */
+/** recallMs is how long a turn waits for the idle leases of other workers, in milliseconds. */
 const recallMs = 400;
-/** How often deadlines are moved on and looked at, in milliseconds. */
+/** sweepMs is how often deadlines are moved on and looked at, in milliseconds. */
 const sweepMs = 20_000;
 
 export function keepBooks(options: OwnerOptions): BooksKeeper {

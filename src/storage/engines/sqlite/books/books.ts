@@ -46,7 +46,7 @@ export interface SqliteBooks extends Books {
   readonly whenFree: ReturnType<typeof createWriteQueue>["run"];
 }
 
-/** How long something durable may stay unapplied, in milliseconds. */
+/** postMs is how long something durable may stay unapplied, in milliseconds. */
 const postMs = 100;
 const nothing: Recalled = { records: [], leases: [] };
 
@@ -174,7 +174,7 @@ interface Posting {
    */
   transact<R extends Recalled, T>(recall: () => R, work: (recalled: R, each: Each) => T): T;
   hasUnposted(): boolean;
-  /** When keys were used last that is not written. */
+  /** touched is when keys were used last that is not written. */
   readonly touched: Map<string, number>;
   /** Leases that were given back in a transaction that failed, or never began: they go with whatever is posted next. */
   readonly unreleased: Set<string>;

@@ -13,7 +13,7 @@ import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-col
 import { booksFunction, holdMs } from "./function.ts";
 import { isLeased, releaseLeases } from "./leases.ts";
 
-/** How long a turn waits for a lock of somebody else's, in milliseconds. */
+/** lockMs is how long a turn waits for a lock of somebody else's, in milliseconds. */
 const lockMs = 1000;
 
 const declarations = `
@@ -102,7 +102,7 @@ const reads = `
     PERFORM 1 FROM holds WHERE request_id = ANY (p_leases) ORDER BY request_id FOR NO KEY UPDATE;
   END IF;`;
 
-/** What is due of an account is only ever in its favour: it is looked for where the row alone does not reach. */
+/** withDue adds what is due of an account. That is only ever in its favour: it is looked for where the row alone does not reach. */
 const withDue = `
       IF NOT a_due[i] AND a_left[i] IS NOT NULL THEN
         a_due[i] := true;
@@ -110,7 +110,7 @@ const withDue = `
         a_left[i] := a_left[i] + v_due;
       END IF;`;
 
-/** What a call is charged, and what of its cost nobody pays. */
+/** charged is what a call is charged, and what of its cost nobody pays. */
 const charged = { cost: "v_cost", waived: "c.cost - v_cost" };
 
 const captures = `
@@ -187,8 +187,8 @@ const lease = `
     END IF;`;
 
 /**
- * Where the account or the key has budgets: windows were computed by what the node knows of them. It is told how they are stored where that
- * is otherwise, and asks again.
+ * budgets looks at those of the account and the key. Their windows were computed by what the node knows of them. It is told how they are
+ * stored where that is otherwise, and asks again.
  */
 const budgets = `
     v_free := a_budgets[i] IS NULL AND k_budgets[j] IS NULL;

@@ -29,9 +29,9 @@ export const clock: BooksFunction = {
 };
 
 /**
- * How the statements of a function are planned. A connection makes a plan when it first calls the function, and keeps it. Without these
- * settings a table that was empty then would be read from end to end for as long as the connection lasts, dead rows included. None of the
- * statements is worth compiling.
+ * planning sets how the statements of a function are planned. A connection makes a plan when it first calls the function, and keeps it.
+ * Without these settings a table that was empty then would be read from end to end for as long as the connection lasts, dead rows included.
+ * None of the statements is worth compiling.
  */
 const planning = "SET enable_seqscan = off SET jit = off";
 

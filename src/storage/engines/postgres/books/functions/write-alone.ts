@@ -11,7 +11,7 @@ import { budgetLeft } from "./budgets.ts";
 import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
 import { booksFunction, holdMs } from "./function.ts";
 
-/** What a call is charged, and what of its cost nobody pays. */
+/** charged is what a call is charged, and what of its cost nobody pays. */
 const charged = { cost: "v_cost", waived: "c.cost - v_cost" };
 
 const settle = `

@@ -103,7 +103,7 @@ const written = `fresh AS (
 
 const noCounts = dueCounts.map(() => "0").join(", ");
 
-/** What is due: of calls by hours; of holds that begin, and that end without a charge, of the key and the account alone. */
+/** due is what is due: of calls by hours; of holds that begin, and that end without a charge, of the key and the account alone. */
 const due = `due AS (
     INSERT INTO due_sums (${dueColumns.join(", ")})
     SELECT account_id, ${hourOf("created_at")}, key_id, model, count(*),
