@@ -20,7 +20,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { syncFolder } from "../durable-files.ts";
+import { syncFolder } from "../../runtime/files/durable-files.ts";
 import { chained, firstSum } from "./chain.ts";
 import { type Head, headBytes, type ReadHead, readHead, textOfHead } from "./head.ts";
 
