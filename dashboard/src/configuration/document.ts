@@ -91,6 +91,16 @@ export function wordsOf(text: string): string | undefined {
   return text.trim() || undefined;
 }
 
+/** choiceOf writes a boolean as `yes` or `no`; empty for what is left to the default. */
+export function choiceOf(value: JsonValue | undefined): string {
+  return typeof value === "boolean" ? (value ? "yes" : "no") : "";
+}
+
+/** booleanOf reads what `choiceOf` writes; undefined for an empty text. */
+export function booleanOf(choice: string): boolean | undefined {
+  return choice === "" ? undefined : choice === "yes";
+}
+
 /** nonEmpty returns the object; undefined for one without members. */
 export function nonEmpty(object: JsonObject): JsonObject | undefined {
   return Object.keys(object).length > 0 ? object : undefined;
