@@ -63,11 +63,6 @@ export function worstCost(price: Rates, input: number, characters: number, outpu
   return costOf({ ...price, input: dearest }, { ...nothingUsed, input, characters, output });
 }
 
-/** Returns a part of a cost, rounded up. `share` is from 0 to 1, and counts to a millionth. */
-export function partOf(cost: number, share: number): number {
-  return shareOf(cost, millionthsOf(share));
-}
-
 /** Returns a share, from 0 to 1, in millionths. */
 export function millionthsOf(share: number): number {
   return Math.round(share * million);

@@ -14,7 +14,7 @@ export interface PlaceLease {
 export const placesMs = 5_000;
 
 /** Decides on an ask, and puts it into `leases`, which are those of all processes by their names. */
-export function grantPlaces(leases: Map<string, PlaceLease>, node: string, ask: PlacesAsk, now: number): PlacesGrant {
+function grantPlaces(leases: Map<string, PlaceLease>, node: string, ask: PlacesAsk, now: number): PlacesGrant {
   const { places, running, wanted, isTrial = false } = ask;
   const before = leases.get(node);
   for (const [name, { until }] of leases) if (until <= now) leases.delete(name);

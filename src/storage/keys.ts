@@ -25,7 +25,7 @@ export interface KeyModelRate {
 }
 
 /** KeyLimitColumns are what a key may have besides its credit limit and its models. */
-export const keyLimitColumns = [
+const keyLimitColumns = [
   ...(["requests_per_minute", "tokens_per_minute", "model_rates", "max_concurrent"] as const),
   ...(["allowed_ips", "tags", "owner"] as const),
 ];

@@ -29,7 +29,7 @@ export const mostOutput = 128;
 const inputs = 40_000;
 
 /** What a call uses: no two chats alike, and always less than is held for them. */
-export function usageOf(
+function usageOf(
   number: number,
   kind: "chat" | "embeddings",
 ): { readonly input: number; readonly output: number } {

@@ -23,7 +23,7 @@ export function pick<T>(list: readonly T[], random: Random): T {
 }
 
 /** What every object has, and other names that mean something to somebody. */
-export const oddNames = [
+const oddNames = [
   "constructor",
   "__proto__",
   "toString",

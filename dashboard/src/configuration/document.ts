@@ -57,7 +57,7 @@ export function textAt(value: JsonObject | undefined, key: string): string {
   return typeof found === "string" ? found : typeof found === "number" ? String(found) : "";
 }
 
-export function listAt(value: JsonObject | undefined, key: string): readonly JsonValue[] {
+function listAt(value: JsonObject | undefined, key: string): readonly JsonValue[] {
   const found = value?.[key];
   return Array.isArray(found) ? found : [];
 }

@@ -20,7 +20,7 @@ export class KeyRingError extends Error {
   override readonly name = "KeyRingError";
 }
 
-export const keyFileName = "configuration.key";
+const keyFileName = "configuration.key";
 
 /** createKeyRing returns the keys of a configuration. */
 export function createKeyRing({

@@ -206,7 +206,7 @@ async function evaluate(client: Client, { text, sha }: Script, key: string, args
   }
 }
 
-export class TimeoutError extends Error {
+class TimeoutError extends Error {
   override readonly name = "TimeoutError";
 }
 

@@ -59,7 +59,7 @@ export function isOutputImplausible(attempt: MeteredAttempt): boolean {
 }
 
 /** Returns the most output that the request allows, of all its answers together; infinite where it sets no bound. */
-export function mostOutput({ operation, request }: MeteredAttempt): number {
+function mostOutput({ operation, request }: MeteredAttempt): number {
   const json = request.outline();
   const bound = outputBound(operation, json);
   if (bound === undefined) return Number.POSITIVE_INFINITY;

@@ -95,7 +95,7 @@ function copied(pieces: readonly Buffer[], size: number): RecordedAnswer {
 }
 
 /** Yields the batches of a recorded answer. */
-export function* batchesOf<D extends DescMessage>(
+function* batchesOf<D extends DescMessage>(
   desc: D,
   recorded: RecordedAnswer,
 ): Generator<readonly Wire<D>[], void> {

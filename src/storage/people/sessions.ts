@@ -22,7 +22,7 @@ export interface SessionWithUser {
 }
 
 /** idleMs is how long a session lasts without being used, in milliseconds. */
-export const idleMs = 7 * 86_400_000;
+const idleMs = 7 * 86_400_000;
 
 export interface SessionStore {
   insert(session: Insertable<SessionTable>): Promise<void>;

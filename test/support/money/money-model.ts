@@ -48,7 +48,7 @@ export function newMoneyModel(now: number, needsSteady: boolean): MoneyModel {
 }
 
 /** mostMoney is what an account may be credited in its life. */
-export const mostMoney = 6e15;
+const mostMoney = 6e15;
 
 export function heldOf({ calls }: MoneyModel): number {
   return calls.reduce((sum, { state, amount }) => sum + (state === "held" ? amount : 0), 0);
@@ -116,7 +116,7 @@ function isSteady(steady: ProcessLife[], process: number, now: number): boolean 
 }
 
 /** A process that asks the database for the first time is known to it from then on. */
-export function modelAsk({ steady, now }: MoneyModel, process: number): void {
+function modelAsk({ steady, now }: MoneyModel, process: number): void {
   if (steady) steady[process] ??= { since: now, renewedAt: now };
 }
 

@@ -34,11 +34,6 @@ export function onSqlite(declare: () => void): void {
   if (dialect === "sqlite") declare();
 }
 
-/** The same, of what Postgres alone has. */
-export function onPostgres(declare: () => void): void {
-  if (dialect === "postgres") declare();
-}
-
 export interface TestDatabase {
   /** The folder of a gateway on it: what is kept on this machine. */
   readonly dataDir: string;
@@ -254,6 +249,6 @@ function drop(url: string): void {
 }
 
 /** Returns the URL of a database of the run's server. */
-export function urlOf(name: string): string {
+function urlOf(name: string): string {
   return Object.assign(new URL(serverUrl as string), { pathname: `/${name}` }).href;
 }

@@ -60,7 +60,7 @@ function refusing(status: number, headers: Readonly<Record<string, string>> = {}
 }
 
 /** Before anything of the answer has come. */
-export const headless = {
+const headless = {
   "is not there": () => {
     throw new Error("it was reached");
   },

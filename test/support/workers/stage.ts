@@ -67,7 +67,7 @@ export async function startWorkers({ workers, settings, env }: WorkersInit): Pro
 }
 
 /** Returns gateway.yaml with a model `m`, and a model `narrow` of few places; as JSON, which is YAML. */
-export function configuration(baseUrl: string, settings: object = {}): string {
+function configuration(baseUrl: string, settings: object = {}): string {
   return JSON.stringify({
     operator_key: operatorKey,
     retries: { attempts: 1 },

@@ -25,7 +25,7 @@ export interface DescribedTool {
 }
 
 /** Reports whether an item describes tools. */
-export function describesTools({ extra }: ResponseItem): boolean {
+function describesTools({ extra }: ResponseItem): boolean {
   return extra?.type === "additional_tools" || extra?.type === "tool_search_output";
 }
 

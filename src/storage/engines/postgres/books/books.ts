@@ -35,7 +35,7 @@ export interface PostgresBooksOptions extends BooksOptions {
 }
 
 /** awayMs is how long work waits for a database that is away, in milliseconds. */
-export const awayMs = 1000;
+const awayMs = 1000;
 /** For how long a hold waits to be written with others, in milliseconds. */
 const holdDelayMs = 5;
 /** writeEveryMs is how far writes are apart under load, in milliseconds. */

@@ -42,8 +42,6 @@ export interface SqliteBooks extends Books {
   postLater(): void;
   /** Posts unless another process is writing, or it fails. Returns whether it did. */
   tryToPost(): boolean;
-  /** Runs a write when it may. */
-  readonly whenFree: ReturnType<typeof createWriteQueue>["run"];
 }
 
 /** postMs is how long something durable may stay unapplied, in milliseconds. */
@@ -71,7 +69,6 @@ export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hoo
 
   return {
     ...posts,
-    whenFree: queue.run,
     ...changes,
     mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
     decide(next) {
