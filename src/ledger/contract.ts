@@ -10,7 +10,7 @@ import type { BudgetLeft, Capture, Captured, Held, HoldInit } from "../storage/m
 import type { Credit } from "./credit.ts";
 import type { Lease, Payer } from "./leases/leases.ts";
 
-export { holdMs } from "../storage/money/books.ts";
+export { holdMs, sweepMs } from "../storage/money/books.ts";
 export type { BudgetLeft, BudgetTerms, Capture, Captured } from "../storage/money/contract.ts";
 
 /** HoldRequest is what a call asks to be held, and of whom. */
@@ -35,8 +35,6 @@ export type Short = Extract<Held, { kind: "short" }>;
 
 /** The most that can be held for one call, in millionths of the unit. */
 export const maxHold = 3e15;
-/** sweepMs is how often the deadlines of holds are moved on. */
-export const sweepMs = 20_000;
 /** closeMs is how long closing waits for calls to be captured, all of which were aborted before. */
 export const closeMs = 10_000;
 

@@ -29,6 +29,7 @@ import {
   serve,
   type UnaryAnswer,
 } from "../serve.ts";
+import { prefixBytes } from "./rpc-body.ts";
 import { asConnectError, longRequest, requestOfMessage, unreadableMessage } from "./rpc-call.ts";
 
 export interface GrpcOptions extends Door {
@@ -174,8 +175,6 @@ function abortAfter(ms: number | undefined, abort: AbortController): NodeJS.Time
   return setTimeout(onDeadline, Math.min(ms, maxTimerMs));
 }
 
-/** An envelope begins with a byte of flags and the length of its message, in four bytes. */
-const prefixBytes = 5;
 
 /** Returns the only message of a body. Throws a ConnectError with the code that gRPC has for the fault. */
 function messageIn(body: Buffer): Buffer {

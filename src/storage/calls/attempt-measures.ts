@@ -6,8 +6,8 @@
 import type { CallRow } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
 import { countIn, type Percentiles, percentilesOf } from "./percentiles.ts";
-import { readCalls, stride } from "./read-calls.ts";
-import { answered, type IdSpan, pageQuery, spanOf } from "./requests-query.ts";
+import { readCalls } from "./read-calls.ts";
+import { answered, type IdSpan, pageQuery, spanOf, stride } from "./requests-query.ts";
 import type { Asker } from "./search.ts";
 import { addTo, newTallies, sumsByTime, type Tallies } from "./tallies.ts";
 

@@ -20,10 +20,9 @@ import {
   pageQuery,
   type RequestFilter,
   spanOf,
+  stride,
 } from "./requests-query.ts";
 
-/** stride is how many calls a step reads. */
-const stride = 2000;
 /** hoursAtOnce is how many hours are looked at in one step for one in which something was charged. */
 const hoursAtOnce = 50;
 /** clockStepMs is how far a clock may be set back while a call comes, whose time is then before that of its id. */

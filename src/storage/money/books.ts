@@ -15,6 +15,8 @@ import type { Captured, Held, HoldInit } from "./contract.ts";
 
 /** holdMs is how long a hold or a lease outlives its process, in milliseconds. */
 export const holdMs = 90_000;
+/** sweepMs is how often the deadlines of what outlives its process so are moved on, in milliseconds. */
+export const sweepMs = 20_000;
 /** maxWaitMs is how long a function waits for another process's lock, in milliseconds. */
 export const maxWaitMs = 5_000;
 

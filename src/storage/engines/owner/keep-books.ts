@@ -13,6 +13,7 @@ import {
   type Decisions,
   type OpenBooks,
   type Recalled,
+  sweepMs,
   type Turn,
   whenKnown,
 } from "../../money/books.ts";
@@ -60,8 +61,6 @@ interface Served {
 
 /** recallMs is how long a turn waits for the idle leases of other workers, in milliseconds. */
 const recallMs = 400;
-/** sweepMs is how often deadlines are moved on and looked at, in milliseconds. */
-const sweepMs = 20_000;
 
 export function keepBooks(options: OwnerOptions): BooksKeeper {
   const { node, clock, openBooks, onError } = options;

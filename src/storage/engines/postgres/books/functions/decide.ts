@@ -6,11 +6,12 @@
  * again under the same number and gets the same, so that no lease grows twice.
  */
 
+import { holdMs } from "../../../../money/books.ts";
 import { maxHeld, maxOwed, maxSum } from "../../../../money/bounds.ts";
 import { leaseShare, maxLeaseCalls, maxLeaseLeft, minLeaseCalls } from "../../../../money/lease-size.ts";
 import { budgetLeft } from "./budgets.ts";
 import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
-import { booksFunction, holdMs } from "./function.ts";
+import { booksFunction } from "./function.ts";
 import { isLeased, releaseLeases } from "./leases.ts";
 
 /** lockMs is how long a turn waits for a lock of somebody else's, in milliseconds. */

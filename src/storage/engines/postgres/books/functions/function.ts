@@ -18,9 +18,6 @@ export interface BooksFunction {
   readonly sql: string;
 }
 
-/** The deadline of holds and leases, from when they were made or moved on, in milliseconds. */
-export const holdMs = 90_000;
-
 /** Milliseconds since 1970 by the clock of the database, the only one that deadlines go by. Tests replace it. */
 export const clock: BooksFunction = {
   name: "now_ms",

@@ -1,9 +1,10 @@
 /** Does what nodes do for each other: merging what is due, expiring what is held by nodes that died, moving deadlines on. */
+import { holdMs, sweepMs } from "../../../../money/books.ts";
 import { columnNames, defaultOf, summedColumns } from "../../../../columns.ts";
 import { lost } from "../../../../money/bounds.ts";
 import { dueQuarter } from "../../../tables/calls.ts";
 import { dueColumns, dueCounts, hourOf, requestColumns } from "./call-columns.ts";
-import { booksFunction, holdMs } from "./function.ts";
+import { booksFunction } from "./function.ts";
 
 /** mergeRows is how many rows that are due are looked at, and merged, in one transaction. */
 const mergeRows = 5000;
@@ -147,7 +148,7 @@ BEGIN
       steady_since = CASE WHEN nodes.alive_until - ${holdMs} < v_now - ${2 * steadyMs} THEN v_now ELSE nodes.steady_since END;
   -- Those that somebody works on at this moment have their turn the next time: they have time until then.
   UPDATE holds h SET expires_at = v_now + ${holdMs} WHERE h.request_id IN (
-    SELECT request_id FROM holds WHERE node = p_node AND expires_at < v_now + ${holdMs - 20_000} FOR NO KEY UPDATE SKIP LOCKED);
+    SELECT request_id FROM holds WHERE node = p_node AND expires_at < v_now + ${holdMs - sweepMs} FOR NO KEY UPDATE SKIP LOCKED);
   RETURN coalesce(v_alive > v_now, true);
 END`,
 );
