@@ -3,10 +3,11 @@
  *
  * Values that cannot be read are ignored: they are never the answer's fault.
  */
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
+import { countTextOf } from "../usage/count-text.ts";
 
 /** Reports a unary response. */
 export function meterResponse(response: JsonObject, meter: Meter): void {
@@ -34,7 +35,7 @@ export class ResponseMetering {
     if (type.endsWith(".delta")) {
       this.#hasPieces = true;
       // Audio, and anything else that is no text.
-      if (typeof delta === "string") writeText(delta, this.#meter);
+      if (typeof delta === "string") countTextOf(delta, this.#meter);
       else this.#meter.countText("");
     }
     if (isObject(item)) this.#item(type, item);
@@ -98,7 +99,7 @@ function writeItem(item: JsonObject, meter: Meter): void {
 /** Counts the beginning of an item: the name of a call, but nothing for messages and reasoning. */
 function writeBeginning({ type, name }: JsonObject, meter: Meter): void {
   if (type === "message" || type === "reasoning") return;
-  if (typeof name === "string" && name !== "") meter.countText(name);
+  countTextOf(name, meter);
   // The vendor's tools at work, and unknown types.
   else if (typeof type === "string") meter.countText("");
 }
@@ -107,13 +108,9 @@ function writeContent(item: JsonObject, meter: Meter): void {
   const { content, summary, arguments: args, input, encrypted_content } = item;
   for (const parts of [summary, content]) {
     if (!Array.isArray(parts)) continue;
-    for (const part of parts) if (isObject(part)) writeText(part.text ?? part.refusal, meter);
+    for (const part of parts) if (isObject(part)) countTextOf(part.text ?? part.refusal, meter);
   }
-  writeText(args, meter);
-  writeText(input, meter);
+  countTextOf(args, meter);
+  countTextOf(input, meter);
   if (encrypted_content) meter.countText("");
-}
-
-function writeText(text: JsonValue | undefined, meter: Meter): void {
-  if (typeof text === "string" && text !== "") meter.countText(text);
 }

@@ -10,7 +10,7 @@ import { holdMs } from "../../../../money/books.ts";
 import { maxHeld, maxOwed, maxSum } from "../../../../money/bounds.ts";
 import { leaseShare, maxLeaseCalls, maxLeaseLeft, minLeaseCalls } from "../../../../money/lease-size.ts";
 import { budgetLeft } from "./budgets.ts";
-import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
+import { callRecord, charged, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
 import { booksFunction } from "./function.ts";
 import { isLeased, releaseLeases } from "./leases.ts";
 
@@ -110,9 +110,6 @@ const withDue = `
         SELECT coalesce(sum(d.released - d.paid), 0)::bigint INTO v_due FROM due_sums d WHERE d.account_id = p_accounts[i];
         a_left[i] := a_left[i] + v_due;
       END IF;`;
-
-/** charged is what a call is charged, and what of its cost nobody pays. */
-const charged = { cost: "v_cost", waived: "c.cost - v_cost" };
 
 const captures = `
   IF json_array_length(p_captures) > 0 THEN

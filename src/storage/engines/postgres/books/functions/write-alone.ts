@@ -9,11 +9,8 @@
 import { holdMs } from "../../../../money/books.ts";
 import { available } from "./available.ts";
 import { budgetLeft } from "./budgets.ts";
-import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
+import { callRecord, charged, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
 import { booksFunction } from "./function.ts";
-
-/** charged is what a call is charged, and what of its cost nobody pays. */
-const charged = { cost: "v_cost", waived: "c.cost - v_cost" };
 
 const settle = `
   SELECT * INTO c FROM json_to_record(e -> 'call') AS t(${callRecord});
