@@ -12,6 +12,7 @@ import { nearAndFar } from "../support/clients/near-and-far.ts";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { eventStream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { helloChunks, usageChunk } from "../support/vendors.ts";
+import { pixel, sentence } from "../support/clients/sdk.ts";
 
 const gateways = nearAndFar();
 
@@ -32,9 +33,6 @@ const anthropic = ({ rootUrl, apiKey }: At, { model = "embedded-chat", maxTokens
     ...(maxTokens === undefined ? {} : { maxTokens }),
   });
 
-const sentence = "The quick brown fox jumps over the lazy dog, 世界! 👋";
-/** A picture of one pixel. */
-const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const weather = tool(async ({ city }) => `4 degrees in ${city}`, {
   name: "get_weather",

@@ -18,6 +18,7 @@ import {
   withEmbeddings,
 } from "../support/gateway.ts";
 import { startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { oneTry, sentence, thrownBy } from "../support/clients/sdk.ts";
 
 /** A model whose id has slashes, a colon and an at sign, as hubs name theirs. */
 const slashed: ModelConfig = {
@@ -41,20 +42,11 @@ afterAll(async () => {
   await near.close();
 });
 
-const sentence = "The quick brown fox jumps over the lazy dog, 世界! 👋";
-/** One try: what the gateway says is what the test sees. */
-const oneTry = { maxRetries: 0 };
 const asForm = { headers: { "content-type": "application/x-www-form-urlencoded" } };
 
 /** Returns the error that the SDK throws. */
-async function thrown(work: PromiseLike<unknown>): Promise<APIError> {
-  const error = await work.then(
-    () => new Error("it was answered"),
-    (reason: unknown) => reason,
-  );
-  if (error instanceof APIError) return error;
-  throw error;
-}
+const thrown = (work: PromiseLike<unknown>) =>
+  thrownBy(work, (error): error is APIError => error instanceof APIError);
 
 const textOf = (pieces: readonly Completion[], index = 0) =>
   pieces

@@ -91,6 +91,12 @@ export function openBooks(database: Pick<TestDatabase, "read">, storage?: TestGa
   };
 }
 
+/** Returns what an account's calls came to: what they cost, what is held for those under way, and how the others ended. */
+export async function outcomeOf(books: Books, payer: Payer) {
+  const { balance, holds, held, requests } = await books.of(payer);
+  return { spent: payer.begunWith - balance, holds, held, outcomes: requests.map(({ outcome }) => outcome) };
+}
+
 /**
  * Returns how much each call of an account holds, as soon as that is written of any: on Postgres a call that draws on a lease is sent
  * meanwhile. `now` is in milliseconds since 1970.

@@ -27,6 +27,7 @@ import { WireFault } from "../../src/wire/fault.ts";
 import { binaryOptions } from "../../src/wire/json.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { writeMessage } from "../../src/wire/write.ts";
+import { sameJson, throughBinary } from "../support/wire.ts";
 
 // Hundreds of whole documents take a second, and several on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
@@ -112,15 +113,6 @@ describe.each(kinds)("%s made at random", (_, desc, kind) => {
     );
   });
 });
-
-function throughBinary(desc: DescMessage, json: JsonValue, lenient: boolean): JsonValue {
-  const message = readMessage(desc, json, { lenient });
-  return writeMessage(desc, fromBinary(desc, toBinary(desc, message), binaryOptions));
-}
-
-function sameJson(actual: JsonValue, expected: JsonValue): void {
-  deepStrictEqual(JSON.parse(JSON.stringify(actual)), JSON.parse(JSON.stringify(expected)));
-}
 
 function refusedOr<T>(json: JsonValue, read: () => T): T | undefined {
   try {

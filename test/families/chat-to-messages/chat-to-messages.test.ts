@@ -20,6 +20,7 @@ import type { JsonObject } from "../../../src/wire/json.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { goldensOf } from "../../support/goldens.ts";
 
 interface Case {
   readonly name: string;
@@ -43,8 +44,7 @@ interface Piece {
   readonly usage?: JsonObject;
 }
 
-const folder = join(import.meta.dirname, "../../fixtures/translations/chat-to-messages");
-const cases = readdirSync(folder).map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Case);
+const cases = goldensOf<Case>("chat-to-messages");
 const answered = cases.filter(({ answer }) => answer !== undefined);
 const streamed = cases.filter(({ stream }) => stream !== undefined);
 

@@ -15,6 +15,7 @@ import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../src/wire/json.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { goldensOf } from "../../support/goldens.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -146,11 +147,7 @@ const request: Arbitrary<JsonObject> = merged(
 
 describe("the upstream's request", () => {
   test("keeps the rules of the Messages API, over the fixtures", () => {
-    const folder = join(import.meta.dirname, "../../fixtures/translations/chat-to-messages");
-    for (const file of readdirSync(folder)) {
-      const { request, context } = JSON.parse(readFileSync(join(folder, file), "utf8"));
-      check(request, context?.maxOutputTokens);
-    }
+    for (const { request, context } of goldensOf<Golden>("chat-to-messages")) check(request, context?.maxOutputTokens);
   });
 
   test("keeps the rules of the Messages API, over random requests", () => {
@@ -206,6 +203,11 @@ function worded(value: JsonValue, path: string, words: Map<string, string>): Jso
     if (isText) words.set(copy[key] as string, itemPath);
   }
   return copy;
+}
+
+interface Golden {
+  readonly request: JsonObject;
+  readonly context?: { readonly maxOutputTokens?: number };
 }
 
 interface Asked {

@@ -24,6 +24,7 @@ import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { anthropicFrames, outputMessage, responseAnswer, responseEvents } from "../../support/vendors.ts";
+import { goldensOf } from "../../support/goldens.ts";
 
 // Every stream is cut at every byte.
 vi.setConfig({ testTimeout: 60_000 });
@@ -42,10 +43,7 @@ interface Golden {
   readonly chunks?: readonly JsonObject[];
 }
 
-const folder = join(import.meta.dirname, "../../fixtures/translations/chat-to-responses");
-const goldens = readdirSync(folder)
-  .sort()
-  .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Golden);
+const goldens = goldensOf<Golden>("chat-to-responses");
 const answered = goldens.filter(({ answer }) => answer);
 
 const plain: TranslationContext = {

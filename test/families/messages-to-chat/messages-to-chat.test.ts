@@ -19,6 +19,8 @@ import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { writeMessage } from "../../../src/wire/write.ts";
+import { expectStrict } from "../../support/wire.ts";
+import { goldensOf } from "../../support/goldens.ts";
 
 // Every stream is cut at every byte.
 vi.setConfig({ testTimeout: 60_000 });
@@ -41,8 +43,7 @@ interface Golden {
   readonly refused?: { readonly param: string; readonly message: string };
 }
 
-const folder = join(import.meta.dirname, "../../fixtures/translations/messages-to-chat");
-const goldens = readdirSync(folder).map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Golden);
+const goldens = goldensOf<Golden>("messages-to-chat");
 const answered = goldens.filter(({ refused }) => !refused);
 const streamed = goldens.filter((golden): golden is Golden & Required<Pick<Golden, "stream" | "expectedStream">> =>
   Boolean(golden.stream),
@@ -101,11 +102,6 @@ async function allEvents(frames: Frames<typeof event>): Promise<JsonObject[]> {
   const { events, error } = await outcomeOf(frames);
   if (error !== undefined) throw error;
   return events;
-}
-
-/** Reads the JSON strictly as the message, and checks that it comes back the same. */
-function expectStrict(desc: DescMessage, json: JsonObject): void {
-  expect(writeMessage(desc, readMessage(desc, json, { lenient: false }))).toEqual(json);
 }
 
 const validate = createValidate();

@@ -23,6 +23,8 @@ import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { writeMessage } from "../../../src/wire/write.ts";
+import { expectStrict } from "../../support/wire.ts";
+import { type Batches, framesOf, goldensOf } from "../../support/goldens.ts";
 
 interface Golden {
   readonly name: string;
@@ -39,10 +41,7 @@ interface Golden {
   readonly events?: readonly JsonObject[];
 }
 
-const folder = join(import.meta.dirname, "../../fixtures/translations/responses-to-chat");
-const goldens = readdirSync(folder)
-  .sort()
-  .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Golden);
+const goldens = goldensOf<Golden>("responses-to-chat");
 
 function translate(request: JsonObject, form: Form, context: Partial<TranslationContext> = {}) {
   const whole = {
@@ -54,13 +53,6 @@ function translate(request: JsonObject, form: Form, context: Partial<Translation
     ...context,
   };
   return runNow(responsesToChat.translate(Wire.ofJson(CreateResponseRequestSchema, request), whole));
-}
-
-type Batches = readonly (readonly JsonObject[])[];
-
-async function* framesOf(batches: Batches, failure?: Error): Frames<typeof ChatCompletionChunkSchema> {
-  for (const batch of batches) yield batch.map((chunk) => Wire.ofJson(ChatCompletionChunkSchema, chunk, true));
-  if (failure) throw failure;
 }
 
 async function collected(answer: Answer, events: JsonObject[] = []): Promise<JsonObject[]> {
@@ -91,11 +83,6 @@ function brief({ sequence_number: _, ...event }: JsonObject): JsonObject {
   return event.response
     ? { ...event, response: (event.response as JsonObject).status as string }
     : (event as JsonObject);
-}
-
-/** Reports whether the JSON survives the typed message, as over an RPC. */
-function expectTyped(desc: DescMessage, json: JsonObject): void {
-  expect(writeMessage(desc, readMessage(desc, json, { lenient: false }))).toEqual(json);
 }
 
 for (const golden of goldens) {
@@ -131,7 +118,7 @@ for (const golden of goldens) {
       test("has a unary answer", () => {
         const response = whole(golden);
         expect(essence(response)).toEqual(golden.response);
-        expectTyped(ModelResponseSchema, response);
+        expectStrict(ModelResponseSchema, response);
       });
 
     if (golden.chunks)
@@ -143,7 +130,7 @@ for (const golden of goldens) {
         );
         expect(events.map(brief)).toEqual(golden.events);
         expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, i) => i));
-        for (const event of events) expectTyped(ResponseStreamEventSchema, event);
+        for (const event of events) expectStrict(ResponseStreamEventSchema, event);
         expect(await streamed(golden, [chunks])).toEqual(events);
         expectWellFormed(events);
       });

@@ -40,6 +40,7 @@ import { enveloped, faultIn, overGrpc, overHttp, type RawAnswer } from "../doors
 import { mutated, mutatedBytes, oddValue, pick, type Random, randomOf } from "../mutate.ts";
 import { type FuzzStage, openFuzzStage, type Reply } from "../stage.ts";
 import type { FuzzOptions } from "../target.ts";
+import { goldensOf } from "../../support/goldens.ts";
 
 /** Throws an Error with the seed and the case at the first finding. */
 export async function fuzzAnswers({ seconds, seed, cases = Infinity, onCase }: FuzzOptions): Promise<void> {
@@ -116,14 +117,7 @@ const operations: readonly (readonly [
 
 /** The requests of the translations' goldens, those that are refused too. */
 function requestsIn(folder: string): JsonObject[] {
-  return goldens(folder).map(({ request }) => request as JsonObject);
-}
-
-function goldens(folder: string): JsonObject[] {
-  const path = join(import.meta.dirname, "../../fixtures/translations", folder);
-  return readdirSync(path)
-    .sort()
-    .map((name) => JSON.parse(readFileSync(join(path, name), "utf8")) as JsonObject);
+  return goldensOf<JsonObject>(folder).map(({ request }) => request as JsonObject);
 }
 
 function anyAsked(random: Random): Asked {
@@ -182,8 +176,8 @@ function overConnect({ rootUrl }: FuzzStage, key: string, method: DescMethod, by
 
 // Upstreams' nonsense.
 
-const chat = [...goldens("messages-to-chat"), ...goldens("responses-to-chat")];
-const messages = goldens("chat-to-messages");
+const chat = [...goldensOf<JsonObject>("messages-to-chat"), ...goldensOf<JsonObject>("responses-to-chat")];
+const messages = goldensOf<JsonObject>("chat-to-messages");
 const listOf = (values: readonly (JsonValue | undefined)[]) => values.filter((value) => value !== undefined);
 const wholes: readonly JsonValue[] = [
   ...listOf([...chat, ...messages].map(({ answer }) => answer)),

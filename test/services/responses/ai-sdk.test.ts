@@ -7,6 +7,7 @@ import { APICallError, generateText, isStepCount, Output, streamText, tool } fro
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { behind, behindAnthropic, behindResponses, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { sentence } from "../../support/clients/sdk.ts";
 
 let near: TestGateway;
 let far: TestGateway;
@@ -27,7 +28,6 @@ afterAll(async () => {
   await near.close();
 });
 
-const sentence = "The quick brown fox jumps over the lazy dog, 世界! 👋";
 
 /** The provider, and the bodies that it sends. */
 function providerOf({ baseUrl, apiKey }: TestGateway) {

@@ -14,6 +14,7 @@ import type {
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { behind, behindAnthropic, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { sentence, thrownBy } from "../../support/clients/sdk.ts";
 
 let near: TestGateway;
 let far: TestGateway;
@@ -34,7 +35,6 @@ afterAll(async () => {
 const clientOf = ({ baseUrl, apiKey }: TestGateway) => new OpenAI({ baseURL: baseUrl, apiKey, maxRetries: 0 });
 
 const model = "embedded-chat";
-const sentence = "The quick brown fox jumps over the lazy dog, 世界! 👋";
 
 function say(text: string, more: Partial<ResponseCreateParamsNonStreaming> = {}): ResponseCreateParamsNonStreaming {
   return { model, input: `say: ${text}`, ...more };
@@ -55,14 +55,8 @@ function shape(events: readonly ResponseStreamEvent[]): string[] {
   return types.filter((type, i) => type !== types[i - 1]);
 }
 
-async function thrown(work: PromiseLike<unknown>): Promise<APIError> {
-  const error = await Promise.resolve(work).then(
-    () => new Error("it was answered"),
-    (reason: unknown) => reason,
-  );
-  if (error instanceof APIError) return error;
-  throw error;
-}
+const thrown = (work: PromiseLike<unknown>) =>
+  thrownBy(work, (error): error is APIError => error instanceof APIError);
 
 const textEvents = [
   ...["created", "in_progress", "output_item.added", "content_part.added", "output_text.delta", "output_text.done"],

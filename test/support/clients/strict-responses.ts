@@ -4,23 +4,7 @@
  */
 import { expect } from "vitest";
 import type { SseFrame } from "../../../src/wire/sse.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: what is checked here is whether it has the form at all.
-type Any = any;
-
-const text = expect.any(String);
-const count = (value: unknown, what: string) => {
-  if (!Number.isInteger(value) || (value as number) < 0) throw new Error(`${what} is no count: ${value}`);
-};
-
-function nonEmpty(value: unknown, what: string): void {
-  if (typeof value !== "string" || value === "") throw new Error(`${what} is no text, or empty: ${value}`);
-}
-
-/** Throws unless a key is there at all: null will do. */
-function present(value: object, ...keys: readonly string[]): void {
-  for (const key of keys) if (!(key in value)) throw new Error(`${key} is missing in ${JSON.stringify(value)}`);
-}
+import { type Any, count, nonEmpty, present, text } from "./strict-values.ts";
 
 /** The events of a stream; each frame names the type of what it holds. */
 function eventsIn(frames: readonly SseFrame[]): Any[] {

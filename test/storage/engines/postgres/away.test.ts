@@ -29,16 +29,7 @@ import {
   startPostgres,
 } from "../../../support/storage/postgres.ts";
 import { openPostgresStage, type PostgresStage } from "../../../support/storage/postgres-stage.ts";
-
-/** Whether a disk of memory can be had here. */
-function mayMount(): boolean {
-  try {
-    execFileSync("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], { stdio: "ignore" });
-    return process.getuid?.() === 0;
-  } catch {
-    return false;
-  }
-}
+import { mayMount } from "../../../support/disk.ts";
 
 describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
   let postgres: PostgresServer;
