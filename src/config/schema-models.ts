@@ -317,7 +317,6 @@ function checkOutput(
   }
 }
 
-
 export const modelSchema = z.strictObject({
   id: modelIdSchema.meta({ description: "What callers call it.", examples: ["some-chat"] }),
   aliases: z

@@ -5,8 +5,8 @@
 import { existsSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { StorageError } from "../runtime/write-trouble.ts";
 import { publish, unusedName } from "../runtime/files/durable-files.ts";
+import { StorageError } from "../runtime/write-trouble.ts";
 import { readBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { writeBackup } from "./engines/sqlite/backup/write-backup.ts";
 

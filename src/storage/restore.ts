@@ -5,8 +5,8 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { codeOf, StorageError } from "../runtime/write-trouble.ts";
 import { publish, syncFile, syncFolder, unusedName } from "../runtime/files/durable-files.ts";
+import { codeOf, StorageError } from "../runtime/write-trouble.ts";
 import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { isUnused, keepAlone } from "./engines/sqlite/database.ts";
 import { stay } from "./engines/sqlite/moving/end.ts";

@@ -22,9 +22,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { Config } from "../../src/config/config.ts";
 import { nearAndFar } from "../support/clients/near-and-far.ts";
+import { oneTry, pixel, sentence, thrownBy } from "../support/clients/sdk.ts";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { oneTry, pixel, sentence, thrownBy } from "../support/clients/sdk.ts";
 
 /** The SDK warns of every model whose name it does not know. */
 globalThis.AI_SDK_LOG_WARNINGS = false;

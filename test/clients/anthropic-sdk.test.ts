@@ -33,9 +33,9 @@ import type {
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { nearAndFar } from "../support/clients/near-and-far.ts";
+import { callsOf, oneTry, pixel, Recipe, sentence, thrownBy } from "../support/clients/sdk.ts";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { callsOf, oneTry, pixel, Recipe, sentence, thrownBy } from "../support/clients/sdk.ts";
 
 const gateways = nearAndFar();
 /** Responses know no stop texts, and are told of each tool whether it is strict: that is some tokens more. */
@@ -116,8 +116,7 @@ function assembled(events: readonly RawMessageStreamEvent[]) {
 }
 
 /** Returns the error that the SDK throws. */
-const thrown = (work: PromiseLike<unknown>) =>
-  thrownBy(work, (error): error is APIError => error instanceof APIError);
+const thrown = (work: PromiseLike<unknown>) => thrownBy(work, (error): error is APIError => error instanceof APIError);
 
 for (const [place, gatewayAt] of [
   ["the embedded model", () => gateways.near],

@@ -9,6 +9,7 @@ import type { Completion } from "openai/resources/completions";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { ModelConfig } from "../../src/config/config.ts";
+import { oneTry, sentence, thrownBy } from "../support/clients/sdk.ts";
 import {
   anthropicUpstreamAt,
   behind,
@@ -18,7 +19,6 @@ import {
   withEmbeddings,
 } from "../support/gateway.ts";
 import { startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { oneTry, sentence, thrownBy } from "../support/clients/sdk.ts";
 
 /** A model whose id has slashes, a colon and an at sign, as hubs name theirs. */
 const slashed: ModelConfig = {
@@ -45,8 +45,7 @@ afterAll(async () => {
 const asForm = { headers: { "content-type": "application/x-www-form-urlencoded" } };
 
 /** Returns the error that the SDK throws. */
-const thrown = (work: PromiseLike<unknown>) =>
-  thrownBy(work, (error): error is APIError => error instanceof APIError);
+const thrown = (work: PromiseLike<unknown>) => thrownBy(work, (error): error is APIError => error instanceof APIError);
 
 const textOf = (pieces: readonly Completion[], index = 0) =>
   pieces

@@ -32,8 +32,8 @@ import type {
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { nearAndFar } from "../support/clients/near-and-far.ts";
-import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { callsOf, oneTry, Recipe, sentence, thrownBy } from "../support/clients/sdk.ts";
+import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 
 const gateways = nearAndFar();
 /** Responses know neither stop texts nor several choices, and have an id of their own each time. */
@@ -96,8 +96,7 @@ function functionCalls({ choices }: ChatCompletion): ChatCompletionMessageFuncti
 }
 
 /** Returns the error that the SDK throws. */
-const thrown = (work: PromiseLike<unknown>) =>
-  thrownBy(work, (error): error is APIError => error instanceof APIError);
+const thrown = (work: PromiseLike<unknown>) => thrownBy(work, (error): error is APIError => error instanceof APIError);
 
 for (const [place, gatewayAt] of [
   ["the embedded model", () => gateways.near],

@@ -8,8 +8,8 @@ import { askRpc, bearer } from "../support/dashboard/session.ts";
 import { environment } from "../support/environment.ts";
 import { eventually } from "../support/eventually.ts";
 import { openAccount, type Payer } from "../support/payer.ts";
-import { operatorKey, places, startWorkers, type WorkersStage } from "../support/workers/stage.ts";
 import { wholeAnswer } from "../support/upstreams/two-upstreams.ts";
+import { operatorKey, places, startWorkers, type WorkersStage } from "../support/workers/stage.ts";
 
 // Processes take seconds to start, and more on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });

@@ -2,18 +2,16 @@
  * The codec's promises over generated JSON: made from the descriptors, made at random, and made by breaking the
  * corpus.
  */
-import { deepStrictEqual, match, ok } from "node:assert";
+import { match, ok } from "node:assert";
 import { readFileSync } from "node:fs";
 import {
   type DescField,
   type DescMessage,
   type DescOneof,
-  fromBinary,
   getOption,
   type JsonObject,
   type JsonValue,
   ScalarType,
-  toBinary,
 } from "@bufbuild/protobuf";
 import fc, { type Arbitrary } from "fast-check";
 import { describe, test, vi } from "vitest";
@@ -24,7 +22,6 @@ import {
 } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { transparent, wire, word } from "../../gen/modelgateway/v1/wire_pb.ts";
 import { WireFault } from "../../src/wire/fault.ts";
-import { binaryOptions } from "../../src/wire/json.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { writeMessage } from "../../src/wire/write.ts";
 import { sameJson, throughBinary } from "../support/wire.ts";

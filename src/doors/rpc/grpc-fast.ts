@@ -175,7 +175,6 @@ function abortAfter(ms: number | undefined, abort: AbortController): NodeJS.Time
   return setTimeout(onDeadline, Math.min(ms, maxTimerMs));
 }
 
-
 /** Returns the only message of a body. Throws a ConnectError with the code that gRPC has for the fault. */
 function messageIn(body: Buffer): Buffer {
   const length = body.length < prefixBytes ? 0 : body.readUInt32BE(1);

@@ -39,7 +39,6 @@ export type Asking = Pick<Claim, "accountId" | "keyHash" | "requestHash" | "requ
 /** Waits until the key is free, and claims it, or returns the answer that was stored meanwhile. Rejects with a Refusal. */
 export type ClaimKey = (asking: Asking, signal: Signal) => Promise<HeldClaim | StoredAnswer>;
 
-
 /** RunningCall is a call that claims its key, or has claimed it. */
 interface RunningCall {
   readonly requestHash: string;

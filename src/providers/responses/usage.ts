@@ -3,7 +3,7 @@
  *
  * Values that cannot be read are ignored: they are never the answer's fault.
  */
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
@@ -99,7 +99,7 @@ function writeItem(item: JsonObject, meter: Meter): void {
 /** Counts the beginning of an item: the name of a call, but nothing for messages and reasoning. */
 function writeBeginning({ type, name }: JsonObject, meter: Meter): void {
   if (type === "message" || type === "reasoning") return;
-  countTextOf(name, meter);
+  if (typeof name === "string" && name !== "") meter.countText(name);
   // The vendor's tools at work, and unknown types.
   else if (typeof type === "string") meter.countText("");
 }

@@ -101,10 +101,7 @@ type Rpc<M extends keyof ServiceImplementation<typeof AccountService>> = Service
 >[M];
 
 /** updateBudgets sets the account's own budgets; `shown` makes its message. */
-function updateBudgets(
-  { transact, clock }: AccountParts,
-  shown: ShowAccount,
-): Rpc<"updateBudgets"> {
+function updateBudgets({ transact, clock }: AccountParts, shown: ShowAccount): Rpc<"updateBudgets"> {
   return async ({ request, caller }) => {
     const message = request.message();
     const now = clock();

@@ -17,5 +17,6 @@ export interface ShowAccountParts {
 export type ShowAccount = (account: Account) => Promise<ReturnType<typeof accountMessage>>;
 
 export function createShowAccount({ budgets, settings, clock }: ShowAccountParts): ShowAccount {
-  return async (account) => accountMessage(account, settings().tiers, await accountBudgets(budgets, [account], clock()));
+  return async (account) =>
+    accountMessage(account, settings().tiers, await accountBudgets(budgets, [account], clock()));
 }

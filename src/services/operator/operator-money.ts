@@ -17,8 +17,8 @@ import { internal, invalidValue, resourceNotFound } from "../../call/refusals.ts
 import type { Reconciliation } from "../../storage/proof/proof.ts";
 import { entryMessage } from "../accounts/account-message.ts";
 import { recordEntry } from "../accounts/record-entry.ts";
-import { createShowAccount } from "../accounts/show-account.ts";
 import { codeMessage, issueRedeemCodes } from "../accounts/redeem-codes.ts";
+import { createShowAccount } from "../accounts/show-account.ts";
 import { createOnce } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";

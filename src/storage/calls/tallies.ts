@@ -27,8 +27,7 @@ export function addTo<T>(
 ): void {
   const bucket = buckets.getOrInsertComputed(beginsAt, () => new Map<string, T>());
   count(total);
-  for (const group of groups)
-    for (const tallies of [ofGroups, bucket]) count(tallies.getOrInsertComputed(group, make));
+  for (const group of groups) for (const tallies of [ofGroups, bucket]) count(tallies.getOrInsertComputed(group, make));
 }
 
 /** sumsByTime returns what `sumOf` makes of the sums of these groups, oldest first; a bucket without a group has no sum of it. */

@@ -1,9 +1,3 @@
-/**
- * A chat caller is served by a model that speaks the Messages API. Each fixture is one case: the upstream's request
- * and answer, and the caller's answer.
- */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   type ChatCompletionChunkSchema,

@@ -1,9 +1,3 @@
-/**
- * Whatever a chat caller may send, the Messages API accepts its translation: over the fixtures, and over random
- * conversations.
- */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import fc, { type Arbitrary } from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";

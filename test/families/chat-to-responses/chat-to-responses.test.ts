@@ -1,9 +1,3 @@
-/**
- * A chat caller over a model that is asked for responses. Each golden file has the caller's request, the upstream's
- * request and answer, unary and streamed, and the caller's answer. Chunks are written without their common members.
- */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test, vi } from "vitest";
 import { ChatCompletionSchema, CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -23,8 +17,8 @@ import { runNow } from "../../../src/runtime/cooperative.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { anthropicFrames, outputMessage, responseAnswer, responseEvents } from "../../support/vendors.ts";
 import { goldensOf } from "../../support/goldens.ts";
+import { anthropicFrames, outputMessage, responseAnswer, responseEvents } from "../../support/vendors.ts";
 
 // Every stream is cut at every byte.
 vi.setConfig({ testTimeout: 60_000 });

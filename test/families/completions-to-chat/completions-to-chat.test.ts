@@ -1,9 +1,3 @@
-/**
- * A legacy completion over a chat model. Each golden file has the caller's request, the upstream's request and
- * answer, unary and streamed, and the caller's answer.
- */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";

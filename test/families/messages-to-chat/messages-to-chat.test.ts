@@ -1,11 +1,5 @@
-/**
- * A Messages caller over a model that speaks chat: the model's request, the caller's answer, unary and streamed, and
- * what is named as dropped. The cases are in fixtures/translations/messages-to-chat, one a file.
- */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { MessageStream } from "@anthropic-ai/sdk/lib/MessageStream";
-import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc, { type Arbitrary } from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import type { Frames } from "../../../src/call/call.ts";
@@ -18,9 +12,8 @@ import { runNow } from "../../../src/runtime/cooperative.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { writeMessage } from "../../../src/wire/write.ts";
-import { expectStrict } from "../../support/wire.ts";
 import { goldensOf } from "../../support/goldens.ts";
+import { expectStrict } from "../../support/wire.ts";
 
 // Every stream is cut at every byte.
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,11 +1,4 @@
-/**
- * Responses over a chat model. Each golden file has the caller's request, the upstream's request and answer, unary
- * and streamed, and the caller's answer. Events are written without sequence numbers, and with the response's status
- * in its place; the response itself is checked by its parts.
- */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import {
@@ -19,12 +12,10 @@ import { Refusal, upstreamFailed } from "../../../src/call/refusals.ts";
 import { responsesToChat } from "../../../src/families/responses-to-chat/index.ts";
 import type { TranslationContext } from "../../../src/families/translation.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
-import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { writeMessage } from "../../../src/wire/write.ts";
-import { expectStrict } from "../../support/wire.ts";
 import { type Batches, framesOf, goldensOf } from "../../support/goldens.ts";
+import { expectStrict } from "../../support/wire.ts";
 
 interface Golden {
   readonly name: string;

@@ -1,12 +1,4 @@
-/**
- * Nonsense, from either side: upstreams' answers and callers' requests that are valid but for some members.
- *
- * Whatever an upstream answers, its caller gets that as far as it can be read, or a refusal with a real status; a caller's
- * nonsense is its own fault. Neither ever becomes an error of the gateway's own, a broken status line, or silence.
- */
-import { readdirSync, readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
-import { join } from "node:path";
 import {
   create,
   type DescField,
@@ -27,6 +19,7 @@ import { UsageService } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { compileRoutes, type Route } from "../../../src/doors/rest/routes.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { asForm, asMultipart } from "../../support/clients/endpoints.ts";
+import { goldensOf } from "../../support/goldens.ts";
 import {
   anthropicError,
   completionPiece,
@@ -40,7 +33,6 @@ import { enveloped, faultIn, overGrpc, overHttp, type RawAnswer } from "../doors
 import { mutated, mutatedBytes, oddValue, pick, type Random, randomOf } from "../mutate.ts";
 import { type FuzzStage, openFuzzStage, type Reply } from "../stage.ts";
 import type { FuzzOptions } from "../target.ts";
-import { goldensOf } from "../../support/goldens.ts";
 
 /** Throws an Error with the seed and the case at the first finding. */
 export async function fuzzAnswers({ seconds, seed, cases = Infinity, onCase }: FuzzOptions): Promise<void> {

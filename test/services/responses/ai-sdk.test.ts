@@ -6,8 +6,8 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { APICallError, generateText, isStepCount, Output, streamText, tool } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { behind, behindAnthropic, behindResponses, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { sentence } from "../../support/clients/sdk.ts";
+import { behind, behindAnthropic, behindResponses, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 
 let near: TestGateway;
 let far: TestGateway;
@@ -27,7 +27,6 @@ afterAll(async () => {
   await far.close();
   await near.close();
 });
-
 
 /** The provider, and the bodies that it sends. */
 function providerOf({ baseUrl, apiKey }: TestGateway) {

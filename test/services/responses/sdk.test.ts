@@ -13,8 +13,8 @@ import type {
 } from "openai/resources/responses/responses";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { behind, behindAnthropic, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { sentence, thrownBy } from "../../support/clients/sdk.ts";
+import { behind, behindAnthropic, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 
 let near: TestGateway;
 let far: TestGateway;
@@ -55,8 +55,7 @@ function shape(events: readonly ResponseStreamEvent[]): string[] {
   return types.filter((type, i) => type !== types[i - 1]);
 }
 
-const thrown = (work: PromiseLike<unknown>) =>
-  thrownBy(work, (error): error is APIError => error instanceof APIError);
+const thrown = (work: PromiseLike<unknown>) => thrownBy(work, (error): error is APIError => error instanceof APIError);
 
 const textEvents = [
   ...["created", "in_progress", "output_item.added", "content_part.added", "output_text.delta", "output_text.done"],

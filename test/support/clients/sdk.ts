@@ -1,15 +1,14 @@
-/** What tests of vendors' SDKs share: what is asked and sent, and what is read of refusals and the log. */
+/** Shares among tests of vendors' SDKs the texts that they send, and how they read refusals and the log. */
 import { z } from "zod";
 import type { TestGateway } from "../gateway.ts";
 
 export const sentence = "The quick brown fox jumps over the lazy dog, 世界! 👋";
 /** A picture of one pixel: a PNG, in base64. */
-export const pixel =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+export const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 /** One try: what the gateway says is what the test sees. */
 export const oneTry = { maxRetries: 0 };
 
-/** What a structured answer has the form of. */
+/** Recipe is the form of a structured answer. */
 export const Recipe = z.object({
   title: z.string(),
   minutes: z.number().int().min(1).max(600),

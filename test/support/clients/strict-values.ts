@@ -1,4 +1,4 @@
-/** What the checks of strict clients' requirements are made of: each throws where a value is not as it has to be. */
+/** Checks single values for the checks of strict clients' requirements: each throws where a value is not as it has to be. */
 import { expect } from "vitest";
 
 // biome-ignore lint/suspicious/noExplicitAny: what is checked here is whether it has the form at all.

@@ -94,7 +94,7 @@ export function ledgersOfTests(
   };
 }
 
-/** Holds for a call that needs no lease, and charges it. */
+/** Charges a call of a key without a limit. */
 export async function charge(t: TestLedger, id: string, cost: number): Promise<void> {
   await t.ledger.hold(unlimitedRequest(id, 10, t.now()));
   await t.ledger.capture(endedCall(id, cost, t.now()));

@@ -52,10 +52,7 @@ export function Bands({ value, onChange }: BandsProps) {
               value={band.above}
               onChange={(event) => set(i, { ...band, above: event.currentTarget.value })}
             />
-            <RemoveRow
-              label={t.removeBand(band.above)}
-              onClick={() => onChange(value.filter((_, at) => at !== i))}
-            />
+            <RemoveRow label={t.removeBand(band.above)} onClick={() => onChange(value.filter((_, at) => at !== i))} />
           </Group>
           <RateFields keys={rateKeys} value={band.rates} onChange={(rates) => set(i, { ...band, rates })} />
         </Stack>

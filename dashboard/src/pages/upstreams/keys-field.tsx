@@ -65,9 +65,7 @@ export function KeysField({ value, onChange, error, moved }: Props) {
               visibilityToggleButtonProps={{ "aria-label": t.show, tabIndex: 0 }}
               error={i === 0 ? error : undefined}
             />
-            {(value.length > 1 || key.mask !== "") && (
-              <RemoveRow label={t.remove(label)} onClick={() => remove(i)} />
-            )}
+            {(value.length > 1 || key.mask !== "") && <RemoveRow label={t.remove(label)} onClick={() => remove(i)} />}
           </Group>
         );
       })}

@@ -11,6 +11,7 @@ import { openSpool, writeLeftBehind } from "../../../../src/storage/engines/post
 import { AwayError } from "../../../../src/storage/engines/postgres/errors.ts";
 import { startWatcher } from "../../../../src/storage/engines/postgres/watcher.ts";
 import { createSegments } from "../../../../src/storage/journal/segments.ts";
+import { mayMount } from "../../../support/disk.ts";
 import {
   begun,
   callOf,
@@ -29,7 +30,6 @@ import {
   startPostgres,
 } from "../../../support/storage/postgres.ts";
 import { openPostgresStage, type PostgresStage } from "../../../support/storage/postgres-stage.ts";
-import { mayMount } from "../../../support/disk.ts";
 
 describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
   let postgres: PostgresServer;

@@ -32,7 +32,7 @@ import { openStorage } from "../../../../src/storage/storage.ts";
 import { createLeasingLedger } from "../../../support/accelerators.ts";
 import { temporaryFolder } from "../../../support/command.ts";
 import { contentsOf } from "../../../support/contents.ts";
-import { charge, endedCall, ledgersOfTests, type TestLedger, unlimitedRequest } from "../../../support/money/sqlite-ledger.ts";
+import { charge, ledgersOfTests, type TestLedger, unlimitedRequest } from "../../../support/money/sqlite-ledger.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;

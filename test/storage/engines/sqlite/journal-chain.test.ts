@@ -13,7 +13,8 @@ import { reconcileJournal } from "../../../../src/storage/money/reconcile-journa
 import { createLeasingLedger } from "../../../support/accelerators.ts";
 import { reconcile } from "../../../support/money/proof.ts";
 import {
-  charge, endedCall,
+  charge,
+  endedCall,
   ledgersOfTests,
   sweptByAnother,
   type TestLedger,

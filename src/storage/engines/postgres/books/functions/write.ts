@@ -5,7 +5,7 @@
  * It is for what is as the node believes: each lease has what was drawn, each hold is there, no call is known. Where anything is
  * otherwise it fails as a whole with `notCovered`, and `write-alone.ts` decides call by call.
  */
-import { holdMs } from "../../../../money/books.ts";
+
 import {
   type CallColumn,
   type ColumnName,
@@ -15,6 +15,7 @@ import {
   ownColumns,
   sharedColumns,
 } from "../../../../columns.ts";
+import { holdMs } from "../../../../money/books.ts";
 import { quarterOf } from "./budgets.ts";
 import { dueColumns, dueCounts, hourOf, requestColumns, sumsOfCalls } from "./call-columns.ts";
 import { booksFunction } from "./function.ts";
