@@ -1,6 +1,5 @@
 /** The schema of upstreams and models, in gateway.yaml and in the built-in catalogue. */
 import { z } from "zod";
-import { modes } from "../call/price.ts";
 import { profileSchema } from "./schema-profile.ts";
 import {
   credentialSchema,
@@ -316,6 +315,9 @@ function checkOutput(
     if (card) checkOutput(card, output, [...path, mode], context);
   }
 }
+
+/** modes are the service modes that may have rates of their own. */
+const modes = ["priority", "fast", "flex", "batch"] as const;
 
 export const modelSchema = z.strictObject({
   id: modelIdSchema.meta({ description: "What callers call it.", examples: ["some-chat"] }),

@@ -2,9 +2,9 @@
  * Bounds what a call may use, before it is sent: each byte of its input counts as a token, each attachment as what its
  * vendor makes of one at most, and the output as what the request lets the model write.
  */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../call/operations.ts";
 import { attachedTo } from "../tokens/media/attachments.ts";
-import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 
 /** The bound of an answer where the request has none and the catalogue does not know the model's own. */
@@ -110,6 +110,10 @@ function boundNames(operation: Operation): readonly string[] {
 /** Returns the larger of two bounds: upstreams differ in which of two names they follow. */
 function larger(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function count(value: JsonValue | undefined): number | undefined {

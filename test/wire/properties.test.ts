@@ -24,7 +24,7 @@ import { transparent, wire, word } from "../../gen/modelgateway/v1/wire_pb.ts";
 import { WireFault } from "../../src/wire/fault.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { writeMessage } from "../../src/wire/write.ts";
-import { sameJson, throughBinary } from "../support/wire.ts";
+import { sameJson, throughBinary } from "../support/translations/round-trip.ts";
 
 // Hundreds of whole documents take a second, and several on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });

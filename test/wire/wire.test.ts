@@ -17,7 +17,7 @@ import { binaryOptions, maxDepth } from "../../src/wire/json.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { writeMessage } from "../../src/wire/write.ts";
-import { sameJson, throughBinary } from "../support/wire.ts";
+import { sameJson, throughBinary } from "../support/translations/round-trip.ts";
 
 interface Sample {
   readonly name: string;

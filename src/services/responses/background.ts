@@ -7,8 +7,8 @@
  * room.
  */
 import { backgroundInterrupted, backgroundTooMany } from "../../call/refusals.ts";
-import { holdMs, sweepMs } from "../../ledger/contract.ts";
 import type { BackgroundResponse, BackgroundStore } from "../../storage/answers/background-responses.ts";
+import { holdMs, sweepMs } from "../../storage/money/books.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { type BackgroundCall, BackgroundRun } from "./background-run.ts";
 import type { Room } from "./event-log.ts";

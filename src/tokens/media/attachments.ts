@@ -2,7 +2,7 @@
  * Finds what a request has besides text, in any family: images, sounds, documents, videos. Each counts by what its vendor makes of it, and
  * not by its bytes.
  */
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Wire } from "../../wire/wire.ts";
 import { type Count, type DocumentSize, documentSize, documentTokensOf } from "./document-tokens.ts";
 import { type ImageRule, unknownImage, usualImage } from "./image-rules.ts";
@@ -135,4 +135,8 @@ function encodedLength(attachment: JsonObject): number {
     if (typeof value === "string") length += value.length;
   }
   return length;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -14,7 +14,7 @@ import type { JsonObject } from "../../../src/wire/json.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { goldensOf } from "../../support/goldens.ts";
+import { goldensOf } from "../../support/translations/goldens.ts";
 
 interface Case {
   readonly name: string;

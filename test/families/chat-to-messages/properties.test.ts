@@ -9,7 +9,7 @@ import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../src/wire/json.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { goldensOf } from "../../support/goldens.ts";
+import { goldensOf } from "../../support/translations/goldens.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 

@@ -17,7 +17,7 @@ import { runNow } from "../../../src/runtime/cooperative.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { goldensOf } from "../../support/goldens.ts";
+import { goldensOf } from "../../support/translations/goldens.ts";
 import { anthropicFrames, outputMessage, responseAnswer, responseEvents } from "../../support/vendors.ts";
 
 // Every stream is cut at every byte.

@@ -10,7 +10,7 @@ import type { TranslationContext } from "../../../src/families/translation.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { type Batches, framesOf, goldensOf } from "../../support/goldens.ts";
+import { type Batches, framesOf, goldensOf } from "../../support/translations/goldens.ts";
 
 interface Golden {
   readonly name: string;

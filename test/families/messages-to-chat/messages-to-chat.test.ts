@@ -12,8 +12,8 @@ import { runNow } from "../../../src/runtime/cooperative.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { goldensOf } from "../../support/goldens.ts";
-import { expectStrict } from "../../support/wire.ts";
+import { goldensOf } from "../../support/translations/goldens.ts";
+import { expectStrict } from "../../support/translations/round-trip.ts";
 
 // Every stream is cut at every byte.
 vi.setConfig({ testTimeout: 60_000 });

@@ -14,8 +14,8 @@ import type { TranslationContext } from "../../../src/families/translation.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { type Batches, framesOf, goldensOf } from "../../support/goldens.ts";
-import { expectStrict } from "../../support/wire.ts";
+import { type Batches, framesOf, goldensOf } from "../../support/translations/goldens.ts";
+import { expectStrict } from "../../support/translations/round-trip.ts";
 
 interface Golden {
   readonly name: string;

@@ -1,9 +1,9 @@
 /** Takes JSON through the codec and back. */
 import { deepStrictEqual } from "node:assert";
 import { type DescMessage, fromBinary, type JsonValue, toBinary } from "@bufbuild/protobuf";
-import { binaryOptions } from "../../src/wire/json.ts";
-import { readMessage } from "../../src/wire/read.ts";
-import { writeMessage } from "../../src/wire/write.ts";
+import { binaryOptions } from "../../../src/wire/json.ts";
+import { readMessage } from "../../../src/wire/read.ts";
+import { writeMessage } from "../../../src/wire/write.ts";
 
 /** Returns what is written of JSON that was read as a message, and was protobuf's binary in between. */
 export function throughBinary(desc: DescMessage, json: JsonValue, lenient: boolean): JsonValue {

@@ -2,13 +2,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { ChatCompletionChunkSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
-import type { Frames } from "../../src/call/call.ts";
-import { Wire } from "../../src/wire/wire.ts";
+import { ChatCompletionChunkSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import type { Frames } from "../../../src/call/call.ts";
+import { Wire } from "../../../src/wire/wire.ts";
 
 /** Returns the golden files of a translation, in the order of their names. */
 export function goldensOf<G>(translation: string): readonly G[] {
-  const folder = join(import.meta.dirname, "../fixtures/translations", translation);
+  const folder = join(import.meta.dirname, "../../fixtures/translations", translation);
   return readdirSync(folder)
     .sort()
     .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as G);
