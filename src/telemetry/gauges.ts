@@ -12,6 +12,8 @@ import { units } from "./quantities.ts";
 
 export interface GaugeParts {
   readonly version: string;
+  /** configurationVersion returns the version of the stored configuration that is in force; 0: nothing is stored. */
+  readonly configurationVersion: () => number;
   /** upstreams returns those that are served now. */
   readonly upstreams: () => readonly UpstreamGauges[];
   /** targets returns those of the models that are served now. */
@@ -73,7 +75,14 @@ export interface TargetGauges {
 }
 
 export function registerGauges(registry: Registry, parts: GaugeParts): void {
-  const { version, drains = () => 0, background = () => 0, holds, cache = () => undefined } = parts;
+  const {
+    version,
+    configurationVersion,
+    drains = () => 0,
+    background = () => 0,
+    holds,
+    cache = () => undefined,
+  } = parts;
   registerGauge(
     registry,
     {
@@ -83,6 +92,15 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
       aggregator: "max",
     },
     (set) => set(1, { version, node: process.versions.node }),
+  );
+  registerGauge(
+    registry,
+    {
+      name: "model_gateway_configuration_version",
+      help: "The version of the stored configuration that is in force, the lowest of all workers; 0: nothing is stored.",
+      aggregator: "min",
+    },
+    (set) => set(configurationVersion()),
   );
   registerUpstreams(registry, parts);
   registerGauge(

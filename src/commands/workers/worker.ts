@@ -6,6 +6,7 @@
 import type { Logger } from "pino";
 import type { Gateway } from "../../composition/gateway.ts";
 import type { Config } from "../../config/config.ts";
+import { withOperational } from "../../config/live/live-config.ts";
 import type { Channel } from "../../runtime/ipc/channel.ts";
 import { openStorageOfWorker } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
@@ -61,7 +62,8 @@ async function serveTask(channel: Channel, task: WorkerTask, { follow }: Configu
   const [fd, ...others] = task.fds;
   setEngine();
   const log = openLog(config.logLevel, task.number);
-  const storage = await openStorage(config, channel, log);
+  let inForce = config;
+  const storage = await openStorage(config, channel, log, () => inForce);
   const source = openSource({ config, storage, file: task.file ?? undefined, log });
   // The owner reads for all workers, so that they serve by the same.
   source.onStoredChange(async () => {
@@ -83,7 +85,11 @@ async function serveTask(channel: Channel, task: WorkerTask, { follow }: Configu
   await serveUntil(config, {
     ...{ log, storage, source, fd, worker: { number: task.number, count: task.count, channel } },
     stop: () => promise,
-    follow,
+    follow: (take) =>
+      follow((next) => {
+        take(next);
+        inForce = withOperational(inForce, next);
+      }),
     async greet(gateway) {
       serving = gateway;
       for (const other of others) gateway.adopt(other);
@@ -95,9 +101,9 @@ async function serveTask(channel: Channel, task: WorkerTask, { follow }: Configu
   });
 }
 
-function openStorage(config: Config, channel: Channel, log: Logger) {
+function openStorage(config: Config, channel: Channel, log: Logger, inForce: () => Config) {
   const onError = (err: unknown) => log.error({ err }, "work on the database failed, and goes on");
   // Each worker is a node of its own there.
-  if (config.database) return openConfigured(config, onError);
+  if (config.database) return openConfigured(config, onError, inForce);
   return openStorageOfWorker(databasePath(config), config.durability, channel);
 }

@@ -5,7 +5,7 @@ import { type ReactNode, useId, useState } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import type { JsonObject } from "../../configuration/document.ts";
-import { Faults, faultAt } from "../../configuration/faults.tsx";
+import { Faults, useFaultAt } from "../../configuration/faults.tsx";
 import { FileMark } from "../../configuration/in-file.tsx";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
 import { type Edition, useDirty } from "../../configuration/use-edition.ts";
@@ -45,6 +45,7 @@ export function SettingForm({ section: { name, fields }, configuration, more, on
   const initial = valuesOf(configuration, fields);
   const [values, setValues] = useState(initial);
   const { review, reviewed, close, busy, error } = useReview(base);
+  const faultAt = useFaultAt();
   const open = fields.filter(({ path }) => !isInFile(configuration, path));
   const changed = { ...changedSettings(configuration.document, open, values), ...more?.changed };
   const isChanged = Object.keys(changed).length > 0;

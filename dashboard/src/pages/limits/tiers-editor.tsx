@@ -5,7 +5,7 @@ import { useId, useState } from "react";
 import type { Tier } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { isSame } from "../../configuration/document.ts";
-import { Faults, faultAt } from "../../configuration/faults.tsx";
+import { Faults, useFaultAt } from "../../configuration/faults.tsx";
 import { FileNotice } from "../../configuration/in-file.tsx";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
 import { type Edition, useDirty, useEdition } from "../../configuration/use-edition.ts";
@@ -79,6 +79,7 @@ function Editor({ configuration, tiers, onDirty, onSaved }: Props & Pick<Edition
   const [initial] = useState(() => tierValuesOf(configuration.document, tiers));
   const [values, setValues] = useState(initial);
   const { review, reviewed, close, busy, error } = useReview(base);
+  const faultAt = useFaultAt();
   const entries = tierEntries(values);
   const isChanged = !isSame(entries, tierEntries(initial));
   useDirty(isChanged, onDirty);

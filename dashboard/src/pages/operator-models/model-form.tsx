@@ -6,7 +6,7 @@ import { useId, useState } from "react";
 import type { ModelPrice } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { entriesOf, textAt } from "../../configuration/document.ts";
-import { Faults, faultAt } from "../../configuration/faults.tsx";
+import { Faults, useFaultAt } from "../../configuration/faults.tsx";
 import { Locked } from "../../configuration/locked.tsx";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
 import { useDirty } from "../../configuration/use-edition.ts";
@@ -72,6 +72,7 @@ export function ModelForm({ configuration, initial, before, fixed, vendorPrice, 
   useDirty(form.isDirty(), onDirty);
   const [base] = useState(configuration.version);
   const { review, reviewed, close, busy, error } = useReview(base);
+  const faultAt = useFaultAt();
   const id = form.values.id.trim();
   const at = (key: string) => faultAt(error, `models[${id}].${key}`);
   const upstreams = entriesOf(configuration.effective, "upstreams").map((entry) => textAt(entry, "name"));

@@ -4,7 +4,7 @@ import { Accordion, Button, Group, Select, SimpleGrid, Stack, TextInput } from "
 import { useForm } from "@mantine/form";
 import { useId, useState } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
-import { Faults, faultAt } from "../../configuration/faults.tsx";
+import { Faults, useFaultAt } from "../../configuration/faults.tsx";
 import { Locked } from "../../configuration/locked.tsx";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
 import { useDirty } from "../../configuration/use-edition.ts";
@@ -78,6 +78,7 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved,
   // Changes are of what was open: what somebody else saves meanwhile is told as a conflict.
   const [base] = useState(configuration.version);
   const name = form.values.name.trim();
+  const faultAt = useFaultAt();
   const { review, reviewed, close, busy, error } = useReview(base, (refused) =>
     form.setErrors(fieldFaults((path) => faultAt(refused, `upstreams[${name}].${path}`))),
   );
