@@ -7,7 +7,7 @@
  */
 import { Code } from "@connectrpc/connect";
 import { Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
-import { counted } from "../runtime/counted.ts";
+import { counted } from "../runtime/words/counted.ts";
 import { troubleOf } from "../runtime/write-trouble.ts";
 import { WireFault } from "../wire/fault.ts";
 import type { Caller } from "./call.ts";

@@ -2,7 +2,7 @@
  * The catalogue of what can be wrong in a configuration: a text for each reason, with its parameters between angle brackets. A fault has
  * its reason and parameters beside the text, so that pages can tell it in other languages; `reasons.proto` documents each reason.
  */
-import { counted } from "../runtime/counted.ts";
+import { counted } from "../runtime/words/counted.ts";
 
 export const faultTexts = {
   // The file.

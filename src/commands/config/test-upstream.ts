@@ -5,7 +5,7 @@ import { chooseAccelerators } from "../../composition/accelerators.ts";
 import { createProvider } from "../../composition/providers.ts";
 import { createKeyRing } from "../../config/stored/key-ring.ts";
 import { createStoredConfiguration } from "../../config/stored/stored-configuration.ts";
-import { counted } from "../../runtime/counted.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { createTestUpstream } from "../../services/configuration/test-upstream.ts";
 import { table, withFilesStorage } from "../command.ts";
 import { readOptions } from "../line/read-options.ts";

@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { loadDataConfig } from "../../config/config.ts";
 import { version } from "../../package/version.ts";
-import { counted } from "../../runtime/counted.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
 import { type Backup, type BackupInit, backUp } from "../../storage/backup.ts";
 import { databasePath, findDatabase, refuseOnPostgres } from "../command.ts";

@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { settle } from "../../composition/settle.ts";
 import { type Config, loadDataConfig } from "../../config/config.ts";
-import { counted } from "../../runtime/counted.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
 import { type Moved, type MovedTable, move } from "../../storage/moving/move.ts";
@@ -18,6 +18,7 @@ import { readOptions } from "../line/read-options.ts";
 import { interruptible } from "./interruptible.ts";
 import { createProgress } from "./progress.ts";
 import { printProof } from "./reconcile.ts";
+import { report } from "./report.ts";
 
 export async function migrateTo(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("migrate-to", args);
@@ -103,8 +104,4 @@ function keyRemedy({ engine }: Place): string {
 
 function cells({ name, rows, money, ms }: MovedTable): string[] {
   return [name, String(rows), money === undefined ? "-" : formatDecimal(money), (ms / 1000).toFixed(1)];
-}
-
-function report(error: unknown): void {
-  console.error(`model-gateway: ${error instanceof Error ? error.message : String(error)}`);
 }

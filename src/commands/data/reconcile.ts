@@ -2,7 +2,7 @@
  * `model-gateway reconcile`: proves that all sums of money agree with the ledger and that all charges are posted. Prints what it finds, with
  * what that means and what to do. Exit code 1 on any finding, also on one that it repairs.
  */
-import { counted } from "../../runtime/counted.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Finding } from "../../storage/proof/finding.ts";
 import type { Reconciliation } from "../../storage/proof/proof.ts";

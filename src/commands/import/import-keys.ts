@@ -7,7 +7,7 @@ import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import type { Config } from "../../config/config.ts";
 import { type KeyDraft, readLiteLlmKeys } from "../../config/import/litellm/keys.ts";
 import { type Notes, noteText } from "../../config/import/notes.ts";
-import { counted } from "../../runtime/counted.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { KeyModelRate } from "../../storage/keys.ts";
 import { storedBudgets } from "../../storage/money/budgets.ts";

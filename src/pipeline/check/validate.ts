@@ -17,7 +17,7 @@ import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
 import { type CooperativeTask, nextSlice, runInSlices } from "../../runtime/cooperative.ts";
-import { counted } from "../../runtime/counted.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
 import type { JsonObject } from "../../wire/json.ts";

@@ -1,6 +1,6 @@
 /** What a step of an upstream's test says, by its reason: what happened, and what to do about it. Pages tell the same in other languages. */
 import type { TestReason } from "../../../gen/modelgateway/v1/reasons_pb.ts";
-import { counted } from "../../runtime/counted.ts";
+import { counted } from "../../runtime/words/counted.ts";
 
 /** TestWord is the name of a reason of the contract. */
 export type TestWord = Exclude<keyof typeof TestReason, "UNSPECIFIED">;

@@ -3,7 +3,7 @@
  * their sum, of a text or of bytes that of their lengths in bytes. A row that is missing, there twice, cut or moved to another column shows.
  */
 import { type RawBuilder, sql } from "kysely";
-import { counted } from "../../runtime/counted.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import type { MoveEnd } from "../engines/move-end.ts";
 import type { Dialect, Kind, TableShape } from "../engines/tables/shape.ts";
 import { moneyColumns } from "./tables.ts";

@@ -1,7 +1,7 @@
 /** Compares the sums of usage with the calls that are kept, hour by hour, and remembers which hours were proved. */
 import { createHash } from "node:crypto";
 import { sql } from "kysely";
-import { counted as inWords } from "../../runtime/counted.ts";
+import { counted as inWords } from "../../runtime/words/counted.ts";
 import { summedColumns } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
 import { lost } from "../money/bounds.ts";
@@ -25,7 +25,7 @@ export interface Hours {
   readonly sums: readonly HourSum[];
   /** The hours that are as they were proved. */
   readonly closed: ReadonlySet<number>;
-  /** What was found of hours whose calls are forgotten. */
+  /** found is what was found of hours whose calls are forgotten. */
   readonly found: readonly Found[];
 }
 
