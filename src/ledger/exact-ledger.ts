@@ -30,9 +30,13 @@ export function createExactLedger({ openBooks, clock, onError }: LedgerOptions):
   const credit = createCredit();
   const running = createRunningCalls();
   const recall = () => ({ records: groupCommit.unwritten(), leases: [] });
-  const books = openBooks({ node, clock, onError, recall });
+  const holds = new SlotSet<Hold>();
+  /** Calls whose charge the books decide at this moment. */
+  const capturing = new Set<string>();
+  const holding = () => [...holds.all().map(({ request }) => request.requestId), ...capturing];
+  const books = openBooks({ node, clock, onError, recall, holding });
   const groupCommit = createGroupCommit({ books, clock, onError, giveBack: () => [], leaseFor: () => undefined });
-  const { hold, release, capture, releaseAgain } = createExactCalls({ groupCommit, credit, onError });
+  const { hold, release, capture, releaseAgain } = createExactCalls({ groupCommit, credit, holds, capturing, onError });
 
   async function sweep(): Promise<void> {
     await books.renew();
@@ -84,10 +88,11 @@ function holdNothing(request: HoldRequest, holds: SlotSet<Hold>, groupCommit: Pi
 interface ExactCallsParts extends Pick<LedgerOptions, "onError"> {
   readonly groupCommit: GroupCommit;
   readonly credit: Credit;
+  readonly holds: SlotSet<Hold>;
+  readonly capturing: Set<string>;
 }
 
-function createExactCalls({ groupCommit, credit, onError }: ExactCallsParts) {
-  const holds = new SlotSet<Hold>();
+function createExactCalls({ groupCommit, credit, holds, capturing, onError }: ExactCallsParts) {
   /** Calls whose holds could not be released. */
   const unreleased = new Set<string>();
   const releaseOf = (item: string, accountId: string) =>
@@ -123,6 +128,7 @@ function createExactCalls({ groupCommit, credit, onError }: ExactCallsParts) {
       const { id, account_id: accountId, key_id: keyId } = call;
       const own = held && holds.delete(held) ? held : undefined;
       const item = { call, most: held?.amount ?? call.cost, budgets: held?.request.budgets };
+      capturing.add(id);
       try {
         const captured = await retry(
           () => groupCommit.enlist("captures", { item, accountId, after: (result) => result }),
@@ -133,6 +139,8 @@ function createExactCalls({ groupCommit, credit, onError }: ExactCallsParts) {
       } catch (error) {
         if (own) unreleased.add(id);
         throw error;
+      } finally {
+        capturing.delete(id);
       }
     },
     /** Releases what could not be released when its call ended. */
