@@ -11,8 +11,8 @@ import type { MetricJson } from "../telemetry/merge-metrics.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { processMetrics } from "../telemetry/process.ts";
 import { serveMetrics } from "../telemetry/scrape.ts";
-import type { LastMetrics, MetricsQuestions } from "./workers-metrics.ts";
 import type { Parts, Shared } from "./parts.ts";
+import type { LastMetrics, MetricsQuestions } from "./workers-metrics.ts";
 
 export interface Metrics {
   readonly observer: Observer;

@@ -8,6 +8,7 @@
 import { newId } from "../runtime/ids.ts";
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import { SlotSet } from "../runtime/slot-set.ts";
+import { troubleOf } from "../runtime/write-trouble.ts";
 import type { Books, Granted, HoldEntry, Taken } from "../storage/money/books.ts";
 import {
   type Capture,
@@ -98,6 +99,13 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
   const releaseOf = (item: string, accountId: string) =>
     groupCommit.enlist("releases", { item, accountId, after: () => {} });
 
+  /** Has the books told of a call that its hold covers as soon as they are back. It counts once, whatever became of the question before. */
+  async function captureLater(call: Capture): Promise<Captured> {
+    groupCommit.add({ kind: "settle", call, isHeld: true });
+    await groupCommit.written();
+    return { cost: call.cost, waived: 0 };
+  }
+
   return {
     hold(request: HoldRequest): MaybePromise<Hold | Short> {
       if (request.max === 0) return holdNothing(request, holds, groupCommit);
@@ -137,6 +145,7 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
         credit.held(accountId, keyId, (captured?.cost ?? 0) - (own?.amount ?? 0));
         return captured;
       } catch (error) {
+        if (own && troubleOf(error) === "away" && call.cost <= own.amount) return await captureLater(call);
         if (own) unreleased.add(id);
         throw error;
       } finally {

@@ -38,7 +38,13 @@ export function createOwnerLink(joining: Joining): OwnerLink {
   }
 
   // The first of all: an owner answers nothing else before.
-  link.onConnect(() => void link.by<LinkQuestions>().ask("worker.join", joining).then(undefined, () => {}));
+  link.onConnect(
+    () =>
+      void link
+        .by<LinkQuestions>()
+        .ask("worker.join", joining)
+        .then(undefined, () => {}),
+  );
   link.onClose(() => void reconnect());
   return {
     link,

@@ -118,7 +118,9 @@ async function serveTask(task: WorkerTask, control: Control, onReady: () => Prom
   const log = openLog(config.logLevel, number);
   const { link, lead } = createOwnerLink({ number, generation });
   const { follow } = followOwner(link, task);
-  link.onClose(() => log.warn("the process that owns the database is gone: calls go on, and are charged once there is another"));
+  link.onClose(() =>
+    log.warn("the process that owns the database is gone: calls go on, and are charged once there is another"),
+  );
   await lead(control.begin(task.path, lead));
   const storage = await openStorage(config, link, log);
   const source = openSource({ config, storage, file: task.file ?? undefined, log });

@@ -7,10 +7,10 @@ import type { Logger } from "pino";
 import type { Config } from "../../../config/config.ts";
 import { type Ending, packConfig } from "../child.ts";
 import type { Hello, WorkerCounts } from "../contract.ts";
+import { shareOf } from "../share.ts";
 import type { SocketFolder } from "./folder.ts";
 import { type OwnerProcess, startOwner } from "./owner-process.ts";
 import type { createPauses } from "./pauses.ts";
-import { shareOf } from "../share.ts";
 import type { Sockets } from "./sockets.ts";
 import { type Supervisor, superviseWorkers } from "./supervisor.ts";
 
@@ -103,13 +103,13 @@ export function giveOwner(all: Generations, generation: Generation): void {
 function onListens(all: Generations, generation: Generation, owner: OwnerProcess): void {
   const { supervisor, hello } = generation;
   generation.owned.resolve(owner);
-  if (!supervisor) return startWorkers(all, generation);
+  if (!supervisor) return void startWorkers(all, generation);
   owner.count(countsOf(generation));
   if (all.hasServed) owner.readMetrics(generation === all.current);
   if (owner.hello.protocol !== hello?.protocol) {
     all.log.error("the program was replaced by a version that these workers cannot go on with: they are started again");
     generation.hello = owner.hello;
-    return supervisor.kill();
+    return void supervisor.kill();
   }
   void supervisor.join(owner.path);
   // Those that leave are to go by it, too, as they went by the one that has died.
@@ -163,7 +163,10 @@ function handOver(from: Generation, to: Generation): void {
   const after = to.owner;
   before?.readMetrics(false);
   // Processes of another kind keep an owner of their own until they have ended.
-  if (!after || after.hello.protocol !== hello?.protocol) return before ? undefined : supervisor?.kill();
+  if (!after || after.hello.protocol !== hello?.protocol) {
+    if (!before) supervisor?.kill();
+    return;
+  }
   from.owner = undefined;
   from.owned = to.owned;
   void supervisor?.join(after.path).then(() => before?.stop());
@@ -200,16 +203,22 @@ function onOwnerEnd(all: Generations, generation: Generation, owner: OwnerProces
   if (owner.listens()) generation.owned = Promise.withResolvers();
   const { supervisor } = generation;
   if (all.next === generation) {
-    if (supervisor) return supervisor.end(0, "close");
+    if (supervisor) return void supervisor.end(0, "close");
     all.next = undefined;
-    return void all.log.error({ code, signal }, "the new processes could not start, and the old ones go on: see the lines before");
+    return void all.log.error(
+      { code, signal },
+      "the new processes could not start, and the old ones go on: see the lines before",
+    );
   }
-  if (all.previous === generation) return supervisor?.kill();
+  if (all.previous === generation) return void supervisor?.kill();
   if (all.isStopping && !supervisor) return;
   // The process that failed has written why; one that was killed could not.
-  if (!all.hasServed && signal === null) return all.finish(code ?? 1);
+  if (!all.hasServed && signal === null) return void all.finish(code ?? 1);
   const pauseMs = all.pause(livedMs);
-  all.log.error({ code, signal, pause_ms: pauseMs }, "the process that owns the database has ended, and is started again");
+  all.log.error(
+    { code, signal, pause_ms: pauseMs },
+    "the process that owns the database has ended, and is started again",
+  );
   void delay(pauseMs).then(() => {
     if (!generation.owner && !generation.isOver && generation === all.current) giveOwner(all, generation);
   });

@@ -27,6 +27,9 @@ export interface PrimaryOptions {
   readonly file: string | undefined;
 }
 
+/** The longest pause before an owner is started again, in milliseconds: until it is there calls wait, and then are refused. */
+const maxPauseMs = 2_000;
+
 type Load = PrimaryOptions["load"];
 
 /** Serves until a signal ends it. Throws a StartError. */
@@ -38,7 +41,7 @@ export async function runPrimary(config: Config, { load, file }: PrimaryOptions)
   const folder = await makeSocketFolder(config);
   const { promise, resolve: finish } = Promise.withResolvers<number>();
   const all: Generations = {
-    ...{ log, sockets, folder, file, finish, pause: createPauses(), owners: new Set() },
+    ...{ log, sockets, folder, file, finish, pause: createPauses(maxPauseMs), owners: new Set() },
     ...{ current: newGeneration(1, workersOf(config), config), previous: undefined, next: undefined },
     ...{ hasServed: false, isStopping: false },
     onOutdated: () => reload(all, load, "the program was replaced by another version"),

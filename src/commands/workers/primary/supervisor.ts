@@ -136,7 +136,11 @@ function start(state: State, slot: Slot): void {
   void child.ended.then((ending) => onEnd(state, slot, ending, pauseMs));
 }
 
-function taskOf({ number }: Slot, { config, file, count, fds, generation }: SupervisorOptions, path: string): WorkerTask {
+function taskOf(
+  { number }: Slot,
+  { config, file, count, fds, generation }: SupervisorOptions,
+  path: string,
+): WorkerTask {
   const all = fds.map((_, index) => socketFd(index));
   const own = all.filter((_, index) =>
     fds.length < count ? index === (number - 1) % fds.length : index % count === number - 1,
@@ -157,7 +161,7 @@ function onServes(state: State, slot: Slot): void {
 function onEnd(state: State, slot: Slot, { code, signal }: Ending, outdated: number | undefined): void {
   const { options, slots } = state;
   Object.assign(slot, { child: undefined, serves: false });
-  if (slot.isOver) return endIfOver(state);
+  if (slot.isOver) return void endIfOver(state);
   if (!slots.some(({ hasServed }) => hasServed) && outdated === undefined && signal === null) {
     // It has said why it could not start, as one that is killed cannot. So nothing serves.
     state.code = code || 1;
@@ -185,7 +189,7 @@ function end(state: State, slot: Slot, how: "close" | "leave"): void {
   if (slot.isOver) return;
   slot.isOver = true;
   const { child } = slot;
-  if (!child) return endIfOver(state);
+  if (!child) return void endIfOver(state);
   const kill = () => void child.process.kill("SIGKILL");
   if (!slot.serves) return void kill();
   child.channel.by<WorkerQuestions>().tell("worker.end", how);

@@ -2,7 +2,7 @@
  * The books of a worker: its owner decides and writes, and is asked over the link between them. What was answered is durable there.
  *
  * While there is no owner a write waits for the next, for as long as that takes: it is of a call that has ended, and counts once, whatever
- * became of it before. A turn waits for some seconds, and is refused then, as while a database is away.
+ * became of it before. Turns wait for some seconds after an owner is gone, and are refused then, as while a database is away.
  */
 import { ClosedError, errorOf } from "../../../runtime/ipc/channel.ts";
 import type { Link } from "../../../runtime/ipc/link.ts";
@@ -31,8 +31,8 @@ export interface OwnedBooksOptions
 
 /** A call that ends within this time is told to the owner once, but for a note. */
 const holdDelayMs = 5;
-/** How long closing waits for an owner, in milliseconds. */
-const closeMs = 10_000;
+/** How long after an owner is gone closing waits for another, in milliseconds. */
+const closeMs = 20_000;
 
 export function openOwnedBooks(options: OwnedBooksOptions): Books {
   const { link, recall, version, changedSince, mayLease, onError } = options;
@@ -58,7 +58,13 @@ export function openOwnedBooks(options: OwnedBooksOptions): Books {
     apply: () => false,
     touch: (keyId, at) => tell("books.touch", [keyId, at]),
     // All leases of before are released where the books are opened anew.
-    releaseLeases: (ids) => (kept.isOpen() ? unlessClosed(() => ask("books.release", ids), () => undefined) : undefined),
+    releaseLeases: (ids) =>
+      kept.isOpen()
+        ? unlessClosed(
+            () => ask("books.release", ids),
+            () => undefined,
+          )
+        : undefined,
     async renew() {
       await kept.whenOpen(maxWaitMs);
       await ask("books.renew", null);

@@ -38,7 +38,10 @@ export function decide(worker: Served, turn: AskedTurn, keeping: Keeping): Maybe
   const isToCome = createIsToCome(keeping);
   const decideAll = () =>
     andThen(decideOnce(worker, turn), (decisions) =>
-      decideAgain({ worker, turn, others, until, isToCome }, turn.isRepeated ? known(turn, decisions, options) : decisions),
+      decideAgain(
+        { worker, turn, others, until, isToCome },
+        turn.isRepeated ? known(turn, decisions, options) : decisions,
+      ),
     );
   const accounts = accountsShort(turn, others, keeping, isToCome);
   if (accounts.length === 0) return decideAll();
@@ -120,7 +123,10 @@ interface Deciding {
 }
 
 /** Decides anew what is short while other workers have leases of its account, once those have come back. */
-function decideAgain({ worker, turn, others, until, isToCome }: Deciding, before: Decisions): MaybePromise<ToldDecisions> {
+function decideAgain(
+  { worker, turn, others, until, isToCome }: Deciding,
+  before: Decisions,
+): MaybePromise<ToldDecisions> {
   const holds = [...before.holds];
   const short = () =>
     [...holds.keys()].filter((i) => {

@@ -17,7 +17,10 @@ export interface KeepOpenOptions extends Pick<BooksOptions, "node" | "recall" | 
 
 export interface KeptOpen {
   isOpen(): boolean;
-  /** Resolves when the books are open. Rejects with a ClosedError after `maxMs` milliseconds; without them it waits for as long as it takes. */
+  /**
+   * Resolves when the books are open. Rejects with a ClosedError once they have been shut for `maxMs` milliseconds; without them it waits
+   * for as long as it takes.
+   */
   whenOpen(maxMs?: number): Promise<void>;
   /** Opens them no more. */
   end(): void;
@@ -32,6 +35,8 @@ interface State extends KeepOpenOptions {
   isOpen: boolean;
   /** Resolves when they are open. */
   opened: Deferred<void>;
+  /** Since when they are not open, by `performance.now()`. */
+  shutAt: number;
   /** Counts owners, so that what was begun with one ends with it. */
   round: number;
   isEnded: boolean;
@@ -41,7 +46,7 @@ export function keepOpen(options: KeepOpenOptions): KeptOpen {
   const { link, recall } = options;
   const state: State = {
     ...options,
-    ...{ nodes: [], isOpen: false, opened: new Deferred(), round: 0, isEnded: false },
+    ...{ nodes: [], isOpen: false, opened: new Deferred(), shutAt: performance.now(), round: 0, isEnded: false },
   };
   link.onClose(() => {
     shut(state);
@@ -56,7 +61,7 @@ export function keepOpen(options: KeepOpenOptions): KeptOpen {
   if (!link.isClosed()) void openWith(state);
   return {
     isOpen: () => state.isOpen,
-    whenOpen: (maxMs) => whenOpen(state.opened, maxMs),
+    whenOpen: (maxMs) => whenOpen(state, maxMs),
     end() {
       state.isEnded = true;
     },
@@ -66,8 +71,7 @@ export function keepOpen(options: KeepOpenOptions): KeptOpen {
 function shut(state: State): void {
   state.round++;
   if (!state.isOpen) return;
-  state.isOpen = false;
-  state.opened = new Deferred();
+  Object.assign(state, { isOpen: false, opened: new Deferred(), shutAt: performance.now() });
 }
 
 /** Opens the books with the owner that is connected, and tries again until they are open or it is gone. */
@@ -104,9 +108,10 @@ function leftBefore({ nodes, recall, holding }: State): Before {
   return { nodes, records, calls: holding?.() ?? [] };
 }
 
-function whenOpen(opened: Deferred<void>, maxMs: number | undefined): Promise<void> {
+function whenOpen({ opened, shutAt }: State, maxMs: number | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const late = maxMs === undefined ? undefined : setTimeout(() => reject(new ClosedError()), maxMs);
+    const leftMs = maxMs === undefined ? undefined : shutAt + maxMs - performance.now();
+    const late = leftMs === undefined ? undefined : setTimeout(() => reject(new ClosedError()), Math.max(0, leftMs));
     opened.then(() => {
       clearTimeout(late);
       resolve();

@@ -76,7 +76,11 @@ export function haveLeases(workers: readonly Served[], accountId: string): boole
 }
 
 /** Has workers give back what they keep of accounts, or of all for an empty id. Resolves after `maxMs` milliseconds at most. */
-export async function recallFrom(workers: readonly Served[], accounts: readonly string[], maxMs: number): Promise<void> {
+export async function recallFrom(
+  workers: readonly Served[],
+  accounts: readonly string[],
+  maxMs: number,
+): Promise<void> {
   const asked = workers.filter(({ leases }) => accounts.some((id) => leases.hasOf(id)));
   if (asked.length === 0) return;
   const waiting = new AbortController();

@@ -2,8 +2,9 @@
  * Takes over the books of nodes whose processes are gone while the calls that they held for run on in another process: their journals are
  * posted at once, and what is held for those calls becomes another node's. All else that they held is released.
  */
-import type { Captured } from "../../../money/contract.ts";
+
 import { holdMs } from "../../../money/books.ts";
+import type { Captured } from "../../../money/contract.ts";
 import { whenUnlocked } from "../../lock-retry.ts";
 import { createPostNow } from "../journal/recover.ts";
 import type { BooksParts } from "./parts.ts";
