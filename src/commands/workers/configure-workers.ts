@@ -12,7 +12,7 @@ export interface Joined {
   ended(maxMs: number): Promise<void>;
 }
 
-/** How long a change of the configuration waits for a worker that has not taken it, in milliseconds. */
+/** configureMs is how long a change of the configuration waits for a worker that has not taken it, in milliseconds. */
 const configureMs = 1_000;
 
 export function createJoined(ownGeneration: number): Joined {

@@ -10,7 +10,7 @@ import { version } from "../../package/version.ts";
 import type { Done } from "../../runtime/ipc/channel.ts";
 
 /** Changes with what processes of different versions could not say to each other. */
-export const protocol = 2;
+const protocol = 2;
 
 /** Hello is how a process begins. */
 export interface Hello {
@@ -43,9 +43,9 @@ export interface OwnerTask {
 
 /** WorkerCounts is what the primary knows of workers, for their metrics. */
 export interface WorkerCounts {
-  /** How many serve. */
+  /** serving is how many serve. */
   readonly serving: number;
-  /** How many were replaced because they had died. */
+  /** replaced is how many were replaced because they had died. */
   readonly replaced: number;
 }
 
@@ -84,7 +84,7 @@ export interface WorkerTask {
   readonly fds: readonly number[];
   /** Numbers the workers that were started together. */
   readonly generation: number;
-  /** Where its owner listens. */
+  /** path is where its owner listens. */
   readonly path: string;
 }
 

@@ -10,7 +10,7 @@ export interface OwnerLink {
   lead(path: string): Promise<void>;
 }
 
-/** How long it waits before it tries again, in milliseconds. */
+/** retryMs is how long it waits before it tries again, in milliseconds. */
 const retryMs = 50;
 
 export function createOwnerLink(joining: Joining): OwnerLink {

@@ -31,7 +31,7 @@ import {
 import { type OwnerConfiguration, openOwnerConfiguration } from "./owner-configuration.ts";
 import { shareOf } from "./share.ts";
 
-/** How long an owner whose primary has died waits for its workers to end, in milliseconds. */
+/** orphanMs is how long an owner whose primary has died waits for its workers to end, in milliseconds. */
 const orphanMs = 5_000;
 
 export async function owner(): Promise<void> {

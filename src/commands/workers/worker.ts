@@ -26,7 +26,7 @@ import {
 } from "./contract.ts";
 import { createOwnerLink } from "./owner-link.ts";
 
-/** How long a worker whose primary has died may take to end, in milliseconds. */
+/** orphanMs is how long a worker whose primary has died may take to end, in milliseconds. */
 const orphanMs = 1_000;
 
 export async function worker(): Promise<void> {

@@ -18,7 +18,7 @@ import { type Supervisor, superviseWorkers } from "./supervisor.ts";
 export interface Generation {
   readonly number: number;
   readonly workers: number;
-  /** What its workers serve by. */
+  /** config is what its workers serve by. */
   config: Config;
   /** Its own owner; undefined while there is none, or once its workers go by that of the next generation. */
   owner: OwnerProcess | undefined;
@@ -26,9 +26,9 @@ export interface Generation {
   owned: PromiseWithResolvers<OwnerProcess>;
   /** Undefined until its first owner listens. */
   supervisor: Supervisor | undefined;
-  /** What its workers are. */
+  /** hello is what its workers are. */
   hello: Hello | undefined;
-  /** How many workers of generations before were replaced because they had died. */
+  /** replacedBefore is how many workers of generations before were replaced because they had died. */
   readonly replacedBefore: number;
   /** Says that all its workers have ended for good. */
   isOver: boolean;
@@ -57,7 +57,7 @@ export interface Generations {
   readonly onOutdated: () => void;
 }
 
-/** How long a worker may take beyond its calls to end, in milliseconds. */
+/** endMs is how long a worker may take beyond its calls to end, in milliseconds. */
 const endMs = 30_000;
 
 export function newGeneration(number: number, workers: number, config: Config, replacedBefore = 0): Generation {

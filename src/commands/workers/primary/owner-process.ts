@@ -23,7 +23,7 @@ export interface OwnerProcessOptions {
 
 export interface OwnerProcess {
   readonly path: string;
-  /** What it is, once it listens. */
+  /** hello is what it is, once it listens. */
   readonly hello: Hello;
   /** Resolves to how it has ended. */
   readonly ended: Promise<Ending>;

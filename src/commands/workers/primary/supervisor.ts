@@ -12,7 +12,7 @@ import { createPings, pingMs } from "./pings.ts";
 /** Ownership is what workers need to know of their owner. */
 export interface Ownership {
   readonly hello: Hello;
-  /** Where it listens. */
+  /** path is where it listens. */
   readonly path: string;
 }
 
@@ -27,7 +27,7 @@ export interface SupervisorOptions {
   readonly fds: readonly number[];
   /** Starts a worker only once the one before it serves. */
   readonly oneByOne: boolean;
-  /** How long a worker may take to end, in milliseconds. */
+  /** endMs is how long a worker may take to end, in milliseconds. */
   readonly endMs: number;
   readonly log: Logger;
   /** Resolves to their owner, once there is one. */
@@ -72,13 +72,13 @@ interface State {
   readonly onReady: () => void;
   readonly onEnded: (code: number) => void;
   replaced: number;
-  /** What it ends with. */
+  /** code is what it ends with. */
   code: number;
 }
 
-/** From such a pause on another worker accepts the connections of one that keeps dying, in milliseconds. */
+/** adoptMs is the pause, in milliseconds, from which on another worker accepts the connections of one that keeps dying. */
 const adoptMs = 1_000;
-/** How long a worker that ended by itself is waited for before it is replaced: all processes may have been asked to end. */
+/** cleanEndMs is how long a worker that ended by itself is waited for before it is replaced: all processes may have been asked to end. */
 const cleanEndMs = 200;
 const outdatedMs = 5_000;
 

@@ -31,7 +31,7 @@ export interface OwnedBooksOptions
 
 /** A call that ends within this time is told to the owner once, but for a note. */
 const holdDelayMs = 5;
-/** How long after an owner is gone closing waits for another, in milliseconds. */
+/** closeMs is how long after an owner is gone closing waits for another, in milliseconds. */
 const closeMs = 20_000;
 
 export function openOwnedBooks(options: OwnedBooksOptions): Books {

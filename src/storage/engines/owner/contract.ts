@@ -43,7 +43,7 @@ export interface Opening {
   readonly node: string;
   /** Has them write into a journal first. */
   readonly hasJournal: boolean;
-  /** What other owners that kept them know of, or may know of; null where there was none. */
+  /** before is what other owners that kept them know of, or may know of; null where there was none. */
   readonly before: Before | null;
 }
 
@@ -83,7 +83,7 @@ export type LedgerQuestions = {
 export interface DatabaseState {
   /** Another number after any change of keys, limits or accounts, by whatever process. */
   readonly version: number;
-  /** What keeps the owner's writes from arriving; null while they arrive. */
+  /** trouble is what keeps the owner's writes from arriving; null while they arrive. */
   readonly trouble: string | null;
 }
 

@@ -26,9 +26,9 @@ export interface Keeping {
   readonly startedAt: number;
 }
 
-/** How long a turn waits for the idle leases of other workers, in milliseconds. */
+/** recallMs is how long a turn waits for the idle leases of other workers, in milliseconds. */
 export const recallMs = 400;
-/** How long after its start an owner waits for workers that another has served, in milliseconds, and how often it looks for them. */
+/** comingMs is how long after its start an owner waits for workers that another has served, in milliseconds; lookMs how often it looks. */
 const [comingMs, lookMs] = [10_000, 10];
 
 export function decide(worker: Served, turn: AskedTurn, keeping: Keeping): MaybePromise<ToldDecisions> {

@@ -6,7 +6,7 @@
  * Each step may be repeated, so that any of the two may die at any moment.
  */
 import type { Answers, Channel } from "../../../runtime/ipc/channel.ts";
-import type { OpenBooks, Recalled } from "../../money/books.ts";
+import { type OpenBooks, type Recalled, sweepMs } from "../../money/books.ts";
 import type { TakeOver } from "../sqlite/books/take-over.ts";
 import type { Before, BooksQuestions, Opening } from "./contract.ts";
 import { type DecideOptions, decide, type Keeping, recallMs } from "./decide.ts";
@@ -31,9 +31,6 @@ export interface BooksKeeper {
   /** Ends the books of all workers. */
   close(): Promise<void>;
 }
-
-/** How often deadlines are moved on and looked at, in milliseconds. */
-const sweepMs = 20_000;
 
 export function keepBooks(options: OwnerOptions): BooksKeeper {
   const { node, clock, openBooks, onError } = options;

@@ -26,7 +26,7 @@ export interface KeptOpen {
   end(): void;
 }
 
-/** How long it waits before it tries again to open books that an owner could not open, in milliseconds. */
+/** retryMs is how long it waits before it tries again to open books that an owner could not open, in milliseconds. */
 const retryMs = 500;
 
 interface State extends KeepOpenOptions {
@@ -35,7 +35,7 @@ interface State extends KeepOpenOptions {
   isOpen: boolean;
   /** Resolves when they are open. */
   opened: Deferred<void>;
-  /** Since when they are not open, by `performance.now()`. */
+  /** shutAt is when they were last shut, by `performance.now()`. */
   shutAt: number;
   /** Counts owners, so that what was begun with one ends with it. */
   round: number;

@@ -1,4 +1,4 @@
-/** What an owner keeps of a worker whose books are open, and what it does for one of them. */
+/** Keeps what an owner knows of a worker whose books are open, and does what it asks of them. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Channel } from "../../../runtime/ipc/channel.ts";
 import { andThen, isPromise, type MaybePromise } from "../../../runtime/maybe-promise.ts";
@@ -18,7 +18,7 @@ export interface Served {
   noted: Noted[];
   /** Leases that a turn that failed was to give back: they go with what is given back next. */
   unreleased: readonly string[];
-  /** What it has asked and is not done. */
+  /** underWay is what it has asked and is not done. */
   readonly underWay: Set<PromiseLike<unknown>>;
   /** Says that it goes on with other books: its calls run on. */
   hasLeft: boolean;

@@ -1,5 +1,5 @@
 /**
- * What a worker knows of its database by its owner: whether anything has changed there, and whether writes arrive. While the owner is away
+ * Learns what a worker knows of its database by its owner: whether anything has changed there, and whether writes arrive. While the owner is away
  * everything counts as changed at every look, for nobody tells what others change; what is asked waits for the next owner, for some seconds.
  */
 import { ClosedError } from "../../../runtime/ipc/channel.ts";
@@ -16,7 +16,7 @@ export interface WatchedOwner extends DatabaseOwner {
   writableBeside(own: Writable): Writable;
 }
 
-/** How long an owner may be away before that is trouble, in milliseconds: until then another has mostly taken its place. */
+/** awayMs is how long an owner may be away before that is trouble, in milliseconds: until then another has mostly taken its place. */
 const awayMs = 1_000;
 
 /** Resolves when the owner has told how the database is. Rejects where it has ended. */
