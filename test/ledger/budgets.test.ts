@@ -38,7 +38,7 @@ async function holdsBeside(open: OpenProcesses, numRuns: number): Promise<void> 
 }
 
 test("no window has more than its budget at any moment, and no call is refused that fits", async () => {
-  await holdsBeside(openHere, dialect === "postgres" ? 20 : 50);
+  await holdsBeside(openHere, dialect === "postgres" ? 20 : 40);
 });
 
 onSqlite(() => {
@@ -46,7 +46,7 @@ onSqlite(() => {
     ["leases and a journal", ["leases", "journal"]],
     ["neither", []],
   ] as const)("the same of two workers who ask an owner, with %s", async (_, names) => {
-    await holdsBeside((options) => openWorkers(options, chooseAccelerators(new Set(names))), 20);
+    await holdsBeside((options) => openWorkers(options, chooseAccelerators(new Set(names))), 6);
   });
 });
 

@@ -95,7 +95,7 @@ describe("takes nothing of a model's rate", () => {
   const ofModel = async () => (await taken())["model-requests"];
 
   test("a call whose cost is not covered", async () => {
-    await stage.gateway.database.query("UPDATE accounts SET balance = 10");
+    await limit({ credit_limit: 10 });
     expect((await stage.ask({ max_tokens: 100_000 })).status).toBe(402);
     expect(await ofModel()).toBe(0);
   });

@@ -85,7 +85,7 @@ describe("odd tags and owners", () => {
     });
     expect(called.status).toBe(200);
     await called.text();
-    const csv = await fetch(`${gateway.baseUrl}/usage/requests.csv`, {
+    const csv = await fetch(`${gateway.rootUrl}/api/v1/usage/requests.csv`, {
       headers: { authorization: `Bearer ${gateway.apiKey}` },
     });
     const [head = "", line = ""] = (await csv.text()).split("\r\n");

@@ -15,6 +15,7 @@ import { proveAndRepair } from "../../../src/storage/proof/repair.ts";
 import type { Storage } from "../../../src/storage/storage.ts";
 import { openStorageOfOwner, openStorageOfWorker } from "../../../src/storage/storage-of-owner.ts";
 import { accelerators } from "../accelerators.ts";
+import { eventually } from "../eventually.ts";
 import { newTestDatabase, type TestDatabase } from "../storage/test-database.ts";
 import { connectEnds } from "../workers/channels.ts";
 import { endedCall } from "./ledger.ts";
@@ -56,6 +57,8 @@ export interface RealBudgets {
   newId(): string;
   /** Has all that processes know written: a call that took its hold from a lease counts for a budget from then on. */
   settle(): Promise<void>;
+  /** Reports whether a call has a hold in the database. */
+  isHeld(id: string): Promise<boolean>;
   /** Rejects unless the proof of the sums is clean. */
   prove(now: number): Promise<void>;
   close(): Promise<void>;
@@ -155,6 +158,7 @@ export async function openBudgets(now: number, open = openHere): Promise<RealBud
     // Its time is where the proof looks for the call.
     newId: () => newId("req", time),
     settle,
+    isHeld: async (id) => (await database.query("SELECT 1 FROM holds WHERE request_id = ?", id)).length > 0,
     async prove(at) {
       await settle();
       deepStrictEqual((await reconciled(proveAndRepair(proving, { now: at }))).findings, []);
@@ -286,7 +290,11 @@ const release = fc.nat().map((which) =>
     const one = running[which % Math.max(1, running.length)];
     if (!one) return;
     await real.processes[one.process]?.ledger.release(one.id);
-    await real.settle();
+    // That a call which took its hold from a lease holds nothing any more is written a moment later.
+    await eventually(async () => {
+      await real.settle();
+      ok(!(await real.isHeld(one.id)));
+    });
     one.isRunning = false;
     one.amount = 0;
   }),
