@@ -43,7 +43,7 @@ export function chatCompletion(message: Message, usage: JsonValue | undefined, c
   };
   for (const block of message.content) addBlock(block, draft, context);
   const called: Called = draft.toolCalls.length > 0 ? "tool_calls" : draft.functionCall && "function_call";
-  const finish = finishReason(message.stopReason, called);
+  const finish = finishReason(message, called);
   const refusal = finish === "content_filter" ? (explanationOf(message.extra) ?? null) : null;
   return {
     id: context.id,

@@ -123,7 +123,7 @@ class ChunkStream {
     for (const index of [...this.#open.keys()]) this.#stopBlock(index);
     const { toolCalls, functionCalled } = this.#progress;
     const called = toolCalls > 0 ? "tool_calls" : functionCalled ? "function_call" : undefined;
-    const reason = finishReason(delta?.stopReason, called);
+    const reason = finishReason(delta ?? {}, called);
     const refusal = reason === "content_filter" ? explanationOf(delta?.extra) : undefined;
     if (refusal !== undefined) this.#say({ refusal });
     this.#finished = true;

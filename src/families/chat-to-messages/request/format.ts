@@ -5,7 +5,7 @@
  * - `json_object`, JSON without a schema, becomes an instruction after the caller's own: the API refuses open schemas, and a forced tool without a schema is often called with nothing.
  */
 import { type CreateChatCompletionRequest, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
-import type { JsonObject } from "../../../wire/json.ts";
+import { isObject, type JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { supportsSchemas } from "../generations.ts";
 import { inputSchema } from "./input-schema.ts";
@@ -29,15 +29,18 @@ export function formatOf(request: CreateChatCompletionRequest, thinks: boolean, 
   const { responseFormat: format } = request;
   if (!format) return {};
   const path = "response_format";
-  dropped.addExtra(format.extra, path, ["type"]);
+  // Some servers have the schema of `json_object` beside the type.
+  const { schema: beside } = format.extra ?? {};
+  const isBeside = !format.jsonSchema && isObject(beside);
+  dropped.addExtra(format.extra, path, isBeside ? ["type", "schema"] : ["type"]);
   if (format.type === ResponseFormatType.TEXT) return {};
-  const isSchema = format.type === ResponseFormatType.JSON_SCHEMA || format.jsonSchema !== undefined;
+  const isSchema = format.type === ResponseFormatType.JSON_SCHEMA || format.jsonSchema !== undefined || isBeside;
   if (!isSchema && format.type !== ResponseFormatType.JSON_OBJECT) {
     dropped.add(path);
     return {};
   }
   dropped.addExtra(format.jsonSchema?.extra, `${path}.json_schema`);
-  const { schema, description } = format.jsonSchema ?? {};
+  const { schema, description } = isBeside ? { schema: beside, description: undefined } : (format.jsonSchema ?? {});
   if (!schema) return { instruction: onlyJson };
   const described = description === undefined || "description" in schema ? schema : { ...schema, description };
   if (supportsSchemas(request.model ?? "")) {

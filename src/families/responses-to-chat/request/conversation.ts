@@ -112,6 +112,7 @@ class Conversation {
   #other(item: ResponseItem, type: string, path: string): void {
     switch (type) {
       case "additional_tools":
+      case "configuration_update":
         return;
       case "tool_search_call":
         this.#turnFor(path).call(item, path);
