@@ -119,6 +119,7 @@ const words: ReadonlyMap<JsonValue | undefined, string> = new Map([
 ]);
 
 function nestedChoice(choice: JsonValue): JsonValue {
+  if (choice === "any") return "required"; // Mistral's word.
   if (!isObject(choice)) return choice;
   const word = words.get(choice.type);
   if (word !== undefined) return word;

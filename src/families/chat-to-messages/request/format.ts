@@ -25,8 +25,13 @@ export interface Format {
 const answerTool = "json_tool_call";
 const onlyJson = "Answer with one JSON object and nothing else: no words before or after it, no code fence.";
 
-export function formatOf(request: CreateChatCompletionRequest, thinks: boolean, dropped: Dropped): Format {
-  const { responseFormat: format } = request;
+/** `model` is the upstream's name of it. */
+export function formatOf(
+  { responseFormat: format }: CreateChatCompletionRequest,
+  model: string,
+  thinks: boolean,
+  dropped: Dropped,
+): Format {
   if (!format) return {};
   const path = "response_format";
   // Some servers have the schema of `json_object` beside the type.
@@ -43,7 +48,7 @@ export function formatOf(request: CreateChatCompletionRequest, thinks: boolean, 
   const { schema, description } = isBeside ? { schema: beside, description: undefined } : (format.jsonSchema ?? {});
   if (!schema) return { instruction: onlyJson };
   const described = description === undefined || "description" in schema ? schema : { ...schema, description };
-  if (supportsSchemas(request.model ?? "")) {
+  if (supportsSchemas(model)) {
     return { output: { type: "json_schema", schema: outputSchema(described, `${path}.json_schema.schema`, dropped) } };
   }
   if (thinks) return { instruction: `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}` };

@@ -48,16 +48,17 @@ interface RequestedThinking {
   readonly path: string;
 }
 
-/** `resumes` says that the answer continues a turn that did not begin with thinking: then no budget is allowed. */
+/** `model` is the upstream's name of it; `resumes` says that the answer continues a turn that did not begin with thinking: then no budget is allowed. */
 export function thinkingOf(
   request: CreateChatCompletionRequest,
+  model: string,
   maxOutputTokens: number | undefined,
   resumes: boolean,
   dropped: Dropped,
 ): Thinking {
   const effort = request.reasoningEffort ?? ReasoningEffort.NONE;
-  const byBudget = thinksByBudget(request.model ?? "");
-  const own = ownThinking(request, byBudget, dropped);
+  const byBudget = thinksByBudget(model);
+  const own = ownThinking(request, model, dropped);
   const requested = own ?? thinkingForEffort(effort, byBudget);
   const word = byBudget ? undefined : efforts[effort];
   if (own && byBudget && efforts[effort] !== undefined) dropped.add("reasoning_effort");
@@ -94,7 +95,7 @@ const adaptive: JsonObject = { type: "adaptive", display: "summarized" };
  */
 function ownThinking(
   request: CreateChatCompletionRequest,
-  byBudget: boolean,
+  model: string,
   dropped: Dropped,
 ): RequestedThinking | undefined {
   const json = request.extra?.thinking ?? null;
@@ -104,12 +105,14 @@ function ownThinking(
     return undefined;
   }
   const { budget_tokens: budget = null, ...rest } = json as JsonObject;
-  if (rest.type === "enabled" && budget !== null && refusesBudget(request.model ?? "")) {
+  if (rest.type === "enabled" && budget !== null && refusesBudget(model)) {
     dropped.add("thinking.budget_tokens");
     return { json: { ...adaptive, ...rest, type: "adaptive" }, path: "thinking" };
   }
   if (rest.type !== "enabled" || budget !== null) return { json: json as JsonObject, path: "thinking" };
   const usual = budgets[ReasoningEffort.MEDIUM] as number;
-  const completed = byBudget ? { ...rest, budget_tokens: usual } : { ...adaptive, ...rest, type: "adaptive" };
+  const completed = thinksByBudget(model)
+    ? { ...rest, budget_tokens: usual }
+    : { ...adaptive, ...rest, type: "adaptive" };
   return { json: completed, path: "thinking" };
 }

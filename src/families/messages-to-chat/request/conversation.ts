@@ -34,7 +34,7 @@ export function* conversationOf(
   const instructions = systemPrompt(request, omitted);
   if (instructions) messages.push({ role: "system", content: instructions });
   let count = 0;
-  const { summary, turns } = sinceCompaction(yield* turnsOf(request.messages));
+  const { summary, turns } = sinceCompaction(yield* turnsOf(request.messages, context.readsSeals));
   if (summary !== undefined) messages.push({ role: "user", content: `${summaryFollows}\n\n${summary}` });
   for (const { role, blocks } of turns) {
     if (++count % itemsPerSlice === 0) yield;
@@ -86,11 +86,12 @@ interface Turn {
   readonly blocks: PlacedBlock[];
 }
 
-function* turnsOf(messages: readonly InputMessage[]): CooperativeTask<Turn[]> {
+/** Where the upstream is asked for responses it fetches files by their URL. */
+function* turnsOf(messages: readonly InputMessage[], takesLinks: boolean): CooperativeTask<Turn[]> {
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    const blocks = blocksOf(message, `messages[${i}].content`).filter(isOfUse);
+    const blocks = blocksOf(message, `messages[${i}].content`, takesLinks).filter(isOfUse);
     const last = turns.at(-1);
     if (last && last.role === message.role) last.blocks.push(...blocks);
     else turns.push({ role: message.role, blocks });
@@ -103,8 +104,8 @@ function isOfUse({ block }: PlacedBlock): boolean {
   return !isCompaction(block) || summaryIn(block) !== undefined;
 }
 
-function blocksOf({ content }: InputMessage, path: string): PlacedBlock[] {
-  if (content.case === "blocks") return placed(content.value.blocks, path);
+function blocksOf({ content }: InputMessage, path: string, takesLinks: boolean): PlacedBlock[] {
+  if (content.case === "blocks") return placed(content.value.blocks, path, takesLinks);
   return content.case === "text" ? [{ block: textBlock(content.value), path }] : [];
 }
 
