@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { settle } from "../../composition/settle.ts";
 import { type Config, loadDataConfig } from "../../config/config.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
 import { type Moved, type MovedTable, move } from "../../storage/moving/move.ts";
@@ -17,6 +18,7 @@ import { readOptions } from "../line/read-options.ts";
 import { interruptible } from "./interruptible.ts";
 import { createProgress } from "./progress.ts";
 import { printProof } from "./reconcile.ts";
+import { report } from "./report.ts";
 
 export async function migrateTo(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("migrate-to", args);
@@ -77,7 +79,8 @@ function print({ from, to, tables, proof, movedTo }: Moved, place: Place): void 
   if (movedTo !== undefined) console.error(`The file that was there is ${movedTo} now.`);
   const filled = tables.filter(({ rows }) => rows > 0);
   console.log(table(["TABLE", "ROWS", "SUM", "SECONDS"], filled.map(cells)));
-  if (filled.length < tables.length) console.error(`${tables.length - filled.length} more tables have no rows.`);
+  const empty = tables.length - filled.length;
+  if (empty > 0) console.error(`${counted(empty, "more table")} ${empty === 1 ? "has" : "have"} no rows.`);
   console.error(`Moved all data of ${from} to ${to}; what was left stays shut.`);
   console.error(
     place.engine === "postgres"
@@ -101,8 +104,4 @@ function keyRemedy({ engine }: Place): string {
 
 function cells({ name, rows, money, ms }: MovedTable): string[] {
   return [name, String(rows), money === undefined ? "-" : formatDecimal(money), (ms / 1000).toFixed(1)];
-}
-
-function report(error: unknown): void {
-  console.error(`model-gateway: ${error instanceof Error ? error.message : String(error)}`);
 }

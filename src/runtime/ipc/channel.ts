@@ -66,7 +66,7 @@ interface State {
   readonly stream: Duplex;
   readonly answers: Map<string, (asked: unknown) => MaybePromise<unknown>>;
   readonly waiting: Map<number, Deferred<unknown>>;
-  /** What is sent at the end of this turn. */
+  /** outbox is what is sent at the end of this turn. */
   outbox: Message[];
   last: number;
   isClosed: boolean;
@@ -163,13 +163,13 @@ function createReader(onMessage: (message: Message) => void): (piece: Buffer) =>
 }
 
 function receive(state: State, message: Message): void {
-  if (message[0] === answered) settle(state, message[2])?.resolve(message[1]);
-  else if (message[0] === failed) settle(state, message[2])?.reject(errorOf(message[1]));
+  if (message[0] === answered) takeWaiting(state, message[2])?.resolve(message[1]);
+  else if (message[0] === failed) takeWaiting(state, message[2])?.reject(errorOf(message[1]));
   else if (message[0] === told) void thenOrCatch(() => answer(state, message[1], message[2]), ignore, ignore);
   else respond(state, message[1], message[2], message[3]);
 }
 
-function settle({ waiting }: State, id: number): Deferred<unknown> | undefined {
+function takeWaiting({ waiting }: State, id: number): Deferred<unknown> | undefined {
   const one = waiting.get(id);
   waiting.delete(id);
   return one;
@@ -189,7 +189,7 @@ function answer({ answers }: State, name: string, body: unknown): MaybePromise<u
   return one(body);
 }
 
-/** What is told is nobody's to wait for: its handlers report their own errors. */
+/** ignore takes an answer that nobody waits for: its handlers report their own errors. */
 const ignore = () => {};
 
 /** Returns what passes of an error. */

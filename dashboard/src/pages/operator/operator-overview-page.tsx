@@ -21,7 +21,7 @@ import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
 import { SpanControl } from "../overview/span-control.tsx";
 import { sumsOf, TotalsFigures } from "../overview/totals-figures.tsx";
-import { HealthMark } from "../upstreams/health-mark.tsx";
+import { HealthMark, OffMark } from "../upstreams/health-mark.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { OperatorsLoss } from "./operators-loss.tsx";
 import { useAccountNames } from "./use-account-names.ts";
@@ -103,7 +103,7 @@ export function OperatorOverviewPage() {
   );
   const refused = useQuery(summarizeAllRefused, { summary: { bucket, filter } }, often).data?.summary;
   const upstreams = useQuery(listUpstreams, {}, { refetchInterval: 10_000 });
-  const nameOf = useAccountNames(by === "account");
+  const names = useAccountNames(by === "account");
   const summary = calls.data?.summary;
   const isPartial = summary?.completeFrom;
   return (
@@ -133,7 +133,7 @@ export function OperatorOverviewPage() {
         <Answer of={calls} lines={9}>
           {({ summary }) => {
             const of = splitSummary(summary ?? { sums: [], groups: [] }, begins);
-            const shownName = (id: string) => (id === "" ? t.cache : nameOf(id));
+            const shownName = (id: string) => (id === "" ? t.cache : (names.get(id) ?? id));
             return (
               <>
                 <UsageCharts {...{ of, measures, span, nameOf: shownName }} />
@@ -180,7 +180,7 @@ function Upstreams({ of }: { readonly of: readonly Upstream[] }) {
         <Empty icon={IconCloud} title={t.noUpstreams} />
       ) : (
         <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
-          {of.map(({ name, health, firstByteP50Ms }) => (
+          {of.map(({ name, health, disabled, firstByteP50Ms }) => (
             <Group key={name} gap="md" wrap="nowrap">
               <div style={{ minWidth: 0 }}>
                 <Anchor
@@ -199,7 +199,7 @@ function Upstreams({ of }: { readonly of: readonly Upstream[] }) {
                   {firstByteP50Ms === undefined ? "–" : format.duration(firstByteP50Ms)}
                 </Text>
               </div>
-              <HealthMark of={health} />
+              {disabled ? <OffMark /> : <HealthMark of={health} />}
             </Group>
           ))}
         </SimpleGrid>

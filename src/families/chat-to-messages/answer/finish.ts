@@ -1,6 +1,6 @@
 /**
- * Why a message ended → the finish reason. Servers that only resemble the vendor's may say it in chat's words. Unknown
- * stop reasons become `stop`, or name the call.
+ * Translates why a message ended into the finish reason. Servers that only resemble the vendor's may say it in chat's
+ * words. Unknown stop reasons become `stop`, or name the call.
  */
 import { StopReason } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";

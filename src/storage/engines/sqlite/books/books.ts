@@ -42,16 +42,18 @@ export interface SqliteBooks extends Books {
   postLater(): void;
   /** Posts unless another process is writing, or it fails. Returns whether it did. */
   tryToPost(): boolean;
-  /** Runs a write when it may. */
-  readonly whenFree: ReturnType<typeof createWriteQueue>["run"];
 }
 
-/** How long something durable may stay unapplied, in milliseconds. */
+/** postMs is how long something durable may stay unapplied, in milliseconds. */
 const postMs = 100;
 const nothing: Recalled = { records: [], leases: [] };
 
 /** Without hooks every record is applied when it is written. */
-export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hooks = withoutJournal()): SqliteBooks {
+export function createBooks(
+  parts: BooksParts,
+  options: BooksOptions,
+  hooks: Hooks = withoutJournal(parts, options),
+): SqliteBooks {
   const { engine, statements, steps, pendingTotals } = parts;
   const { node, clock, onError } = options;
   const { books: connection, withoutWaiting, changes } = engine;
@@ -71,7 +73,6 @@ export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hoo
 
   return {
     ...posts,
-    whenFree: queue.run,
     ...changes,
     mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
     decide(next) {
@@ -151,12 +152,20 @@ function tried(work: () => void, onError: (error: unknown) => void): void {
   }
 }
 
-/** Records that no journal keeps are applied where they are written. */
-function withoutJournal(): Hooks {
+/**
+ * Records that no journal keeps are applied where they are written. Of a ledger in another process, which may bring them again to other
+ * books, the database knows how far they are applied.
+ */
+function withoutJournal({ rows }: BooksParts, { node, isElsewhere }: BooksOptions): Hooks {
   let applied = 0;
   return {
     pending: () => [],
-    take: (records) => records.filter(({ seq }) => seq > applied),
+    take(records) {
+      const posted = isElsewhere ? (rows.find(node)?.posted ?? 0) : 0;
+      const last = records.at(-1);
+      if (isElsewhere && last && last.seq > posted) rows.advance(node, last.seq, undefined);
+      return records.filter(({ seq }) => seq > posted && seq > applied);
+    },
     leased: () => {},
     committed(records) {
       applied = Math.max(applied, records.at(-1)?.seq ?? 0);
@@ -174,7 +183,7 @@ interface Posting {
    */
   transact<R extends Recalled, T>(recall: () => R, work: (recalled: R, each: Each) => T): T;
   hasUnposted(): boolean;
-  /** When keys were used last that is not written. */
+  /** touched is when keys were used last that is not written. */
   readonly touched: Map<string, number>;
   /** Leases that were given back in a transaction that failed, or never began: they go with whatever is posted next. */
   readonly unreleased: Set<string>;

@@ -12,7 +12,7 @@ import type { BooksOptions, JournalRecord } from "../../../money/books.ts";
 import { createBooks, type Hooks, type SqliteBooks } from "../books/books.ts";
 import type { BooksParts } from "../books/parts.ts";
 
-/** How many entries may stay unapplied. */
+/** maxPending is how many entries may stay unapplied. */
 const maxPending = 1024;
 
 export function createJournalBooks(parts: BooksParts, options: BooksOptions): SqliteBooks {
@@ -46,14 +46,15 @@ interface Journal extends Hooks {
   /** Says that the database knows of the journal: then lines may be appended. */
   isOpen(): boolean;
   append(record: JournalRecord): void;
-  /** How many entries are not applied. */
+  /** Returns how many entries are not applied. */
   count(): number;
   hasCallsOf(accountId: string): boolean;
   /** Removes the journal, if all of it is applied. */
   end(): void;
 }
 
-function createJournal({ engine, rows }: BooksParts, { node, clock, onError }: BooksOptions): Journal {
+function createJournal({ engine, rows }: BooksParts, options: BooksOptions): Journal {
+  const { node, clock, onError, isElsewhere } = options;
   const { segments, books: connection } = engine;
   let state: "none" | "begun" | "open" = "none";
   let pending: JournalRecord[] = [];
@@ -109,7 +110,8 @@ function createJournal({ engine, rows }: BooksParts, { node, clock, onError }: B
       if (pending.length > 0 || state === "none") return;
       connection.transact(() => rows.end(node));
       segments.remove(node);
-      connection.transact(() => rows.forget(node));
+      // A ledger of another process may bring a record again, to other books: the row says for a day what is applied.
+      if (!isElsewhere) connection.transact(() => rows.forget(node));
     },
   };
 }

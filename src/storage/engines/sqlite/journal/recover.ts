@@ -15,7 +15,7 @@ import type { BooksParts } from "../books/parts.ts";
 
 /** A journal whose last record is older than this was left behind: a process that lives posts its own long before. */
 const leftBehindMs = 5_000;
-/** How long after the start of its process the row of a journal is kept that has ended. */
+/** endedMs is how long after the start of its process the row of a journal is kept that has ended. */
 const endedMs = 24 * 3_600_000;
 
 /** Returns a function that posts them, and returns the processes whose journals cannot be read. */
@@ -43,6 +43,19 @@ export function createRecover(parts: BooksParts, options: BooksOptions): () => r
     for (const row of withoutFile) tried(row.node, (one) => recoverLost(one, parts, options));
     tried(node, () => rows.forgetEnded(firstIdAt("nod", options.clock() - endedMs)));
     return unreadable;
+  };
+}
+
+/** Returns a function that posts the journal of a process that is known to be gone, at once. Throws where another process is writing. */
+export function createPostNow(parts: BooksParts, options: BooksOptions): (owner: string) => void {
+  const { engine, rows } = parts;
+  const reported = new Set<string>();
+  return (owner) => {
+    const row = rows.find(owner);
+    const found = checkJournal(owner, row, { segments: engine.segments, database: rows.database() });
+    if (!found) return row?.isOpen ? recoverLost(owner, parts, options) : undefined;
+    if (found.faults.some(({ kind }) => kind === "foreign")) report(owner, found.faults, options, reported);
+    else post(owner, found, parts, options);
   };
 }
 

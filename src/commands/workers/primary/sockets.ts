@@ -8,9 +8,9 @@
 import { lookup } from "node:dns/promises";
 import net, { type BoundSocket } from "node:net";
 import type { Logger } from "pino";
-import type { Config } from "../../config/config.ts";
-import { StartError } from "../line/errors.ts";
-import { explainListening } from "../serving/listening.ts";
+import type { Config } from "../../../config/config.ts";
+import { StartError } from "../../line/errors.ts";
+import { explainListening } from "../../serving/listening.ts";
 
 export interface Sockets {
   readonly port: number;
@@ -77,7 +77,7 @@ function bindFirst(host: string, port: number): { readonly socket: BoundSocket; 
   }
 }
 
-/** What fails here is told as a failure to listen, which it is to whoever reads it. */
+/** Binds a socket. What fails here is told as a failure to listen, which it is to whoever reads it. */
 function bind(at: { readonly host: string; readonly port: number; readonly reusePort: boolean }): BoundSocket {
   try {
     return new net.BoundSocket(at);
