@@ -114,7 +114,7 @@ export function FoundKeys({ among, find = "", ...actions }: Props) {
           value={state}
           onChange={(value) => value && setState(value)}
           allowDeselect={false}
-          w={160}
+          w={{ base: "calc(50% - 6px)", xs: 160 }}
         />
         <LabelSelect label={t.tag} all={t.allTags} data={tags} value={tag} onChange={setTag} />
         <LabelSelect label={t.owner} all={t.allOwners} data={owners} value={owner} onChange={setOwner} />
@@ -175,7 +175,7 @@ function LabelSelect({ label, all, data, value, onChange }: LabelProps) {
       onChange={onChange}
       searchable
       clearable
-      w={160}
+      w={{ base: "calc(50% - 6px)", xs: 160 }}
     />
   );
 }
@@ -196,7 +196,7 @@ function OrderSelect({ order, onOrder }: OrderProps) {
       value={order.by}
       onChange={(by) => by && onOrder(by === "created" ? newestFirst : turned(newestFirst, by as KeyOrder["by"]))}
       allowDeselect={false}
-      w={160}
+      w={{ base: "calc(50% - 6px)", xs: 160 }}
     />
   );
 }

@@ -1,5 +1,5 @@
 /** The facts of a model that the table and the cards share. */
-import { Button, Code, Group, Text } from "@mantine/core";
+import { Anchor, Button, Code, Group, Text } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
@@ -55,9 +55,17 @@ export function ModelNames({ model: { id, aliases } }: Props) {
   return (
     <>
       <Group gap={4} wrap="nowrap">
-        <Text span size="sm" ff="monospace" fw={500} style={{ overflowWrap: "anywhere" }}>
+        <Anchor
+          component={Link}
+          to="/models/$modelId"
+          params={{ modelId: id } as never}
+          size="sm"
+          ff="monospace"
+          fw={500}
+          style={{ overflowWrap: "anywhere" }}
+        >
           {id}
-        </Text>
+        </Anchor>
         <Copy value={id} what={t.name(id)} />
       </Group>
       {aliases.length > 0 && (

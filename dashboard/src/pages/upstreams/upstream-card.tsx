@@ -24,7 +24,7 @@ const said = texts(
     attempts: "Attempts",
     failures: "Failures",
     median: "First byte, median",
-    slow: "First byte, 95th percentile",
+    slow: "First byte, P95",
     running: "Running now",
     runningOf: (running: string, most: string) => `${running} of ${most}`,
     waiting: "Waiting for a place",
