@@ -64,7 +64,7 @@ test("pages of the documentation are those of the site, each with a title in bot
   expect(Object.keys(docsTitles.chinese)).toEqual(docsAddresses);
 });
 
-describe.skipIf(chromiumPath === undefined)("the palette in Chromium", () => {
+describe.skipIf(chromiumPath === undefined)("the palette in Chromium", { timeout: 240_000 }, () => {
   let gateway: Furnished;
   let browser: Browser;
   let operator: Visitor;
@@ -117,7 +117,7 @@ describe.skipIf(chromiumPath === undefined)("the palette in Chromium", () => {
     expect(await page.evaluate("document.activeElement?.type")).toBe("search");
   });
 
-  test("finds upstreams, models, accounts, people, settings and a single setting", { timeout: 120_000 }, async () => {
+  test("finds upstreams, models, accounts, people, settings and a single setting", async () => {
     const { page } = operator;
     const found = [
       ["embeded-ch", /^embedded-chat/, "/models/embedded-chat"],
@@ -219,11 +219,11 @@ describe.skipIf(chromiumPath === undefined)("the palette in Chromium", () => {
     await context.close();
   });
 
-  test("is accessible with much, with little and with nothing found, on a phone too", { timeout: 60_000 }, async () => {
+  test("is accessible with much, with little and with nothing found, on a phone too", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
       const { page, context } = await signedIn(gateway.token, { colorScheme, viewport: phone });
+      await open(page);
       for (const typed of ["", "embedded", "nothing of the kind"]) {
-        await open(page);
         await field(page).fill(typed);
         await dialog(page).getByRole("status").waitFor();
         const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
