@@ -113,8 +113,10 @@ export function RequestFilters({ search, onChange, models, upstreams, tags = [],
           on={(value) => change("outcome", value)}
         />
       )}
-      <Day label={t.from} value={from} max={to} on={(value) => change("from", value)} />
-      <Day label={t.to} value={to} min={from} on={(value) => change("to", value)} />
+      <Group gap={10} wrap="nowrap" w={{ base: "100%", xs: "auto" }}>
+        <Day label={t.from} value={from} max={to} on={(value) => change("from", value)} />
+        <Day label={t.to} value={to} min={from} on={(value) => change("to", value)} />
+      </Group>
       {isFiltered(search) && (
         <Button
           variant="subtle"
@@ -196,7 +198,7 @@ function Day({ label, value = "", on, min, max }: FieldProps & { min?: string | 
       type="date"
       {...{ label, value: draft, min, max }}
       onChange={(event) => change(event.currentTarget.value)}
-      w={{ base: "calc(50% - 5px)", xs: 136 }}
+      w={{ base: "50%", xs: 136 }}
     />
   );
 }

@@ -6,7 +6,6 @@ import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import { BulkActions } from "./bulk-actions.tsx";
 import { KeyList } from "./key-list.tsx";
 import type { KeyActions } from "./key-menu.tsx";
@@ -185,10 +184,9 @@ interface OrderProps {
   readonly onOrder: (order: KeyOrder) => void;
 }
 
-/** OrderSelect chooses the order where there are cards, and no heads of columns. */
+/** OrderSelect chooses the order, also by what has no column of its own. */
 function OrderSelect({ order, onOrder }: OrderProps) {
   const t = useTexts(said);
-  if (!useNarrow("76em")) return null;
   return (
     <Select
       aria-label={t.order}

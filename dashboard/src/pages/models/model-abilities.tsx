@@ -21,8 +21,7 @@ const said = texts(
     yes: "Yes",
     no: "No",
     released: "Released",
-    takes: "Takes and gives",
-    text: "Text",
+    takes: "Beyond text",
     images: "Images",
     audioIn: "Audio in",
     audioOut: "Audio out",
@@ -41,8 +40,7 @@ const said = texts(
     yes: "是",
     no: "否",
     released: "发布日期",
-    takes: "输入与输出",
-    text: "文本",
+    takes: "文本之外",
     images: "图像",
     audioIn: "音频输入",
     audioOut: "音频输出",
@@ -85,7 +83,7 @@ function Facts({ model }: { readonly model: CatalogModel }) {
     isChat && [t.window, tokens(contextWindow)],
     isChat && [t.output, tokens(maxOutputTokens)],
     isChat && reasoning !== undefined && [t.reasoning, reasoning ? t.yes : t.no],
-    takes.length > 1 && [t.takes, takes.join(" · ")],
+    takes.length > 0 && [t.takes, takes.join(" · ")],
     aliases.length > 0 && [t.aliases, <Codes key="aliases" of={aliases} />],
     [t.endpoints, <Codes key="endpoints" of={endpoints[kind] ?? []} />],
   ];
@@ -104,7 +102,6 @@ function useParts({ kind, price }: CatalogModel): readonly string[] {
   const t = useTexts(said);
   if (kind !== ModelKind.CHAT || !price) return [];
   return [
-    t.text,
     ...(price.inputImage === undefined ? [] : [t.images]),
     ...(price.inputAudio === undefined ? [] : [t.audioIn]),
     ...(price.outputAudio === undefined ? [] : [t.audioOut]),

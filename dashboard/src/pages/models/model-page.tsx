@@ -53,7 +53,7 @@ export function ModelPage() {
 function OneModel({ model }: { readonly model: CatalogModel }) {
   const t = useTexts(said);
   const { operator } = useUser();
-  const [spanName, setSpanName] = useState<SpanName>("day");
+  const [spanName, setSpanName] = useState<SpanName>("week");
   return (
     <Page
       title={model.id}

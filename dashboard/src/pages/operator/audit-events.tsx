@@ -5,7 +5,6 @@ import type { Act, Actor } from "../../../../gen/modelgateway/v1/operator_pb.ts"
 import { texts, useTexts } from "../../language/language.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { useNarrow } from "../../parts/narrow.ts";
-import cards from "../../parts/request-table.module.css";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
@@ -65,7 +64,7 @@ export function AuditEvents({ acts }: Props) {
 function AuditEventCards({ acts }: Props) {
   const t = useTexts(said);
   return (
-    <Stack component="ul" gap="sm" aria-label={t.acts} className={cards.list}>
+    <Stack component="ul" gap="sm" aria-label={t.acts} className={text.list}>
       {acts.map((act) => (
         <Card key={act.id} act={act} />
       ))}

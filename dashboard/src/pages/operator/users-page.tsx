@@ -70,11 +70,7 @@ function Users({ find }: UserSearch) {
             </Paper>
           }
         >
-          {(found) => (
-            <Paper withBorder>
-              <UserTable users={found} withAccount />
-            </Paper>
-          )}
+          {(found) => <UserTable users={found} withAccount />}
         </PagedList>
       </Stack>
       <Invite opened={inviting} onClose={invite.close} />

@@ -148,8 +148,8 @@ interface HeadProps {
 function CardHead({ name, about, configuration, isServed, children }: HeadProps) {
   const origin = configuration && originOf(configuration, "upstreams", name);
   return (
-    <Group justify="space-between" align="flex-start" wrap="nowrap" gap="xs">
-      <div style={{ minWidth: 0 }}>
+    <Group justify="space-between" align="flex-start" gap="xs">
+      <div style={{ minWidth: 0, flex: "1 1 160px" }}>
         <Group gap="xs">
           <Title order={2} size="h4" className={text.anywhere}>
             <Anchor component={Link} to="/operator/upstreams/$upstream" params={{ upstream: name } as never} inherit>
