@@ -30,7 +30,7 @@ const said = texts(
     tryIt: "试用",
     tryModel: (id: string) => `试用：${id}`,
     closed: "不可调用：未定价",
-    closedMeans: "预付费账户的调用会被拒绝，因为无法得知费用。请由运营者为其定价。",
+    closedMeans: "预付费账户的调用会被拒绝，因为无法得知费用。请由网关管理员为其定价。",
   },
 );
 

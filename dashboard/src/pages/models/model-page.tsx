@@ -34,7 +34,7 @@ const said = texts(
     call: "How to call it",
     forOperators: "For the operator",
   },
-  { all: "全部模型", operators: "设置与目标", did: "运行情况", call: "调用方法", forOperators: "仅供运营者" },
+  { all: "全部模型", operators: "设置与目标", did: "运行情况", call: "调用方法", forOperators: "仅供网关管理员" },
 );
 
 export function ModelPage() {
