@@ -7,6 +7,7 @@
 import { Kbd, Modal, TextInput, VisuallyHidden } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { counted } from "../language/counted.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { useNarrow } from "../parts/narrow.ts";
 import type { Item, ItemGroup } from "./item.ts";
@@ -21,7 +22,7 @@ const said = texts(
     hintOperator: "Pages, models, keys, upstreams, accounts, settings, a request id…",
     found: "What is found",
     none: "Nothing found",
-    count: (count: number) => (count === 1 ? "1 result" : `${count} results`),
+    count: (count: number) => counted(count, "result"),
     choose: "choose",
     open: "open",
     close: "close",

@@ -15,6 +15,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
+import { useFailureText } from "../../parts/use-failure-text.ts";
 import { Verbatim } from "../../parts/verbatim.tsx";
 import { CheckMark, HealthMark, OffMark } from "./health-mark.tsx";
 import { UpstreamMenu } from "./upstream-menu.tsx";
@@ -77,6 +78,7 @@ interface Props {
 export function UpstreamCard({ of, configuration, sums, buckets }: Props) {
   const t = useTexts(said);
   const format = useFormat();
+  const tell = useFailureText();
   const { name, kind, baseUrl, health, models, lastFailure, resting } = of;
   return (
     <Paper withBorder p="lg" component="section" aria-label={name}>
@@ -92,7 +94,7 @@ export function UpstreamCard({ of, configuration, sums, buckets }: Props) {
           of={({ firstByteP50Ms }) => firstByteP50Ms}
           write={format.duration}
         />
-        {lastFailure && <Verbatim>{lastFailure}</Verbatim>}
+        {lastFailure && <Verbatim>{tell(lastFailure)}</Verbatim>}
         {resting.length > 0 && <Names of={resting} title={t.resting} icon={IconZzz} />}
         <Names of={models} title={t.models} />
       </Stack>

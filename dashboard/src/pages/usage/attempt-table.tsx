@@ -9,6 +9,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { useNarrow } from "../../parts/narrow.ts";
 import { OutcomeMark } from "../../parts/outcome.tsx";
 import text from "../../parts/text.module.css";
+import { useFailureText } from "../../parts/use-failure-text.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
 import classes from "./attempt-table.module.css";
 
@@ -201,10 +202,11 @@ function Bar({ from, to, of, firstByte, look }: BarProps) {
 }
 
 function Failed({ of }: { readonly of: FailedAttempt }) {
+  const tell = useFailureText();
   return (
     <>
       <OutcomeMark of={{ outcome: Outcome.FAILED, cached: false }} />
-      <Aside>{of.failure}</Aside>
+      <Aside>{tell(of.failure)}</Aside>
       <Told of={of} />
     </>
   );
