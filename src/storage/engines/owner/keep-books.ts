@@ -7,7 +7,7 @@
  */
 import type { Answers, Channel } from "../../../runtime/ipc/channel.ts";
 import { type OpenBooks, type Recalled, sweepMs } from "../../money/books.ts";
-import type { TakeOver } from "../sqlite/books/take-over.ts";
+import type { TakeOver } from "../sqlite/journal/take-over.ts";
 import type { Before, BooksQuestions, Opening } from "./contract.ts";
 import { type DecideOptions, decide, type Keeping, recallMs } from "./decide.ts";
 import { createHeldLeases } from "./held-leases.ts";
