@@ -76,6 +76,7 @@ function gaugeParts(
   };
   return {
     version: version(),
+    configurationVersion: () => live.current().version,
     upstreams: () =>
       [...names()].map((name) => ({
         name,

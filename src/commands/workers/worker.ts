@@ -8,6 +8,7 @@
 import type { Logger } from "pino";
 import type { Gateway } from "../../composition/gateway.ts";
 import type { Config } from "../../config/config.ts";
+import { withOperational } from "../../config/live/live-config.ts";
 import type { Link } from "../../runtime/ipc/link.ts";
 import { openStorageOfWorker } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
@@ -122,7 +123,8 @@ async function serveTask(task: WorkerTask, control: Control, onReady: () => Prom
     log.warn("the process that owns the database is gone: calls go on, and are charged once there is another"),
   );
   await lead(control.begin(task.path, lead));
-  const storage = await openStorage(config, link, log);
+  let inForce = config;
+  const storage = await openStorage(config, link, log, () => inForce);
   const source = openSource({ config, storage, file: task.file ?? undefined, log });
   // The owner reads for all workers, so that they serve by the same.
   source.onStoredChange(async () => {
@@ -131,7 +133,11 @@ async function serveTask(task: WorkerTask, control: Control, onReady: () => Prom
   await serveUntil(config, {
     ...{ log, storage, source, fd, worker: { number, count, link } },
     stop: () => control.ended,
-    follow,
+    follow: (take) =>
+      follow((next) => {
+        take(next);
+        inForce = withOperational(inForce, next);
+      }),
     async greet(gateway) {
       control.gateway = gateway;
       for (const other of others) gateway.adopt(other);
@@ -143,9 +149,9 @@ async function serveTask(task: WorkerTask, control: Control, onReady: () => Prom
   });
 }
 
-function openStorage(config: Config, link: Link, log: Logger) {
+function openStorage(config: Config, link: Link, log: Logger, inForce: () => Config) {
   const onError = (err: unknown) => log.error({ err }, "work on the database failed, and goes on");
   // Each worker is a node of its own there.
-  if (config.database) return openConfigured(config, onError);
+  if (config.database) return openConfigured(config, onError, inForce);
   return openStorageOfWorker(databasePath(config), config.durability, link);
 }
