@@ -75,7 +75,7 @@ export function createLeasedLimiter(options: LeasedLimiterOptions): LeasedLimite
     },
     draw(id, rate, cost) {
       const now = time();
-      const held = buckets.find(id, rate, now);
+      const held = buckets.find(id, rate, now, true);
       if (slices.isAway() && !whenAway) drawShare(held, cost, now, slices.nodes());
       else drawHeld(held, cost, now);
       owe(state, held);
@@ -244,9 +244,9 @@ function giveUp(held: HeldBucket, now: number): HeldBucket {
 function createHeldBuckets(nameOf: (id: string) => string, onUnused: (id: string, rate: Rate, units: number) => void) {
   const buckets = createRotating<HeldBucket>();
   return {
-    find(id: string, rate: Rate, now: number): HeldBucket {
+    find(id: string, rate: Rate, now: number, keepsRate = false): HeldBucket {
       const held = buckets.find(id, 2 * rate.windowMs, now) ?? buckets.add(id, newHeldBucket(nameOf(id), rate, now));
-      if (!isSameRate(held.rate, rate)) {
+      if (!keepsRate && !isSameRate(held.rate, rate)) {
         if (held.left > 0) onUnused(held.id, held.rate, held.left);
         const { waiting, isAsking, drawn } = held;
         Object.assign(held, { ...newHeldBucket(held.id, rate, now), waiting, isAsking, drawn });

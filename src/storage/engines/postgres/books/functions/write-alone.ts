@@ -35,7 +35,7 @@ const capture = `
     SELECT least(of_limit, of_balance) INTO v_left FROM ${available.name}(c.key_id);
     v_cost := least(c.cost, v_released + greatest(0, coalesce(v_left, c.cost)));
     IF e ->> 'windows' IS NOT NULL THEN
-      SELECT remaining INTO v_left FROM ${budgetLeft.name}(c.account_id, e -> 'windows');
+      SELECT remaining INTO v_left FROM ${budgetLeft.name}(c.account_id, e -> 'windows', -coalesce(v_amount, 0), -coalesce(v_amount, 0));
       v_cost := least(v_cost, greatest(v_released, coalesce(v_left, v_cost)));
     END IF;
   END IF;
