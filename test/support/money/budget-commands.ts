@@ -17,7 +17,7 @@ import { openStorageOfOwner, openStorageOfWorker } from "../../../src/storage/st
 import { accelerators } from "../accelerators.ts";
 import { eventually } from "../eventually.ts";
 import { newTestDatabase, type TestDatabase } from "../storage/test-database.ts";
-import { connectEnds } from "../workers/channels.ts";
+import { createLinked } from "../workers/channels.ts";
 import { endedCall } from "./ledger.ts";
 import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 import { openToProve } from "./proof.ts";
@@ -107,9 +107,9 @@ export async function openWorkers(
   const database = await newTestDatabase();
   const owner = await openStorageOfOwner(database.path, "process", { node: newId("nod", options.clock()), ...options });
   const open = async () => {
-    const ends = await connectEnds();
-    owner.books.serve(ends.parent);
-    const storage = await openStorageOfWorker(database.path, "process", ends.child);
+    const ends = createLinked();
+    await ends.connect(owner.books.serve);
+    const storage = await openStorageOfWorker(database.path, "process", ends.link);
     return { ends, storage, ledger: createLedger({ openBooks: storage.openBooks(hasJournal), ...options }, create) };
   };
   const processes = [await open(), await open()];
@@ -118,8 +118,7 @@ export async function openWorkers(
     async close() {
       for (const { ends, ledger, storage } of processes) {
         await ledger.close();
-        ends.kill();
-        await ends.parent.closed;
+        await ends.link.leave();
         await storage.close();
       }
       await owner.books.close();
