@@ -110,19 +110,19 @@ function createModelCalls({ live, storage, log, clock, random }: Parts, shared: 
     log.warn({ request_id: id, model, upstream: attempts.at(-1)?.upstream }, doubtWords);
   const keepPrice = (priceId: string, card: string) => storage.prices.keep(priceId, card, clock());
   const keptPrices = createKeptPrices({ keep: keepPrice, onError });
-  const settle = createCapture({ ledger, keptPrices, clock, onUsed, onWaived, onImplausible, onError });
+  const capture = createCapture({ ledger, keptPrices, clock, onUsed, onWaived, onImplausible, onError });
   const hedge = createHedge(() => settings().hedging?.share ?? 0);
   const send = createSend({ targets, hedge, clock, random });
-  const leadsOf = createCandidatesFor({ catalog, providers: upstreams.providers, targets, random });
+  const candidatesFor = createCandidatesFor({ catalog, providers: upstreams.providers, targets, random });
   const { available, budgets } = storage;
   const budgetsLeft = ({ accountId, keyId, budgets: terms }: Caller) =>
     terms ? budgets.left(accountId, keyId, terms, clock()) : [];
   const complete = createComplete({
-    candidatesFor: leadsOf,
+    candidatesFor,
     send,
     ledger,
     modelRates,
-    capture: settle,
+    capture,
     counting,
     drains,
     settings,
@@ -134,7 +134,7 @@ function createModelCalls({ live, storage, log, clock, random }: Parts, shared: 
     complete: withKeyConcurrency(withCache(complete, caching), keyPlaces),
     explain: createExplain({
       validate: createValidate(),
-      candidatesFor: leadsOf,
+      candidatesFor,
       targets,
       available,
       budgetsLeft,

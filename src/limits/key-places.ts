@@ -121,7 +121,7 @@ function ask(state: State, of: Places): void {
   }
   // A flood of calls beyond what runs here already costs the keeper nothing.
   if (waiting.length > 0 && running >= places) {
-    settle(state, of, waiting, 0);
+    answer(state, of, waiting, 0);
     return;
   }
   of.isAsking = true;
@@ -149,7 +149,7 @@ function receive(state: State, of: Places, waiting: readonly Waiting[], { before
   for (let i = 0; i < taken; i++) run(state, of);
   // Some may have ended while the keeper was asked, and calls may have come.
   if (of.waiting.length > 0 || of.running !== granted) ask(state, of);
-  settle(state, of, waiting, taken);
+  answer(state, of, waiting, taken);
 }
 
 /** Decides by this process's part, since the keeper does not answer. */
@@ -164,11 +164,11 @@ function failed(state: State, of: Places, asked: readonly Waiting[]): void {
   }
   const taken = Math.min(waiting.length, Math.max(0, partOf(of.places, state.keeper) - of.running));
   for (let i = 0; i < taken; i++) run(state, of);
-  settle(state, of, waiting, taken);
+  answer(state, of, waiting, taken);
 }
 
 /** Tells calls whether they may go: the first ones, whose places are counted already, and no others. */
-function settle(state: State, of: Places, waiting: readonly Waiting[], taken: number): void {
+function answer(state: State, of: Places, waiting: readonly Waiting[], taken: number): void {
   for (const [i, turn] of waiting.entries()) turn.resolve(i < taken);
   forgetIdle(state, of);
 }

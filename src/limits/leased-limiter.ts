@@ -14,12 +14,12 @@ import {
   decideShare,
   drawHeld,
   drawShare,
+  endShare,
   type HeldBucket,
   isShareFull,
   isStale,
   newHeldBucket,
   receive,
-  settleShare,
 } from "./held-bucket.ts";
 import type { Decision, Limiter, Rate } from "./limiter.ts";
 import { createRotating } from "./rotating.ts";
@@ -67,7 +67,7 @@ export function createLeasedLimiter(options: LeasedLimiterOptions): LeasedLimite
       const now = time();
       const held = buckets.find(id, rate, now);
       if (slices.isAway()) return decideAway(state, held, cost, now);
-      if (held.share) settleShare(held, now);
+      if (held.share) endShare(held, now);
       const decision = decideHeld(held, cost, now);
       if (!decision) return wait(state, held, cost);
       counts.slice++;
@@ -222,7 +222,7 @@ function tell(state: State): void {
     if (isAway) {
       if (isShareFull(held, now)) held.share = undefined;
     } else {
-      settleShare(held, now);
+      endShare(held, now);
       if (held.drawn !== 0 || isStale(held, now)) askSoon(state, held);
     }
     owe(state, held);
@@ -231,7 +231,7 @@ function tell(state: State): void {
 
 /** Makes what is owed of a bucket something to be told: what is at hand goes back. */
 function giveUp(held: HeldBucket, now: number): HeldBucket {
-  settleShare(held, now);
+  endShare(held, now);
   held.drawn -= held.left;
   held.left = 0;
   return held;

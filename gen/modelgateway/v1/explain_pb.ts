@@ -200,7 +200,7 @@ export type ExplainedTarget = Message<"modelgateway.v1.ExplainedTarget"> & {
   dropped: string[];
 
   /**
-   * How long the target gets no calls yet because it kept failing, in seconds. Unset: it gets calls.
+   * The time for which the target gets no calls yet because it kept failing, in seconds. Unset: it gets calls.
    *
    * @generated from field: optional double resting_seconds = 5;
    */

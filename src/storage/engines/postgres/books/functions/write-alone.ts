@@ -12,7 +12,7 @@ import { budgetLeft } from "./budgets.ts";
 import { callRecord, charged, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
 import { booksFunction } from "./function.ts";
 
-const settle = `
+const capture = `
   SELECT * INTO c FROM json_to_record(e -> 'call') AS t(${callRecord});
   v_released := 0; v_freed := 0; v_cost := c.cost; v_covered := NOT v_held;
   IF v_drawn THEN
@@ -97,7 +97,7 @@ BEGIN
         v_amount := NULL;
         v_lease := e ->> 'lease'; v_of_key := coalesce((e ->> 'of_key')::boolean, false);
         v_held := coalesce((e ->> 'held')::boolean, false); v_drawn := coalesce((e ->> 'drawn')::boolean, false);
-        IF e ->> 'kind' = 'settle' THEN ${settle}
+        IF e ->> 'kind' = 'settle' THEN ${capture}
         ELSIF e ->> 'kind' = 'hold' THEN ${hold}
         ELSE ${release}
         END IF;
