@@ -87,14 +87,14 @@ export type Account = Message<"modelgateway.v1.Account"> & {
   postpaid: boolean;
 
   /**
-   * When the account was suspended: its calls are refused since then. Unset: not suspended.
+   * The time at which the account was suspended: its calls are refused since then. Unset: not suspended.
    *
    * @generated from field: google.protobuf.Timestamp suspended_at = 9;
    */
   suspendedAt?: Timestamp | undefined;
 
   /**
-   * When it was created.
+   * The time at which it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
@@ -222,15 +222,15 @@ export type LedgerEntry = Message<"modelgateway.v1.LedgerEntry"> & {
   note?: string | undefined;
 
   /**
-   * When the entry was recorded. For the charges of a month: when the month began, by UTC.
+   * The time at which the entry was recorded. For the charges of a month: when the month began, by UTC.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * How many calls the entry charges. Set where it has the charges of a key in a month whose calls are no longer kept. It grows as
-   * further calls of that month are forgotten. Unset for any other entry.
+   * The number of calls that the entry charges. Set where it has the charges of a key in a month whose calls are no longer kept. It
+   * grows as further calls of that month are forgotten. Unset for any other entry.
    *
    * @generated from field: optional int64 calls = 9;
    */
