@@ -262,13 +262,13 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     await window.open("/");
     const find = async (text: string, label: string | RegExp) => {
       await page.keyboard.press("Control+k");
-      const field = page.getByRole("dialog").getByRole("textbox", { name: "Search" });
+      const field = page.getByRole("dialog").getByRole("combobox", { name: "Search" });
       await field.fill(text);
-      await page.getByRole("dialog").getByRole("button", { name: label }).first().waitFor();
+      await page.getByRole("dialog").getByRole("option", { name: label, selected: true }).waitFor();
       await page.keyboard.press("Enter");
     };
     await page.getByRole("button", { name: /^Search/ }).click();
-    await page.getByRole("dialog").getByRole("textbox", { name: "Search" }).waitFor();
+    await page.getByRole("dialog").getByRole("combobox", { name: "Search" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await find("audit", "Audit log");
