@@ -73,8 +73,16 @@ export function checkUnnamed(plan: MessagePlan, key: string, value: JsonValue, d
 export function checkSpelling({ byKey, byLowerKey }: MessagePlan, key: string): void {
   checkKey(key);
   // Some upstreams match keys case-insensitively. They would obey a member that was not checked here.
-  const known = byKey.has(key) ? undefined : byLowerKey.get(key.toLowerCase());
+  const known = byKey.has(key) ? undefined : byLowerKey.get(folded(key));
   if (known !== undefined) throw new WireFault("value", `expected the spelling ${known}`);
+}
+
+/**
+ * Returns a key as those see it that ignore case. By way of the upper case, letters outside of ASCII become those that servers in Go
+ * and Java take for them: `ſ` is an s, `ı` an i, and the sign for Kelvin a k.
+ */
+function folded(key: string): string {
+  return key.toUpperCase().toLowerCase();
 }
 
 function checkKept(key: string, value: JsonValue, depth: number): void {

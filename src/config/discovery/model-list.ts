@@ -3,7 +3,8 @@
  * all servers use (vLLM, llama.cpp, Ollama, LM Studio, SGLang), a bare list, or one under `models`. Invalid entries
  * are skipped. Causes of failures quote nothing from the answer.
  */
-import { request } from "undici";
+import { Agent, request } from "undici";
+import { lookupElsewhere } from "../../runtime/metadata-addresses.ts";
 import { credentialOf } from "../catalogue/vendors.ts";
 import type { ModelConfig, UpstreamConfig } from "../schema-models.ts";
 import { modelKind } from "../schema-models.ts";
@@ -59,12 +60,14 @@ class NoModelList extends Error {
   }
 }
 
+const dispatcher = new Agent({ connect: { lookup: lookupElsewhere } });
+
 async function readText(upstream: UpstreamConfig, signal: AbortSignal): Promise<string> {
   const { base_url, query = {}, kind } = upstream;
   // Anthropic's list comes in pages; this is the longest page.
   const whole = kind === "anthropic" ? { limit: "1000", ...query } : query;
   const headers = headersOf(upstream);
-  const { statusCode, body } = await request(`${base_url}/models`, { headers, query: whole, signal });
+  const { statusCode, body } = await request(`${base_url}/models`, { headers, query: whole, signal, dispatcher });
   if (statusCode !== 200) {
     body.on("error", () => {}).destroy();
     const why = `it answered with status ${statusCode}`;

@@ -89,6 +89,11 @@ export class ServedConnection implements Timed {
     return !isBusy && this.#next.length === 0 && this.#socket.writableLength === 0;
   }
 
+  /** Reports that the last answer is over, and only the rest of its request's body still comes. */
+  get isDiscarding(): boolean {
+    return this.#state.kind === "discarding";
+  }
+
   #idleFromNow(): number {
     return performance.now() + this.#options.idleMs + graceMs;
   }

@@ -17,6 +17,8 @@ import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Available, BudgetLeft } from "../../storage/money/contract.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { Targets } from "../../targets/targets.ts";
+import { attachedTo } from "../../tokens/media/attachments.ts";
+import { withDocuments } from "../../tokens/media/read-documents.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { fitted, translateAlongPath } from "../attempt/translate.ts";
 import { affordableOutput, type EstimatedCall, estimateOf } from "../charge/estimate.ts";
@@ -104,6 +106,7 @@ export function createExplain(options: ExplainOptions): Explain {
       const order = attemptOrder(candidates, targets);
       const resting = candidates.filter((candidate) => !order.includes(candidate));
       const translateFor = createTranslator({ call, form, arrivedAt: clock() });
+      await withDocuments(call.request, () => attachedTo(call.request));
       const found: ExplainedTarget[] = [];
       for (const candidate of [...order, ...resting])
         found.push(await explainTarget(candidate, translateFor, { call, operation: asked }, options));
