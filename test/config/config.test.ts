@@ -324,7 +324,8 @@ models:
     "http://100.100.100.200",
   ])("of an upstream where clouds keep a machine's credentials: %s", async (address) => {
     const text = `upstreams:\n  - {name: a, kind: openai, base_url: "${address}"}\n`;
-    const why = "expected the address of an upstream: it is an address of the cloud's own services, where no model is served";
+    const why =
+      "expected the address of an upstream: it is an address of the cloud's own services, where no model is served";
     expect(await faultsOf(text)).toEqual([`2: upstreams[0].base_url: ${why}`]);
   });
 

@@ -205,7 +205,7 @@ function createServeHttp1(parts: Parts, { handlePlain, plainOptions }: ListenOpt
     const served = new ServedConnection(socket, serveOptions);
     plain.add(served);
     connection.isIdle = () => (plain.has(served) ? served.isIdle : isIdleAtNode());
-    connection.isKeyless = () => (plain.has(served) ? served.isDiscarding : isKeylessAtNode());
+    connection.isKeyless = () => (plain.has(served) ? served.isUnadmitted : isKeylessAtNode());
   };
 }
 

@@ -89,9 +89,9 @@ export class ServedConnection implements Timed {
     return !isBusy && this.#next.length === 0 && this.#socket.writableLength === 0;
   }
 
-  /** Reports that the last answer is over, and only the rest of its request's body still comes. */
-  get isDiscarding(): boolean {
-    return this.#state.kind === "discarding";
+  /** Reports that no key has been admitted for what it does: a request's body still comes, or the rest of one that is over. */
+  get isUnadmitted(): boolean {
+    return this.#state.kind === "receiving" || this.#state.kind === "discarding";
   }
 
   #idleFromNow(): number {

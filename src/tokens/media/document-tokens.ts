@@ -118,7 +118,7 @@ export function pdfIn(text: string | Buffer | undefined): Buffer<ArrayBuffer> | 
   const { kind, from } = kindOf(text);
   if (kind !== "pdf" || text === undefined) return undefined;
   const encoded = Buffer.allocUnsafeSlow(text.length - from);
-  if (typeof text === "string") encoded.latin1Write(text.slice(from));
+  if (typeof text === "string") encoded.write(text.slice(from), "latin1");
   else text.copy(encoded, 0, from);
   return encoded;
 }

@@ -4,7 +4,18 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { endChild } from "../canary.ts";
-import { data, frame, type H2Client, headers, openH2, postFields, preface, settings, types } from "../h2.ts";
+import {
+  data,
+  type Fields,
+  frame,
+  type H2Client,
+  headers,
+  openH2,
+  postFields,
+  preface,
+  settings,
+  types,
+} from "../h2.ts";
 import { ask, inTurns, isClosedWithin, open, post, tally } from "../raw.ts";
 import { chat, chatPath, faultsOf, type Outcome, type Row, type Stage, scaled } from "../row.ts";
 
@@ -56,7 +67,12 @@ const few: Row = {
 };
 
 const grpcFields = (path: string): Fields => [
-  ...[[":method", "POST"] as const, [":scheme", "http"] as const, [":path", path] as const, [":authority", "h"] as const],
+  ...[
+    [":method", "POST"] as const,
+    [":scheme", "http"] as const,
+    [":path", path] as const,
+    [":authority", "h"] as const,
+  ],
   ...[["content-type", "application/grpc"] as const, ["te", "trailers"] as const],
 ];
 
@@ -71,7 +87,9 @@ const keyless: Row = {
       const client = await openH2(port);
       clients.push(client);
       const isWatch = i % 2 === 0;
-      const path = isWatch ? "/grpc.health.v1.Health/Watch" : "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+      const path = isWatch
+        ? "/grpc.health.v1.Health/Watch"
+        : "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
       const request = headers(1, grpcFields(path));
       client.socket.write(isWatch ? Buffer.concat([request, data(1, Buffer.alloc(5))]) : request);
     });
@@ -238,4 +256,15 @@ const junk: Row = {
   },
 };
 
-export const endedConnections: readonly Row[] = [fin, rst, few, halfClosed, killed, many, perCall, keptUp, junk];
+export const endedConnections: readonly Row[] = [
+  fin,
+  rst,
+  few,
+  keyless,
+  halfClosed,
+  killed,
+  many,
+  perCall,
+  keptUp,
+  junk,
+];
