@@ -41,7 +41,7 @@ export function pdfSize(file: Buffer, unpacking: Unpacking = { left: maxUnpacked
   return { pages, textBytes: room.isUnseen ? undefined : textBytes * repeats };
 }
 
-/** How much more may be unpacked, and whether something could not be. */
+/** Room is how much more may be unpacked, and whether something could not be. */
 interface Room {
   readonly unpacking: Unpacking;
   isUnseen: boolean;
