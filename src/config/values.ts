@@ -1,7 +1,7 @@
 /** The schemas of single values of the configuration, with the messages for invalid ones. */
 import { z } from "zod";
 import { parseDecimal } from "../runtime/decimal.ts";
-import { isMetadataHost, metadataRefused } from "../runtime/metadata-addresses.ts";
+import { isMetadataHost, metadataRefused } from "../runtime/net/metadata-addresses.ts";
 import { readSealKeys } from "./stored/seal-keys.ts";
 
 export const nameSchema = z
@@ -67,7 +67,7 @@ export const headerNameSchema = z
   });
 /** The headers that say how a request is sent. The gateway writes them: a second one would have the request read in two ways. */
 const framing: ReadonlySet<string> = new Set([
-  ...["connection", "content-length", "expect", "host", "keep-alive", "proxy-connection", "te", "trailer"],
+  ...["connection", "content-length", "content-encoding", "expect", "host", "keep-alive", "proxy-connection", "te", "trailer"],
   ...["transfer-encoding", "upgrade"],
 ]);
 

@@ -30,6 +30,7 @@ export const borrowed: ReadonlyMap<string, string> = new Map([
 export const threads = {
   counter: "tokens/counter-thread.ts",
   documents: "tokens/media/document-thread.ts",
+  instances: "embedded/schema/thread.ts",
   reconcile: "storage/engines/sqlite/reconcile/thread.ts",
   speech: "embedded/speech/worker.ts",
 } as const;

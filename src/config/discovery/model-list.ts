@@ -4,7 +4,7 @@
  * are skipped. Causes of failures quote nothing from the answer.
  */
 import { Agent, request } from "undici";
-import { lookupElsewhere } from "../../runtime/metadata-addresses.ts";
+import { lookupElsewhere } from "../../runtime/net/metadata-addresses.ts";
 import { credentialOf } from "../catalogue/vendors.ts";
 import type { ModelConfig, UpstreamConfig } from "../schema-models.ts";
 import { modelKind } from "../schema-models.ts";

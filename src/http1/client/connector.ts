@@ -1,7 +1,7 @@
 /** Connects to a server, over TCP or TLS. */
 import { connect, isIP, type OnReadOpts, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectSecurely } from "node:tls";
-import { lookupElsewhere } from "../../runtime/metadata-addresses.ts";
+import { lookupElsewhere } from "../../runtime/net/metadata-addresses.ts";
 import { sharedOnRead } from "../read-buffer.ts";
 
 /** Opens a connection to the server. `onData` is called with what the server sends. */

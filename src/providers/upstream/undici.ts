@@ -17,7 +17,7 @@ import {
   writeFields,
 } from "../../http1/client/index.ts";
 import { createDeadlines, type Deadlines, type Timed } from "../../runtime/deadlines.ts";
-import { lookupElsewhere } from "../../runtime/metadata-addresses.ts";
+import { lookupElsewhere } from "../../runtime/net/metadata-addresses.ts";
 import { sendAtTurnEnd } from "../../runtime/turn-end.ts";
 
 const maxHeaderBytes = 32_768;

@@ -1,15 +1,14 @@
 /**
  * Reads the PDFs of requests in a thread of its own, before they are counted: a long one takes tenths of a second, during which no
- * other request would be served. Requests are read one after another, and the files of one share what may be unpacked.
- *
- * The thread is started with the first PDF and kept; it keeps the process alive only while it reads. Where it dies, what it has not
- * read is said to be unseen, and the next request starts another.
+ * other request would be served. Requests are read one after another, and the files of one share what may be unpacked. What a thread
+ * that died has not read is said to be unseen.
  */
 import type { Worker } from "node:worker_threads";
 import { startThread } from "../../package/package-files.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { createQueuedThread } from "../../package/queued-thread.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { hasUnread, unreadPdfs } from "./attachments.ts";
+import { hasUnread, type UnreadPdf, unreadPdfs } from "./attachments.ts";
 import type { PdfSize } from "./pdf-size.ts";
 
 /** ReadRequest has the PDFs of a request, in base64. */
@@ -22,47 +21,17 @@ export type ReadReply = readonly (PdfSize | undefined)[];
 export type ReadDocuments = (request: Wire) => Promise<void>;
 
 export function createReadDocuments(start: () => Worker = () => startThread("documents")): ReadDocuments {
-  let thread: Worker | undefined;
-  let last: Promise<void> = Promise.resolve();
-
-  function running(): Worker {
-    if (thread) return thread;
-    const started = start();
-    const lost = () => {
-      if (thread === started) thread = undefined;
-    };
-    thread = started.on("error", lost).on("exit", lost);
-    return thread;
-  }
-
-  async function read(request: Wire): Promise<void> {
-    const unread = unreadPdfs(request);
-    if (unread.length === 0) return;
-    const encoded = unread.map((pdf) => pdf.encoded);
-    const reply = await repliedBy(running(), encoded);
-    for (const [i, pdf] of unread.entries()) pdf.keep(reply[i]);
-  }
-
-  return (request) => {
-    last = last.then(() => read(request));
-    return last;
+  const ask = createQueuedThread<ReadRequest, ReadReply>(start);
+  return async (request) => {
+    let unread: readonly UnreadPdf[] = [];
+    // They are copied when their turn comes: the request itself is counted already.
+    const reply = await ask(() => {
+      unread = unreadPdfs(request);
+      const asked = unread.map(({ encoded }) => encoded);
+      return { asked, transfer: asked.map(({ buffer }) => buffer) };
+    });
+    for (const [i, pdf] of unread.entries()) pdf.keep(reply?.[i]);
   };
-}
-
-/** Has the thread read some files. Resolves with nothing where it dies. */
-function repliedBy(thread: Worker, encoded: readonly Uint8Array<ArrayBuffer>[]): Promise<ReadReply> {
-  return new Promise((resolve) => {
-    const settle = (reply: ReadReply) => {
-      thread.off("message", settle).off("error", lost).off("exit", lost).unref();
-      resolve(reply);
-    };
-    const lost = () => settle([]);
-    thread.on("message", settle).on("error", lost).on("exit", lost).ref();
-    thread.postMessage(
-      encoded,
-      encoded.map(({ buffer }) => buffer),
-    );
-  });
 }
 
 /** readDocuments is that of the process. */
