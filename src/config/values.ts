@@ -67,7 +67,17 @@ export const headerNameSchema = z
   });
 /** The headers that say how a request is sent. The gateway writes them: a second one would have the request read in two ways. */
 const framing: ReadonlySet<string> = new Set([
-  ...["connection", "content-length", "content-encoding", "expect", "host", "keep-alive", "proxy-connection", "te", "trailer"],
+  ...[
+    "connection",
+    "content-length",
+    "content-encoding",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+  ],
   ...["transfer-encoding", "upgrade"],
 ]);
 

@@ -95,7 +95,7 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
 const single: ReadonlySet<string> = new Set(["host", "authorization", "content-type"]);
 
 /** Reports whether a request has one of these fields twice. */
-function isReadTwoWays({ rawHeaders }: IncomingMessage): boolean {
+export function isReadTwoWays({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): boolean {
   let seen: string[] | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string;

@@ -5,8 +5,8 @@
  */
 import type { Worker } from "node:worker_threads";
 import { startThread } from "../../package/package-files.ts";
-import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { createQueuedThread } from "../../package/queued-thread.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { hasUnread, type UnreadPdf, unreadPdfs } from "./attachments.ts";
 import type { PdfSize } from "./pdf-size.ts";
