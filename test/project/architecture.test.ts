@@ -71,7 +71,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   doors: ["http1/server/index.ts", "call", "wire", "package", "runtime"],
   services: [
-    ...["pipeline", "families", "providers/contract.ts (types)", "providers/errors/fault.ts", "limits", "storage"],
+    ...["pipeline", "families", "providers/contract.ts (types)", "limits", "storage"],
     ...["targets (types)", "config", "call", "wire", "runtime"],
   ],
   pipeline: [
@@ -94,7 +94,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   telemetry: ["pipeline/observe.ts (types)", "call", "runtime"],
   tokens: ["call", "wire (types)", "package", "runtime"],
   storage: ["ledger/reprice.ts", "ledger/price-card.ts", "package", "runtime"],
-  config: ["call/tiers.ts", "package", "runtime"],
+  config: ["call/tiers.ts", "call/key-bounds.ts", "package", "runtime"],
   http1: ["runtime"],
   call: ["wire", "runtime"],
   wire: ["runtime"],

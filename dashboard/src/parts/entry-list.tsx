@@ -2,6 +2,7 @@
 import { Anchor, Group, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { EntryKind, type LedgerEntry } from "../../../gen/modelgateway/v1/accounts_pb.ts";
+import { counted } from "../language/counted.ts";
 import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { Moment } from "./moment.tsx";
@@ -21,7 +22,7 @@ const said = texts(
     grant: "Grant",
     charge: "Charge",
     charges: "Charges of a month",
-    ofCalls: (month: string, calls: string) => `${month}: ${calls} calls that are no longer kept`,
+    ofCalls: (month: string, calls: string) => `${month}: ${counted(calls, "call")} no longer kept`,
     other: "Other",
   },
   {
@@ -42,8 +43,8 @@ const said = texts(
 
 interface Props {
   readonly of: readonly LedgerEntry[];
-  /** linked links a charge to its call, which only exists for the account's own calls. */
-  readonly linked?: boolean;
+  /** linked is where the pages of the charged calls are. */
+  readonly linked: "/usage/$requestId" | "/operator/requests/$requestId";
 }
 
 /** withoutCharges are the other kinds of entries: there is a charge for each call. */
@@ -53,7 +54,7 @@ export function EntryList(props: Props) {
   return useNarrow("48em") ? <Lines {...props} /> : <Rows {...props} />;
 }
 
-function Rows({ of, linked = false }: Props) {
+function Rows({ of, linked }: Props) {
   const t = useTexts(said);
   const kindOf = useEntryKinds();
   return (
@@ -86,7 +87,7 @@ function Rows({ of, linked = false }: Props) {
   );
 }
 
-function Lines({ of, linked = false }: Props) {
+function Lines({ of, linked }: Props) {
   const t = useTexts(said);
   const kindOf = useEntryKinds();
   return (
@@ -131,7 +132,7 @@ function Amount({ of: { amount } }: { readonly of: LedgerEntry }) {
 
 interface DetailsProps {
   readonly of: LedgerEntry;
-  readonly linked: boolean;
+  readonly linked: Props["linked"];
 }
 
 function Details({ of: { requestId, note, calls, createdAt }, linked }: DetailsProps) {
@@ -144,18 +145,12 @@ function Details({ of: { requestId, note, calls, createdAt }, linked }: DetailsP
       </Text>
     );
   }
-  if (!linked) {
-    return (
-      <Text size="sm" ff="monospace">
-        {requestId}
-      </Text>
-    );
-  }
   return (
     <Anchor
       size="sm"
       ff="monospace"
-      renderRoot={(props) => <Link to="/usage/$requestId" params={{ requestId }} {...props} />}
+      style={{ overflowWrap: "anywhere" }}
+      renderRoot={(props) => <Link to={linked} params={{ requestId }} {...props} />}
     >
       {requestId}
     </Anchor>

@@ -4,6 +4,7 @@ import { Anchor, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Request, Running, Usage } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import { counted } from "../language/counted.ts";
 import { type Format, useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { Money } from "./money.tsx";
@@ -22,8 +23,8 @@ const said = texts(
     cost: "Cost",
     firstByte: "First byte",
     duration: "Duration",
-    characters: (count: string) => `${count} chars`,
-    charactersLong: (count: string) => `${count} characters of speech input`,
+    characters: (count: string) => counted(count, "char"),
+    charactersLong: (count: string) => `${counted(count, "character")} of speech input`,
     upTo: (amount: string) => `≤ ${amount}`,
   },
   {
@@ -90,7 +91,7 @@ export function useRequestColumns({
       name: "key",
       head: t.key,
       clipped: true,
-      ...both(({ keyId }) => <Clipped text={keyNames?.get(keyId) ?? keyId} title={keyId} />),
+      ...both(({ keyId }) => <Clipped text={keyNames?.get(keyId) ?? shortId(keyId)} title={keyId} />),
     },
     { name: "operation", head: t.operation, ...both(({ operation }) => operation) },
     {
@@ -149,4 +150,9 @@ function Clipped({ text, title = text }: { readonly text: string; readonly title
 
 function sinceSeconds(at: Date): number {
   return Math.max(0, Math.round((Date.now() - at.getTime()) / 1000));
+}
+
+/** shortId returns the end of an id: ids are long, and their beginnings alike. */
+function shortId(id: string): string {
+  return id === "" ? "" : `${id.split("_")[0]}_…${id.slice(-6)}`;
 }

@@ -4,9 +4,10 @@
  */
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { settle } from "../../composition/settle.ts";
+import { recover } from "../../composition/recover.ts";
 import { type Config, loadDataConfig } from "../../config/config.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
 import { type Moved, type MovedTable, move } from "../../storage/moving/move.ts";
 import type { Place } from "../../storage/moving/places.ts";
@@ -37,7 +38,8 @@ export async function migrateTo(args: readonly string[]): Promise<void> {
     place: from,
     dataDir: config.dataDir,
     open: () => openConfigured(config, report),
-    settle: (storage: Parameters<typeof settle>[0], livedAt: number) => settle(storage, { livedAt, onError: report }),
+    recover: (storage: Parameters<typeof recover>[0], livedAt: number) =>
+      recover(storage, { livedAt, onError: report }),
   };
   const stays = "the data stay shut where they are. The same command goes on, --undo opens them again";
   const moved = await onDisk(() =>
@@ -78,7 +80,8 @@ function print({ from, to, tables, proof, movedTo }: Moved, place: Place): void 
   if (movedTo !== undefined) console.error(`The file that was there is ${movedTo} now.`);
   const filled = tables.filter(({ rows }) => rows > 0);
   console.log(table(["TABLE", "ROWS", "SUM", "SECONDS"], filled.map(cells)));
-  if (filled.length < tables.length) console.error(`${tables.length - filled.length} more tables have no rows.`);
+  const empty = tables.length - filled.length;
+  if (empty > 0) console.error(`${counted(empty, "more table")} ${empty === 1 ? "has" : "have"} no rows.`);
   console.error(`Moved all data of ${from} to ${to}; what was left stays shut.`);
   console.error(
     place.engine === "postgres"

@@ -19,6 +19,7 @@ import { internal, invalidValue, missingField, Reason, Refusal } from "../../cal
 import { type CooperativeTask, nextSlice, runInSlices } from "../../runtime/cooperative.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { planOf } from "../../wire/plan.ts";
 import { Wire } from "../../wire/wire.ts";
@@ -113,7 +114,7 @@ function boundWords(path: Path, ruleId: string): string | undefined {
   if (ruleId === "string.min_len" && type?.case === "string" && type.value.minLen === 1n) return "must not be empty";
   if (type?.case !== "repeated") return undefined;
   if (ruleId === "repeated.min_items" && type.value.minItems === 1n) return "must not be empty";
-  return ruleId === "repeated.max_items" ? `expected at most ${type.value.maxItems} items` : undefined;
+  return ruleId === "repeated.max_items" ? `expected at most ${counted(type.value.maxItems ?? 0n, "item")}` : undefined;
 }
 
 /** Returns the bounds of an amount as decimals, as amounts are written. Other numbers have no decimals. */

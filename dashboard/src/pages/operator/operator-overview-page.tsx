@@ -21,7 +21,7 @@ import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
 import { SpanControl } from "../overview/span-control.tsx";
 import { sumsOf, TotalsFigures } from "../overview/totals-figures.tsx";
-import { HealthMark } from "../upstreams/health-mark.tsx";
+import { HealthMark, OffMark } from "../upstreams/health-mark.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { OperatorsLoss } from "./operators-loss.tsx";
 import { useAccountNames } from "./use-account-names.ts";
@@ -31,9 +31,9 @@ const said = texts(
     title: "Gateway overview",
     about: "All accounts together.",
     by: "Group by",
-    account: "By account",
-    model: "By model",
-    upstream: "By upstream",
+    account: "Account",
+    model: "Model",
+    upstream: "Upstream",
     partial: (since: string) =>
       `There are more calls than are read at once. These figures are of the calls since ${since}.`,
     upstreams: "Upstreams",
@@ -52,9 +52,9 @@ const said = texts(
     title: "网关概览",
     about: "所有账户的合计。",
     by: "分组方式",
-    account: "按账户",
-    model: "按模型",
-    upstream: "按上游",
+    account: "账户",
+    model: "模型",
+    upstream: "上游",
     partial: (since: string) => `调用数超出一次可读取的数量，以下数据仅包含 ${since} 之后的调用。`,
     upstreams: "上游",
     upstreamsAbout: "最近 15 分钟的状况。",
@@ -180,7 +180,7 @@ function Upstreams({ of }: { readonly of: readonly Upstream[] }) {
         <Empty icon={IconCloud} title={t.noUpstreams} />
       ) : (
         <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
-          {of.map(({ name, health, firstByteP50Ms }) => (
+          {of.map(({ name, health, disabled, firstByteP50Ms }) => (
             <Group key={name} gap="md" wrap="nowrap">
               <div style={{ minWidth: 0 }}>
                 <Anchor
@@ -199,7 +199,7 @@ function Upstreams({ of }: { readonly of: readonly Upstream[] }) {
                   {firstByteP50Ms === undefined ? "–" : format.duration(firstByteP50Ms)}
                 </Text>
               </div>
-              <HealthMark of={health} />
+              {disabled ? <OffMark /> : <HealthMark of={health} />}
             </Group>
           ))}
         </SimpleGrid>

@@ -2,6 +2,7 @@
 import { Anchor, Group, Progress, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { type Split, shareOf } from "../../charts/split.ts";
+import { counted } from "../../language/counted.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Money } from "../../parts/money.tsx";
@@ -12,7 +13,7 @@ import type { RequestSearch } from "../../search.ts";
 const said = texts(
   {
     requests: "Requests",
-    count: (count: string) => `${count} requests`,
+    count: (count: string) => counted(count, "request"),
     spend: "Spend",
     share: "Share",
     none: "No requests in this time.",
@@ -55,10 +56,10 @@ export function TopTable({ title, column, of, nameOf, searchOf }: Props) {
               <Table.Th ta="right" w={96} visibleFrom="xs">
                 {t.requests}
               </Table.Th>
-              <Table.Th ta="right" w={104}>
+              <Table.Th ta="right" w={{ base: 88, xs: 104 }}>
                 {t.spend}
               </Table.Th>
-              <Table.Th ta="right" w={{ base: 64, xs: 108 }}>
+              <Table.Th ta="right" w={{ base: 60, xs: 108 }}>
                 {t.share}
               </Table.Th>
             </Table.Tr>
@@ -71,7 +72,8 @@ export function TopTable({ title, column, of, nameOf, searchOf }: Props) {
                     renderRoot={(props) => <Link to="/usage" search={searchOf(id)} {...props} />}
                     size="sm"
                     display="block"
-                    truncate
+                    lineClamp={2}
+                    style={{ overflowWrap: "anywhere" }}
                     title={nameOf(id)}
                   >
                     {nameOf(id)}

@@ -1,6 +1,6 @@
 /** One upstream among others: its address, health, latency and models. */
 import { Anchor, Badge, Code, Group, Paper, SimpleGrid, Stack, Text, Title } from "@mantine/core";
-import { IconPlayerPause, IconZzz } from "@tabler/icons-react";
+import { IconZzz } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ComponentType, ReactNode } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
@@ -15,8 +15,9 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
+import { useFailureText } from "../../parts/use-failure-text.ts";
 import { Verbatim } from "../../parts/verbatim.tsx";
-import { CheckMark, HealthMark } from "./health-mark.tsx";
+import { CheckMark, HealthMark, OffMark } from "./health-mark.tsx";
 import { UpstreamMenu } from "./upstream-menu.tsx";
 
 const said = texts(
@@ -25,7 +26,7 @@ const said = texts(
     attempts: "Attempts",
     failures: "Failures",
     median: "First byte, median",
-    slow: "First byte, 95th percentile",
+    slow: "First byte, P95",
     running: "Running now",
     runningOf: (running: string, most: string) => `${running} of ${most}`,
     waiting: "Waiting for a place",
@@ -39,8 +40,6 @@ const said = texts(
     chartHead: "First byte by hour, 24 hours",
     chart: "Median time to the first byte, hour by hour, in the last 24 hours",
     notYet: "About to be served",
-    off: "Switched off",
-    offMeans: "It gets no calls. Its settings are kept.",
   },
   {
     inside: "网关内置",
@@ -61,8 +60,6 @@ const said = texts(
     chartHead: "首字节，24 小时逐时",
     chart: "最近 24 小时首字节时间的每小时中位数",
     notYet: "即将提供",
-    off: "已停用",
-    offMeans: "不接收调用，设置予以保留。",
   },
 );
 
@@ -81,6 +78,7 @@ interface Props {
 export function UpstreamCard({ of, configuration, sums, buckets }: Props) {
   const t = useTexts(said);
   const format = useFormat();
+  const tell = useFailureText();
   const { name, kind, baseUrl, health, models, lastFailure, resting } = of;
   return (
     <Paper withBorder p="lg" component="section" aria-label={name}>
@@ -96,7 +94,7 @@ export function UpstreamCard({ of, configuration, sums, buckets }: Props) {
           of={({ firstByteP50Ms }) => firstByteP50Ms}
           write={format.duration}
         />
-        {lastFailure && <Verbatim>{lastFailure}</Verbatim>}
+        {lastFailure && <Verbatim>{tell(lastFailure)}</Verbatim>}
         {resting.length > 0 && <Names of={resting} title={t.resting} icon={IconZzz} />}
         <Names of={models} title={t.models} />
       </Stack>
@@ -122,15 +120,13 @@ export function UnservedCard({ name, configuration }: OffProps) {
         configuration={configuration}
         isServed={!isOff}
       >
-        <Badge
-          variant="default"
-          tt="none"
-          title={isOff ? t.offMeans : undefined}
-          leftSection={isOff && <IconPlayerPause size={12} aria-hidden />}
-          style={{ flex: "none" }}
-        >
-          {isOff ? t.off : t.notYet}
-        </Badge>
+        {isOff ? (
+          <OffMark />
+        ) : (
+          <Badge variant="default" tt="none" style={{ flex: "none" }}>
+            {t.notYet}
+          </Badge>
+        )}
       </CardHead>
     </Paper>
   );
@@ -148,8 +144,8 @@ interface HeadProps {
 function CardHead({ name, about, configuration, isServed, children }: HeadProps) {
   const origin = configuration && originOf(configuration, "upstreams", name);
   return (
-    <Group justify="space-between" align="flex-start" wrap="nowrap" gap="xs">
-      <div style={{ minWidth: 0 }}>
+    <Group justify="space-between" align="flex-start" gap="xs">
+      <div style={{ minWidth: 0, flex: "1 1 160px" }}>
         <Group gap="xs">
           <Title order={2} size="h4" className={text.anywhere}>
             <Anchor component={Link} to="/operator/upstreams/$upstream" params={{ upstream: name } as never} inherit>

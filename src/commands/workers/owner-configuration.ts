@@ -1,0 +1,63 @@
+/** Reads the configuration for all workers of an owner, so that they serve by the same: the file, and what is stored. */
+import type { Logger } from "pino";
+import { type Config, configFile } from "../../config/config.ts";
+import { withOperational } from "../../config/live/live-config.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { openSource } from "../serving/configuration-source.ts";
+import { type Following, followConfiguration } from "../serving/follow-configuration.ts";
+import type { OwnerTask } from "./contract.ts";
+
+export interface OwnerConfigurationOptions {
+  readonly task: OwnerTask;
+  /** given is the configuration of the task: that of the file, or what another owner served by before it died. */
+  readonly given: Config;
+  readonly storage: Storage;
+  readonly log: Logger;
+}
+
+export interface OwnerConfiguration {
+  /** current returns what the workers are to serve by. */
+  current(): Config;
+  /** follow has `onChange` called with each configuration that takes the place of another. */
+  follow(onChange: (next: Config) => Promise<void>): Following;
+}
+
+/** openOwnerConfiguration reads it for the first time. Rejects with a ConfigError where it is wrong. */
+export async function openOwnerConfiguration({
+  task,
+  given,
+  storage,
+  log,
+}: OwnerConfigurationOptions): Promise<OwnerConfiguration> {
+  const file = task.file ?? undefined;
+  // How many workers there are, the primary says: by the command line, perhaps.
+  const adapt = (read: Config) => ({ ...read, workers: given.workers });
+  const source = openSource({ config: given, storage, file, log });
+  let current = given;
+  try {
+    current = adapt(await source.load());
+  } catch (error) {
+    // Where another owner has died its workers are to serve again, by what they served.
+    if (!task.isRestarted) throw error;
+    log.error({ cause: (error as Error).message }, "the configuration cannot be read, and is as it was before");
+  }
+  return {
+    current: () => current,
+    follow(onChange) {
+      const following = followConfiguration({
+        ...{ config: current, source, adapt, file: configFile(file), log },
+        async take(next) {
+          current = withOperational(current, next);
+          await onChange(current);
+        },
+      });
+      return {
+        reload: following.reload,
+        close() {
+          following.close();
+          source.close();
+        },
+      };
+    },
+  };
+}

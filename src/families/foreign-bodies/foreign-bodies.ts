@@ -1,0 +1,131 @@
+/**
+ * Reads bodies of other APIs that clients send as chat, as Cursor does to custom addresses.
+ *
+ * A body with `input` and no `messages` is a request for a response: it becomes the equivalent chat request, with its
+ * members that are chat's own. Flat tools, as in responses and the Messages API, become nested ones, and so does a
+ * flat choice. Calls and results among the content, and `system` and `stop_sequences`, are the Messages API's, and
+ * become chat's. Any other body is chat already and stays as it came.
+ */
+import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
+import { placeInstructions } from "../../providers/profile/instructions.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { Wire } from "../../wire/wire.ts";
+import { definedFields } from "../fields.ts";
+import { responsesToChat } from "../responses-to-chat/index.ts";
+import { hasForeignParts, inChatParts } from "./foreign-parts.ts";
+
+type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
+
+export interface ChatBody {
+  readonly request: ChatRequest;
+  /** The public paths of what was left out. */
+  readonly dropped: readonly string[];
+}
+
+/**
+ * Returns undefined for a body that is chat already. The task throws a Refusal, or the WireFault of JSON that does
+ * not fit.
+ */
+export function readForeignBody(request: ChatRequest): CooperativeTask<ChatBody> | undefined {
+  const json = request.outline();
+  const { messages, input, tools, tool_choice: choice, system, stop_sequences: stops } = json;
+  if ((messages ?? null) === null && (input ?? null) !== null) return chatOfResponse(request);
+  const isFlat = Array.isArray(tools) && tools.some((tool) => nestedTool(tool) !== tool);
+  const isFlatChoice = choice !== undefined && nestedChoice(choice) !== choice;
+  const isOfMessages = (system ?? stops ?? null) !== null || hasForeignParts(messages);
+  return isFlat || isFlatChoice || isOfMessages ? inChatWords(request, isFlat, isOfMessages) : undefined;
+}
+
+function* inChatWords(request: ChatRequest, isFlat: boolean, isOfMessages: boolean): CooperativeTask<ChatBody> {
+  const json = request.json();
+  const { tools, tool_choice: choice } = json;
+  const changes: Record<string, JsonValue | undefined> = {};
+  if (isFlat) changes.tools = (tools as JsonValue[]).map(nestedTool);
+  if (choice !== undefined) changes.tool_choice = nestedChoice(choice);
+  if (isObject(choice) && choice.disable_parallel_tool_use === true) changes.parallel_tool_calls = false;
+  if (isOfMessages) Object.assign(changes, yield* messagesInChatWords(json));
+  const chat = isOfMessages && request.isLong ? request.rebuiltWith(changes) : request.with(changes);
+  return { request: chat, dropped: [] };
+}
+
+/** Returns the changes to a request that is partly the Messages API's. */
+function* messagesInChatWords(json: JsonObject): CooperativeTask<Record<string, JsonValue | undefined>> {
+  const { messages, system, stop, stop_sequences: stops } = json;
+  const turns = Array.isArray(messages) ? yield* inChatParts(messages) : [];
+  const changes: Record<string, JsonValue | undefined> = { messages: turns };
+  if ((system ?? null) !== null) {
+    changes.messages = [{ role: "system", content: system as JsonValue }, ...turns];
+    changes.system = undefined;
+  }
+  if (Array.isArray(stops)) {
+    if ((stop ?? null) === null && stops.length > 0) changes.stop = stops;
+    changes.stop_sequences = undefined;
+  }
+  return changes;
+}
+
+/**
+ * The server is not chosen yet, so instructions are placed as every server takes them. Custom tools stay as they
+ * came.
+ */
+const customTools = true;
+const conservative = { developer: "system", system: "first" } as const;
+const ofResponses = new Set(CreateResponseRequestSchema.members.map(({ name }) => name));
+const ofChat = new Set(CreateChatCompletionRequestSchema.members.map(({ name }) => name));
+
+function* chatOfResponse(request: ChatRequest): CooperativeTask<ChatBody> {
+  const { messages: _, stream_options: options, ...asked } = request.json();
+  const own = Object.entries(asked).filter(([key]) => ofChat.has(key) && !ofResponses.has(key));
+  const ofResponse = Object.entries(asked).filter(([key]) => ofResponses.has(key) || !ofChat.has(key));
+  const response = Wire.ofJson(CreateResponseRequestSchema, Object.fromEntries(ofResponse));
+  const context = { form: "whole", maxOutputTokens: undefined, customTools, answerId: "", now: 0 } as const;
+  const translated = yield* responsesToChat.translate(response, { ...context, estimateTokens: () => 0 });
+  const kept = definedFields({ stream: asked.stream, stream_options: options, models: asked.models });
+  const chatRequest = translated.request.json();
+  const messages = [...placeInstructions(chatRequest.messages as JsonObject[], conservative)];
+  const chat = { ...chatRequest, messages, ...Object.fromEntries(own), ...kept };
+  return { request: Wire.ofJson(CreateChatCompletionRequestSchema, chat), dropped: translated.dropped };
+}
+
+/** Returns the same tool where it is nested already, or of an unknown shape. */
+function nestedTool(tool: JsonValue): JsonValue {
+  if (!isObject(tool) || isObject(tool.function) || isObject(tool.custom) || typeof tool.name !== "string") return tool;
+  const { type = null, name, description, parameters, input_schema: schema, strict, format, ...rest } = tool;
+  const described = definedFields({ name, description: description ?? undefined });
+  if (type === "function" || ((type === null || type === "custom") && isObject(schema))) {
+    const schemaJson = parameters ?? schema ?? undefined;
+    return {
+      ...rest,
+      type: "function",
+      function: definedFields({ ...described, parameters: schemaJson, strict: strict ?? undefined }),
+    };
+  }
+  if (type !== "custom") return tool;
+  return { ...rest, type, custom: definedFields({ ...described, format: format ? nestedFormat(format) : undefined }) };
+}
+
+function nestedFormat(format: JsonValue): JsonValue {
+  if (!isObject(format) || format.type !== "grammar" || isObject(format.grammar)) return format;
+  const { type, ...grammar } = format;
+  return { type, grammar };
+}
+
+/** The choices that chat has as words. */
+const words: ReadonlyMap<JsonValue | undefined, string> = new Map([
+  ...["auto", "none", "required"].map((word) => [word, word] as const),
+  ["any", "required"],
+]);
+
+function nestedChoice(choice: JsonValue): JsonValue {
+  if (choice === "any") return "required"; // Mistral's word.
+  if (!isObject(choice)) return choice;
+  const word = words.get(choice.type);
+  if (word !== undefined) return word;
+  if (typeof choice.name !== "string") return choice;
+  const { type, name } = choice;
+  if (type === "tool") return { type: "function", function: { name } };
+  if (type === "function" && !isObject(choice.function)) return { type, function: { name } };
+  return type === "custom" && !isObject(choice.custom) ? { type, custom: { name } } : choice;
+}

@@ -1,0 +1,266 @@
+/** Bodies of other APIs on the path of chat, as some editors send them. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+
+const choice = { index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" };
+const completion = { id: "c1", object: "chat.completion", created: 1, model: "m", choices: [choice] };
+const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream((exchange) => {
+    const { stream } = JSON.parse(exchange.body.toString());
+    const chunk = (delta: object, finish_reason: string | null) => ({
+      ...completion,
+      object: "chat.completion.chunk",
+      choices: [{ index: 0, delta, finish_reason }],
+    });
+    if (stream) exchange.stream(chunk({ content: "hello" }, null), { ...chunk({}, "stop"), usage });
+    else exchange.json(200, { ...completion, usage });
+  });
+  gateway = await startTestGateway(upstreamAt(upstream.baseUrl));
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+async function ask(body: object, headers: object = {}) {
+  const response = await fetch(`${gateway.baseUrl}/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ model: "embedded-chat", ...body }),
+  });
+  const sent = JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}");
+  return {
+    status: response.status,
+    dropped: response.headers.get("x-gateway-dropped"),
+    text: await response.text(),
+    sent,
+  };
+}
+
+const parameters = { type: "object", properties: {} };
+const input = [
+  { role: "system", content: "You are an agent." },
+  { role: "user", content: [{ type: "input_text", text: "hi" }] },
+];
+const messages = [{ role: "user", content: "hi" }];
+
+test("a request for a response is answered as a chat completion", async () => {
+  const tools = [{ type: "function", name: "read", parameters }];
+  const more = {
+    tools,
+    reasoning: { effort: "low" },
+    store: false,
+    include: ["reasoning.encrypted_content"],
+    max_output_tokens: 9,
+  };
+  const { status, dropped, text, sent } = await ask({ input, ...more, stop: ["x"], n: 1 });
+  expect({ status, dropped }).toEqual({ status: 200, dropped: null });
+  expect(JSON.parse(text)).toMatchObject({ object: "chat.completion", choices: [{ message: { content: "hello" } }] });
+  expect(sent).toEqual({
+    model: "embedded-chat",
+    messages: [
+      { role: "system", content: "You are an agent." },
+      { role: "user", content: "hi" },
+    ],
+    tools: [{ type: "function", function: { name: "read", parameters } }],
+    max_completion_tokens: 9,
+    reasoning_effort: "low",
+    stop: ["x"],
+    n: 1,
+  });
+});
+
+test("its stream is a stream of chat", async () => {
+  const { status, text } = await ask({ input: "hi", stream: true });
+  expect(status).toBe(200);
+  expect(text).toContain('"chat.completion.chunk"');
+  expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
+});
+
+test("what chat cannot express is named, or refused", async () => {
+  const body = { input: "hi", tools: [{ type: "web_search" }] };
+  expect((await ask(body)).dropped).toBe("tools[0]");
+  expect((await ask(body, { "x-gateway-strict": "true" })).status).toBe(400);
+});
+
+test.for([
+  ["no input either", {}, "messages"],
+  ["input of a wrong type", { input: 3 }, "input"],
+  ["a bound of nothing", { input: "hi", max_output_tokens: 0 }, "max_completion_tokens"],
+  [
+    "a namespace in itself",
+    { input: "hi", tools: [{ type: "namespace", name: "a", tools: [{ type: "namespace" }] }] },
+    "tools[0].tools[0].type",
+  ],
+] as const)("is refused with its path: %s", async ([, body, param]) => {
+  const before = upstream.received.length;
+  const { status, text } = await ask(body);
+  expect(status).toBe(400);
+  expect(JSON.parse(text).error.param).toBe(param);
+  expect(upstream.received.length).toBe(before);
+});
+
+test("flat tools and nested tools work side by side", async () => {
+  const nested = { type: "function", function: { name: "grep", parameters } };
+  const grammar = { syntax: "lark", definition: "start: /a/" };
+  const { sent, dropped } = await ask({
+    messages,
+    tools: [
+      nested,
+      { type: "function", name: "read", description: "reads", parameters, strict: null },
+      { name: "edit", input_schema: parameters },
+      { type: "custom", name: "patch", format: { type: "grammar", ...grammar } },
+    ],
+    tool_choice: { type: "function", name: "read" },
+  });
+  expect(dropped).toBeNull();
+  expect(sent.tools).toEqual([
+    nested,
+    { type: "function", function: { name: "read", description: "reads", parameters } },
+    { type: "function", function: { name: "edit", parameters } },
+    { type: "custom", custom: { name: "patch", format: { type: "grammar", grammar } } },
+  ]);
+  expect(sent.tool_choice).toEqual({ type: "function", function: { name: "read" } });
+});
+
+test("a long one is answered alike", async () => {
+  const { sent, status } = await ask({ input: [{ role: "user", content: "word ".repeat(40_000) }] });
+  expect(status).toBe(200);
+  expect(sent.messages[0].content.length).toBe(200_000);
+});
+
+test("a chat request is passed on byte for byte, whatever else it has", async () => {
+  const body = {
+    messages,
+    input: "x",
+    tools: [
+      { type: "retrieval", name: "a" },
+      { type: "function", function: { name: "f" } },
+    ],
+  };
+  expect((await ask(body)).sent).toEqual({ model: "embedded-chat", ...body });
+});
+
+test("calls and results in the Messages API's blocks become chat's, as Cursor sends them", async () => {
+  const { status, dropped, sent } = await ask({
+    system: "Be brief.",
+    stop_sequences: ["END"],
+    messages: [
+      { role: "user", content: [{ type: "text", text: "read it" }] },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "hm", signature: "c2ln" },
+          { type: "text", text: "I read." },
+          { type: "tool_use", id: "toolu_1", name: "read", input: { path: "a" } },
+        ],
+      },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "go on" },
+          { type: "tool_result", tool_use_id: "toolu_1", content: [{ type: "text", text: "A" }], is_error: true },
+        ],
+      },
+    ],
+    tools: [{ name: "read", input_schema: parameters }],
+    tool_choice: { type: "tool", name: "read", disable_parallel_tool_use: true },
+  });
+  expect({ status, dropped }).toEqual({ status: 200, dropped: null });
+  expect(sent).toEqual({
+    model: "embedded-chat",
+    stop: ["END"],
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: [{ type: "text", text: "read it" }] },
+      {
+        role: "assistant",
+        content: [{ type: "text", text: "I read." }],
+        thinking_blocks: [{ type: "thinking", thinking: "hm", signature: "c2ln" }],
+        tool_calls: [{ id: "toolu_1", type: "function", function: { name: "read", arguments: '{"path":"a"}' } }],
+      },
+      { role: "tool", tool_call_id: "toolu_1", content: "Error: A" },
+      { role: "user", content: [{ type: "text", text: "go on" }] },
+    ],
+    tools: [{ type: "function", function: { name: "read", parameters } }],
+    tool_choice: { type: "function", function: { name: "read" } },
+    parallel_tool_calls: false,
+  });
+});
+
+test("an image in a result comes with what else the user says", async () => {
+  const source = { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" };
+  const result = { type: "tool_result", tool_use_id: "t1", content: [{ type: "image", source }] };
+  const { sent } = await ask({
+    messages: [
+      { role: "user", content: "look" },
+      { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "look", input: {} }] },
+      { role: "user", content: [result] },
+    ],
+  });
+  expect(sent.messages.slice(1)).toEqual([
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "t1", type: "function", function: { name: "look", arguments: "{}" } }],
+    },
+    { role: "tool", tool_call_id: "t1", content: "" },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "Attached to the result of t1:" },
+        { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } },
+      ],
+    },
+  ]);
+});
+
+test.each([
+  [{ type: "auto" }, "auto"],
+  [{ type: "any" }, "required"],
+  [{ type: "required" }, "required"],
+  [{ type: "none" }, "none"],
+])("the choice %j is the word %j", async (choice, word) => {
+  const tools = [{ type: "function", function: { name: "read", parameters } }];
+  const { status, sent } = await ask({ messages, tools, tool_choice: choice });
+  expect({ status, choice: sent.tool_choice }).toEqual({ status: 200, choice: word });
+});
+
+test("parts of responses, and a bare address of an image, become chat's", async () => {
+  const content = [
+    { type: "input_text", text: "what is it?" },
+    { type: "input_image", image_url: "https://example.com/a.png", detail: "low" },
+    { type: "image_url", image_url: "https://example.com/b.png" },
+    { type: "input_file", filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" },
+  ];
+  const { status, sent } = await ask({ messages: [{ role: "user", content }] });
+  expect(status).toBe(200);
+  expect(sent.messages[0].content).toEqual([
+    { type: "text", text: "what is it?" },
+    { type: "image_url", image_url: { url: "https://example.com/a.png", detail: "low" } },
+    { type: "image_url", image_url: { url: "https://example.com/b.png" } },
+    { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" } },
+  ]);
+});
+
+test.each([
+  ["a result without its call", { type: "tool_result", content: "x" }, "messages[0].content[0].tool_use_id"],
+  ["a result that is none", { type: "tool_result", tool_use_id: 7 }, "messages[0].content[0].tool_use_id"],
+  [
+    "a result with what no chat can hold",
+    { type: "tool_result", tool_use_id: "t", content: [{ type: "sound" }] },
+    "messages[0].content[0].content[0].type",
+  ],
+])("%s is refused by its path, and the model is not asked", async (_, block, param) => {
+  const before = upstream.received.length;
+  const { status, text } = await ask({ messages: [{ role: "user", content: [block] }] });
+  expect([status, JSON.parse(text).error.param]).toEqual([400, param]);
+  expect(upstream.received.length).toBe(before);
+});
