@@ -81,6 +81,7 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
     log,
     sites: createSites(config),
     cors: createCors(config.corsOrigins),
+    bodyTimeoutMs: config.bodyTimeoutMs,
   });
   const rpcs = descriptors.flatMap(({ methods }) => methods);
   return {
