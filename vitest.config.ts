@@ -29,7 +29,7 @@ const ofEngines =
 
 export default defineConfig({
   test: {
-    globalSetup: ["test/support/run/start-servers.ts"],
+    globalSetup: ["test/support/run/start-servers.ts", "test/support/run/bundle-gateway.ts"],
     // Real sockets and processes on a machine that does other things too: this bounds what hangs, and times nothing.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -26,6 +26,7 @@ import type { Config } from "../../src/config/config.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/keys.ts";
 import { openStorage } from "../../src/storage/storage.ts";
+import { starter } from "../support/command.ts";
 import { environment } from "../support/environment.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
@@ -278,9 +279,8 @@ describe("as a process", () => {
 
   /** Runs the command line until it serves. */
   async function serve() {
-    const bin = join(import.meta.dirname, "../../bin/model-gateway.js");
     const env = { PATH: process.env.PATH, ...environment, PORT: "0", METRICS_PORT: "0", DATA_DIR: dataDir };
-    const child = spawn(process.execPath, [bin, "serve"], { cwd: dataDir, env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, [starter, "serve"], { cwd: dataDir, env, stdio: ["ignore", "pipe", "pipe"] });
     child.stderr.resume();
     const exited = once(child, "exit") as Promise<[code: number | null, signal: string | null]>;
     const [line] = (await once(createInterface(child.stdout), "line")) as [string];
