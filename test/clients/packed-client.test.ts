@@ -12,7 +12,6 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import type { Browser } from "playwright-core";
 import { build, type Rolldown } from "vite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import packageJson from "../../clients/typescript/package.json" with { type: "json" };

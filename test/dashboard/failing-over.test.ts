@@ -6,7 +6,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
-import { chromiumPath, closeWindows, phone, sharedBrowser, visit, type Visitor } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, phone, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
 import { type Furnished, pricedModels, startFurnished } from "../support/dashboard/furnished.ts";
 import { directMoney } from "../support/money/direct.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";

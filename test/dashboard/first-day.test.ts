@@ -7,7 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { issueSetUpLink, linkUrl } from "../../src/services/people/links.ts";
-import { chromiumPath, closeWindows, sharedBrowser, visit, type Visitor } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
 import { type Install, type Node, newInstall } from "../support/dashboard/configured.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 

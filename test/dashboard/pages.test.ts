@@ -6,7 +6,15 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { chromiumPath, closeWindows, desktop, phone, sharedBrowser, visit, type Visitor } from "../support/dashboard/browser.ts";
+import {
+  chromiumPath,
+  closeWindows,
+  desktop,
+  phone,
+  sharedBrowser,
+  type Visitor,
+  visit,
+} from "../support/dashboard/browser.ts";
 import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
 import { askRpc } from "../support/dashboard/session.ts";
 
@@ -66,7 +74,7 @@ function looksAt(place: number, locale: Locale): readonly Look[] {
   if (isThorough) return themes.flatMap((theme) => widthsOfAll.map((width) => ({ theme, width })));
   const isChinese = locale === "zh-CN";
   const theme = isChinese === (place % 2 === 0) ? "dark" : "light";
-  const width = isChinese === (place % 4 < 2) ? desktop.width : phone.width;
+  const width = isChinese === place % 4 < 2 ? desktop.width : phone.width;
   return [{ theme, width }];
 }
 
@@ -126,9 +134,15 @@ const outside = `[...document.querySelectorAll("main *, header *")].filter((elem
 
 /** Goes on to another page as its links do, and waits for it as `open` does. */
 async function goTo(page: Page, path: string): Promise<void> {
-  await page.evaluate(`history.pushState(null, "", ${JSON.stringify(`/dashboard${path}`)})`);
-  const isThere = `(({ status, resolvedLocation }) => status === "idle" && resolvedLocation.href.endsWith(${JSON.stringify(path)}))`;
-  await page.waitForFunction(`${isThere}(__TSR_ROUTER__.state)`);
+  await page.evaluate(`new Promise((resolve) => {
+    history.pushState(null, "", ${JSON.stringify(`/dashboard${path}`)});
+    const look = () => {
+      const { status, resolvedLocation } = __TSR_ROUTER__.state;
+      if (status === "idle" && resolvedLocation.href.endsWith(${JSON.stringify(path)})) resolve();
+      else requestAnimationFrame(look);
+    };
+    look();
+  })`);
   await page.getByRole("heading", { level: 1 }).first().waitFor();
   await page.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
 }

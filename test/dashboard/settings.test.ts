@@ -6,7 +6,7 @@ import { Secret, TOTP } from "otpauth";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
-import { chromiumPath, closeWindows, sharedBrowser, visit, type Visitor } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
 import { days, makeUser, minutes, password } from "../support/dashboard/sign-in.ts";
 import { unexpected } from "../support/dashboard/signed-in-window.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
