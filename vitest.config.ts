@@ -23,7 +23,10 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** What itself starts the engines that it is about: a run on another database (`test/support/run/start-servers.ts`) leaves it out. */
+/**
+ * ofEngines are the tests that start the engines that they are about: a run on another database (`test/support/run/start-servers.ts`)
+ * leaves it out.
+ */
 const ofEngines =
   (process.env.TEST_DATABASE ?? "sqlite") === "sqlite" ? [] : ["test/storage/engines/**", "test/storage/moving/**"];
 

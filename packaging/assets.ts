@@ -1,4 +1,4 @@
-/** What is packed beside the programs: pages, catalogue, protos, WebAssembly, licences. */
+/** Lists what is packed beside the programs: pages, catalogue, protos, WebAssembly, licences. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";

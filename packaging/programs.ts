@@ -3,7 +3,7 @@ import { threads } from "../src/package/package-files.ts";
 import { bundle } from "./bundle.ts";
 
 export interface Programs {
-  /** What is written, by its path in the package. */
+  /** files are what is written, by its path in the package. */
   readonly files: ReadonlyMap<string, string>;
   /** The paths of the modules inside, absolute. */
   readonly modules: readonly string[];

@@ -23,7 +23,7 @@ const root = join(folder, "..");
 export interface BuildOptions {
   /** The path below which the site is served, with slashes at both ends. */
   readonly base: string;
-  /** Where the files go. What is there and not of the site is removed. */
+  /** out is where the files go. What is there and not of the site is removed. */
   readonly out: string;
 }
 

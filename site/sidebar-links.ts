@@ -3,7 +3,7 @@ import type { DefaultTheme } from "vitepress";
 import type { ReferencePage } from "./reference/api/pages.ts";
 import { addressOf, sections } from "./sidebar.ts";
 
-/** Where `build.ts` puts the sidebar for the configuration to read. */
+/** sidebarFile is where `build.ts` puts the sidebar for the configuration to read. */
 export const sidebarFile = "sidebar.json";
 
 /** `sources` are the pages that there are. The reference comes after the section of callers. */

@@ -9,7 +9,7 @@ export interface SitePage {
 export interface SiteSection {
   readonly title: string;
   readonly pages: readonly SitePage[];
-  /** Whether the section is closed until a reader opens it. */
+  /** isCollapsed is whether the section is closed until a reader opens it. */
   readonly isCollapsed?: boolean;
 }
 
@@ -72,7 +72,7 @@ export const sections: readonly SiteSection[] = [
   },
 ];
 
-/** Where pages outside docs/ are on the site. The README is the site's front page. */
+/** elsewhere is where pages outside docs/ are on the site. The README is the site's front page. */
 const elsewhere: Readonly<Record<string, string>> = {
   "README.md": "/",
   "CONTRIBUTING.md": "/contributing",

@@ -7,7 +7,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { dirname, join, posix } from "node:path";
 import { addressOf, sections } from "./sidebar.ts";
 
-/** Where pages of the project lead back to the list of all pages; the site has that beside every page. */
+/** toAllPages is where pages of the project lead back to the list of all pages; the site has that beside every page. */
 const toAllPages = /\s*All pages: \[documentation\]\([^)]*README\.md#documentation\)\./;
 
 /** Files of these kinds are copied where a page links to them. */
@@ -16,7 +16,7 @@ const isData = /\.(?:json|ya?ml)$/;
 export interface Stage {
   /** The project. */
   readonly root: string;
-  /** Where the pages are put. */
+  /** folder is where the pages are put. */
   readonly folder: string;
   /** Pages that are made, by their paths below the folder, with their texts. */
   readonly made: ReadonlyMap<string, string>;

@@ -36,7 +36,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
   }),
 );
 
-/** What `serve` with workers starts, and nobody else. */
+/** parts are what `serve` with workers starts, and nobody else. */
 const parts: typeof commands = new Map([
   ["owner", async () => (await import("./commands/workers/owner.ts")).owner],
   ["worker", async () => (await import("./commands/workers/worker.ts")).worker],

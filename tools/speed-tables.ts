@@ -40,7 +40,7 @@ function saidIn(markdown: string): string {
 }
 
 /** speedTable is the cost of each row and its bounds. */
-export function speedTable(results: string): string {
+function speedTable(results: string): string {
   const [table] = tablesIn(results).filter(([head]) => head?.[0] === "work");
   if (!table) throw new Error("the results have no table of work");
   const columns = ["work", "against", "measured", "must", "aim"].map((name) => table[0]?.indexOf(name) ?? -1);
@@ -52,7 +52,7 @@ export function speedTable(results: string): string {
  * acceleratorsTable is the gain of each accelerator: how many times as much CPU a call takes without it, on the load where it brings
  * most, with all others on. The sentence that introduces it is part of it, so that no page has that alone before there are results.
  */
-export function acceleratorsTable(accelerators: string): string {
+function acceleratorsTable(accelerators: string): string {
   const [table] = tablesIn(accelerators).filter(([head]) => head?.[0] === "taken away");
   if (!table) throw new Error("bench/accelerators.md has no table of what is taken away");
   const [[, ...loads] = [], ...rows] = table;
@@ -72,7 +72,7 @@ const whatAcceleratorsBring =
   "What each accelerator brings: without it, and with all others, a call takes so many times as much CPU on the load where that shows most. `all` is without any.";
 
 /** withPart returns the page with this text between the comments of that name; unchanged if it has no such comments. */
-export function withPart(page: string, name: string, part: string): string {
+function withPart(page: string, name: string, part: string): string {
   const comments = new RegExp(`(<!-- ${name}:[^\n]*-->\n)[\\s\\S]*?(<!-- end of ${name} -->)`);
   return page.replace(comments, (_, from: string, to: string) => `${from}\n${part}\n\n${to}`);
 }

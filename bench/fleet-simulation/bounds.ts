@@ -81,7 +81,7 @@ export interface Break {
   readonly what: string;
 }
 
-/** How long each try is simulated, in seconds. */
+/** tryFor is how long each try is simulated, in seconds. */
 const tryFor = 0.6;
 
 /** Returns how many calls a second the fleet bears, and what breaks first. Keys and accounts stay as many as they are. */

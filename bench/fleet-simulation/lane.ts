@@ -76,7 +76,7 @@ export function startLane({ calendar, random, rates, gatherUs, waits, run }: Lan
   wait();
 }
 
-/** When a transaction's items began to come, when it began, and when it ended. */
+/** Times is when a transaction's items began to come, when it began, and when it ended. */
 interface Times {
   readonly since: number;
   readonly begun: number;

@@ -41,7 +41,7 @@ function dryOf({ nodes, reach, callSeconds, hold, cost, leaseIdleMs, seed }: Sce
   return runDry({ ...account, nodes: served, callSeconds, hold, cost, leaseIdleMs, recalls, seed });
 }
 
-/** What the row of a call takes, with its indexes, for a day of a call a second. The size is assumed. */
+/** bytesADay is what the row of a call takes, with its indexes, for a day of a call a second. The size is assumed. */
 const bytesADay = 400 * 86_400;
 
 const count = (value: number) => Math.round(value).toLocaleString("en");

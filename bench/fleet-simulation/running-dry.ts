@@ -15,7 +15,7 @@ export interface DryOptions {
   readonly cost: number;
   readonly balance: number;
   readonly leaseIdleMs: number;
-  /** Whether idle leases are called back before a call is refused. */
+  /** recalls is whether idle leases are called back before a call is refused. */
   readonly recalls: boolean;
   readonly seed: number;
 }
@@ -24,7 +24,7 @@ export interface Dry {
   readonly charged: number;
   /** The most that was idle in leases at a time, as a part of what the account had at the beginning. */
   readonly mostIdle: number;
-  /** What was idle in leases when the first call was short, as a number of calls' holds. */
+  /** idleWhenShort is what was idle in leases when the first call was short, as a number of calls' holds. */
   readonly idleWhenShort: number;
   /** Calls that were refused although leases of other nodes could have paid. */
   readonly refusedWrongly: number;

@@ -1,4 +1,4 @@
-/** What is simulated: a fleet, its callers, and the machines below it. */
+/** Describes what is simulated: a fleet, its callers, and the machines below it. */
 import type { CostSet } from "./costs.ts";
 
 export interface Scenario {
@@ -6,17 +6,17 @@ export interface Scenario {
   readonly callsPerSecond: number;
   readonly keys: number;
   readonly accounts: number;
-  /** How calls are spread over accounts: all alike, or the account of rank n in proportion to 1/n. */
+  /** spread is how calls are spread over accounts: all alike, or the account of rank n in proportion to 1/n. */
   readonly spread: "zipf" | "uniform";
   /** The part of calls whose accounts have too little for a lease. */
   readonly scarce: number;
   /** The part of these that one account makes. */
   readonly hotScarce: number;
-  /** How long a call takes, in seconds, on average. */
+  /** callSeconds is how long a call takes, in seconds, on average. */
   readonly callSeconds: number;
   /** A node's CPU a call, in microseconds. */
   readonly callCpu: number;
-  /** What a call reserves and what it costs, and what an ample account has, in millionths of the unit. */
+  /** hold is what a call reserves and what it costs, and what an ample account has, in millionths of the unit. */
   readonly hold: number;
   readonly cost: number;
   readonly balance: number;
@@ -24,11 +24,11 @@ export interface Scenario {
   readonly reach: number;
   /** Changes a second that all nodes must see: new keys, recharges, settings. */
   readonly changes: number;
-  /** Whether a change has nodes forget all keys that they know, or only those that it is of. */
+  /** forget is whether a change has nodes forget all keys that they know, or only those that it is of. */
   readonly forget: "all" | "changed";
   /** For how many milliseconds an idle lease is kept. */
   readonly leaseIdleMs: number;
-  /** How many due rows one transaction merges, and how many leases one gives back, at most. */
+  /** mergeRows is how many due rows one transaction merges, and how many leases one gives back, at most. */
   readonly mergeRows: number;
   readonly releaseRows: number;
   /** The least time between the beginnings of two transactions of a node, in milliseconds: fewer of them, with more in each. */
@@ -46,7 +46,7 @@ export interface Scenario {
   /** There and back between a node and Postgres, in microseconds. */
   readonly roundTripUs: number;
   readonly costs: CostSet;
-  /** How long is simulated, in seconds. */
+  /** seconds is how long is simulated, in seconds. */
   readonly seconds: number;
   readonly seed: number;
 }
@@ -87,7 +87,7 @@ export const cases: Readonly<Record<string, Scenario>> = {
   },
 };
 
-/** What can be set by an option of the command line, with what it means. */
+/** settings are what can be set by an option of the command line, with what it means. */
 export const settings: Readonly<Partial<Record<keyof Scenario, string>>> = {
   nodes: "gateways",
   callsPerSecond: "calls a second that all of them get",
@@ -127,7 +127,7 @@ const words: Readonly<Partial<Record<keyof Scenario, readonly string[]>>> = {
   costs: ["functions", "spike"],
 };
 
-/** What must be at least one; what must lie between 0 and 1. Everything else must be at least 0. */
+/** atLeastOne are the settings that must be at least one; others must lie between 0 and 1. Everything else must be at least 0. */
 const atLeastOne: ReadonlySet<string> = new Set([
   "nodes",
   "accounts",

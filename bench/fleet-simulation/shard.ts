@@ -1,4 +1,6 @@
-/** What reaches the busiest of the Postgres servers: accounts are divided among them by a hash, and one has the account that calls most. */
+/**
+ * Estimates the load of the busiest Postgres server: accounts are divided among them by a hash, and one has the account that calls most.
+ */
 import { distinctIn, type Group, sumOver } from "./accounts.ts";
 import type { Flows } from "./flows.ts";
 import type { Scenario } from "./scenario.ts";

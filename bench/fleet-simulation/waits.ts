@@ -1,4 +1,4 @@
-/** How long many have waited, in classes of a fiftieth each: enough for percentiles, and little to keep. Times are microseconds. */
+/** Counts waits in classes of a fiftieth each: enough for percentiles, and little to keep. Times are microseconds. */
 
 export interface Waits {
   add(wait: number, times: number): void;

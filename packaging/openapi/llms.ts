@@ -21,7 +21,7 @@ const optional = ["architecture", "speed", "lab-log", "changelog", "contributing
 interface Page {
   readonly title: string;
   readonly address: string;
-  /** What it is about: the first sentence. */
+  /** about is what it is about: the first sentence. */
   readonly about: string;
 }
 

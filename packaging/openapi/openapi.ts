@@ -10,7 +10,7 @@ export interface Example {
 export interface MediaType {
   readonly schema: JsonSchema;
   readonly examples?: Readonly<Record<string, Example>>;
-  /** How the frames of an event stream are written: whether they have event lines, how it ends, how it fills silence. */
+  /** x-event-stream is how the frames of an event stream are written: whether they have event lines, how it ends, how it fills silence. */
   readonly "x-event-stream"?: { readonly event_lines: boolean; readonly end: string; readonly keep_alive: string };
 }
 

@@ -1,4 +1,4 @@
-/** How the site is built from the pages that `build.ts` stages. */
+/** Configures how the site is built from the pages that `build.ts` stages. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig } from "vitepress";

@@ -99,7 +99,7 @@ export function inlineYaml(value: unknown): string {
 }
 
 /** Returns the text in lines of at most so many characters, broken at spaces. */
-export function wrapped(text: string, most: number): string[] {
+function wrapped(text: string, most: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const last = lines.at(-1);

@@ -8,7 +8,7 @@ export interface Setting {
   /** The path from the file's root, as `upstreams[].queue.max_queued`. */
   readonly path: string;
   readonly description: string;
-  /** What may be written, in words. */
+  /** type is what may be written, in words. */
   readonly type: string;
   readonly isRequired: boolean;
   /** The value without the key; undefined where there is none. */

@@ -22,16 +22,16 @@ export interface CallRecord extends Slotted {
   /** The bound that credit sets to the output of each answer, in tokens; undefined where it sets none. */
   outputBound?: number | undefined;
   outcome?: Outcome;
-  /** Whether the model stopped by an error or a filter. */
+  /** gaveUp is whether the model stopped by an error or a filter. */
   gaveUp?: boolean;
   /** The time from the arrival of the call to its first byte of answer. */
   firstByteMs?: number;
   /** The gateway's own part of that time: without queues, upstreams and pauses between attempts. */
   ownMs?: number;
   used?: CallUsage;
-  /** Whether its upstream reported usage that cannot be true. */
+  /** isImplausible is whether its upstream reported usage that cannot be true. */
   isImplausible?: boolean;
-  /** How long its stream was drained after its caller had disconnected; unset where it was not. */
+  /** drainedMs is how long its stream was drained after its caller had disconnected; unset where it was not. */
   drainedMs?: number;
   /** Set where the caller has disconnected and the call is still drained: it ends when this resolves, and is captured then. */
   pendingCapture?: PromiseLike<void>;
@@ -55,22 +55,22 @@ export interface AttemptRecord {
   readonly begunAt: number;
   /** The same by `performance.now()`. */
   readonly sentAt: number;
-  /** Whether it waits in the upstream's queue now. */
+  /** isQueued is whether it waits in the upstream's queue now. */
   isQueued?: boolean;
-  /** How long it waited in the queue. */
+  /** queuedMs is how long it waited in the queue. */
   queuedMs: number;
-  /** How long the upstream took, until its answer could be passed on. */
+  /** waitedMs is how long the upstream took, until its answer could be passed on. */
   waitedMs: number;
   /** The time until the head of the answer arrived; unset where none did. */
   firstByteMs?: number;
   endedAt?: number;
   /** The upstream's fault in the gateway's own words; unset if the attempt did not fail. */
   failure?: string;
-  /** Whether it was made beside another attempt that had not answered yet. */
+  /** isHedge is whether it was made beside another attempt that had not answered yet. */
   isHedge?: boolean;
-  /** Whether it was aborted because another attempt was faster. */
+  /** isOvertaken is whether it was aborted because another attempt was faster. */
   isOvertaken?: boolean;
-  /** What its upstream reported of an attempt that is charged to nobody, as far as it did. */
+  /** told is what its upstream reported of an attempt that is charged to nobody, as far as it did. */
   told?: Usage;
 }
 

@@ -28,11 +28,11 @@ export interface Caller {
   readonly sessionId: string;
   /** The models that the key may use, as ids and `family:name`; empty: all. */
   readonly models: readonly string[];
-  /** Whether cost must be known and held beforehand: the account is prepaid, or the key has a limit. */
+  /** mustPay is whether cost must be known and held beforehand: the account is prepaid, or the key has a limit. */
   readonly mustPay: boolean;
-  /** Whether models without a price are free for the account although it must pay. Default: no, they are refused. */
+  /** isFreeUnpriced is whether models without a price are free for the account although it must pay. Default: no, they are refused. */
   readonly isFreeUnpriced?: boolean | undefined;
-  /** Whether the key has a credit limit. */
+  /** isLimited is whether the key has a credit limit. */
   readonly isLimited: boolean;
   /** The budgets of the key and its account, and the zone in which they begin, as they are stored; unset where there are none. */
   readonly budgets?: CallerBudgets | undefined;
@@ -134,7 +134,7 @@ export interface Remembered {
 export interface RememberedConversation {
   /** Lists of items as JSON, oldest first. */
   readonly pieces: readonly string[];
-  /** Whether the response is stored beyond the connection. */
+  /** isKept is whether the response is stored beyond the connection. */
   readonly isKept: boolean;
 }
 

@@ -69,9 +69,9 @@ export class Refusal extends Error {
   readonly openaiCode: string | undefined;
   /** The upstream's fault in the gateway's own words, for the operator. */
   readonly fault: string | undefined;
-  /** Whether a time-out of the caller's own has passed, which says nothing about the upstream. */
+  /** isCallersBound is whether a time-out of the caller's own has passed, which says nothing about the upstream. */
   readonly isCallersBound: boolean;
-  /** Whether the upstream turned out not to serve the operation at all. Then no model was asked. */
+  /** isUnserved is whether the upstream turned out not to serve the operation at all. Then no model was asked. */
   readonly isUnserved: boolean;
   /** documentFaults are the mistakes in a document that was checked as a whole. */
   readonly documentFaults: readonly DocumentFault[];

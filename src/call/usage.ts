@@ -35,7 +35,7 @@ export interface Manner {
 /** The parts that an upstream reported. */
 export type ToldManner = { readonly [part in keyof Manner]?: string | undefined };
 export type ToldUsage = { readonly [part in keyof Usage]?: number | undefined } & {
-  /** How the upstream served the call. */
+  /** manner is how the upstream served the call. */
   readonly manner?: ToldManner | undefined;
   /** Set where it reported a count that is none, as a fraction, a text or a number below 0. */
   readonly isBroken?: true | undefined;

@@ -1,4 +1,4 @@
-/** What commands read of the stored configuration: the document itself, and the configuration that gateways serve by it. */
+/** Reads the stored configuration for commands: the document itself, and the configuration that gateways serve by it. */
 import { type Config, onlyForServing } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
 import { createKeyRing, KeyRingError } from "../config/stored/key-ring.ts";

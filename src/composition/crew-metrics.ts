@@ -36,7 +36,7 @@ export interface CrewMetrics {
   close(): Promise<void>;
 }
 
-/** How long a worker may take to tell, in milliseconds. One that takes longer counts as it was last. */
+/** readMs is how long a worker may take to tell, in milliseconds. One that takes longer counts as it was last. */
 const readMs = 1_000;
 
 export function createCrewMetrics(options: CrewMetricsOptions): CrewMetrics {

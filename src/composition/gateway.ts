@@ -23,7 +23,7 @@ import { logTrouble } from "./trouble-log.ts";
 export type GatewayParts = Omit<Parts, "clock" | "random" | "config" | "live"> &
   Partial<Pick<Parts, "clock" | "random">> &
   Configured & {
-    /** Whether it takes calls, but is not ready until `prepared` is called: something of its start is still to be made. */
+    /** isPreparing is whether it takes calls, but is not ready until `prepared` is called: something of its start is still to be made. */
     readonly isPreparing?: boolean;
     /** A bound socket that it listens on in the place of the configuration's address. */
     readonly fd?: number | undefined;
@@ -32,9 +32,11 @@ export type GatewayParts = Omit<Parts, "clock" | "random" | "config" | "live"> &
 /** Configured is a configuration that never changes, or one that may while the gateway serves. */
 type Configured = { readonly config: Config } | { readonly live: LiveConfig };
 
-/** How long closing waits for what calls used to be counted. The ledger waits longer, for what is guessed to be charged. */
+/** countMs is how long closing waits for what calls used to be counted. The ledger waits longer, for what is guessed to be charged. */
 const countMs = 5_000;
-/** How long a gateway that was replaced waits for its connections to end by themselves, and how often it looks; in milliseconds. */
+/**
+ * leaveMs is how long a gateway that was replaced waits for its connections to end by themselves, and how often it looks; in milliseconds.
+ */
 const [leaveMs, lookMs] = [5_000, 50];
 
 /** Counts are numbers of things that are open or under way. All are 0 once nobody calls and no connection is kept, but for the totals. */
@@ -63,11 +65,11 @@ export interface Activity {
 export interface Gateway {
   readonly host: string;
   readonly port: number;
-  /** Where metrics are read, if they are. */
+  /** metricsPort is where metrics are read, if they are. */
   readonly metricsPort: number | undefined;
   /** Accepts the connections of another bound socket, too. */
   readonly adopt: Listener["adopt"];
-  /** What is open and under way at this moment. */
+  /** Returns what is open and under way at this moment. */
   counts(): Counts;
   activity(): Activity;
   /** Returns how many calls hold credit, of all processes on the database. */

@@ -14,7 +14,7 @@ import type { Channel } from "../runtime/ipc/channel.ts";
 import type { RedisGauges } from "../telemetry/gauges/redis.ts";
 
 export interface Limits {
-  /** What accounts may call. */
+  /** rates limits how often accounts may call. */
   readonly rates: Limiter;
   /** Attempts to sign in. */
   readonly attempts: Limiter;
@@ -43,7 +43,7 @@ export interface LimitsParts {
 export interface WorkerPlace {
   /** From 1 on. */
   readonly number: number;
-  /** How many workers there are. */
+  /** count is how many workers there are. */
   readonly count: number;
   /** Leads to their owner. */
   readonly channel: Channel;

@@ -12,9 +12,9 @@ import type { Parts, Shared } from "./parts.ts";
 
 export interface Seeing {
   readonly observers: readonly Observer[];
-  /** Where metrics are read; undefined where they are not. */
+  /** metricsPort is where metrics are read; undefined where they are not. */
   readonly metricsPort: number | undefined;
-  /** How many calls have ended so far. */
+  /** Returns how many calls have ended so far. */
   ended(): number;
   /** Sends on what is still to be sent, and stops. */
   close(): Promise<void>;

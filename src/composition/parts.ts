@@ -1,4 +1,4 @@
-/** What the gateway is made of: what it is given, and what several steps of a call share. */
+/** Puts together what the gateway is made of: what it is given, and what several steps of a call share. */
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import type { LiveConfig } from "../config/live/live-config.ts";
@@ -24,7 +24,7 @@ import type { Limits, WorkerPlace } from "./limits.ts";
 import { createUpstreams, type Upstreams } from "./live/upstreams.ts";
 import { withEmbedded } from "./providers.ts";
 
-/** What the gateway is given. */
+/** Parts is what the gateway is given. */
 export interface Parts {
   /** config is what holds from the start to the end. */
   readonly config: ProcessConfig;
@@ -42,7 +42,7 @@ export interface Parts {
   readonly worker?: WorkerPlace | undefined;
 }
 
-/** What several steps of a call share. */
+/** Shared is what several steps of a call share. */
 export interface Shared {
   readonly accelerators: Accelerators;
   readonly catalog: ModelTable;

@@ -13,7 +13,7 @@ import { rotateKeys } from "../providers/upstream/rotation.ts";
 import { defaultTimeouts, type Timeouts } from "../providers/upstream/timeouts.ts";
 import type { Accelerators } from "./accelerators.ts";
 
-/** What of the accelerators providers are made with. */
+/** Faster is what of the accelerators providers are made with. */
 type Faster = Pick<Accelerators, "createClient" | "createTemplateReader">;
 
 type CreateProvider = (config: UpstreamConfig, apiKey: string | undefined, faster: Faster) => Provider;

@@ -289,7 +289,7 @@ function unpricedOf(written: FileConfig["unpriced_models"] = "free_for_first_acc
 }
 
 function bodiesInFlightOf(written: FileConfig["bodies_in_flight"], maxBodyBytes: number): Config["bodiesInFlight"] {
-  const maxBytes = written?.max_bytes ?? Math.max(512 * 1024 * 1024, 4 * maxBodyBytes);
+  const maxBytes = written?.max_bytes ?? Math.max(384 * 1024 * 1024, 4 * maxBodyBytes);
   return { maxBytes, maxBytesPerAccount: written?.max_bytes_per_account ?? Math.ceil(maxBytes / 4) };
 }
 

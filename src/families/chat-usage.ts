@@ -32,12 +32,12 @@ export class ChatUsageTracker {
     if (this.#counts.take(answer.json())) this.#hasTold = true;
   }
 
-  /** Whether usage was reported. */
+  /** hasUsage is whether usage was reported. */
   get hasUsage(): boolean {
     return this.#hasTold;
   }
 
-  /** Whether reasoning was reported. */
+  /** hasReasoning is whether reasoning was reported. */
   get hasReasoning(): boolean {
     return this.#counts.hasReasoning;
   }

@@ -1,4 +1,4 @@
-/** What a request needs of its server or model: it decides by which operation the upstream is called. */
+/** Tells what a request needs of its server or model: it decides by which operation the upstream is called. */
 import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import type { Operation } from "../call/operations.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";

@@ -14,9 +14,9 @@ import type { Wire } from "../wire/wire.ts";
 export interface ReasoningItems {
   /** The upstream's name. No other upstream can read what it encrypted. */
   readonly upstream: string;
-  /** Whether encrypted reasoning is requested. */
+  /** areAskedFor is whether encrypted reasoning is requested. */
   readonly areAskedFor: boolean;
-  /** Which reasoning it takes back: encrypted, as text, or either. */
+  /** taken is the reasoning that it takes back: encrypted, as text, or either. */
   readonly taken: "encrypted" | "plain" | "either";
 }
 
@@ -29,7 +29,7 @@ export interface TranslationContext {
   readonly form: Form;
   /** The model's largest output in tokens, where the catalogue knows it. */
   readonly maxOutputTokens: number | undefined;
-  /** Whether the chat server takes custom tools; undefined where chat is translated further. */
+  /** customTools is whether the chat server takes custom tools; undefined where chat is translated further. */
   readonly customTools?: boolean | undefined;
   /** The model's name at its upstream. */
   readonly target?: string | undefined;
@@ -37,7 +37,7 @@ export interface TranslationContext {
   readonly reasoningItems?: ReasoningItems | undefined;
   /** Reports tools without a price; undefined where all are allowed. */
   readonly isUnpriced?: IsUnpriced | undefined;
-  /** Whether the model reasons; undefined where nobody stated it. */
+  /** reasons is whether the model reasons; undefined where nobody stated it. */
   readonly reasons?: boolean | undefined;
   /** Identifies the answer: letters and digits, for families with ids of their own kind. */
   readonly answerId: string;

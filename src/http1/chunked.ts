@@ -19,13 +19,13 @@ const sizeLine =
 /** Fields that frame a message must not follow it (RFC 9110, section 6.5.1). */
 const forbiddenTrailers: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
 
-/** What comes next. */
+/** State is what comes next. */
 type State = "size" | "data" | "dataEnd" | "trailers" | "complete";
 
 /** ChunkedDecoder decodes one body, with its trailers. */
 export class ChunkedDecoder {
   #state: State = "size";
-  /** How many bytes of the chunk have not come yet. */
+  /** left is how many bytes of the chunk have not come yet. */
   #left = 0;
   /** The beginning of a line that has not come whole. */
   #line = "";

@@ -5,14 +5,14 @@
 import { checkFieldValue, type Fields } from "./fields.ts";
 
 interface KnownLine {
-  /** What stands before the value: the end of the line before, the name, a colon and a space. */
+  /** start is what stands before the value: the end of the line before, the name, a colon and a space. */
   readonly start: string;
   /** Reports that each value is valid and belongs to one answer: it is neither remembered nor checked. */
   readonly isFresh: boolean;
   /** The remembered value, and the line with it. */
   value: string | undefined;
   line: string;
-  /** How many other values have come since. */
+  /** changes is how many other values have come since. */
   changes: number;
 }
 

@@ -38,7 +38,7 @@ let namesKept = 0;
 const maxNames = 1000;
 /** Longer names are not remembered, in bytes. */
 const maxNameBytes = 40;
-/** How many names of the same length and first character are remembered. */
+/** maxAlike is how many names of the same length and first character are remembered. */
 const maxAlike = 16;
 
 /**

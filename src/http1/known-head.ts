@@ -4,7 +4,7 @@
  */
 import { isFieldValue } from "./fields.ts";
 
-/** What differs in a head that repeats the known one. */
+/** Repetition is what differs in a head that repeats the known one. */
 export interface Repetition {
   /** The length of the body, as it is written and in bytes. */
   readonly lengthText: string;

@@ -6,7 +6,7 @@ import type { Server } from "node:http";
 import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 
-/** What a socket has inside. */
+/** SocketInternals is what a socket has inside. */
 interface SocketInternals {
   readonly _handle?: { useUserBuffer?(memory: Buffer): void } | null;
   [symbol: symbol]: unknown;

@@ -10,7 +10,7 @@ const maxReadBytes = 65_536;
 /** A shorter copy is allocated from Node's pool, in bytes. */
 const minUnpooledBytes = 4_096;
 
-/** Where connections that the gateway makes are read, and those that it accepts. Their callbacks copy before they return. */
+/** madeMemory is where connections that the gateway makes are read, and those that it accepts. Their callbacks copy before they return. */
 const madeMemory = Buffer.allocUnsafeSlow(maxReadBytes);
 const acceptedMemory = Buffer.allocUnsafeSlow(maxReadBytes);
 

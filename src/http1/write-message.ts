@@ -5,7 +5,7 @@ import { writesAtOnce } from "./node-internals.ts";
 /** A longer message is not copied into one piece, in bytes. */
 export const maxCoalescedBytes = 16_384;
 
-/** Where messages are put together for sockets that write at once. It is replaced when a socket keeps what it was given. */
+/** scratch is where messages are put together for sockets that write at once. It is replaced when a socket keeps what it was given. */
 let scratch = Buffer.allocUnsafeSlow(maxCoalescedBytes);
 
 /** A body, whole or in pieces. */

@@ -10,7 +10,7 @@ import type { BudgetLeft, Capture, Captured, Held, HoldInit } from "../storage/m
 import type { Credit } from "./credit.ts";
 import type { Lease, Payer } from "./leases/leases.ts";
 
-export { holdMs } from "../storage/money/books.ts";
+export { holdMs, sweepMs } from "../storage/money/books.ts";
 export type { BudgetLeft, BudgetTerms, Capture, Captured } from "../storage/money/contract.ts";
 
 /** HoldRequest is what a call asks to be held, and of whom. */
@@ -35,9 +35,7 @@ export type Short = Extract<Held, { kind: "short" }>;
 
 /** The most that can be held for one call, in millionths of the unit. */
 export const maxHold = 3e15;
-/** How often the deadlines of holds are moved on. */
-export const sweepMs = 20_000;
-/** How long closing waits for calls to be captured, all of which were aborted before. */
+/** closeMs is how long closing waits for calls to be captured, all of which were aborted before. */
 export const closeMs = 10_000;
 
 export interface LedgerOptions {
@@ -64,7 +62,7 @@ export interface Ledger {
   touch(keyId: string, now: number): void;
   /** Has what is written of calls of this account that have ended seen by whoever reads its sums. Returns whether there was any. */
   flushCallsOf(accountId: string): MaybePromise<boolean>;
-  /** What is left of accounts and keys, as far as this process knows. */
+  /** credit is what is left of accounts and keys, as far as this process knows. */
   readonly credit: Credit;
   /** Moves on the deadlines of this process's holds, and expires those of processes that died. */
   sweep(): Promise<void>;

@@ -7,9 +7,9 @@
 
 /** Available is what is left of an account, or of a key with a limit. */
 export interface Available {
-  /** What is left beyond all holds and leases. */
+  /** amount is what is left beyond all holds and leases. */
   amount: number;
-  /** What is leased of it and not used. */
+  /** idle is what is leased of it and not used. */
   idle: number;
 }
 

@@ -26,7 +26,7 @@ export function costOf(price: Rates, used: CallUsage): number {
 export interface ChargedUsage {
   readonly used: CallUsage;
   readonly card: PriceCard;
-  /** How many requests they are. */
+  /** requests is how many requests they are. */
   readonly requests: number;
 }
 
@@ -61,11 +61,6 @@ export function worstCost(price: Rates, input: number, characters: number, outpu
   const parts = input * dearest + characters * price.characters + output * price.output;
   if (parts <= Number.MAX_SAFE_INTEGER) return millionthUp(parts);
   return costOf({ ...price, input: dearest }, { ...nothingUsed, input, characters, output });
-}
-
-/** Returns a part of a cost, rounded up. `share` is from 0 to 1, and counts to a millionth. */
-export function partOf(cost: number, share: number): number {
-  return shareOf(cost, millionthsOf(share));
 }
 
 /** Returns a share, from 0 to 1, in millionths. */

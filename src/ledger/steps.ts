@@ -11,7 +11,7 @@ import {
 } from "../storage/money/books.ts";
 import type { Captured, HoldRequest } from "./contract.ts";
 
-/** What is asked of each kind, and what comes of it. */
+/** Kinds is what is asked of each kind, and what comes of it. */
 interface Kinds {
   readonly captures: { readonly item: DecidedCapture; readonly result: Captured | undefined };
   readonly releases: { readonly item: string; readonly result: undefined };

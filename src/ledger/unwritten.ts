@@ -1,5 +1,5 @@
 /**
- * What came of calls and is not known to be written: entries of this turn of the event loop, and records that are sealed. A record is
+ * Keeps what came of calls and is not known to be written: entries of this turn of the event loop, and records that are sealed. A record is
  * sealed once and keeps its number, so that whoever writes it, and however often, it counts once.
  */
 import type { Entry, JournalRecord } from "../storage/money/books.ts";

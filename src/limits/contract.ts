@@ -11,14 +11,14 @@ export interface Ask {
   readonly id: string;
   /** The bucket's rate. When it changes, the bucket stays filled in the same proportion. */
   readonly rate: Rate;
-  /** What the smallest call that waits takes. A bucket that holds less grants nothing. */
+  /** least is what the smallest call that waits takes. A bucket that holds less grants nothing. */
   readonly least: number;
-  /** What all calls that wait take together, at least `least`. It is granted as far as the bucket holds it. */
+  /** need is what all calls that wait take together, at least `least`. It is granted as far as the bucket holds it. */
   readonly need: number;
-  /** What the calls of the next 50 ms are expected to take. It is granted from ample buckets only. */
+  /** spare is what the calls of the next 50 ms are expected to take. It is granted from ample buckets only. */
   readonly spare: number;
   /**
-   * What was used beyond slices since the last ask, taken before anything is granted. The bucket may go into debt by one window's
+   * drawn is what was used beyond slices since the last ask, taken before anything is granted. The bucket may go into debt by one window's
    * worth at most. Negative: what is given back.
    */
   readonly drawn: number;
@@ -28,7 +28,7 @@ export interface Ask {
 export interface Slice {
   /** The units that were granted, from 0 to `need` and `spare` together. */
   readonly units: number;
-  /** What the bucket holds after that, in parts: a unit has `windowMs` of them. Negative in debt. */
+  /** parts are what the bucket holds after that, in parts: a unit has `windowMs` of them. Negative in debt. */
   readonly parts: number;
 }
 

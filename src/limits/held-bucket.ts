@@ -15,7 +15,7 @@ export interface HeldBucket {
   leftAt: number;
   /** Units used beyond slices that the keeper was not told of. Negative: given back. */
   drawn: number;
-  /** What the bucket held, in parts, when the keeper last told it: at `toldAt`, or never. */
+  /** parts are what the bucket held, in parts, when the keeper last told it: at `toldAt`, or never. */
   parts: number;
   toldAt: number;
   /** Units taken since `usedSince`, the moment of the last ask: that is how fast the next slice will be used. */

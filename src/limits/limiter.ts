@@ -16,7 +16,7 @@ export interface Decision {
   readonly allowed: boolean;
   /** The rate's capacity. */
   readonly limit: number;
-  /** What the bucket holds now, rounded down and never below 0. */
+  /** remaining is what the bucket holds now, rounded down and never below 0. */
   readonly remaining: number;
   /** Milliseconds until the same request would be allowed: 0 if it was, infinite if the bucket can never hold as much. */
   readonly retryAfterMs: number;

@@ -10,11 +10,11 @@ export interface PlaceLease {
   readonly until: number;
 }
 
-/** How long a lease lives without a word of its process. */
+/** placesMs is how long a lease lives without a word of its process. */
 export const placesMs = 5_000;
 
 /** Decides on an ask, and puts it into `leases`, which are those of all processes by their names. */
-export function grantPlaces(leases: Map<string, PlaceLease>, node: string, ask: PlacesAsk, now: number): PlacesGrant {
+function grantPlaces(leases: Map<string, PlaceLease>, node: string, ask: PlacesAsk, now: number): PlacesGrant {
   const { places, running, wanted, isTrial = false } = ask;
   const before = leases.get(node);
   for (const [name, { until }] of leases) if (until <= now) leases.delete(name);

@@ -12,23 +12,23 @@ import { Deferred, isPromise, type MaybePromise } from "../runtime/maybe-promise
 /** PlacesAsk says how many places a process wants of those that `name` stands for. It replaces what the process said before. */
 export interface PlacesAsk {
   readonly name: string;
-  /** How many there are. */
+  /** places is how many there are. */
   readonly places: number;
-  /** How many calls of the process have one now. They keep it, whatever is granted. */
+  /** running is how many calls of the process have one now. They keep it, whatever is granted. */
   readonly running: number;
-  /** How many it could use: `running` and those that wait. 0 gives all back. */
+  /** wanted is how many it could use: `running` and those that wait. 0 gives all back. */
   readonly wanted: number;
   /**
-   * Whether no call waits: what is not granted now is not wanted any more, and who asks first gets what is free. Nothing is divided, and
-   * nothing kept for a process that got less than it wanted.
+   * isTrial is whether no call waits: what is not granted now is not wanted any more, and who asks first gets what is free. Nothing is
+   * divided, and nothing kept for a process that got less than it wanted.
    */
   readonly isTrial?: boolean | undefined;
 }
 
 export interface PlacesGrant {
-  /** How many calls of the process may have a place: `running` at least. */
+  /** granted is how many calls of the process may have a place: `running` at least. */
   readonly granted: number;
-  /** Whether more places are wanted than there are. */
+  /** isShort is whether more places are wanted than there are. */
   readonly isShort: boolean;
 }
 
@@ -51,9 +51,9 @@ export interface Places {
   close(): void;
 }
 
-/** How often a lease is renewed. It lives for some times as long. */
+/** renewMs is how often a lease is renewed. It lives for some times as long. */
 const renewMs = 1_000;
-/** How often the keeper is asked while calls wait: nobody says when others have released a place. */
+/** waitMs is how often the keeper is asked while calls wait: nobody says when others have released a place. */
 const waitMs = 20;
 
 interface State {
@@ -68,7 +68,7 @@ interface State {
   readonly waiting: Deferred<undefined>[];
   /** told is how many ran when the keeper was asked what it has not answered yet; undefined where nothing is asked. */
   told: number | undefined;
-  /** Whether a place became free while the keeper was asked. */
+  /** hasReleased is whether a place became free while the keeper was asked. */
   hasReleased: boolean;
   timer: NodeJS.Timeout | undefined;
   isClosed: boolean;

@@ -11,10 +11,10 @@ import * as sea from "node:sea";
 import { pathToFileURL } from "node:url";
 import { Worker, type WorkerOptions } from "node:worker_threads";
 
-/** Whether this process is the executable with everything inside. */
+/** isExecutable is whether this process is the executable with everything inside. */
 export const isExecutable = sea.isSea();
 
-/** Whether the modules are this project's source, and not bundled. */
+/** isSource is whether the modules are this project's source, and not bundled. */
 export const isSource = import.meta.filename.endsWith(".ts");
 
 /** The root: from `src/package` of the project, or from the package's `dist/server`, which lies as deep. */
@@ -89,7 +89,7 @@ function insideBelow(prefix: string): PackageFile[] {
   return paths.map((path) => ({ path: path.slice(prefix.length), body: packageBytes(path) }));
 }
 
-/** How often the files are listed again if one has disappeared before it was read, as during a build. */
+/** maxRetries is how often the files are listed again if one has disappeared before it was read, as during a build. */
 const maxRetries = 10;
 
 /** Returns the files below a folder of the disk, none where it is missing. */

@@ -19,7 +19,7 @@ export interface EndedCall {
   /** Milliseconds since 1970. */
   readonly begunAt: number;
   readonly endedAt: number;
-  /** What the call ended with; undefined where it ended well. */
+  /** refusal is what the call ended with; undefined where it ended well. */
   readonly refusal: Refusal | undefined;
 }
 
@@ -98,7 +98,7 @@ class Reports {
   readonly #clock: () => number;
   /** Internal errors that were reported. */
   readonly #reported = new WeakSet<object>();
-  /** How many calls have begun and ended. A call that finds the number unchanged at its end was the only one. */
+  /** seen is how many calls have begun and ended. A call that finds the number unchanged at its end was the only one. */
   #seen = 0;
 
   constructor({ observers, clock }: ObserveOptions) {

@@ -84,13 +84,13 @@ export interface FittedRequest<W extends Wire = Wire> {
 export interface RequestFitter {
   /** The name of the output bound in chat requests. */
   readonly outputBound: "max_tokens" | "max_completion_tokens";
-  /** Whether chat requests may have custom tools, whose input is free text. */
+  /** customTools is whether chat requests may have custom tools, whose input is free text. */
   readonly customTools: boolean;
-  /** Which calls go to the upstream's `/responses`, where it has that (`config/schema-profile.ts`). */
+  /** responses says which calls go to the upstream's `/responses`, where it has that (`config/schema-profile.ts`). */
   readonly responses: "when_asked" | "tools" | "always" | "never";
-  /** Whether requests for responses may have the items that agents send, or functions only. */
+  /** takesAnyItem is whether requests for responses may have the items that agents send, or functions only. */
   readonly takesAnyItem: boolean;
-  /** Whether encrypted reasoning is requested, and which reasoning is accepted back. */
+  /** reasoningItems is whether encrypted reasoning is requested, and which reasoning is accepted back. */
   readonly reasoningItems: { readonly areAskedFor: boolean; readonly taken: "encrypted" | "plain" | "either" };
   /** Reports whether the model reasons at this effort, or without one. */
   reasonsBy(effort: JsonValue | undefined): boolean;
@@ -107,7 +107,7 @@ export interface Provider {
    */
   fitter?(model: string, reasons: boolean | undefined): RequestFitter;
   readonly speaks: { readonly [O in Operation]?: Speak<O> };
-  /** Whether calls may wait in a queue. */
+  /** hasQueue is whether calls may wait in a queue. */
   readonly hasQueue?: boolean;
   /**
    * Loads what the first calls of these models would wait for. `models` are names at the upstream. Resolves when

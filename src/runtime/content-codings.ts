@@ -43,7 +43,7 @@ const synonyms: ReadonlyMap<string, string> = new Map([["x-gzip", "gzip"]]);
 /** More codings than this are refused: each takes memory, and no real client applies so many. */
 const maxCodings = 3;
 
-/** How many times its length a compressed body may become. Bodies below a fixed length are exempt. */
+/** mostGrowth is how many times its length a compressed body may become. Bodies below a fixed length are exempt. */
 export const mostGrowth = 200;
 
 export const knownCodings: readonly string[] = [...decompressors.keys()];

@@ -21,7 +21,7 @@ export function runCooperatively<T>(work: CooperativeTask<T>, mayBeLong: boolean
   return mayBeLong ? runInSlices(work) : runNow(work);
 }
 
-/** How many items, each a message or a part of one, a task may process between two `yield`s. */
+/** itemsPerSlice is how many items, each a message or a part of one, a task may process between two `yield`s. */
 export const itemsPerSlice = 64;
 
 interface Queued {
@@ -64,7 +64,7 @@ function enqueue(queued: Queued): void {
   setImmediate(runNext);
 }
 
-/** How many milliseconds of this round tasks have taken that began at once. */
+/** spentMs is how many milliseconds of this round tasks have taken that began at once. */
 let spentMs = 0;
 let isRoundEndAwaited = false;
 

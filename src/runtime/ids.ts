@@ -12,7 +12,7 @@ const underscore = 0x5f;
 const pool = Buffer.alloc(16 * 256);
 let used = pool.length;
 
-/** How many characters hold the time. */
+/** timeDigits is how many characters hold the time. */
 const timeDigits = 9;
 /** The last millisecond that they can hold. */
 const lastMs = 32 ** timeDigits - 1;

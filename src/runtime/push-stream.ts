@@ -83,6 +83,16 @@ export function onEnd<T>(
   });
 }
 
+/** Returns a function that does its work the first time only: that a stream is over may be noticed in several places. */
+export function onlyOnce(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    work();
+  };
+}
+
 /** Rejects with `error` once the last item is taken. */
 export async function failAfter(taken: Promise<void> | undefined, error: unknown): Promise<never> {
   await taken;

@@ -5,8 +5,8 @@
 import { existsSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { publish, unusedName } from "../runtime/files/durable-files.ts";
 import { StorageError } from "../runtime/write-trouble.ts";
-import { publish, unusedName } from "./durable-files.ts";
 import { readBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { writeBackup } from "./engines/sqlite/backup/write-backup.ts";
 
@@ -30,7 +30,7 @@ export interface Backup {
   readonly createdAt: number;
   /** The version of the gateway that wrote it. */
   readonly version: string;
-  /** How many lines of the journal it has: charges that were not in the tables yet. */
+  /** journalLines is how many lines of the journal it has: charges that were not in the tables yet. */
   readonly journalLines: number;
   /** The size of its file. */
   readonly bytes: number;

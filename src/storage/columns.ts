@@ -109,7 +109,7 @@ const columns: readonly CallColumn[] = callColumns;
 
 export const columnNames = namesOf(columns) as readonly ColumnName[];
 export const summedColumns = namesOf(columns.filter(({ isSummed }) => isSummed)) as readonly SummedColumn[];
-/** What a call that used nothing adds to the sums. */
+/** noSums are what a call that used nothing adds to the sums. */
 export const noSums = Object.fromEntries(summedColumns.map((name) => [name, 0])) as Record<SummedColumn, 0>;
 /** The columns of each part of a journal line, by their places. */
 export const sharedColumns = columnsIn("shared");

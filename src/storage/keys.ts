@@ -25,7 +25,7 @@ export interface KeyModelRate {
 }
 
 /** KeyLimitColumns are what a key may have besides its credit limit and its models. */
-export const keyLimitColumns = [
+const keyLimitColumns = [
   ...(["requests_per_minute", "tokens_per_minute", "model_rates", "max_concurrent"] as const),
   ...(["allowed_ips", "tags", "owner"] as const),
 ];
@@ -81,7 +81,7 @@ export type Updated =
   | { readonly kind: "below"; readonly key: ApiKey }
   | { readonly kind: "absent" };
 
-/** How many keys an account may have, unless configured otherwise. */
+/** defaultMaxKeys is how many keys an account may have, unless configured otherwise. */
 export const defaultMaxKeys = 5000;
 
 export interface KeyStore {

@@ -5,8 +5,8 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { publish, syncFile, syncFolder, unusedName } from "../runtime/files/durable-files.ts";
 import { codeOf, StorageError } from "../runtime/write-trouble.ts";
-import { publish, syncFile, syncFolder, unusedName } from "./durable-files.ts";
 import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { isUnused, keepAlone } from "./engines/sqlite/database.ts";
 import { stay } from "./engines/sqlite/moving/end.ts";
@@ -35,11 +35,11 @@ export interface Restored {
   readonly proof: Reconciliation;
   /** The new path of the database that was there before; undefined where there was none. */
   readonly movedTo: string | undefined;
-  /** Where the data had moved when they were backed up; undefined where they had not. */
+  /** hadLeftFor is where the data had moved when they were backed up; undefined where they had not. */
   readonly hadLeftFor: string | undefined;
 }
 
-/** What SQLite and the journal keep beside a database. */
+/** beside is what SQLite and the journal keep beside a database. */
 const beside = ["-wal", "-shm", "-journal", ".notes"] as const;
 
 /** Throws a StorageError, and changes nothing, where the file or the folder is not fit for it. */

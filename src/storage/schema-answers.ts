@@ -23,13 +23,13 @@ export interface BackgroundResponseTable {
   /** The process that makes it, and moves its deadline on while it does. */
   node: Fixed<string>;
   created_at: Fixed<number>;
-  /** When it may be deleted. */
+  /** expires_at is when it may be deleted. */
   expires_at: Fixed<number>;
-  /** When its process counts as dead. */
+  /** alive_until is when its process counts as dead. */
   alive_until: number;
-  /** Whether its caller has asked to cancel it. */
+  /** is_cancelled is whether its caller has asked to cancel it. */
   is_cancelled: Generated<number>;
-  /** Whether it has ended. */
+  /** is_over is whether it has ended. */
   is_over: Generated<number>;
   /** The response in its last state, as JSON. */
   response: string;

@@ -10,7 +10,7 @@ export interface MoveTable {
   state: string;
   /** The other end, without a password. */
   place: string;
-  /** When it came to that state. */
+  /** at is when it came to that state. */
   at: number;
 }
 
@@ -19,9 +19,9 @@ export interface MovedTableTable {
   name: string;
   /** The key of the last row that is there, as a JSON list; null before the first. */
   after: string | null;
-  /** How many rows are there. */
+  /** rows is how many rows are there. */
   rows: number;
   is_whole: number;
-  /** How long it took, in milliseconds. */
+  /** ms is how long it took, in milliseconds. */
   ms: number;
 }

@@ -11,7 +11,7 @@ export interface UserTable {
   /** argon2id in the PHC string format. */
   password_hash: string;
   created_at: Fixed<number>;
-  /** Whether the user operates the gateway. */
+  /** is_operator is whether the user operates the gateway. */
   is_operator: Generated<number>;
   /** The secret of the authenticator app, in base32; null where sign-in asks for no code. */
   totp_secret: string | null;

@@ -57,9 +57,9 @@ export interface AccountTable {
   held: Generated<number>;
   /** Recharges less refunds; the tier follows from it. */
   recharged: Generated<number>;
-  /** Whether the balance may go below zero. */
+  /** postpaid is whether the balance may go below zero. */
   postpaid: Generated<number>;
-  /** Whether it ever could: what was owed then stays owed. */
+  /** was_postpaid is whether it ever could: what was owed then stays owed. */
   was_postpaid: Generated<number>;
   suspended_at: number | null;
   /** The IANA zone in which windows of budgets begin; null for UTC. */
@@ -166,7 +166,7 @@ export interface LedgerEntryTable {
   key_id: Fixed<string | null>;
   note: Fixed<string | null>;
   created_at: Fixed<number>;
-  /** How many calls it charges, where it is the charge of those of a key and a month; null for any other entry. */
+  /** calls is how many calls it charges, where it is the charge of those of a key and a month; null for any other entry. */
   calls: number | null;
 }
 
@@ -184,14 +184,14 @@ export interface SpentByQuarterTable {
 
 /** ClosedPeriodTable is hours whose sums of usage were proved by their calls, call by call, with what they were then. */
 export interface ClosedPeriodTable {
-  /** When the hour began. */
+  /** hour is when the hour began. */
   hour: Fixed<number>;
   /** The sums of all accounts, keys and models in it. */
   requests: number;
   cost: number;
   /** SHA-256 of all sums of the hour, in hex. */
   hash: string;
-  /** When it was proved. */
+  /** proved_at is when it was proved. */
   proved_at: number;
 }
 
@@ -208,7 +208,7 @@ export interface KeptFromTable {
 /** UsageHourTable is what a key used of a model from one hour to the next. */
 export type UsageHourTable = {
   account_id: Fixed<string>;
-  /** When the hour began. */
+  /** hour is when the hour began. */
   hour: Fixed<number>;
   key_id: Fixed<string>;
   model: Fixed<string>;

@@ -79,7 +79,7 @@ export interface Storage extends Stores, Changes {
   readonly transact: Transact;
   /** Reports whether writes arrive. */
   readonly writable: Writable;
-  /** What is known of the database of Postgres; undefined on SQLite. */
+  /** database is what is known of the database of Postgres; undefined on SQLite. */
   readonly database?: DatabaseState | undefined;
   /** Proves that the sums of money hold, as far as that was not proved before: yields what is found, and returns what was proved. */
   findings(options?: ReconcileOptions): AsyncGenerator<Finding, Proof>;

@@ -45,7 +45,7 @@ const slowStartMs = 30_000;
 export function createBreaker({ settings, clock, onChange }: BreakerOptions): Breaker {
   let failures = 0;
   let openedAt: number | undefined;
-  /** When the last probe was sent; undefined where none is under way. */
+  /** probedAt is when the last probe was sent; undefined where none is under way. */
   let probedAt: number | undefined;
   let closedAt = Number.NEGATIVE_INFINITY;
   let askedUntil = Number.NEGATIVE_INFINITY;

@@ -11,7 +11,7 @@ export interface Model {
   readonly aliases: readonly string[];
   readonly family: string;
   readonly kind: ModelConfig["kind"];
-  /** How a chat model serves text completions: translated to chat, or at its upstream's own endpoint. */
+  /** completions is how a chat model serves text completions: translated to chat, or at its upstream's own endpoint. */
   readonly completions: "chat" | "native";
   readonly contextWindow: number | undefined;
   readonly maxOutputTokens: number | undefined;
@@ -19,9 +19,9 @@ export interface Model {
   readonly vendor: string;
   /** In milliseconds since 1970; 0 where the configuration does not say. */
   readonly releasedAt: number;
-  /** Whether a conversation goes to the same one of equal targets each time, to find its prompt cache there. */
+  /** sticky is whether a conversation goes to the same one of equal targets each time, to find its prompt cache there. */
   readonly sticky: boolean;
-  /** Whether it reasons before it answers; undefined: unknown, and what its targets report decides. */
+  /** reasons is whether it reasons before it answers; undefined: unknown, and what its targets report decides. */
   readonly reasons: boolean | undefined;
   /** Undefined where any part of what a call may cost is unknown. */
   readonly price: Price | undefined;
@@ -37,7 +37,7 @@ export interface Target {
   readonly priority: number;
   /** The target's share among those of the same priority. */
   readonly weight: number;
-  /** Whether its upstream computes in one region, for which some vendors charge another price. Default: no. */
+  /** isRegional is whether its upstream computes in one region, for which some vendors charge another price. Default: no. */
   readonly isRegional?: boolean;
 }
 

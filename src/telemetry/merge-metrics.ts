@@ -4,7 +4,7 @@
  */
 import { type Metric, Registry } from "prom-client";
 
-/** How a metric's values of several processes become one. */
+/** Aggregator is how a metric's values of several processes become one. */
 export type Aggregator = "sum" | "first" | "min" | "max" | "average" | "omit";
 
 /** MetricJson is a metric as prom-client's `getMetricsAsJSON` returns it. */

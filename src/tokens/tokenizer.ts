@@ -17,7 +17,7 @@ export interface Piece {
 export interface Cut {
   readonly pieces: readonly Piece[];
   readonly tokens: number;
-  /** Whether the text ended before the limit. */
+  /** whole is whether the text ended before the limit. */
   readonly whole: boolean;
 }
 

@@ -44,9 +44,9 @@ export interface FieldPlan {
   readonly name: string;
   readonly shape: "one" | "list" | "map";
   readonly value: ValuePlan;
-  /** Whether the field is written even at its zero value. */
+  /** always is whether the field is written even at its zero value. */
   readonly always: boolean;
-  /** Whether unknown enum words are kept in `extra` instead of being refused. */
+  /** open is whether unknown enum words are kept in `extra` instead of being refused. */
   readonly open: boolean;
 }
 
@@ -64,7 +64,7 @@ export interface UnionPlan {
 export interface UnionCase {
   readonly case: string;
   readonly value: ValuePlan;
-  /** Whether unknown enum words are kept in `extra` instead of being refused. */
+  /** open is whether unknown enum words are kept in `extra` instead of being refused. */
   readonly open: boolean;
 }
 
@@ -73,7 +73,7 @@ export interface MessagePlan {
   /** Set on a transparent message: the member that stands in its place. */
   bare: FieldPlan | UnionPlan | undefined;
   /**
-   * Whether an empty string and null read as the message without its field: true for a transparent message around a
+   * mayBeEmpty is whether an empty string and null read as the message without its field: true for a transparent message around a
    * field with presence.
    */
   mayBeEmpty: boolean;

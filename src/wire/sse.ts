@@ -22,7 +22,7 @@ const frameEnd = Buffer.from("\n\n");
 /** The largest frame, in bytes of its data. */
 export const maxFrameBytes = 16 * 1024 * 1024;
 /** The most data lines of a frame. Each costs far more than its bytes while the frame lasts. */
-export const maxDataLines = 65_536;
+const maxDataLines = 65_536;
 
 export interface SseFrame {
   /** The `event:` line, or undefined. */

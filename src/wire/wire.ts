@@ -30,7 +30,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   #message: MessageShape<D> | undefined;
   /** The error of an earlier attempt to read it as a message. */
   #misfit: unknown;
-  /** What `outline` returns where that is not the whole JSON. */
+  /** outline is what `outline` returns where that is not the whole JSON. */
   #outline: JsonObject | undefined;
   /** The strings that a request's outline lacks, and the text that holds them. */
   #leftOut: readonly OmittedText[] = [];
@@ -134,7 +134,7 @@ export class Wire<D extends DescMessage = DescMessage> {
     if (!this.#lenient && bytes.length >= longJson) this.#changed = spliceSourceOf(bytes, yield* findMembers(bytes));
   }
 
-  /** Whether the text is long enough to be worked on in time slices. */
+  /** isLong is whether the text is long enough to be worked on in time slices. */
   get isLong(): boolean {
     return (this.#changed ? this.byteLength : (this.#text()?.length ?? 0)) >= longJson;
   }

@@ -22,6 +22,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { Config } from "../../src/config/config.ts";
 import { nearAndFar } from "../support/clients/near-and-far.ts";
+import { oneTry, pixel, sentence, thrownBy } from "../support/clients/sdk.ts";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
@@ -36,14 +37,8 @@ const messagesModel = ({ baseUrl: baseURL, apiKey }: At, id = "embedded-chat") =
 const chatModel = ({ baseUrl: baseURL, apiKey }: At, id = "embedded-chat") =>
   createOpenAI({ baseURL, apiKey }).chat(id);
 
-const sentence = "The quick brown fox jumps over the lazy dog, 世界! 👋";
-/** One try: what the gateway says is what the test sees. */
-const oneTry = { maxRetries: 0 };
 /** A picture of one pixel. */
-const pixel = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-  "base64",
-);
+const picture = Buffer.from(pixel, "base64");
 
 const Recipe = z.object({
   title: z.string(),
@@ -75,14 +70,8 @@ function expectSound({ inputTokens = -1, inputTokenDetails, outputTokens = -1, t
 }
 
 /** Returns the error that the SDK throws for a call. */
-async function refused(work: PromiseLike<unknown>): Promise<APICallError> {
-  const error = await work.then(
-    () => new Error("it was answered"),
-    (reason: unknown) => reason,
-  );
-  if (APICallError.isInstance(error)) return error;
-  throw error;
-}
+const refused = (work: PromiseLike<unknown>) =>
+  thrownBy(work, (error): error is APICallError => APICallError.isInstance(error));
 
 for (const [provider, modelAt] of [
   ["Anthropic", messagesModel],
@@ -144,7 +133,7 @@ for (const [provider, modelAt] of [
               role: "user",
               content: [
                 { type: "text", text: "What is in these pictures?" },
-                { type: "file", data: pixel, mediaType: "image/png" },
+                { type: "file", data: picture, mediaType: "image/png" },
                 { type: "file", data: new URL("https://example.com/a.png"), mediaType: "image/png" },
               ],
             },
@@ -200,7 +189,7 @@ for (const [provider, modelAt] of [
       test("gives a tool's picture back, which the model sees where the provider sends it", async () => {
         const radar = tool({
           inputSchema: z.object({ city: z.string() }),
-          execute: async () => pixel.toString("base64"),
+          execute: async () => pixel,
           toModelOutput: ({ output }) => ({
             type: "content",
             value: [

@@ -33,6 +33,7 @@ import type {
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { nearAndFar } from "../support/clients/near-and-far.ts";
+import { callsOf, oneTry, pixel, Recipe, sentence, thrownBy } from "../support/clients/sdk.ts";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
@@ -58,16 +59,11 @@ function ask(messages: MessageParam[] | string): MessageCreateParamsNonStreaming
   return { model: "embedded-chat", max_tokens: 1024, messages: given };
 }
 
-const sentence = "The quick brown fox jumps over the lazy dog, 世界! 👋";
 /** A stream that does not end by itself while a test runs. */
 const endless = { ...say("tick ".repeat(1000), { simulate_token_delay_ms: "500" }), stream: true } as const;
-/** One try: what the gateway says is what the test sees. */
-const oneTry = { maxRetries: 0 };
 
 /** What a call used may have to be counted first, by a thread that begins with it. */
 const patience = { timeout: 10_000 };
-/** A picture of one pixel. */
-const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const picture = { type: "image", source: { type: "base64", media_type: "image/png", data: pixel } } as const;
 const cached = { type: "ephemeral" } as const;
 
@@ -86,14 +82,6 @@ const time: Tool = {
     additionalProperties: false,
   },
 };
-
-const Recipe = z.object({
-  title: z.string(),
-  minutes: z.number().int().min(1).max(600),
-  vegan: z.boolean(),
-  difficulty: z.enum(["easy", "hard"]),
-  steps: z.array(z.object({ text: z.string(), tool: z.string().nullable() })),
-});
 
 const textOf = ({ content }: { content: readonly { type: string }[] }) =>
   content.map((block) => (block.type === "text" ? (block as { text?: string }).text : "")).join("");
@@ -127,21 +115,8 @@ function assembled(events: readonly RawMessageStreamEvent[]) {
   return { blocks, stop };
 }
 
-/** The log lines of calls so far. */
-function callsOf({ logged }: TestGateway): { rpc: string; status: number; request_id: string; reason?: string }[] {
-  const lines = logged().split("\n").filter(Boolean);
-  return lines.map((line) => JSON.parse(line)).filter(({ rpc }) => rpc !== undefined);
-}
-
 /** Returns the error that the SDK throws. */
-async function thrown(work: PromiseLike<unknown>): Promise<APIError> {
-  const error = await work.then(
-    () => new Error("it was answered"),
-    (reason: unknown) => reason,
-  );
-  if (error instanceof APIError) return error;
-  throw error;
-}
+const thrown = (work: PromiseLike<unknown>) => thrownBy(work, (error): error is APIError => error instanceof APIError);
 
 for (const [place, gatewayAt] of [
   ["the embedded model", () => gateways.near],

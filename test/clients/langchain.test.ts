@@ -9,6 +9,7 @@ import { ChatOpenAI, OpenAI, OpenAIEmbeddings } from "@langchain/openai";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { nearAndFar } from "../support/clients/near-and-far.ts";
+import { pixel, sentence } from "../support/clients/sdk.ts";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { eventStream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { helloChunks, usageChunk } from "../support/vendors.ts";
@@ -31,10 +32,6 @@ const anthropic = ({ rootUrl, apiKey }: At, { model = "embedded-chat", maxTokens
     ...{ model, apiKey, anthropicApiUrl: rootUrl, maxRetries: 0 },
     ...(maxTokens === undefined ? {} : { maxTokens }),
   });
-
-const sentence = "The quick brown fox jumps over the lazy dog, 世界! 👋";
-/** A picture of one pixel. */
-const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const weather = tool(async ({ city }) => `4 degrees in ${city}`, {
   name: "get_weather",

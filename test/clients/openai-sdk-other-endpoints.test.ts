@@ -9,6 +9,7 @@ import type { Completion } from "openai/resources/completions";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { ModelConfig } from "../../src/config/config.ts";
+import { oneTry, sentence, thrownBy } from "../support/clients/sdk.ts";
 import {
   anthropicUpstreamAt,
   behind,
@@ -41,20 +42,10 @@ afterAll(async () => {
   await near.close();
 });
 
-const sentence = "The quick brown fox jumps over the lazy dog, 世界! 👋";
-/** One try: what the gateway says is what the test sees. */
-const oneTry = { maxRetries: 0 };
 const asForm = { headers: { "content-type": "application/x-www-form-urlencoded" } };
 
 /** Returns the error that the SDK throws. */
-async function thrown(work: PromiseLike<unknown>): Promise<APIError> {
-  const error = await work.then(
-    () => new Error("it was answered"),
-    (reason: unknown) => reason,
-  );
-  if (error instanceof APIError) return error;
-  throw error;
-}
+const thrown = (work: PromiseLike<unknown>) => thrownBy(work, (error): error is APIError => error instanceof APIError);
 
 const textOf = (pieces: readonly Completion[], index = 0) =>
   pieces

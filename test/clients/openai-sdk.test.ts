@@ -32,6 +32,7 @@ import type {
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { nearAndFar } from "../support/clients/near-and-far.ts";
+import { callsOf, oneTry, Recipe, sentence, thrownBy } from "../support/clients/sdk.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 
 const gateways = nearAndFar();
@@ -45,11 +46,8 @@ function say(content: string, metadata: Record<string, string> = {}): ChatComple
   return { model: "embedded-chat", messages: [{ role: "user", content: `say: ${content}` }], metadata };
 }
 
-const sentence = "The quick brown fox jumps over the lazy dog, 世界! 👋";
 /** A stream that does not end by itself while a test runs. */
 const endless = { ...say("tick ".repeat(1000), { simulate_token_delay_ms: "500" }), stream: true } as const;
-/** One try: what the gateway says is what the test sees. */
-const oneTry = { maxRetries: 0 };
 
 /** What a call used may have to be counted first, by a thread that begins with it. */
 const patience = { timeout: 10_000 };
@@ -75,14 +73,6 @@ const time: ChatCompletionFunctionTool = {
   },
 };
 
-const Recipe = z.object({
-  title: z.string(),
-  minutes: z.number().int().min(1).max(600),
-  vegan: z.boolean(),
-  difficulty: z.enum(["easy", "hard"]),
-  steps: z.array(z.object({ text: z.string(), tool: z.string().nullable() })),
-});
-
 /** Puts the chunks of one choice together as a client would by hand. */
 function assembled(chunks: readonly ChatCompletionChunk[], index = 0) {
   let role: string | undefined;
@@ -105,21 +95,8 @@ function functionCalls({ choices }: ChatCompletion): ChatCompletionMessageFuncti
   return (choices[0]?.message.tool_calls ?? []).filter((call) => call.type === "function");
 }
 
-/** The log lines of calls so far. */
-function callsOf({ logged }: TestGateway): { rpc: string; status: number; request_id: string; reason?: string }[] {
-  const lines = logged().split("\n").filter(Boolean);
-  return lines.map((line) => JSON.parse(line)).filter(({ rpc }) => rpc !== undefined);
-}
-
 /** Returns the error that the SDK throws. */
-async function thrown(work: PromiseLike<unknown>): Promise<APIError> {
-  const error = await work.then(
-    () => new Error("it was answered"),
-    (reason: unknown) => reason,
-  );
-  if (error instanceof APIError) return error;
-  throw error;
-}
+const thrown = (work: PromiseLike<unknown>) => thrownBy(work, (error): error is APIError => error instanceof APIError);
 
 for (const [place, gatewayAt] of [
   ["the embedded model", () => gateways.near],

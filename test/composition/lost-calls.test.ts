@@ -18,6 +18,7 @@ import { openStorageOnPostgres } from "../../src/storage/storage-on-postgres.ts"
 import { Running, starter, temporaryFolder } from "../support/command.ts";
 import { openAccount } from "../support/payer.ts";
 import { type PostgresServer, postgresPrograms, query, startPostgres } from "../support/storage/postgres.ts";
+import { wholeAnswer } from "../support/upstreams/two-upstreams.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
@@ -59,11 +60,7 @@ async function startUpstream(): Promise<Upstream> {
   };
 }
 
-const answer = JSON.stringify({
-  ...{ id: "chatcmpl_1", object: "chat.completion", created: 1, model: "far" },
-  choices: [{ index: 0, message: { role: "assistant", content: "Hello!" }, finish_reason: "stop" }],
-  usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
-});
+const answer = JSON.stringify(wholeAnswer);
 
 /** Calls with each key once, free and charged in turn, until the gateway is gone. Returns which were answered. */
 async function call(rootUrl: string, secrets: readonly string[]): Promise<Set<number>> {

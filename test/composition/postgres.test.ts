@@ -17,7 +17,7 @@ import { eventually } from "../support/eventually.ts";
 import { openAccount, type Payer } from "../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { type PostgresServer, postgresPrograms, startPostgres } from "../support/storage/postgres.ts";
-import { served } from "../support/upstreams/two-upstreams.ts";
+import { served, wholeAnswer } from "../support/upstreams/two-upstreams.ts";
 import { chatChunk } from "../support/vendors.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -25,7 +25,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 const operatorKey = "operator-key-of-the-fleet";
 const tiers = [{ name: "All", recharge: 0, requestsPerMinute: 100_000, tokensPerMinute: undefined }];
 /** With prices of a unit and of two for a million tokens, 15 millionths. */
-const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
+const { usage } = wholeAnswer;
 
 interface Node {
   readonly gateway: Gateway;
@@ -75,10 +75,7 @@ async function statusOf(answer: Promise<Response>): Promise<number> {
   return response.text === "" ? 0 : status;
 }
 
-const answerOf = (used: object) => ({
-  ...{ id: "chatcmpl_1", object: "chat.completion", created: 1, model: "far", usage: used },
-  choices: [{ index: 0, message: { role: "assistant", content: "Hello!" }, finish_reason: "stop" }],
-});
+const answerOf = (used: object) => ({ ...wholeAnswer, usage: used });
 
 const readyOf = async ({ rootUrl }: Node) => {
   const answer = await fetch(`${rootUrl}/readyz`);

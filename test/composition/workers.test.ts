@@ -8,6 +8,7 @@ import { askRpc, bearer } from "../support/dashboard/session.ts";
 import { environment } from "../support/environment.ts";
 import { eventually } from "../support/eventually.ts";
 import { openAccount, type Payer } from "../support/payer.ts";
+import { wholeAnswer } from "../support/upstreams/two-upstreams.ts";
 import { operatorKey, places, startWorkers, type WorkersStage } from "../support/workers/stage.ts";
 
 // Processes take seconds to start, and more on a busy machine.
@@ -15,11 +16,8 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const workers = 4;
 const perMinute = 30;
-const used = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
-const answerOf = (usage: object) => ({
-  ...{ id: "chatcmpl_1", object: "chat.completion", created: 1, model: "far", usage },
-  choices: [{ index: 0, message: { role: "assistant", content: "Hello!" }, finish_reason: "stop" }],
-});
+const { usage: used } = wholeAnswer;
+const answerOf = (usage: object) => ({ ...wholeAnswer, usage });
 
 let stage: WorkersStage;
 

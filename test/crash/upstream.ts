@@ -21,7 +21,7 @@ export const models = ["over-chat", "over-messages"] as const;
 /** Each is one token to any tokenizer, so that none counts more than is told. */
 const words = [" red", " green", " blue", " gold"];
 export const firstWord = words[0] as string;
-export const outputTokens = words.length;
+const outputTokens = words.length;
 /** What a call may put out at most. */
 export const mostOutput = 64;
 

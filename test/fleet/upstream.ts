@@ -29,10 +29,7 @@ export const mostOutput = 128;
 const inputs = 40_000;
 
 /** What a call uses: no two chats alike, and always less than is held for them. */
-export function usageOf(
-  number: number,
-  kind: "chat" | "embeddings",
-): { readonly input: number; readonly output: number } {
+function usageOf(number: number, kind: "chat" | "embeddings"): { readonly input: number; readonly output: number } {
   if (kind === "embeddings") return { input: 20 + (number % 100), output: 0 };
   return { input: 1000 + (number % inputs), output: words.length + Math.floor(number / inputs) };
 }

@@ -23,15 +23,7 @@ export function pick<T>(list: readonly T[], random: Random): T {
 }
 
 /** What every object has, and other names that mean something to somebody. */
-export const oddNames = [
-  "constructor",
-  "__proto__",
-  "toString",
-  "valueOf",
-  "hasOwnProperty",
-  "__defineGetter__",
-  "length",
-];
+const oddNames = ["constructor", "__proto__", "toString", "valueOf", "hasOwnProperty", "__defineGetter__", "length"];
 
 /** Members that decide where a call goes and what it costs. */
 const tellingNames =

@@ -19,7 +19,7 @@ const json = "content-type: application/json\r\n";
 const events = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
 /** What a short answer of the upstream costs: told as its usage. */
-export const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
+const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
 /** What `bill` tells last: nearly all of it was reasoned, and none of that was streamed. */
 export const billed = {
   prompt_tokens: 10,

@@ -22,8 +22,8 @@ export const types = {
 export const flags = { ack: 1, endStream: 1, endHeaders: 4 } as const;
 
 /** Identifiers of settings. */
-export const headerTableSize = 1;
-export const initialWindowSize = 4;
+const headerTableSize = 1;
+const initialWindowSize = 4;
 
 const nothing = Buffer.alloc(0);
 const headLength = 9;
@@ -65,7 +65,7 @@ export type Fields = readonly (readonly [name: string, value: string])[];
 
 const neverIndexed = 0x10;
 
-export function fieldBlock(fields: Fields): Buffer {
+function fieldBlock(fields: Fields): Buffer {
   const pieces = fields.flatMap(([name, value]) => [Buffer.of(neverIndexed), text(name), text(value)]);
   return Buffer.concat(pieces);
 }
@@ -121,7 +121,7 @@ export interface Frame {
 }
 
 /** Cuts what comes into frames. */
-export function onFrames(socket: Socket, take: (frame: Frame) => void): void {
+function onFrames(socket: Socket, take: (frame: Frame) => void): void {
   let rest: Buffer = nothing;
   socket.on("data", (piece: Buffer) => {
     rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
@@ -137,7 +137,7 @@ export function onFrames(socket: Socket, take: (frame: Frame) => void): void {
 }
 
 /** The status in the block of an answer: its first field. The server was told to keep no table of fields. */
-export function statusOf(fields: Buffer): number {
+function statusOf(fields: Buffer): number {
   // The first block says that the table's size has changed.
   const block = fields.subarray(fields.findIndex((byte) => (byte & 0xe0) !== 0x20));
   const known: Readonly<Record<number, number>> = { 8: 200, 9: 204, 10: 206, 11: 304, 12: 400, 13: 404, 14: 500 };

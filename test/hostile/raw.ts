@@ -17,7 +17,7 @@ export async function open(port: number, localAddress?: string): Promise<Socket>
 }
 
 /** Waits for the first of some events, for a time at most. Returns which it was; leaves no listener behind. */
-export async function first(socket: Socket, events: readonly string[], ms: number): Promise<string | undefined> {
+async function first(socket: Socket, events: readonly string[], ms: number): Promise<string | undefined> {
   const over = new AbortController();
   const { signal } = over;
   const waits = events.map((event) => once(socket, event, { signal }).then(() => event));

@@ -13,7 +13,7 @@ import { environment } from "./environment.ts";
 export const root = join(import.meta.dirname, "../..");
 export const bin = join(root, "bin/model-gateway.js");
 
-/** What is searched for programs when nothing of this project has been put in front. */
+/** systemPath is what is searched for programs when nothing of this project has been put in front. */
 const systemPath = (process.env.PATH ?? "")
   .split(delimiter)
   .filter((folder) => !folder.includes("node_modules"))

@@ -1,4 +1,4 @@
-/** What is in a folder: to show that something has changed nothing. */
+/** Lists what is in a folder: to show that something has changed nothing. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 
-/** Whether one can be had here. */
+/** Reports whether one can be had here. */
 export function mayMount(): boolean {
   try {
     execFileSync("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], { stdio: "ignore" });

@@ -1,7 +1,7 @@
 const { ACCELERATORS, NODE_COMPILE_CACHE } = process.env;
 
 /**
- * What gateways that tests start have of the tests' own environment: which accelerators they run with, and where programs find their
- * modules compiled, which halves their start.
+ * environment is what gateways that tests start have of the tests' own environment: which accelerators they run with, and where programs
+ * find their modules compiled, which halves their start.
  */
 export const environment: Readonly<Record<string, string | undefined>> = { ACCELERATORS, NODE_COMPILE_CACHE };

@@ -20,14 +20,14 @@ export interface TestGateway {
   readonly rootUrl: string;
   readonly baseUrl: string;
   readonly port: number;
-  /** Where metrics are read; undefined where they are not. */
+  /** metricsPort is where metrics are read; undefined where they are not. */
   readonly metricsPort: number | undefined;
   readonly apiKey: string;
   readonly keyId: string;
   readonly accountId: string;
   readonly storage: Storage;
   readonly database: TestDatabase;
-  /** What is open and under way. */
+  /** Returns what is open and under way. */
   readonly counts: () => Counts;
   readonly holds: () => Promise<number>;
   readonly activity: () => Activity;
@@ -35,7 +35,7 @@ export interface TestGateway {
   readonly live: ReplaceableConfig;
   /** Replaces the models alone. */
   readonly serveModels: (models: Config["models"]) => void;
-  /** What was logged so far, one JSON line each. */
+  /** Returns what was logged so far, one JSON line each. */
   readonly logged: () => string;
   /**
    * Waits until nothing is under way any more, and fails where something stays. `running`: ends what still is. `broken`: the
@@ -67,12 +67,12 @@ const once: Pick<Config, "retries" | "breaker" | "metrics" | "unpriced"> = {
   unpriced: { isFreeForFirst: false, price: undefined },
 };
 
-/** How the test's account stands. Unless a test says otherwise it is of the fastest tier, and billed afterwards. */
+/** AccountInit is how the test's account stands. Unless a test says otherwise it is of the fastest tier, and billed afterwards. */
 export interface AccountInit {
   readonly postpaid?: boolean;
-  /** What was recharged, in millionths of the unit. */
+  /** recharge is what was recharged, in millionths of the unit. */
   readonly recharge?: number;
-  /** What was granted, in millionths of the unit. */
+  /** grant is what was granted, in millionths of the unit. */
   readonly grant?: number;
   /** Caps what the key may spend, in millionths of the unit. */
   readonly creditLimit?: number;
@@ -82,7 +82,7 @@ export interface AccountInit {
   readonly clock?: () => number;
 }
 
-/** What no file and no variable changes; the catalogue is read once. */
+/** defaults are what no file and no variable changes; the catalogue is read once. */
 const defaults = loadConfig(undefined, environment);
 
 export async function startTestGateway(
@@ -163,7 +163,7 @@ function expectAllZero(counts: Readonly<Record<string, number>>): void {
   if (left.length > 0) throw new Error(`a test has left behind: ${JSON.stringify(Object.fromEntries(left))}`);
 }
 
-/** What the configuration holds that nobody may read anywhere else. */
+/** Remembers what the configuration holds that nobody may read anywhere else. */
 function rememberSecrets({ upstreams, operatorKey = "", telemetry, redis }: Config): void {
   const others = [...Object.values(telemetry?.headers ?? {}), redis ? new URL(redis.url).password : ""];
   for (const secret of [...upstreams.map(({ api_key = "" }) => api_key), operatorKey, ...others]) {

@@ -1,5 +1,5 @@
 /**
- * What a gateway leaves behind holds no secret and nothing that was said: its log, its metrics, its traces and its database
+ * Proves that what a gateway leaves behind holds no secret and nothing that was said: its log, its metrics, its traces and its database
  * are searched for all that came through any door in this process (`overhear.ts` remembers it). Every test gateway is, when it
  * is closed.
  *
@@ -27,7 +27,7 @@ const most = 5000;
 const known: Readonly<Record<Kind, Set<string>>> = { "a credential": new Set(), "what was said": new Set() };
 /** By the hash of its beginning. */
 const byHash = new Map<number, { readonly kind: Kind; readonly text: string }[]>();
-/** Whether something begins with a hash that ends in these bits. */
+/** isBegun is whether something begins with a hash that ends in these bits. */
 const isBegun = new Uint8Array(1 << 16);
 const traces: string[] = [];
 
@@ -83,12 +83,12 @@ function hashAt(text: string, at: number): number {
   return hash;
 }
 
-/** What the first character of the window counts in its hash. */
+/** leaving is what the first character of the window counts in its hash. */
 const leaving = Array.from({ length: shortest - 1 }).reduce<number>((power) => Math.imul(power, 31), 1);
 
 export interface Left {
   readonly log: string;
-  /** What Prometheus would read. */
+  /** metrics are what Prometheus would read. */
   readonly metrics: string;
   readonly database: Pick<TestDatabase, "contents">;
 }

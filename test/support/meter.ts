@@ -39,7 +39,7 @@ export function recordingMeter(): RecordingMeter {
   };
 }
 
-/** What an attempt is told besides the request, where a test asks for nothing of it. */
+/** Returns what an attempt is told besides the request, where a test asks for nothing of it. */
 export function unbounded(): Pick<Attempt, "traceHeaders" | "timeouts" | "priority" | "record"> {
   return { traceHeaders: {}, timeouts: {}, priority: 0, record: attemptFacts() };
 }

@@ -11,7 +11,7 @@ import type { IncomingBody } from "../../src/http1/server/incoming-body.ts";
 import type { PlainRequest } from "../../src/http1/server/request.ts";
 import { remember, rememberTrace } from "./left-behind.ts";
 
-/** How much of a body is heard, in bytes. */
+/** mostBytes is how much of a body is heard, in bytes. */
 const mostBytes = 64 * 1024;
 
 /** The members of public bodies, and of RPCs, in which somebody says something. */

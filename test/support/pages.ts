@@ -25,7 +25,7 @@ export interface Block {
   readonly page: string;
   /** The line of its opening fence, from 1. */
   readonly line: number;
-  /** What follows the fence; empty where nothing does. */
+  /** language is what follows the fence; empty where nothing does. */
   readonly language: string;
   readonly code: string;
 }

@@ -19,7 +19,7 @@ export interface Payer {
   readonly apiKey: string;
   readonly keyId: string;
   readonly accountId: string;
-  /** What the account began with. */
+  /** begunWith is what the account began with. */
   readonly begunWith: number;
 }
 
@@ -46,7 +46,7 @@ export async function openAccount({ storage }: Pick<TestGateway, "storage">, ini
   return { apiKey: issued.secret, keyId: issued.key.id, accountId, begunWith: recharge + grant };
 }
 
-/** What the database says of an account and its key. */
+/** Standing is what the database says of an account and its key. */
 export interface Standing {
   readonly balance: number;
   readonly held: number;
@@ -89,6 +89,12 @@ export function openBooks(database: Pick<TestDatabase, "read">, storage?: TestGa
       });
     },
   };
+}
+
+/** Returns what an account's calls came to: what they cost, what is held for those under way, and how the others ended. */
+export async function outcomeOf(books: Books, payer: Payer) {
+  const { balance, holds, held, requests } = await books.of(payer);
+  return { spent: payer.begunWith - balance, holds, held, outcomes: requests.map(({ outcome }) => outcome) };
 }
 
 /**

@@ -14,7 +14,7 @@ export interface PdfOptions {
   readonly more?: readonly (readonly [id: number, dictionary: string, data: Buffer | string])[];
   /** Further words of the trailer. */
   readonly trailer?: string;
-  /** What each page says besides. */
+  /** page is what each page says besides. */
   readonly page?: string;
   /** The object that is the content of all pages. Default: each has its own. */
   readonly sharedContent?: number;

@@ -1,5 +1,5 @@
 /**
- * What upstreams of either family say, for scripted ones: answers, streams and errors in their vendors' form.
+ * Writes what upstreams of either family say, for scripted ones: answers, streams and errors in their vendors' form.
  *
  *   upstream.script = answerAsOpenAi;      // or answerAsAnthropic: a short answer to whatever is asked
  */

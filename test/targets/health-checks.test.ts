@@ -6,16 +6,10 @@ import type { ModelConfig, UpstreamConfig } from "../../src/config/config.ts";
 import { type Checked, type HealthChecksOptions, startHealthChecks } from "../../src/targets/health-checks.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type ScriptedExchange, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-
-const answer = {
-  ...{ id: "chatcmpl_1", object: "chat.completion", created: 1, model: "m" },
-  choices: [{ index: 0, message: { role: "assistant", content: "Hello!" }, finish_reason: "stop" }],
-  usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
-};
+import { wholeAnswer as answer, at } from "../support/upstreams/two-upstreams.ts";
 
 const secret = "sk-of-the-upstream";
 const every = { path: "/health?deep=1", interval_seconds: 0.1, failures: 2 };
-const at = (upstream: string, priority = 0) => ({ upstream, model: "far", priority, weight: 1 });
 
 let first: ScriptedUpstream;
 let second: ScriptedUpstream;

@@ -32,19 +32,15 @@ import {
   startScriptedUpstream,
 } from "../support/scripted-upstream.ts";
 import { read, scrape } from "../support/telemetry/scrape.ts";
+import { at, chunk, wholeAnswer } from "../support/upstreams/two-upstreams.ts";
 
 const answer = {
-  ...{ id: "chatcmpl_1", object: "chat.completion", created: 1, model: "m" },
-  choices: [{ index: 0, message: { role: "assistant", content: "Hello!" }, finish_reason: "stop" }],
+  ...wholeAnswer,
   usage: {
-    ...{ prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
+    ...wholeAnswer.usage,
     ...{ prompt_tokens_details: { cached_tokens: 4 }, completion_tokens_details: { reasoning_tokens: 2 } },
   },
 };
-const chunk = (delta: object, finish_reason: string | null = null) => ({
-  ...{ id: "chatcmpl_1", object: "chat.completion.chunk", created: 1, model: "m" },
-  choices: [{ index: 0, delta, finish_reason }],
-});
 const well = (exchange: ScriptedExchange) => exchange.json(200, answer);
 const badly = (exchange: ScriptedExchange) => exchange.json(500, { error: { message: "broken" } });
 
@@ -54,7 +50,6 @@ let gateway: TestGateway;
 let now = 0;
 
 const price = { input: 1_000_000, cache_read: 500_000, output: 2_000_000 };
-const at = (upstream: string, priority = 0) => ({ upstream, model: "far", priority, weight: 1 });
 const chat = { family: "f", kind: "chat", completions: "chat" } as const;
 const models: ModelConfig[] = [
   { id: "m", aliases: ["alias"], ...chat, price, targets: [at("first", 0), at("second", 1)] },

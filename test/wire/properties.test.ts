@@ -2,18 +2,16 @@
  * The codec's promises over generated JSON: made from the descriptors, made at random, and made by breaking the
  * corpus.
  */
-import { deepStrictEqual, match, ok } from "node:assert";
+import { match, ok } from "node:assert";
 import { readFileSync } from "node:fs";
 import {
   type DescField,
   type DescMessage,
   type DescOneof,
-  fromBinary,
   getOption,
   type JsonObject,
   type JsonValue,
   ScalarType,
-  toBinary,
 } from "@bufbuild/protobuf";
 import fc, { type Arbitrary } from "fast-check";
 import { describe, test, vi } from "vitest";
@@ -24,9 +22,9 @@ import {
 } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { transparent, wire, word } from "../../gen/modelgateway/v1/wire_pb.ts";
 import { WireFault } from "../../src/wire/fault.ts";
-import { binaryOptions } from "../../src/wire/json.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { writeMessage } from "../../src/wire/write.ts";
+import { sameJson, throughBinary } from "../support/translations/round-trip.ts";
 
 // Hundreds of whole documents take a second, and several on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
@@ -112,15 +110,6 @@ describe.each(kinds)("%s made at random", (_, desc, kind) => {
     );
   });
 });
-
-function throughBinary(desc: DescMessage, json: JsonValue, lenient: boolean): JsonValue {
-  const message = readMessage(desc, json, { lenient });
-  return writeMessage(desc, fromBinary(desc, toBinary(desc, message), binaryOptions));
-}
-
-function sameJson(actual: JsonValue, expected: JsonValue): void {
-  deepStrictEqual(JSON.parse(JSON.stringify(actual)), JSON.parse(JSON.stringify(expected)));
-}
 
 function refusedOr<T>(json: JsonValue, read: () => T): T | undefined {
   try {

@@ -17,6 +17,7 @@ import { binaryOptions, maxDepth } from "../../src/wire/json.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { writeMessage } from "../../src/wire/write.ts";
+import { sameJson, throughBinary } from "../support/translations/round-trip.ts";
 
 interface Sample {
   readonly name: string;
@@ -29,16 +30,6 @@ interface Sample {
 
 function samples(kind: string): Sample[] {
   return JSON.parse(readFileSync(new URL(`../fixtures/chat/${kind}.json`, import.meta.url), "utf8")) as Sample[];
-}
-
-function throughBinary(desc: DescMessage, json: JsonValue, lenient: boolean): JsonValue {
-  const message = readMessage(desc, json, { lenient });
-  return writeMessage(desc, fromBinary(desc, toBinary(desc, message), binaryOptions));
-}
-
-/** Compares what reaches the wire: texts, in which zero has no sign. */
-function sameJson(actual: JsonValue, expected: JsonValue): void {
-  deepStrictEqual(JSON.parse(JSON.stringify(actual)), JSON.parse(JSON.stringify(expected)));
 }
 
 describe("a chat request comes back as it was sent", () => {

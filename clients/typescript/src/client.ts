@@ -20,7 +20,7 @@ import { attemptsKey } from "./wrap-transport.ts";
 export interface CallOptions extends ConnectCallOptions {
   /** Makes the call safe to repeat: within a day the same request under the same key gets the same answer, and is charged once. */
   idempotencyKey?: string;
-  /** How often this call is sent at most; 1 sends it once. */
+  /** attempts is how often this call is sent at most; 1 sends it once. */
   attempts?: number;
 }
 

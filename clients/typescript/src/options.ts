@@ -11,7 +11,7 @@ export interface GatewayOptions {
   /** Headers of every call, as `x-gateway-strict`. A call's own headers replace them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * How long a call may take, in milliseconds: all attempts, pauses and messages of a stream together. 0 sets no bound.
+   * timeoutMs is how long a call may take, in milliseconds: all attempts, pauses and messages of a stream together. 0 sets no bound.
    * Default: 600,000, ten minutes. `timeoutMs` of a call replaces it.
    */
   readonly timeoutMs?: number | undefined;
@@ -25,7 +25,7 @@ export interface GatewayOptions {
 }
 
 export interface RetryOptions {
-  /** How often a call is sent at most, the first time included. 1 sends it once. Default: 3. */
+  /** attempts is how often a call is sent at most, the first time included. 1 sends it once. Default: 3. */
   readonly attempts?: number | undefined;
   /** The longest pause before the second attempt, in milliseconds; it doubles with each further one. Default: 500. */
   readonly baseMs?: number | undefined;

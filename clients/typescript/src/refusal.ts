@@ -7,7 +7,7 @@ export interface Refusal {
   readonly reason: Reason;
   /** The same as its name, for logs: `INSUFFICIENT_CREDIT`. A reason newer than this package is its number. */
   readonly name: string;
-  /** What is wrong and what to do, for people. */
+  /** message is what is wrong and what to do, for people. */
   readonly message: string;
   readonly code: Code;
   /** The HTTP status of the same refusal on the public API. */
@@ -16,9 +16,9 @@ export interface Refusal {
   readonly param: string;
   /** The call's id in the gateway's logs. */
   readonly requestId: string;
-  /** How long to wait before another attempt, in milliseconds; undefined where the gateway does not say. */
+  /** retryAfterMs is how long to wait before another attempt, in milliseconds; undefined where the gateway does not say. */
   readonly retryAfterMs: number | undefined;
-  /** Whether the gateway says that the same request would be refused again. */
+  /** isFinal is whether the gateway says that the same request would be refused again. */
   readonly isFinal: boolean;
   /** The upstream's own error body, where the refusal is the upstream's and of the caller's family; else empty. */
   readonly upstreamBody: string;

@@ -22,7 +22,10 @@ const passing: ReadonlySet<Reason> = /* @__PURE__ */ new Set([
   Reason.IDEMPOTENCY_RUNNING,
 ]);
 
-/** What becomes of a connection that fails by itself. Of a stream of HTTP/2 it is `Canceled`, although nobody has cancelled it. */
+/**
+ * brokenCodes are what becomes of a connection that fails by itself. Of a stream of HTTP/2 it is `Canceled`, although nobody has cancelled
+ * it.
+ */
 const brokenCodes: readonly Code[] = [Code.Unavailable, Code.Unknown, Code.Internal, Code.Aborted, Code.Canceled];
 
 /** Causes for which nothing was sent: there was no connection. */

@@ -1,5 +1,5 @@
 /**
- * What the gateway's clients do on every transport: they send the key, keep the deadline over all attempts, repeat what may be
+ * Wraps a transport with what the gateway's clients do on each: they send the key, keep the deadline over all attempts, repeat what may be
  * repeated, and end a stream's call when its reader leaves.
  */
 import type { DescMessage, DescMethod, DescMethodStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";

@@ -2,10 +2,10 @@
  * The fields of several budgets: what may be spent by the day, week or month. The form that has them sends nothing while one of them is
  * not valid (`isBudgetValid`); what is wrong is shown beside it.
  */
-import { ActionIcon, Button, Group, Input, Select, Stack, Text } from "@mantine/core";
-import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { Group, Input, Select, Stack, Text } from "@mantine/core";
 import { texts, useTexts } from "../language/language.tsx";
 import { AmountField } from "../parts/amount-field.tsx";
+import { AddRow, RemoveRow } from "../parts/row-buttons.tsx";
 import {
   type BudgetValue,
   type BudgetWindowName,
@@ -66,16 +66,7 @@ export function BudgetsEditor({ value, onChange, shown = false, about }: Props) 
           />
         ))}
         {value.length < maxBudgets ? (
-          <Group>
-            <Button
-              variant="default"
-              size="xs"
-              leftSection={<IconPlus size={14} aria-hidden />}
-              onClick={() => onChange([...value, newBudgetValue()])}
-            >
-              {t.add}
-            </Button>
-          </Group>
+          <AddRow onClick={() => onChange([...value, newBudgetValue()])}>{t.add}</AddRow>
         ) : (
           <Text size="xs" c="dimmed">
             {t.most}
@@ -117,9 +108,7 @@ function BudgetFields({ budget, shown, onChange, onRemove }: FieldsProps) {
         onChange={(window) => window && onChange({ window: window as BudgetWindowName })}
         allowDeselect={false}
       />
-      <ActionIcon variant="subtle" color="gray" size={36} aria-label={t.remove} title={t.remove} onClick={onRemove}>
-        <IconTrash size={16} aria-hidden />
-      </ActionIcon>
+      <RemoveRow label={t.remove} onClick={onRemove} />
     </Group>
   );
 }

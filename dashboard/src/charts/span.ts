@@ -37,7 +37,7 @@ export interface Buckets {
 }
 
 /** bucketsBetween returns hours for up to two days, and days for more; of more than 400 days, the last. */
-export function bucketsBetween(from: number, to: number): Buckets {
+function bucketsBetween(from: number, to: number): Buckets {
   const isShort = to - from <= 48 * hourMs;
   const bucketMs = isShort ? hourMs : 24 * hourMs;
   const [first, last] = [from, to - 1].map((at) => Math.floor(at / bucketMs));
@@ -55,7 +55,7 @@ export function chosenBuckets(from: number | undefined, to: number | undefined, 
 }
 
 /** spanMs returns the length of the whole span. */
-export function spanMs({ bucketMs, count }: Span): number {
+function spanMs({ bucketMs, count }: Span): number {
   return bucketMs * count;
 }
 

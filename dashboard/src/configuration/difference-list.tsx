@@ -41,7 +41,7 @@ export function DifferenceList({ of }: { readonly of: readonly ConfigurationDiff
     );
   }
   return (
-    <Stack component="ul" gap="sm" aria-label={t.differences} className={classes.list}>
+    <Stack component="ul" gap="sm" aria-label={t.differences} className={text.list}>
       {of.map((difference) => (
         <OneDifference key={difference.path} of={difference} />
       ))}

@@ -57,7 +57,7 @@ export function textAt(value: JsonObject | undefined, key: string): string {
   return typeof found === "string" ? found : typeof found === "number" ? String(found) : "";
 }
 
-export function listAt(value: JsonObject | undefined, key: string): readonly JsonValue[] {
+function listAt(value: JsonObject | undefined, key: string): readonly JsonValue[] {
   const found = value?.[key];
   return Array.isArray(found) ? found : [];
 }
@@ -89,6 +89,16 @@ export function numberOf(text: string): number | string | undefined {
 /** wordsOf reads a field's text; undefined for an empty one. */
 export function wordsOf(text: string): string | undefined {
   return text.trim() || undefined;
+}
+
+/** choiceOf writes a boolean as `yes` or `no`; empty for what is left to the default. */
+export function choiceOf(value: JsonValue | undefined): string {
+  return typeof value === "boolean" ? (value ? "yes" : "no") : "";
+}
+
+/** booleanOf reads what `choiceOf` writes; undefined for an empty text. */
+export function booleanOf(choice: string): boolean | undefined {
+  return choice === "" ? undefined : choice === "yes";
 }
 
 /** nonEmpty returns the object; undefined for one without members. */

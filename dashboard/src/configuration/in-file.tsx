@@ -1,8 +1,11 @@
 /** Marks what is written in gateway.yaml, which pages do not change. */
+import type { JsonObject } from "@bufbuild/protobuf";
 import { Alert, Badge, Code, Text } from "@mantine/core";
 import { IconFileSettings } from "@tabler/icons-react";
 import { texts, useTexts } from "../language/language.tsx";
+import { Section } from "../parts/section.tsx";
 import text from "../parts/text.module.css";
+import { Verbatim } from "../parts/verbatim.tsx";
 
 const said = texts(
   {
@@ -60,5 +63,20 @@ export function FileNotice({ fileName }: Props) {
         {isFile ? t.change : t.changeEnvironment} {isFile && <Code>{fileName}</Code>}
       </Text>
     </Alert>
+  );
+}
+
+interface EntryProps extends Props {
+  readonly title: string;
+  readonly entry: JsonObject | undefined;
+}
+
+/** FileEntry shows an entry as it is written, and what to do to change it. */
+export function FileEntry({ title, fileName, entry = {} }: EntryProps) {
+  return (
+    <Section title={title}>
+      <FileNotice fileName={fileName} />
+      <Verbatim>{JSON.stringify(entry, null, 2)}</Verbatim>
+    </Section>
   );
 }

@@ -4,12 +4,17 @@
  */
 import { useMutation } from "@connectrpc/connect-query";
 import { useState } from "react";
+import type { Configuration } from "../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { baseAfter } from "./own-saves.ts";
 import { isConflict } from "./save-changes.tsx";
 import type { Change } from "./use-configuration.ts";
 
 export interface Review {
+  /** base is the version that the form was opened at: what somebody else saves meanwhile is told as a conflict. */
+  readonly base: number;
+  /** isLocked is whether the configuration cannot be changed now. */
+  readonly isLocked: boolean;
   readonly review: (changes: readonly Change[]) => void;
   /** reviewed are the changes that the dialog shows; undefined while it is closed. */
   readonly reviewed: readonly Change[] | undefined;
@@ -20,7 +25,8 @@ export interface Review {
 }
 
 /** useReview calls `onRefused` with why changes were refused, so that a form can tell it at its fields. */
-export function useReview(base: number, onRefused?: (error: Error) => void): Review {
+export function useReview(configuration: Configuration, onRefused?: (error: Error) => void): Review {
+  const [base] = useState(configuration.version);
   const [reviewed, setReviewed] = useState<readonly Change[]>();
   const check = useMutation(OperatorService.method.changeConfiguration);
   const review = (changes: readonly Change[]) => {
@@ -32,5 +38,8 @@ export function useReview(base: number, onRefused?: (error: Error) => void): Rev
     });
   };
   const error = check.error && !isConflict(check.error) ? check.error : null;
-  return { review, reviewed, close: () => setReviewed(undefined), busy: check.isPending, error };
+  return {
+    ...{ base, isLocked: configuration.locked !== undefined, review, reviewed, error },
+    ...{ close: () => setReviewed(undefined), busy: check.isPending },
+  };
 }

@@ -1,4 +1,4 @@
-/** How a figure has changed against the period before, as an arrow and a share. */
+/** Shows how a figure has changed against the period before, as an arrow and a share. */
 import { Group, Text } from "@mantine/core";
 import { IconArrowDownRight, IconArrowUpRight, IconEqual } from "@tabler/icons-react";
 import { useFormat } from "../language/format.ts";

@@ -1,4 +1,4 @@
-/** Whether the window is too narrow for a table, which is then shown as cards. */
+/** Tells whether the window is too narrow for a table, which is then shown as cards. */
 import { useMediaQuery } from "@mantine/hooks";
 
 /** useNarrow takes the table's width, such as `62em`. It is right from the first render on, so that nothing jumps. */

@@ -71,7 +71,7 @@ const icons: Readonly<Record<OutcomeWord | "running" | "cached", readonly [icon:
   running: [IconLoader, "var(--mantine-color-blue-7)"],
 };
 
-export function outcomeWord(outcome: Outcome): OutcomeWord | undefined {
+function outcomeWord(outcome: Outcome): OutcomeWord | undefined {
   return (Object.keys(outcomes) as OutcomeWord[]).find((word) => outcomes[word] === outcome);
 }
 

@@ -1,4 +1,4 @@
-/** Why calls are refused, in plain language, by the names of the reasons. */
+/** Names the reasons for which calls are refused, in plain language, by the names of the reasons. */
 import { texts, useTexts } from "../language/language.tsx";
 
 const said = texts(

@@ -92,7 +92,7 @@ interface Props extends RequestNames {
 export const refusedRefreshMs = 10_000;
 
 /** refusedFilterOf returns the filter of an address; what refused calls do not have is left out. */
-export function refusedFilterOf(search: RequestSearch) {
+function refusedFilterOf(search: RequestSearch) {
   const { keyId, model, from, to } = filterOf(search);
   return {
     ...(keyId === undefined ? {} : { keyId }),

@@ -33,8 +33,14 @@ interface HeadedColumn {
   readonly numeric?: boolean | undefined;
 }
 
+interface HeadsProps {
+  readonly columns: readonly HeadedColumn[];
+  /** hasActions is whether another column follows, with buttons and without a head. */
+  readonly hasActions?: boolean;
+}
+
 /** ColumnHeads are the heads of a table's columns. */
-export function ColumnHeads({ columns }: { readonly columns: readonly HeadedColumn[] }) {
+export function ColumnHeads({ columns, hasActions = false }: HeadsProps) {
   return (
     <Table.Thead>
       <Table.Tr>
@@ -43,6 +49,7 @@ export function ColumnHeads({ columns }: { readonly columns: readonly HeadedColu
             {head}
           </Table.Th>
         ))}
+        {hasActions && <Table.Td />}
       </Table.Tr>
     </Table.Thead>
   );

@@ -7,7 +7,7 @@
 export interface RequestExample {
   readonly summary: string;
   readonly value: Readonly<Record<string, unknown>>;
-  /** Whether it is shown as a form, too. */
+  /** form is whether it is shown as a form, too. */
   readonly form?: boolean;
   /** The media type of its answer. Default: JSON. */
   readonly answer?: string;

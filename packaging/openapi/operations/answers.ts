@@ -1,4 +1,4 @@
-/** What an operation answers: JSON, events or bytes with their headers, and the refusals of its family. */
+/** Describes what an operation answers: JSON, events or bytes with their headers, and the refusals of its family. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Reason } from "../../../src/call/refusals.ts";

@@ -137,11 +137,11 @@ export function upstreamResponse(family: ErrorFamily): Response {
   };
 }
 
-export function errorContent(family: ErrorFamily): Readonly<Record<string, MediaType>> {
+function errorContent(family: ErrorFamily): Readonly<Record<string, MediaType>> {
   return { "application/json": { schema: errorSchema(family) } };
 }
 
-export function errorSchema(family: ErrorFamily): JsonSchema {
+function errorSchema(family: ErrorFamily): JsonSchema {
   const refs = formats[family].map((format) => refTo(schemaNames[format] as string));
   return refs.length === 1 ? (refs[0] as JsonSchema) : { anyOf: refs };
 }

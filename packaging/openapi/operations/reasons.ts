@@ -6,29 +6,29 @@ import { Reason } from "../../../src/call/refusals.ts";
 
 /** Nature is what about an operation decides how it may be refused. */
 export interface Nature {
-  /** Whether a model answers it. */
+  /** asksModel is whether a model answers it. */
   readonly asksModel: boolean;
-  /** Whether what it makes is charged. */
+  /** isCharged is whether what it makes is charged. */
   readonly isCharged: boolean;
-  /** Whether it is safe to repeat under an idempotency key. */
+  /** isRepeatable is whether it is safe to repeat under an idempotency key. */
   readonly isRepeatable: boolean;
-  /** Whether it has a body. */
+  /** hasBody is whether it has a body. */
   readonly hasBody: boolean;
-  /** Whether it has parameters or members at all. */
+  /** hasMembers is whether it has parameters or members at all. */
   readonly hasMembers: boolean;
-  /** Whether a parameter or member is required, other than by the path. */
+  /** hasRequired is whether a parameter or member is required, other than by the path. */
   readonly hasRequired: boolean;
-  /** Whether it needs a privilege. */
+  /** needsPrivilege is whether it needs a privilege. */
   readonly needsPrivilege: boolean;
-  /** Whether it names a resource of the account: a key, be it the one by which a session calls a model. */
+  /** namesResource is whether it names a resource of the account: a key, be it the one by which a session calls a model. */
   readonly namesResource: boolean;
-  /** Whether it names a kept response. */
+  /** namesResponse is whether it names a kept response. */
   readonly namesResponse: boolean;
-  /** Whether it continues from a kept response. */
+  /** continues is whether it continues from a kept response. */
   readonly continues: boolean;
-  /** Whether it names a model by the path. */
+  /** namesModel is whether it names a model by the path. */
   readonly namesModel: boolean;
-  /** Whether it clashes with what is there: too many keys, a response that still runs. */
+  /** mayClash is whether it clashes with what is there: too many keys, a response that still runs. */
   readonly mayClash: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What an operation takes: parameters in path and query, headers, and the body in its three forms. */
+/** Describes what an operation takes: parameters in path and query, headers, and the body in its three forms. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Route } from "../../../src/doors/rest/routes.ts";

@@ -3,10 +3,10 @@
 interface Style {
   readonly key: (name: string) => string;
   readonly words: Readonly<Record<string, string>>;
-  /** What stands within the braces of an object on one line. */
+  /** pad is what stands within the braces of an object on one line. */
   readonly pad: string;
   readonly indent: string;
-  /** What follows the last member where each has a line. */
+  /** trailing is what follows the last member where each has a line. */
   readonly trailing: string;
 }
 

@@ -1,5 +1,4 @@
 /** `model-gateway config apply`: stores the configuration of a file, or only shows what would differ. */
-import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
@@ -8,16 +7,17 @@ import { ConfigError } from "../../config/config-error.ts";
 import { type ConfigDocument, type Fault, readYaml } from "../../config/document.ts";
 import { processEnvironment } from "../../config/process-environment.ts";
 import { isJson, isOperational, type Json, pathAt, plainJson } from "../../config/stored/documents.ts";
-import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
 import { withOperator } from "../operator.ts";
 import { printChanged } from "./differences.ts";
+import { readArgument } from "./read-file.ts";
 import { highestVersion } from "./versions.ts";
 
 export async function applyFile(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("config apply", args);
   const file = positionals[0] as string;
-  const yaml = readYaml(file, await readText(file), processEnvironment());
+  const written = file === "-" ? await text(process.stdin) : readArgument("config apply", file);
+  const yaml = readYaml(file, written, processEnvironment());
   const document = documentOf(file, yaml);
   const more = { dryRun: values["dry-run"] ?? false, ...(values.note === undefined ? {} : { note: values.note }) };
   await withOperator(
@@ -32,15 +32,6 @@ export async function applyFile(args: readonly string[]): Promise<void> {
     },
     "nothing",
   );
-}
-
-async function readText(file: string): Promise<string> {
-  if (file === "-") return text(process.stdin);
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`config apply: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
 }
 
 /** documentOf returns what the file has. Throws a ConfigError where that is no document that can be stored. */

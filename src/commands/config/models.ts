@@ -2,7 +2,6 @@
  * `model-gateway models sync`: compares models and prices of a source with those of the catalogue, shows what differs, and stores it
  * where it is asked to: as `catalogue` of the stored configuration, in US dollars.
  */
-import { readFileSync } from "node:fs";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { request } from "undici";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
@@ -17,12 +16,14 @@ import { readOptions } from "../line/read-options.ts";
 import { withOperatorAndStorage } from "../operator.ts";
 import { storedConfiguration } from "../stored-configuration.ts";
 import { printDifference, printOutcome } from "./differences.ts";
+import { readArgument } from "./read-file.ts";
 
 export async function models([action, ...args]: readonly string[]): Promise<void> {
   if (action !== "sync") throw wrongAction("models");
   const { values, positionals } = readOptions("models sync", args);
-  const text = await readText(positionals[0] as string);
-  const source = withoutQuery(positionals[0] as string);
+  const [given] = positionals as [string];
+  const text = isAddress(given) ? await fetchText(given) : readArgument("models sync", given);
+  const source = withoutQuery(given);
   const isDry = values.apply !== true;
   await withOperatorAndStorage(
     values.config,
@@ -82,15 +83,6 @@ const [maxBytes, timeoutMs] = [32 * 1024 * 1024, 30_000];
 
 function vendorOf({ name, vendor = name }: UpstreamConfig): string {
   return vendor;
-}
-
-async function readText(source: string): Promise<string> {
-  if (isAddress(source)) return fetchText(source);
-  try {
-    return readFileSync(source, "utf8");
-  } catch (error) {
-    throw new UsageError(`models sync: ${source} cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
 }
 
 async function fetchText(address: string): Promise<string> {

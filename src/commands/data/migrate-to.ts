@@ -17,6 +17,7 @@ import { readOptions } from "../line/read-options.ts";
 import { interruptible } from "./interruptible.ts";
 import { createProgress } from "./progress.ts";
 import { printProof } from "./reconcile.ts";
+import { report } from "./report.ts";
 
 export async function migrateTo(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("migrate-to", args);
@@ -101,8 +102,4 @@ function keyRemedy({ engine }: Place): string {
 
 function cells({ name, rows, money, ms }: MovedTable): string[] {
   return [name, String(rows), money === undefined ? "-" : formatDecimal(money), (ms / 1000).toFixed(1)];
-}
-
-function report(error: unknown): void {
-  console.error(`model-gateway: ${error instanceof Error ? error.message : String(error)}`);
 }

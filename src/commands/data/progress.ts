@@ -7,7 +7,7 @@ export interface Progress {
   clear(): void;
 }
 
-/** How often the line changes at most, in milliseconds. */
+/** everyMs is how often the line changes at most, in milliseconds. */
 const everyMs = 100;
 
 export function createProgress(to: NodeJS.WriteStream = process.stderr): Progress {

@@ -15,6 +15,7 @@ import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
 import { interruptible } from "./interruptible.ts";
 import { printProof } from "./reconcile.ts";
+import { report } from "./report.ts";
 
 export async function restore(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("restore", args);
@@ -50,8 +51,4 @@ async function fromStandardInput<T>(signal: AbortSignal, use: (file: string) => 
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-function report(error: unknown): void {
-  console.error(`model-gateway: ${error instanceof Error ? error.message : String(error)}`);
 }

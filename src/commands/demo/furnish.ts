@@ -21,7 +21,7 @@ import { type Caller, days, madeCalls } from "./traffic.ts";
 
 const dayMs = 86_400_000;
 const seed = 20_261_126;
-/** How many calls a transaction of the books has. */
+/** batch is how many calls a transaction of the books has. */
 const batch = 400;
 
 export interface FurnishOptions {

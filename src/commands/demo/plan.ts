@@ -6,7 +6,7 @@ export interface PlannedKey {
   readonly weight: number;
   /** The models that it calls, by `habits`. */
   readonly habit: keyof typeof habits;
-  /** How many days ago it was created. */
+  /** age is how many days ago it was created. */
   readonly age: number;
   /** In units. */
   readonly limit?: number;

@@ -12,7 +12,7 @@ export interface Caller {
   readonly keyId: string;
   readonly weight: number;
   readonly habits: readonly Habit[];
-  /** When the key was created, and when it stops to be used; in milliseconds since 1970. */
+  /** from is when the key was created, and when it stops to be used; in milliseconds since 1970. */
   readonly from: number;
   readonly to: number;
 }

@@ -19,11 +19,11 @@ export interface IdleOptions {
   readonly everyMs?: number;
 }
 
-/** How many looks in a row must find no work. */
+/** quietLooks is how many looks in a row must find no work. */
 const quietLooks = 5;
 /** A share of time below which an event loop has no work. */
 const idleShare = 0.02;
-/** How much more memory than after the last collection makes another worth its pause. */
+/** worthBytes is how much more memory than after the last collection makes another worth its pause. */
 const worthBytes = 32 * 2 ** 20;
 
 /** Looks at the process again and again, until the returned function is called. */

@@ -22,7 +22,7 @@ export type Memory = "small" | "large";
  * thousand calls hold while they wait for their upstreams was copied twice and grew old, which caused full collections
  * (docs/speed.md).
  */
-export const youngMegabytes: Readonly<Record<Memory, number>> = { small: 8, large: 96 };
+const youngMegabytes: Readonly<Record<Memory, number>> = { small: 8, large: 96 };
 
 /** semiSpace is the option's name. */
 export const semiSpace = "--max-semi-space-size";

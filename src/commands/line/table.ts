@@ -9,7 +9,7 @@ export type Completes = "file" | "folder" | readonly string[];
 export interface OptionSpec {
   readonly type: "string" | "boolean";
   readonly multiple?: true;
-  /** Whether the command does nothing without it. */
+  /** isNeeded is whether the command does nothing without it. */
   readonly isNeeded?: true;
   /** The word for its value in help. */
   readonly value?: string;

@@ -8,7 +8,7 @@ import { version } from "../../package/version.ts";
 import type { Done } from "../../runtime/ipc/channel.ts";
 
 /** Changes with what processes of different versions could not say to each other. */
-export const protocol = 1;
+const protocol = 1;
 
 /** Hello is how a process begins. */
 export interface Hello {

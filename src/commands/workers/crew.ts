@@ -20,7 +20,7 @@ export interface CrewOptions {
   readonly fds: readonly number[];
   /** Starts a worker only once the one before it serves. */
   readonly oneByOne: boolean;
-  /** How long a worker may take to end, in milliseconds. */
+  /** endMs is how long a worker may take to end, in milliseconds. */
   readonly endMs: number;
   readonly log: Logger;
   /** Answers a worker what it asks its owner. */
@@ -71,10 +71,10 @@ interface State {
 
 /** From such a pause on another worker accepts the connections of one that keeps dying, in milliseconds. */
 const adoptMs = 1_000;
-/** How long a worker that ended by itself is waited for before it is replaced: all processes may have been asked to end. */
+/** cleanEndMs is how long a worker that ended by itself is waited for before it is replaced: all processes may have been asked to end. */
 const cleanEndMs = 200;
 const outdatedMs = 5_000;
-/** How long a change of the configuration waits for a worker that has not taken it, in milliseconds. */
+/** configureMs is how long a change of the configuration waits for a worker that has not taken it, in milliseconds. */
 const configureMs = 1_000;
 
 export function startCrew(options: CrewOptions): Crew {

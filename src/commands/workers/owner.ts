@@ -22,7 +22,7 @@ import { type Crew, startCrew } from "./crew.ts";
 import { openCrewConfiguration } from "./crew-configuration.ts";
 import { shareOf } from "./share.ts";
 
-/** How long a worker may take beyond its calls to end, in milliseconds. */
+/** endMs is how long a worker may take beyond its calls to end, in milliseconds. */
 const endMs = 30_000;
 
 export async function owner(): Promise<void> {

@@ -3,7 +3,7 @@
  * and not for how long.
  */
 
-/** How often a process is asked, in milliseconds, and how often in a row it may not answer. */
+/** pingMs is how often a process is asked, in milliseconds, and how often in a row it may not answer. */
 export const pingMs = 5_000;
 const maxMissed = 6;
 

@@ -31,7 +31,7 @@ export interface PrimaryOptions {
 /** Generation is an owner with its workers. */
 interface Generation {
   readonly child: Child;
-  /** What it was started with, or serves by now. */
+  /** config is what it was started with, or serves by now. */
   config: Config;
   /** Says that a worker of it has served: it is no longer at work on the tables of the database. */
   hasServed: boolean;

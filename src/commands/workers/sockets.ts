@@ -77,7 +77,7 @@ function bindFirst(host: string, port: number): { readonly socket: BoundSocket; 
   }
 }
 
-/** What fails here is told as a failure to listen, which it is to whoever reads it. */
+/** Binds a socket. What fails here is told as a failure to listen, which it is to whoever reads it. */
 function bind(at: { readonly host: string; readonly port: number; readonly reusePort: boolean }): BoundSocket {
   try {
     return new net.BoundSocket(at);

@@ -16,7 +16,7 @@ import { type Stop, serveUntil } from "../serving/run-gateway.ts";
 import { channelToParent, ignoreSignals, unpackConfig } from "./child.ts";
 import { type CrewQuestions, hello, type WorkerQuestions, type WorkerTask } from "./contract.ts";
 
-/** How long a worker whose owner has died may take to end, in milliseconds. */
+/** orphanMs is how long a worker whose owner has died may take to end, in milliseconds. */
 const orphanMs = 1_000;
 
 export async function worker(): Promise<void> {

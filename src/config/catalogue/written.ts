@@ -15,7 +15,7 @@ export function modelAsWritten(model: ModelConfig): Json {
 }
 
 /** priceAsWritten returns a price with its amounts as decimals. Bounds of bands are tokens, and stay numbers. */
-export function priceAsWritten(price: PriceConfig): Json {
+function priceAsWritten(price: PriceConfig): Json {
   return amounts(plainJson(price)) as Json;
 }
 

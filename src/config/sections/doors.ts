@@ -27,12 +27,12 @@ export const doorSettings = {
   bodies_in_flight: z
     .strictObject({
       max_bytes: bytesSchema.optional().meta({
-        description: "In all (512 MiB, or four times `max_body_bytes` where that is more).",
-        default: 536_870_912,
+        description: "In all (384 MiB, or four times `max_body_bytes` where that is more).",
+        default: 402_653_184,
       }),
       max_bytes_per_account: bytesSchema.optional().meta({
         description: "Of one account. Default: a quarter of `max_bytes`.",
-        default: 134_217_728,
+        default: 100_663_296,
       }),
     })
     .optional()

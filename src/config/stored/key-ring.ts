@@ -2,8 +2,9 @@
  * The keys that secrets of the stored document are sealed by: those of the environment or of a file that is named; or, with SQLite, one
  * that is made beside the database when something is sealed for the first time.
  */
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { publish, unusedName } from "../../runtime/files/durable-files.ts";
 import type { Config } from "../shape.ts";
 import { newSealKey, readSealKeys, type SealKeys } from "./seal-keys.ts";
 
@@ -19,7 +20,7 @@ export class KeyRingError extends Error {
   override readonly name = "KeyRingError";
 }
 
-export const keyFileName = "configuration.key";
+const keyFileName = "configuration.key";
 
 /** createKeyRing returns the keys of a configuration. */
 export function createKeyRing({
@@ -77,26 +78,14 @@ function readIfThere(path: string): string | undefined {
 
 /** makeKeyFile makes the file whole or not at all, for its owner alone; of two processes the first one's stays. */
 function makeKeyFile(path: string): void {
-  const own = `${path}.${process.pid}`;
+  const own = unusedName(path);
   try {
-    writeFileSync(own, `${newSealKey()}\n`, { flag: "w", mode: 0o600, flush: true });
-    linkSync(own, path);
-    syncFolder(dirname(path));
+    writeFileSync(own, `${newSealKey()}\n`, { flag: "wx", mode: 0o600 });
+    publish(own, path, false);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EEXIST") throw new KeyRingError(`${path} cannot be written (${code})`);
   } finally {
     rmSync(own, { force: true });
-  }
-}
-
-/** syncFolder has a folder's entries survive a loss of power, where its system can: without the key what it seals is lost. */
-function syncFolder(folder: string): void {
-  try {
-    const descriptor = openSync(folder, "r");
-    fsyncSync(descriptor);
-    closeSync(descriptor);
-  } catch {
-    // Not every system opens a folder.
   }
 }

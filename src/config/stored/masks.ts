@@ -17,7 +17,7 @@ export function maskOf(secret: string): string {
   return secret.length < shownFrom ? beginning : `${beginning}${secret.slice(-shown)}`;
 }
 
-export function isMask(text: string): boolean {
+function isMask(text: string): boolean {
   return text.startsWith(beginning);
 }
 

@@ -19,7 +19,7 @@ export interface BodyBounds {
 export interface BodyBudget {
   /** Returns the share of a call, with nothing counted yet. */
   open(accountId: string): BodyShare;
-  /** How many bytes are held now. */
+  /** bytes is how many bytes are held now. */
   readonly bytes: number;
 }
 

@@ -11,7 +11,7 @@ export type Pair = readonly [key: string, text: string];
 export interface FormNode {
   /** The texts of `k=` and `k[]=`, in the order of the form. */
   readonly texts: string[];
-  /** Whether one of them is a `k[]=`: then they are a list, even a single one. */
+  /** appended is whether one of them is a `k[]=`: then they are a list, even a single one. */
   appended: boolean;
   /** The nodes of `k[…]=`, by the text in the brackets. */
   readonly children: Map<string, FormNode>;

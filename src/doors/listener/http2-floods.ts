@@ -16,13 +16,13 @@ export interface Http2Floods {
   watch(session: ServerHttp2Session, socket: Socket): (stream: Http2Stream) => void;
   /** Bars an address for a while, because its session was ended for the streams that it had reset. */
   penalise(address: string): void;
-  /** How many sessions have been cut so far. */
+  /** cuts is how many sessions have been cut so far. */
   readonly cuts: number;
   close(): void;
 }
 
 export interface Http2FloodOptions {
-  /** How long an address may open no session after one was cut, in milliseconds. */
+  /** penaltyMs is how long an address may open no session after one was cut, in milliseconds. */
   readonly penaltyMs?: number;
 }
 
@@ -44,7 +44,7 @@ interface Watched {
   readonly address: string;
   /** The bytes left of its budget; negative when it floods. */
   left: number;
-  /** How many bytes had been received at the last check, and when that was. */
+  /** readBytes is how many bytes had been received at the last check, and when that was. */
   readBytes: number;
   checkedAt: number;
 }
@@ -123,7 +123,7 @@ function createPenalties(penaltyMs: number) {
       until.delete(address);
       return false;
     },
-    /** How many penalties there have been so far. */
+    /** count is how many penalties there have been so far. */
     get count() {
       return count;
     },

@@ -33,12 +33,12 @@ export interface Http2Sessions {
 /** The most open streams of a session. Clients wait, or open another session. */
 export const maxConcurrentStreams = 250;
 /**
- * How many streams a client may reset at once, and how many a second after that. Beyond, the session ends with
+ * streamResets is how many streams a client may reset at once, and how many a second after that. Beyond, the session ends with
  * `NGHTTP2_ENHANCE_YOUR_CALM`. At once it may reset all that it can have open, as a client does that gives up a batch.
  */
 export const streamResets = { streamResetBurst: maxConcurrentStreams, streamResetRate: 20 };
 
-/** How long a client may keep the connection after a GOAWAY, in milliseconds. */
+/** lingerMs is how long a client may keep the connection after a GOAWAY, in milliseconds. */
 const lingerMs = 1_000;
 
 /** The sizes of frames that answer the client's own. RFC 9113, sections 4.1, 6.5 and 6.7. */
@@ -177,7 +177,7 @@ function endUpload(stream: Http2Stream & { readonly endAfterHeaders?: boolean })
   else setTimeout(endUpload, trailersMs, stream).unref();
 }
 
-/** How long to wait for trailers to be sent before looking again, in milliseconds. */
+/** trailersMs is how long to wait for trailers to be sent before looking again, in milliseconds. */
 const trailersMs = 10;
 
 /** Ends a session that has no streams. Its socket is cut if the client does not end its side. */

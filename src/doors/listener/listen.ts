@@ -32,7 +32,7 @@ export interface ListenOptions {
   readonly handle: RequestListener;
   /** Serves plain requests (`http1/`) without Node's own server. Returns undefined for a request that Node's server is to serve. */
   readonly handlePlain?: ServeOptions["serve"] | undefined;
-  /** How else plain requests are served. */
+  /** plainOptions is how else plain requests are served. */
   readonly plainOptions?: Pick<ServeOptions, "remembersHeads">;
   /** Upgrades connections to another protocol; undefined where none is served. */
   readonly upgrades?: Upgrades | undefined;
@@ -40,11 +40,11 @@ export interface ListenOptions {
   readonly rejectionBody: RejectionBody;
   /** Milliseconds. */
   readonly sniffTimeoutMs?: number;
-  /** How long the head of an HTTP/1.1 request may take, in milliseconds. */
+  /** headersTimeoutMs is how long the head of an HTTP/1.1 request may take, in milliseconds. */
   readonly headersTimeoutMs?: number;
-  /** How long a connection may be idle, that is without a request or stream, in milliseconds. */
+  /** idleMs is how long a connection may be idle, that is without a request or stream, in milliseconds. */
   readonly idleMs?: number | undefined;
-  /** How long a peer may leave the bytes that wait for it unacknowledged, in milliseconds. */
+  /** stalledMs is how long a peer may leave the bytes that wait for it unacknowledged, in milliseconds. */
   readonly stalledMs?: number | undefined;
   /** The most connections at a time. By default most of the files that the process may have open. */
   readonly maxConnections?: number | undefined;
@@ -67,7 +67,7 @@ export interface Listener {
 /** The queue of connections to be accepted. It is long, so that a thousand clients at once are all accepted. */
 const backlog = 16_384;
 
-/** What a listener is made of. */
+/** Parts is what a listener is made of. */
 interface Parts extends NodeServers {
   readonly deadlines: Deadlines;
   readonly readers: StalledReaders;

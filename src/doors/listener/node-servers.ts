@@ -16,9 +16,9 @@ import { createRequestTurns, type RequestTurns } from "./request-turns.ts";
 export interface NodeServerOptions {
   readonly handle: RequestListener;
   readonly rejectionBody: RejectionBody;
-  /** How long the head of an HTTP/1.1 request may take, in milliseconds. */
+  /** headersTimeoutMs is how long the head of an HTTP/1.1 request may take, in milliseconds. */
   readonly headersTimeoutMs: number;
-  /** How long an HTTP/1.1 connection may be idle, in milliseconds. */
+  /** idleMs is how long an HTTP/1.1 connection may be idle, in milliseconds. */
   readonly idleMs: number;
   /** Reports whether a request asks for an upgrade that is served. */
   readonly isUpgrade: (req: IncomingMessage) => boolean;
@@ -35,7 +35,7 @@ export interface NodeServers {
   readonly accepted: RequestTurns["accepted"];
 }
 
-/** How long a connection must be silent before the system probes whether its client is still there, in milliseconds. */
+/** probeMs is how long a connection must be silent before the system probes whether its client is still there, in milliseconds. */
 export const probeMs = 60_000;
 
 export function createNodeServers(options: NodeServerOptions): NodeServers {

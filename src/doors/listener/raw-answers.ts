@@ -14,7 +14,7 @@ const statuses: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** How long a refused client may go on sending before its connection is cut, in milliseconds. */
+/** lingerMs is how long a refused client may go on sending before its connection is cut, in milliseconds. */
 const lingerMs = 1000;
 
 /**

@@ -23,7 +23,10 @@ export function createRequestTurns(): RequestTurns {
   let begun = 0;
   let waiting: { readonly begin: () => void; readonly isOver: () => boolean }[] = [];
   let isTurning = false;
-  /** How many turns are still short: that in which a connection came, and the next, whose requests may begin before its connection. */
+  /**
+   * shortTurns is how many turns are still short: that in which a connection came, and the next, whose requests may begin before its
+   * connection.
+   */
   let shortTurns = 0;
   const maxNow = () => (shortTurns > 0 ? maxWhileAccepting : maxPerTurn);
 

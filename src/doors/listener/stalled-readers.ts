@@ -40,14 +40,14 @@ export function connectionReader(socket: Socket): Reader {
 export interface StalledReaders {
   watch(reader: Reader): void;
   forget(reader: Reader): void;
-  /** How many have been cut so far. */
+  /** cuts is how many have been cut so far. */
   readonly cuts: number;
   close(): void;
 }
 
-/** What a stream has to take in `stalledMs` while others of its connection make progress. In bytes. */
+/** minStreamBytes is what a stream has to take in `stalledMs` while others of its connection make progress. In bytes. */
 const minStreamBytes = 65_536;
-/** How many checks there are in each `stalledMs`. */
+/** checksPerStall is how many checks there are in each `stalledMs`. */
 const checksPerStall = 8;
 
 /** Mark is the state of a reader at the last check. Times are by `performance.now()`. */
@@ -57,9 +57,9 @@ interface Mark {
   carried: number;
   /** Undefined until the system has been asked. */
   unacknowledged: number | undefined;
-  /** When the reader last took bytes of its own. */
+  /** takenAt is when the reader last took bytes of its own. */
   takenAt: number;
-  /** When the reader or its connection last made progress. */
+  /** movedAt is when the reader or its connection last made progress. */
   movedAt: number;
 }
 

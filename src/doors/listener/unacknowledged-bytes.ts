@@ -1,4 +1,4 @@
-/** How many bytes the system's peers have not acknowledged, read from Linux's tables of connections. */
+/** Reads how many bytes the system's peers have not acknowledged, read from Linux's tables of connections. */
 import { createReadStream } from "node:fs";
 import type { Socket } from "node:net";
 

@@ -27,7 +27,7 @@ export interface Outlet {
   readonly family: Family;
   /** The headers that every answer has besides its own; unset where they have been set on `res`. */
   readonly head?: AnswerHeaders;
-  /** How many messages of the stream have been written. */
+  /** sent is how many messages of the stream have been written. */
   sent?: number;
 }
 

@@ -14,7 +14,7 @@ export interface Route {
   readonly httpMethod: string;
   readonly template: PathTemplate;
   readonly family: Family;
-  /** Whether a request with `anthropic-version` is of Anthropic's family instead. */
+  /** eitherFamily is whether a request with `anthropic-version` is of Anthropic's family instead. */
   readonly eitherFamily: boolean;
   unary?: DescMethod;
   /** The envelope of the unary RPC's answer. */

@@ -52,7 +52,7 @@ export class ConnectExchange implements Exchange {
   readonly #admitted = new Deferred<void>();
   readonly #answered = new Deferred<Answer>();
   /**
-   * What `serve` waits for while connect-node reads the message. Unset otherwise: a stream may last for hours, without its
+   * reading is what `serve` waits for while connect-node reads the message. Unset otherwise: a stream may last for hours, without its
    * request.
    */
   #reading: Deferred<ReadCall> | undefined;
@@ -65,7 +65,7 @@ export class ConnectExchange implements Exchange {
   #headers: AnswerHeaders = {};
   /** A long request. It was read before connect-node reads an empty message in its place. */
   #longRequest: Wire | undefined;
-  /** Why the body was refused before connect-node read it. */
+  /** refused is why the body was refused before connect-node read it. */
   #refused: Refusal | undefined;
   /** The error that replaces what connect-node made of an unreadable message. */
   #instead: ConnectError | undefined;

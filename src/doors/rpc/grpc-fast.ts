@@ -29,10 +29,11 @@ import {
   serve,
   type UnaryAnswer,
 } from "../serve.ts";
+import { prefixBytes } from "./rpc-body.ts";
 import { asConnectError, longRequest, requestOfMessage, unreadableMessage } from "./rpc-call.ts";
 
 export interface GrpcOptions extends Door {
-  /** How long the body of a call may take to arrive, in milliseconds. */
+  /** bodyTimeoutMs is how long the body of a call may take to arrive, in milliseconds. */
   readonly bodyTimeoutMs: number;
   /** The codings that answers may be compressed with. */
   readonly compressions: Compression[];
@@ -66,7 +67,7 @@ export function createGrpcDoor(options: GrpcOptions): GrpcDoor {
   };
 }
 
-/** Where an answer is written. */
+/** Outlet is where an answer is written. */
 interface Outlet {
   readonly res: ServerResponse;
   readonly signal: AbortSignal;
@@ -83,7 +84,7 @@ class GrpcExchange implements Exchange {
   readonly #timer: NodeJS.Timeout | undefined;
   /** The status of a call whose message cannot be read, by the codes that gRPC has for that. */
   #status: ConnectError | undefined;
-  /** What is wrong with the deadline. It is reported once the body has come. */
+  /** deadlineFault is what is wrong with the deadline. It is reported once the body has come. */
   readonly #deadlineFault: ConnectError | undefined;
 
   constructor(req: IncomingMessage, res: ServerResponse, visit: GrpcVisit, options: GrpcOptions) {
@@ -173,9 +174,6 @@ function abortAfter(ms: number | undefined, abort: AbortController): NodeJS.Time
   const onDeadline = () => abort.abort(new ConnectError("the operation timed out", Code.DeadlineExceeded));
   return setTimeout(onDeadline, Math.min(ms, maxTimerMs));
 }
-
-/** An envelope begins with a byte of flags and the length of its message, in four bytes. */
-const prefixBytes = 5;
 
 /** Returns the only message of a body. Throws a ConnectError with the code that gRPC has for the fault. */
 function messageIn(body: Buffer): Buffer {

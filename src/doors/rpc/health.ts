@@ -1,5 +1,5 @@
 /**
- * Whether the gateway takes calls: `grpc.health.v1.Health` for gRPC clients, and `site/probes.ts` for those of HTTP.
+ * Tells clients whether the gateway takes calls: `grpc.health.v1.Health` for gRPC clients, and `site/probes.ts` for those of HTTP.
  *
  * The gateway is healthy as long as the process answers. It is ready when its start is complete, and until it drains; after that
  * the process ends. It is not ready while its storage fails writes: calls whose credit is scarce would be refused, and no charge

@@ -74,7 +74,7 @@ export async function* rpcBody(
 }
 
 /** An envelope begins with a byte of flags and the length of its message, in four bytes. */
-const prefixBytes = 5;
+export const prefixBytes = 5;
 
 async function* counted(body: AsyncIterable<Uint8Array>, { maxBytes, shareOf }: BodyReading) {
   let total = 0;

@@ -1,4 +1,4 @@
-/** What all RPC protocols share: a message becomes a request, and a failure becomes a ConnectError with an ErrorDetail. */
+/** Holds what all RPC protocols share: a message becomes a request, and a failure becomes a ConnectError with an ErrorDetail. */
 import {
   create,
   type DescMessage,

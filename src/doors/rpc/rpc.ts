@@ -43,7 +43,7 @@ export interface RpcOptions extends Door {
   readonly services: readonly DescService[];
   readonly open: readonly OpenService[];
   readonly maxBytes: number;
-  /** How long the body of a call may take to arrive, in milliseconds. */
+  /** bodyTimeoutMs is how long the body of a call may take to arrive, in milliseconds. */
   readonly bodyTimeoutMs: number;
   readonly inflate: Inflate;
   readonly peerOf: (req: IncomingMessage) => Peer;

@@ -12,7 +12,7 @@ export class PartialMessage {
   readonly #accountId: string;
   readonly #timeoutMs: number;
   #share: BodyShare | undefined;
-  /** When it has to be complete, by `performance.now()`. */
+  /** until is when it has to be complete, by `performance.now()`. */
   until = Number.POSITIVE_INFINITY;
 
   constructor(room: BodyBudget, accountId: string, timeoutMs: number) {

@@ -29,7 +29,7 @@ export interface ResponsesSocketOptions extends Door {
   readonly body: BodyLimits;
   /** The room for the memories of all connections. */
   readonly memories: BodyBudget;
-  /** How long a connection may be without a call, in milliseconds. */
+  /** idleMs is how long a connection may be without a call, in milliseconds. */
   readonly idleMs: number;
   /** The time between pings while a client is answered, in milliseconds. */
   readonly pingMs: number;
@@ -45,11 +45,11 @@ export interface SocketClient {
 
 /** The codes of close frames (RFC 6455, 7.4.1). */
 const codes = { normal: 1000, goingAway: 1001, notText: 1003, policy: 1008, later: 1013 } as const;
-/** How long a connection takes requests, as at OpenAI. */
+/** maxAgeMs is how long a connection takes requests, as at OpenAI. */
 const maxAgeMs = 3_600_000;
 /** The most messages that a client may send while it is answered. */
 const maxOutOfTurn = 32;
-/** How long a refused client may take to read why, in milliseconds. */
+/** lingerMs is how long a refused client may take to read why, in milliseconds. */
 const lingerMs = 1_000;
 
 export class ResponsesSocket implements Timed {
@@ -85,7 +85,7 @@ export class ResponsesSocket implements Timed {
     for (const event of ["end", "finish", "close"]) socket.once(event, this.#abortCall);
   }
 
-  /** Whether no call runs and no part of a request has arrived. */
+  /** isIdle is whether no call runs and no part of a request has arrived. */
   get isIdle(): boolean {
     return this.#running === undefined && !this.#partial.isArriving;
   }

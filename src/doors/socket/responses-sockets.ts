@@ -42,7 +42,7 @@ export interface Upgrades {
 
 /** The headers of a handshake that concern that request alone. The calls on the connection have all others. */
 const notOfCalls: ReadonlySet<string> = new Set(["idempotency-key", "content-type", "content-encoding"]);
-/** How long a client may take to answer a close frame, in milliseconds. */
+/** closeTimeout is how long a client may take to answer a close frame, in milliseconds. */
 const closeTimeout = 5_000;
 
 export function createResponsesSockets(options: ResponsesSocketsOptions): Upgrades {

@@ -26,7 +26,7 @@ export interface StreamOptions {
 interface Step {
   readonly delta: JsonObject;
   readonly finish: string | null;
-  /** Whether it has text or a part of a call's input. */
+  /** content is whether it has text or a part of a call's input. */
   readonly content: boolean;
   /** The output in it, names of tools included. */
   readonly said: string;

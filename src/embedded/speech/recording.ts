@@ -15,7 +15,7 @@ export class Recording {
   readonly #clock: () => number;
   /** Called when there is room again. */
   readonly #onRoom: () => void;
-  /** Whether the worker has the job. */
+  /** begun is whether the worker has the job. */
   begun = false;
   /** Times that the worker was lost during this recording's turn. */
   losses = 0;

@@ -15,7 +15,7 @@ export interface ThreadOptions {
   readonly spawn?: () => Worker;
   /** The longest turn, in milliseconds. */
   readonly turnLimit?: number;
-  /** How long the thread is kept without a turn, in milliseconds. */
+  /** idleMs is how long the thread is kept without a turn, in milliseconds. */
   readonly idleMs?: number;
 }
 

@@ -14,7 +14,7 @@ export interface Turns {
   remove(recording: Recording): void;
   /** Returns the recording whose turn is next; undefined where none has room. */
   next(): Recording | undefined;
-  /** Whether a recording waits for a seat. */
+  /** crowded is whether a recording waits for a seat. */
   readonly crowded: boolean;
   /** All recordings, seated or waiting. */
   all(): readonly Recording[];

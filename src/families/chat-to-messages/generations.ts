@@ -1,5 +1,5 @@
 /**
- * What a Claude model supports, by its name, where generations differ.
+ * Tells what a Claude model supports, by its name, where generations differ.
  *
  * Known older generations are treated as such; every other name counts as a new model. An alias hides its model's
  * generation: then the upstream decides.

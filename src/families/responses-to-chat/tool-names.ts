@@ -12,7 +12,7 @@ export interface CallerTool {
   readonly kind: "function" | "custom" | "tool_search";
   readonly name: string;
   readonly namespace: string | undefined;
-  /** Whether its free text comes as the only argument of a function. */
+  /** isWrapped is whether its free text comes as the only argument of a function. */
   readonly isWrapped: boolean;
 }
 

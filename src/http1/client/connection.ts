@@ -21,7 +21,7 @@ export interface ConnectionOptions {
   /** Called when the connection can take another request. */
   readonly onIdle: (connection: Connection) => void;
   readonly onClosed: (connection: Connection) => void;
-  /** Whether a head that comes again is known by its bytes, and not read again. */
+  /** remembersHeads is whether a head that comes again is known by its bytes, and not read again. */
   readonly remembersHeads: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface WrittenRequest {
   readonly handler: ReplyHandler;
 }
 
-/** What a connection is doing. */
+/** State is what a connection is doing. */
 type State =
   | { readonly kind: "connecting"; readonly request: WrittenRequest }
   | { readonly kind: "idle" }
@@ -46,11 +46,13 @@ interface Exchange {
   readonly handler: ReplyHandler;
   /** The beginning of a head that has not come whole. */
   head: Buffer;
-  /** How the body ends. Undefined until the head has come. */
+  /** framing is how the body ends. Undefined until the head has come. */
   framing: Framing | undefined;
-  /** How many interim replies have come. */
+  /** interimReplies is how many interim replies have come. */
   interimReplies: number;
-  /** What decides whether the connection may be reused (`Ending`). The head itself is not kept while the body lasts. */
+  /**
+   * keptMs and the members below decide whether the connection may be reused (`Ending`). The head itself is not kept while the body lasts.
+   */
   keptMs: number;
   isBodyInDoubt: boolean;
   isEarly: boolean;
@@ -67,7 +69,7 @@ export class Connection implements SentRequest, Timed {
   readonly #isEncrypted: boolean;
   readonly #heads: ReplyHeads;
   #state: State;
-  /** When the phase takes too long, or the server no longer keeps the connection, by `performance.now()`. */
+  /** deadline is when the phase takes too long, or the server no longer keeps the connection, by `performance.now()`. */
   deadline = Number.POSITIVE_INFINITY;
 
   /** Connects, and then sends the request. */

@@ -10,7 +10,7 @@ export type Connector = (onData: (bytes: Buffer) => void) => {
   readonly connected: "connect" | "secureConnect";
 };
 
-/** How long a connection must be silent before the system probes whether the other side is still there. */
+/** probeMs is how long a connection must be silent before the system probes whether the other side is still there. */
 const probeMs = 60_000;
 
 /** Node documents `onread` for TLS, too; its types leave it out there. */

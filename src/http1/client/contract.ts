@@ -17,7 +17,7 @@ export interface UpstreamRequest {
   readonly body?: Body | undefined;
 }
 
-/** How long each phase of an exchange may take, in milliseconds. `Infinity` sets no bound. */
+/** PhaseTimeouts is how long each phase of an exchange may take, in milliseconds. `Infinity` sets no bound. */
 export interface PhaseTimeouts {
   /** Until there is a connection. */
   readonly connectMs: number;

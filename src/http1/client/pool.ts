@@ -32,7 +32,7 @@ class ConnectionPool implements UpstreamClient {
   readonly #idle: Connection[] = [];
   /** The connections whose replies ended in this turn. */
   #resting: Connection[] = [];
-  /** What is sent at the end of this turn. */
+  /** queued is what is sent at the end of this turn. */
   #queued: WrittenRequest[] = [];
   #isTurnEndScheduled = false;
   #closing: PromiseWithResolvers<void> | undefined;

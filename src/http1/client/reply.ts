@@ -8,19 +8,19 @@ export interface ReplyHead {
   readonly fields: Record<string, string | string[]>;
   /** Reports a reply of HTTP/1.0. */
   readonly isOld: boolean;
-  /** How long the server keeps the connection after the reply, in milliseconds; 0 if it closes it. */
+  /** keptMs is how long the server keeps the connection after the reply, in milliseconds; 0 if it closes it. */
   readonly keptMs: number;
   /** The position of the colon of `content-length`; undefined if there is none, or several. */
   readonly lengthColon: number | undefined;
 }
 
-/** How long an idle connection is kept if the server does not say. */
+/** defaultKeepMs is how long an idle connection is kept if the server does not say. */
 export const defaultKeepMs = 4_000;
 /** A connection is given up this long before the server closes it, by what the server says. */
 const keepMarginMs = 1_000;
 const maxKeepMs = 600_000;
 
-/** How a body ends: after so many bytes that are left, with its last chunk, or with the connection. */
+/** Framing is how a body ends: after so many bytes that are left, with its last chunk, or with the connection. */
 export type Framing = number | ChunkedDecoder | "close";
 
 /** Reads a head. Throws an Error for a malformed one. */
@@ -90,7 +90,7 @@ export function framingOf({ status, fields, isOld }: ReplyHead, readLength?: num
   return new ChunkedDecoder();
 }
 
-/** How many interim replies (103) may precede a reply. Some servers send one or two. */
+/** maxInterimReplies is how many interim replies (103) may precede a reply. Some servers send one or two. */
 const maxInterimReplies = 32;
 
 /** Throws an Error for an interim reply that cannot be dropped. `count` says how many have come before the reply, with this one. */

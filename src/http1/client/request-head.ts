@@ -13,7 +13,7 @@ export function checkPath(path: string): void {
 /** Creates a function that writes the head of a request. It throws TypeError for a path or a field value that is forbidden. */
 export function createHeadWriter(host: string): (request: UpstreamRequest) => string {
   const own = `host: ${host}\r\nconnection: keep-alive\r\n`;
-  /** How the request before began. */
+  /** last is how the request before began. */
   let last = { method: "", path: "", common: "", text: "" };
 
   function beginningOf({ method, path, common = "" }: UpstreamRequest): string {

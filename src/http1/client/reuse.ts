@@ -6,9 +6,9 @@
  * before this is asked. A connection that passes rests for a turn of the event loop (`pool.ts`).
  */
 
-/** What is known of a reply when it has ended. */
+/** Ending is what is known of a reply when it has ended. */
 export interface Ending {
-  /** How long the server keeps the connection, by the head, in milliseconds; 0 if it closes it. */
+  /** keptMs is how long the server keeps the connection, by the head, in milliseconds; 0 if it closes it. */
   readonly keptMs: number;
   /** Reports that the head announces a body, and the status has none. */
   readonly isBodyInDoubt: boolean;

@@ -9,7 +9,7 @@ import { corkUntilImmediate, corkUntilTick } from "../cork-until-immediate.ts";
 import { type Fields, statusLine, writeFields } from "../fields.ts";
 import { writeMessage } from "../write-message.ts";
 
-/** What the doors use of an answer. Node's `ServerResponse` has it, too. */
+/** HttpAnswer is what the doors use of an answer. Node's `ServerResponse` has it, too. */
 export interface HttpAnswer {
   /** Reports that the head can no longer change. */
   readonly headersSent: boolean;

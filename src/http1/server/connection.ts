@@ -18,7 +18,7 @@ import { RequestHeads } from "./request-heads.ts";
 /** Node's servers publish their requests here; so does this one. */
 const requestStart = channel("http.server.request.start");
 
-/** What a connection is doing. */
+/** State is what a connection is doing. */
 type State =
   | { readonly kind: "idle" }
   | Receiving
@@ -37,18 +37,18 @@ interface Receiving {
   readonly kind: "receiving";
   readonly head: PlainHead;
   readonly pieces: BufferList;
-  /** When Node's server takes over waiting for the rest, by `performance.now()`. */
+  /** until is when Node's server takes over waiting for the rest, by `performance.now()`. */
   readonly until: number;
 }
 
 const idle: State = { kind: "idle" };
 const ended: State = { kind: "ended" };
 
-/** How long the rest of a short body is waited for. */
+/** receivingMs is how long the rest of a short body is waited for. */
 const receivingMs = 1_000;
-/** How much longer a connection may be idle than `keep-alive` says. */
+/** graceMs is how much longer a connection may be idle than `keep-alive` says. */
 const graceMs = 1_000;
-/** How long a client may take to notice that its connection has ended. */
+/** lingerMs is how long a client may take to notice that its connection has ended. */
 const lingerMs = 1_000;
 
 /** ServedConnection serves the plain requests of one client's connection. */
@@ -58,7 +58,7 @@ export class ServedConnection implements Timed {
   readonly #heads: RequestHeads;
   readonly #emitDataAgain: (() => void) | undefined;
   #state: State = idle;
-  /** What has come behind the request that is being answered. */
+  /** next is what has come behind the request that is being answered. */
   readonly #next = new BufferList();
   /** Reports that the port closes: the next answer is the last. */
   #isClosing = false;

@@ -12,9 +12,9 @@ const maxAllocatedAtOnce = 1_048_576;
 export class IncomingBody {
   readonly #socket: Socket;
   readonly #length: number;
-  /** What came before memory for the whole body was allocated. */
+  /** pieces are what came before memory for the whole body was allocated. */
   #pieces: Buffer[] = [];
-  /** How many of the pieces have been copied to their places, and how many bytes they have. */
+  /** placed is how many of the pieces have been copied to their places, and how many bytes they have. */
   #placed = 0;
   #placedBytes = 0;
   /** The body, as far as it has come. */

@@ -1,4 +1,4 @@
-/** What the connections of clients are served with. */
+/** Options are what the connections of clients are served with. */
 import type { Socket } from "node:net";
 import type { Deadlines } from "../../runtime/deadlines.ts";
 import type { KeepAlive, PlainAnswer } from "./answer.ts";
@@ -7,9 +7,9 @@ import type { PlainRequest } from "./request.ts";
 export interface ServeOptions {
   /** Returns the function that answers a request; undefined for a request that Node's server is to answer. */
   readonly serve: (request: PlainRequest) => ((answer: PlainAnswer) => void) | undefined;
-  /** Whether a head that comes again on a connection is known by its bytes, and not read again. Default: true. */
+  /** remembersHeads is whether a head that comes again on a connection is known by its bytes, and not read again. Default: true. */
   readonly remembersHeads?: boolean | undefined;
-  /** How long a connection may be idle, in milliseconds. */
+  /** idleMs is how long a connection may be idle, in milliseconds. */
   readonly idleMs: number;
   readonly keepAlive: KeepAlive;
   /** Closes idle connections. A socket's own timer would be reset by each piece of each answer. */

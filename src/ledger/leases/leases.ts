@@ -11,12 +11,12 @@ import type { BudgetTerms } from "../../storage/money/contract.ts";
 import type { Credit, CreditLink } from "../credit.ts";
 
 export interface Lease extends CreditLink, LeaseName {
-  /** What is written of a call that draws on it. */
+  /** taken is what is written of a call that draws on it. */
   readonly taken: Taken;
   readonly accountId: string;
   /** Empty for the lease of a whole account. */
   readonly keyId: string;
-  /** What calls may still take. */
+  /** idle is what calls may still take. */
   idle: number;
   /** Says whether any call has drawn on it since it was last looked at for being idle. */
   wasUsed: boolean;

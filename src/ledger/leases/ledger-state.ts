@@ -24,7 +24,7 @@ export interface LedgerState {
   readonly holds: SlotSet<Hold>;
   /** Calls whose charge the books decide at this moment. */
   readonly capturing: Set<string>;
-  /** When the deadlines of this process's holds were last moved on. */
+  /** renewedAt is when the deadlines of this process's holds were last moved on. */
   renewedAt: number;
   /** Fires when leases are looked at for being idle. */
   releasing: NodeJS.Timeout | undefined;

@@ -4,7 +4,7 @@ import type { Hold } from "../contract.ts";
 import { retry } from "../retry.ts";
 import { adjust, type LedgerState, releaseEntry } from "./ledger-state.ts";
 
-/** How long a lease is kept that no call draws on, in milliseconds. */
+/** idleMs is how long a lease is kept that no call draws on, in milliseconds. */
 const idleMs = 5_000;
 
 export async function release(state: LedgerState, hold: Hold): Promise<void> {

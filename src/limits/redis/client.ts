@@ -7,7 +7,7 @@ import { createClient, createCluster } from "@redis/client";
 export interface ClientOptions {
   /** redis:// or rediss://, with user, password and number of the database where there are any. */
   readonly url: string;
-  /** Whether the address is that of a cluster's node: keys are asked for where they are, and there is one database. */
+  /** isCluster is whether the address is that of a cluster's node: keys are asked for where they are, and there is one database. */
   readonly isCluster: boolean;
   readonly connectMs: number;
 }

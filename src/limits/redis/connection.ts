@@ -10,11 +10,11 @@ import { nodesScript, type Script } from "./scripts.ts";
 export interface ConnectionOptions extends ClientOptions {
   /** The key of the set of nodes that live. */
   readonly nodesKey: string;
-  /** What this node is called there. */
+  /** node is what this node is called there. */
   readonly node: string;
-  /** How many nodes are assumed to live until Redis has told. */
+  /** assumedNodes is how many nodes are assumed to live until Redis has told. */
   readonly assumedNodes: number;
-  /** How long an answer may take. */
+  /** timeoutMs is how long an answer may take. */
   readonly timeoutMs: number;
   readonly onAway: (away: Away) => void;
   /** Called when it is back, with how many milliseconds it was away. Not called of an outage that `onAway` was not called of. */
@@ -23,7 +23,7 @@ export interface ConnectionOptions extends ClientOptions {
 
 export interface Away {
   readonly cause: string;
-  /** How many nodes the rates are divided by. */
+  /** nodes is how many nodes the rates are divided by. */
   readonly nodes: number;
 }
 
@@ -51,7 +51,7 @@ export interface Connection {
 
 const beatMs = 1_000;
 const awayBeatMs = 500;
-/** How long a node counts as alive after its last beat. */
+/** aliveMs is how long a node counts as alive after its last beat. */
 const aliveMs = 5_000;
 /** A connection on which a beat stays unanswered for so long is given up. */
 const stuckMs = 2_000;
@@ -62,13 +62,13 @@ interface State {
   readonly options: ConnectionOptions;
   readonly counts: ConnectionCounts;
   client: Client | undefined;
-  /** When the client was opened, or the beat sent, that is not answered yet. */
+  /** waitingSince is when the client was opened, or the beat sent, that is not answered yet. */
   waitingSince: number | undefined;
   nodes: number;
   awaySince: number | undefined;
-  /** Whether it ever answered. */
+  /** wasThere is whether it ever answered. */
   wasThere: boolean;
-  /** Why it is away, and the causes that were told of this outage. */
+  /** cause is why it is away, and the causes that were told of this outage. */
   cause: string;
   readonly told: Set<string>;
   timer: NodeJS.Timeout | undefined;
@@ -206,7 +206,7 @@ async function evaluate(client: Client, { text, sha }: Script, key: string, args
   }
 }
 
-export class TimeoutError extends Error {
+class TimeoutError extends Error {
   override readonly name = "TimeoutError";
 }
 

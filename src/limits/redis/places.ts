@@ -4,7 +4,7 @@ import { type Connection, type ConnectionOptions, within } from "./connection.ts
 import { placesScript } from "./scripts.ts";
 
 export interface RedisPlacesOptions extends Pick<ConnectionOptions, "node" | "timeoutMs"> {
-  /** What every key begins with. */
+  /** prefix is what every key begins with. */
   readonly prefix: string;
 }
 

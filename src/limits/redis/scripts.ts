@@ -7,7 +7,7 @@ import { placesMs } from "../place-shares.ts";
 
 export interface Script {
   readonly text: string;
-  /** What Redis knows the script by. */
+  /** sha is what Redis knows the script by. */
   readonly sha: string;
 }
 

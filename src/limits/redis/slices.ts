@@ -9,7 +9,7 @@ import { createRedisPlaces } from "./places.ts";
 import { takeScript } from "./scripts.ts";
 
 export interface RedisSlicesOptions extends Omit<ConnectionOptions, "nodesKey"> {
-  /** What every key begins with. */
+  /** prefix is what every key begins with. */
   readonly prefix: string;
 }
 

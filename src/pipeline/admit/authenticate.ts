@@ -38,7 +38,7 @@ export interface AuthenticateOptions {
   readonly authenticateSession: AuthenticateSession;
   /** Returns the tiers, lowest first. */
   readonly settings: () => { readonly tiers: readonly Tier[] };
-  /** Whether models without a price are free for an account. Default: for none. */
+  /** Reports whether models without a price are free for an account. Default: for none. */
   readonly isFreeUnpriced?: (accountId: string) => MaybePromise<boolean>;
   /** The operator's credential; undefined where none is configured. */
   readonly operatorKey: string | undefined;
@@ -48,13 +48,13 @@ export interface AuthenticateOptions {
   readonly onUsed: (keyId: string, now: number) => void;
 }
 
-/** Whose calls a rate limit counts, and how many it allows: an account's, a user's, or a network address's. */
+/** Counted is whose calls a rate limit counts, and how many it allows: an account's, a user's, or a network address's. */
 export interface Counted {
   readonly id: string;
   readonly tier: Tier;
-  /** Whether an RPC's own limit counts too. That of streaming RPCs, and of RPCs with a rate of their own, always does. */
+  /** byMethod is whether an RPC's own limit counts too. That of streaming RPCs, and of RPCs with a rate of their own, always does. */
   readonly byMethod: boolean;
-  /** What the key may still spend, in millionths of the unit; undefined where nothing limits it. */
+  /** creditRemaining is what the key may still spend, in millionths of the unit; undefined where nothing limits it. */
   readonly creditRemaining: number | undefined;
   /** The key that calls, where it has limits of its own. */
   readonly key?: LimitedKey | undefined;

@@ -21,7 +21,7 @@ export interface KnownKey {
   settings: KnownKeysSettings;
   /** The addresses that it may be used from; undefined where it may be used from all. */
   readonly allowed: AddressList | undefined;
-  /** When its use was last recorded, in milliseconds since 1970. */
+  /** usedAt is when its use was last recorded, in milliseconds since 1970. */
   usedAt: number;
 }
 
@@ -64,7 +64,7 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
   const known = new LRUCache<string, KnownKey>({ max: maxKnown });
   /** Hashes that belong to no key: a client that sends one again costs no query. */
   const unknown = new LRUCache<string, true>({ max: maxUnknown });
-  /** What is being read: calls by the same key that come together read it once. */
+  /** reading is what is being read: calls by the same key that come together read it once. */
   const reading = new Map<string, Promise<KnownKey | undefined>>();
   let seen = changes.version();
 

@@ -36,7 +36,7 @@ export interface LimitedKey {
   readonly limits: KeyLimits;
 }
 
-/** What an account has left of its rate. */
+/** AccountRate is what an account has left of its rate. */
 export interface AccountRate {
   readonly tier: Tier;
   readonly requestsRemaining: number;

@@ -6,7 +6,7 @@ import type { AnswerHeaders } from "../../call/call.ts";
 import type { NearestLimit } from "../../call/key-limits.ts";
 import type { Decision } from "../../limits/limiter.ts";
 
-export const limitHeader = "x-gateway-limit";
+const limitHeader = "x-gateway-limit";
 
 /** The names of limits. Those of a model name the key's entry in the parameter `model`. */
 export type LimitName =

@@ -6,7 +6,7 @@ import type { AnswerHeaders } from "../../call/call.ts";
 import type { Decision } from "../../limits/limiter.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 
-/** What a caller has left. */
+/** Available is what a caller has left. */
 export interface Available {
   readonly requests: Decision;
   /** Undefined where the tier does not limit tokens. */

@@ -42,7 +42,7 @@ export class CallAttempt {
   readonly candidate: Candidate;
   /** Fires when the answer is no longer awaited. */
   readonly signal: Signal;
-  /** Whether another attempt runs beside this one. */
+  /** isHedge is whether another attempt runs beside this one. */
   readonly isHedge: boolean;
 
   /** Set by `takeTranslation`. */

@@ -6,14 +6,14 @@ export interface FailedAttempt {
   readonly upstream: string;
   /** The catalogue's id; unset: the model that answered, or was asked last. */
   readonly model?: string;
-  /** When it began, in milliseconds since 1970, and how many it took. */
+  /** at is when it began, in milliseconds since 1970, and how many it took. */
   readonly at: number;
   readonly ms: number;
-  /** What failed, in the gateway's own words. */
+  /** failure is what failed, in the gateway's own words. */
   readonly failure: string;
-  /** What its upstream may charge, in millionths of the unit. Set only where it was overtaken. */
+  /** lost is what its upstream may charge, in millionths of the unit. Set only where it was overtaken. */
   readonly lost?: number;
-  /** What its upstream reported, by parts that are not 0; `cache_write` has all writes. */
+  /** told is what its upstream reported, by parts that are not 0; `cache_write` has all writes. */
   readonly told?: TokensTold;
 }
 

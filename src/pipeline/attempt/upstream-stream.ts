@@ -22,9 +22,9 @@ export interface UpstreamStreamInit {
   readonly meter: AttemptMeter;
   readonly record: AttemptRecord;
   readonly pace: Pace;
-  /** Whether the model runs in this process: it stops at once, and bills nothing for what it did not generate. */
+  /** isEmbedded is whether the model runs in this process: it stops at once, and bills nothing for what it did not generate. */
   readonly isEmbedded: boolean;
-  /** Whether the model reasons; undefined: unknown, and what its target reported before decides. */
+  /** reasons is whether the model reasons; undefined: unknown, and what its target reported before decides. */
   readonly reasons: boolean | undefined;
   /** Returns the most output tokens that the attempt may have. */
   readonly maxOutput: () => number;
@@ -52,9 +52,9 @@ export class UpstreamStream implements ReadStream {
   #end: Pick<PromiseWithResolvers<void>, "resolve" | "reject"> | undefined;
   /** Lets the upstream continue while it waits for the reader. */
   #resume: (() => void) | undefined;
-  /** How long the upstream has waited for the reader. */
+  /** readerMs is how long the upstream has waited for the reader. */
   #readerMs = 0;
-  /** When the first content came, by `performance.now()`; 0 until then. */
+  /** contentAt is when the first content came, by `performance.now()`; 0 until then. */
   #contentAt = 0;
   #drainingSince = 0;
   #bytes = 0;

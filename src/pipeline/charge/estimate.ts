@@ -27,7 +27,7 @@ import { mayCallUnpriced } from "../admit/authorize.ts";
 import type { Candidate } from "../complete/candidates.ts";
 import type { ModelCall } from "../complete/model-call.ts";
 
-/** What an estimate reads of a call. */
+/** EstimatedCall is what an estimate reads of a call. */
 export type EstimatedCall = Pick<ModelCall, "call" | "operation">;
 
 /** Money is in millionths of the unit; output is in tokens. */
@@ -42,7 +42,7 @@ export interface Estimate {
   /** The most and the least output of one answer. */
   readonly maxOutput: number;
   readonly minOutput: number;
-  /** Whether the upstream must be told a bound of the output even where all of `max` is held. */
+  /** needsBound is whether the upstream must be told a bound of the output even where all of `max` is held. */
   readonly needsBound: boolean;
   /** The highest rates that the call may be charged by. */
   readonly rates: Rates;

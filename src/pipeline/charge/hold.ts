@@ -18,7 +18,7 @@ import type { BoundOutput, ModelCall } from "../complete/model-call.ts";
 import { budgetWords } from "./budget-words.ts";
 import { affordableOutput, type Estimate, estimateOf, refuseUnpriced } from "./estimate.ts";
 
-/** What the hold reads of a candidate. */
+/** HeldCandidate is what the hold reads of a candidate. */
 export type HeldCandidate = Pick<Candidate, "model" | "operation" | "fitting">;
 
 /**
@@ -87,7 +87,7 @@ function makeHold(
   });
 }
 
-/** What is asked for a call that costs nothing. */
+/** free is what is asked for a call that costs nothing. */
 const free = { max: 0, min: 0 };
 
 const unbounded: BoundOutput = (_, request) => request;

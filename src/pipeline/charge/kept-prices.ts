@@ -10,7 +10,7 @@ export interface KeptPrice {
   readonly id: string;
   readonly card: PriceCard;
   readonly json: string;
-  /** Whether the database has it, for good. */
+  /** isKept is whether the database has it, for good. */
   isKept: boolean;
 }
 
@@ -26,7 +26,9 @@ export interface KeptPricesOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** How long a price that could not be kept is left alone: each try may wait for another process's lock, and others wait for it. */
+/**
+ * pauseMs is how long a price that could not be kept is left alone: each try may wait for another process's lock, and others wait for it.
+ */
 const pauseMs = 60_000;
 
 export function createKeptPrices({ keep, onError }: KeptPricesOptions): KeptPrices {
@@ -37,7 +39,7 @@ export function createKeptPrices({ keep, onError }: KeptPricesOptions): KeptPric
     { readonly factor: number; readonly mode: string | undefined; readonly kept: KeptPrice }
   >();
   const inFlight = new Set<string>();
-  /** When those that could not be kept are tried again, by `performance.now()`. */
+  /** retriesAt is when those that could not be kept are tried again, by `performance.now()`. */
   const retriesAt = new Map<string, number>();
 
   function ofCard(card: PriceCard): KeptPrice {

@@ -18,7 +18,7 @@ import { areSearchesImplausible, isInputImplausible, isOutputImplausible } from 
 
 export type { AttemptMeter };
 
-/** What one request to an upstream used, the service tier it asked for, and the one it got. */
+/** MeasuredRequest is what one request to an upstream used, the service tier it asked for, and the one it got. */
 export interface MeasuredRequest extends Omit<Served, "isRegional"> {
   readonly used: CallUsage;
 }
@@ -27,13 +27,13 @@ export interface Measured {
   readonly used: CallUsage;
   /** The same, by request to an upstream. */
   readonly requests: readonly MeasuredRequest[];
-  /** Whether any of it was counted by the gateway. */
+  /** estimated is whether any of it was counted by the gateway. */
   readonly estimated: boolean;
-  /** Whether an upstream reported usage that cannot be true: then the gateway's own count stands in its place. */
+  /** isImplausible is whether an upstream reported usage that cannot be true: then the gateway's own count stands in its place. */
   readonly isImplausible: boolean;
-  /** Whether the model stopped by an error or a filter, without any output or reported input. */
+  /** isNothing is whether the model stopped by an error or a filter, without any output or reported input. */
   readonly isNothing: boolean;
-  /** Whether it stopped by an error or a filter. */
+  /** gaveUp is whether it stopped by an error or a filter. */
   readonly gaveUp: boolean;
 }
 
@@ -132,7 +132,7 @@ const isBilled = (attempt: MeteredAttempt) => !attempt.isDropped && attempt.isBi
 const hasCome = (attempt: MeteredAttempt) => !attempt.isDropped && attempt.hasCome && attempt.hasContent();
 
 interface How {
-  /** Whether the reported output is all of it, also where the end of the answer has not been seen. */
+  /** complete is whether the reported output is all of it, also where the end of the answer has not been seen. */
   readonly complete: boolean;
 }
 
@@ -141,7 +141,7 @@ interface Measuring {
   readonly attempt: MeteredAttempt;
   readonly how: How;
   readonly counting: Counting;
-  /** Whether the reported input or output cannot be true: then it is counted. */
+  /** isInputDoubted is whether the reported input or output cannot be true: then it is counted. */
   readonly isInputDoubted: boolean;
   readonly isOutputDoubted: boolean;
   readonly areSearchesDoubted: boolean;

@@ -12,7 +12,7 @@ import { KeptText } from "./kept-text.ts";
 
 /** AttemptMeter measures one request to an upstream. */
 export interface AttemptMeter extends Meter {
-  /** Whether the request is charged by its input alone, so that the rest of its answer does not matter. */
+  /** isPaidByInput is whether the request is charged by its input alone, so that the rest of its answer does not matter. */
   readonly isPaidByInput: boolean;
   /** Notes that frames of a stream have arrived. */
   came(): void;
@@ -57,21 +57,21 @@ export class MeteredAttempt implements AttemptMeter {
   };
   readonly output = new KeptText();
   hasCome = false;
-  /** Whether there was any output, text or not. */
+  /** hasWritten is whether there was any output, text or not. */
   hasWritten = false;
   hasGivenUp = false;
   hasEnded = false;
   isDropped = false;
   isBilled = false;
-  /** Whether a reported count was none, or was beyond all bounds and was cut. */
+  /** isBroken is whether a reported count was none, or was beyond all bounds and was cut. */
   isBroken = false;
-  /** Whether some of the output was no text. */
+  /** hasOther is whether some of the output was no text. */
   hasOther = false;
   /** The service tier that was asked for, the reported one, and the reported rare parts. */
   readonly asked: RequestedManner;
   manner: ToldManner | undefined;
   rare: Rare | undefined;
-  /** Whether output was reported after there was any. Such a report includes the reasoning up to then. */
+  /** isOutputReported is whether output was reported after there was any. Such a report includes the reasoning up to then. */
   isOutputReported = false;
   estimatedReasoning = 0;
   /** The most output and reasoning together, in tokens. */

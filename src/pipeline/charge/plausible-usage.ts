@@ -15,7 +15,7 @@ import type { MeteredAttempt } from "./metered-attempt.ts";
  * what it costs beyond the hold is waived, which is reported, too.
  */
 const ownInstructions = 131_072;
-/** How often a vendor that uses its own tools reads the input, and writes, at most. */
+/** vendorRounds is how often a vendor that uses its own tools reads the input, and writes, at most. */
 const vendorRounds = 20;
 /** The marks that end an answer, or surround a tool call, for which vendors have tokens beyond the bound. */
 const marksPerAnswer = 64;
@@ -59,7 +59,7 @@ export function isOutputImplausible(attempt: MeteredAttempt): boolean {
 }
 
 /** Returns the most output that the request allows, of all its answers together; infinite where it sets no bound. */
-export function mostOutput({ operation, request }: MeteredAttempt): number {
+function mostOutput({ operation, request }: MeteredAttempt): number {
   const json = request.outline();
   const bound = outputBound(operation, json);
   if (bound === undefined) return Number.POSITIVE_INFINITY;

@@ -65,7 +65,7 @@ interface Plan {
   readonly answers: ReadonlyMap<string, Reader>;
   /** The field of the request with which a call changes nothing. */
   readonly unless: Reader | undefined;
-  /** Whether the caller is known only from the answer. */
+  /** signsIn is whether the caller is known only from the answer. */
   readonly signsIn: boolean;
 }
 

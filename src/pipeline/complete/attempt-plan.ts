@@ -2,7 +2,7 @@
 import type { Model, Target } from "../../targets/catalog.ts";
 import type { TargetState, Targets } from "../../targets/targets.ts";
 
-/** What the plan reads of a candidate. */
+/** PlannedCandidate is what the plan reads of a candidate. */
 export interface PlannedCandidate {
   readonly model: Pick<Model, "id">;
   readonly target: Target;

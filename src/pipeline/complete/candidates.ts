@@ -26,9 +26,9 @@ export interface Candidate {
   /** The operation that the upstream is asked: where the path ends. */
   readonly operation: Operation;
   readonly speak: Speak<Operation>;
-  /** What the upstream accepts of a request; undefined: requests are sent as they are. */
+  /** fitting is what the upstream accepts of a request; undefined: requests are sent as they are. */
   readonly fitting: RequestFitter | undefined;
-  /** Whether calls may queue at the upstream. */
+  /** hasQueue is whether calls may queue at the upstream. */
   readonly hasQueue: boolean;
   readonly state: TargetState;
   /** The candidate that is asked instead where the upstream turns out not to serve the operation. */
@@ -84,7 +84,7 @@ function hasParts(parts: number, path: TranslationPath, call: Call): boolean {
   }
 }
 
-/** How a request of any operation names its models. */
+/** Named is how a request of any operation names its models. */
 interface Named {
   readonly model?: string | null;
   readonly models?: readonly string[] | null;

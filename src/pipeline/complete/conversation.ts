@@ -7,7 +7,7 @@ import type { Call } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { writeJson } from "../../wire/long/write-json.ts";
 
-/** How much of the beginning is compared, in characters. */
+/** maxLength is how much of the beginning is compared, in characters. */
 const maxLength = 8192;
 
 /** Returns undefined for an operation without conversations. */

@@ -23,11 +23,11 @@ export type AnswerPart = (part: Call) => MaybePromise<Answer>;
 
 type Completion = Output<"completions", Form>;
 
-/** How many prompts of a call are with the upstream at a time. */
+/** atOnce is how many prompts of a call are with the upstream at a time. */
 const atOnce = 4;
 
 /**
- * How many prompts of a stream must be accepted by their upstreams before the answer begins, so that a refusal can still set its
+ * Returns how many prompts of a stream must be accepted by their upstreams before the answer begins, so that a refusal can still set its
  * status. Where upstreams have a queue it is one: the others may wait for the very place that the first gives up when it is read.
  */
 const acceptedFirst = (hasQueue: boolean) => (hasQueue ? 1 : atOnce);
@@ -75,7 +75,7 @@ async function askEach({ call, form, candidates }: ModelCall, answerPart: Answer
 
 interface Several {
   readonly prompts: readonly string[];
-  /** How many choices each prompt asks for. */
+  /** n is how many choices each prompt asks for. */
   readonly n: number;
   askFor(prompt: string): Promise<Answer<Completion>>;
   /** Aborts what is asked for. */

@@ -72,7 +72,7 @@ export interface ExplainedHold {
   readonly rates: Rates;
 }
 
-/** Whether the answer would come from the cache; empty where the cache is not used for the call. */
+/** CacheState is whether the answer would come from the cache; empty where the cache is not used for the call. */
 export type CacheState = "hit" | "miss" | "";
 
 export interface ExplainOptions {

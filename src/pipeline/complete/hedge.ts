@@ -22,13 +22,13 @@ export interface Hedge {
 }
 
 interface Hedged<C> {
-  /** How many milliseconds the first attempt gets before a second is made. */
+  /** afterMs is how many milliseconds the first attempt gets before a second is made. */
   readonly afterMs: number;
   readonly candidate: C;
   /** Returns the candidate of the second attempt. */
   readonly other: () => C;
   readonly signal: Signal;
-  /** Whether a second attempt makes sense when the time is up: a call that waits in a queue gains nothing from it. */
+  /** Reports whether a second attempt makes sense when the time is up: a call that waits in a queue gains nothing from it. */
   readonly mayAskAgain: () => boolean;
 }
 

@@ -7,7 +7,7 @@ import type { Form, Input, Operation } from "../../call/operations.ts";
 import { tooManyRunning } from "../../call/refusals.ts";
 import type { KeyPlaces } from "../../limits/key-places.ts";
 import { andThen, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
-import { onEnd } from "../../runtime/push-stream.ts";
+import { onEnd, onlyOnce } from "../../runtime/push-stream.ts";
 import type { Complete } from "./complete.ts";
 
 export function withKeyConcurrency(complete: Complete, places: KeyPlaces): Complete {
@@ -47,13 +47,4 @@ function holding(call: Call, release: () => void, work: () => MaybePromise<Answe
       throw error;
     },
   );
-}
-
-function onlyOnce(release: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (isDone) return;
-    isDone = true;
-    release();
-  };
 }

@@ -30,27 +30,27 @@ export interface CallSettings {
 export interface ModelCall {
   readonly call: Call;
   readonly settings: CallSettings;
-  /** What the caller asked. A candidate may be asked another operation, with the same meaning. */
+  /** operation is what the caller asked. A candidate may be asked another operation, with the same meaning. */
   readonly operation: Operation;
   readonly form: Form;
-  /** When the call arrived: in milliseconds since 1970, and by `performance.now()`. */
+  /** arrivedAt is when the call arrived: in milliseconds since 1970, and by `performance.now()`. */
   readonly arrivedAt: number;
   readonly startedAt: number;
 
   /** The caller's own bounds for each attempt, and the moment when all attempts must be over, in milliseconds since 1970. */
   readonly timeouts: Partial<Timeouts>;
   readonly deadline: number;
-  /** Whether the caller wants a refusal rather than an answer to less than it asked. */
+  /** isStrict is whether the caller wants a refusal rather than an answer to less than it asked. */
   readonly isStrict: boolean;
   /** The place in an upstream's queue: 0 (first) to 9. */
   readonly priority: number;
 
-  /** Where the call may go, in the order in which it is tried. */
+  /** candidates is where the call may go, in the order in which it is tried. */
   readonly candidates: readonly [Candidate, ...Candidate[]];
-  /** Whether a stream waits for its first content, so that another candidate can still replace one that fails. */
+  /** isGated is whether a stream waits for its first content, so that another candidate can still replace one that fails. */
   readonly isGated: boolean;
 
-  /** What is held of the payer's credit (`hold.ts`). */
+  /** hold is what is held of the payer's credit (`hold.ts`). */
   readonly hold: CallHold;
 
   /** The attempt that answers the call, or was sent last; no record before anything was sent. */
@@ -61,13 +61,13 @@ export interface ModelCall {
   /** The upstream streams of the call; undefined for a unary answer. */
   readonly streams: CallStreams | undefined;
 
-  /** How and when the call ended, and when its caller got the first byte: in milliseconds since 1970 (`capture.ts`). */
+  /** outcome is how and when the call ended, and when its caller got the first byte: in milliseconds since 1970 (`capture.ts`). */
   outcome: Outcome;
   endedAt: number;
   firstByteAt: number | undefined;
 }
 
-/** What is held for a call at the moment: one hold for all requests that it makes to one model. */
+/** CallHold is what is held for a call at the moment: one hold for all requests that it makes to one model. */
 export interface CallHold {
   /** The model that the hold was made for; undefined before the first. */
   model: Model | undefined;
@@ -77,7 +77,7 @@ export interface CallHold {
   held: Hold | undefined;
   /** The key's own limit for the model that is nearest to its end; undefined where it has none. */
   nearest?: NearestLimit | undefined;
-  /** Whether the call got as far as its hold. One that did not was refused, and is never charged. */
+  /** isMade is whether the call got as far as its hold. One that did not was refused, and is never charged. */
   isMade: boolean;
 }
 

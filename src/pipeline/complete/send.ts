@@ -46,7 +46,9 @@ export interface Send {
 /** The least time, in milliseconds, that another attempt needs before the deadline: timers may fire a little early. */
 const minAttemptMs = 2;
 const firstPauseMs = 250;
-/** How long a busy upstream is assumed to want to be left alone where it does not say: no reason to prefer others. */
+/**
+ * assumedRetryAfterMs is how long a busy upstream is assumed to want to be left alone where it does not say: no reason to prefer others.
+ */
 const assumedRetryAfterMs = 1_000;
 /** The longest pause before a retry. Where the upstream asks for more, the caller is told to come back instead. */
 const maxPauseMs = 5_000;
@@ -68,7 +70,7 @@ export function createSend(options: SendOptions): Send {
   };
 }
 
-/** What the attempts at one part of a call share. */
+/** Sending is what the attempts at one part of a call share. */
 interface Sending<A> {
   readonly options: SendOptions;
   readonly modelCall: ModelCall;
@@ -80,7 +82,7 @@ interface Sending<A> {
 /** The attempt that follows a failed one. */
 interface NextAttempt {
   readonly candidate: Candidate;
-  /** How long it waits before it is made, in milliseconds. */
+  /** pauseMs is how long it waits before it is made, in milliseconds. */
   readonly pauseMs: number;
   /** The failure that the caller is told of if no attempt answers. */
   readonly fault: unknown;

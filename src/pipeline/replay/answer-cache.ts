@@ -7,11 +7,11 @@ export interface CachedAnswer {
   /** The catalogue's id of the model that answered, and whether it had a price. */
   readonly model: string;
   readonly isPriced: boolean;
-  /** What it cost at first, in millionths of the unit. */
+  /** cost is what it cost at first, in millionths of the unit. */
   readonly cost: number;
   /** The header `x-gateway-dropped` of the answer. */
   readonly dropped: string | undefined;
-  /** When it was answered, in milliseconds since 1970. */
+  /** at is when it was answered, in milliseconds since 1970. */
   readonly at: number;
 }
 

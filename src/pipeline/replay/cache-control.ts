@@ -3,13 +3,13 @@
  */
 
 export interface CacheControl {
-  /** Whether the caller accepts a cached answer. */
+  /** mayRead is whether the caller accepts a cached answer. */
   readonly mayRead: boolean;
-  /** Whether the answer may be cached. */
+  /** mayKeep is whether the answer may be cached. */
   readonly mayKeep: boolean;
   /** The greatest age of a cached answer, in milliseconds. */
   readonly maxAgeMs: number;
-  /** Whether the caller accepts only a cached answer. */
+  /** onlyCached is whether the caller accepts only a cached answer. */
   readonly onlyCached: boolean;
 }
 

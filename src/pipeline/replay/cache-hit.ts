@@ -42,9 +42,9 @@ interface HitCall {
   readonly share: number;
   readonly arrivedAt: number;
   held: Hold | undefined;
-  /** Whether what it costs is held, or it costs nothing. A call that did not get so far is never charged. */
+  /** isHeld is whether what it costs is held, or it costs nothing. A call that did not get so far is never charged. */
   isHeld: boolean;
-  /** Whether the end of the answer has been reached. */
+  /** isOver is whether the end of the answer has been reached. */
   isOver: boolean;
 }
 

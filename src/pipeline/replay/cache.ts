@@ -67,7 +67,7 @@ export function createCacheState(options: CacheOptions) {
   };
 }
 
-/** What the cache has for a call, and the place of a new answer. */
+/** Found is what the cache has for a call, and the place of a new answer. */
 interface Found {
   readonly hit: CachedAnswer | undefined;
   /** The id of the model that is tried first. */

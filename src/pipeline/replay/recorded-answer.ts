@@ -95,10 +95,7 @@ function copied(pieces: readonly Buffer[], size: number): RecordedAnswer {
 }
 
 /** Yields the batches of a recorded answer. */
-export function* batchesOf<D extends DescMessage>(
-  desc: D,
-  recorded: RecordedAnswer,
-): Generator<readonly Wire<D>[], void> {
+function* batchesOf<D extends DescMessage>(desc: D, recorded: RecordedAnswer): Generator<readonly Wire<D>[], void> {
   let batch: Wire<D>[] = [];
   for (let at = 0; at < recorded.length; ) {
     const kind = recorded[at] as number;

@@ -6,7 +6,7 @@
  * no timer.
  */
 import { cancelled, idempotencyConflict, idempotencyRunning, replayTooLarge } from "../../call/refusals.ts";
-import { holdMs } from "../../ledger/contract.ts";
+import { holdMs, sweepMs } from "../../ledger/contract.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import type { Claim, ReplayStore } from "../../storage/answers/replays.ts";
 
@@ -38,8 +38,6 @@ export type Asking = Pick<Claim, "accountId" | "keyHash" | "requestHash" | "requ
 
 /** Waits until the key is free, and claims it, or returns the answer that was stored meanwhile. Rejects with a Refusal. */
 export type ClaimKey = (asking: Asking, signal: Signal) => Promise<HeldClaim | StoredAnswer>;
-
-const renewMs = 20_000;
 
 /** RunningCall is a call that claims its key, or has claimed it. */
 interface RunningCall {
@@ -93,7 +91,7 @@ function createRunningCalls({ store, node, clock, onError }: ClaimsOptions) {
     at: (place: string) => calls.get(place),
     enter(place: string, call: RunningCall): void {
       calls.set(place, call);
-      renewing ??= setInterval(renew, renewMs).unref();
+      renewing ??= setInterval(renew, sweepMs).unref();
     },
     leave(place: string): void {
       calls.delete(place);

@@ -29,7 +29,7 @@ export interface ReplayOptions extends ClaimsOptions {
 /** Wraps the handler of a model call. */
 export type Replays = (asked: Operation, form: Form, handler: Handler) => Handler;
 
-/** What a call and its repetition have in common. */
+/** Identity is what a call and its repetition have in common. */
 interface Identity {
   readonly keyHash: string;
   readonly requestHash: string;

@@ -9,7 +9,7 @@ import type { StreamTracker } from "../dialect.ts";
 import { isDone } from "../frames/done.ts";
 import { meterEvents } from "./usage.ts";
 
-/** How long a stream is read on after its stop reason, in milliseconds. */
+/** afterReasonMs is how long a stream is read on after its stop reason, in milliseconds. */
 const afterReasonMs = 1_000;
 
 export function trackEvents(meter: Meter): StreamTracker {

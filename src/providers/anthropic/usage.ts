@@ -7,6 +7,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
+import { countTextOf } from "../usage/count-text.ts";
 import { MessageUsageReader } from "../usage/message-counts.ts";
 
 /** Reports a unary answer. */
@@ -58,15 +59,15 @@ function isSearchMade(block: JsonValue | undefined): boolean {
 function writeBlock(block: JsonObject | null | undefined, meter: Meter): void {
   switch (block?.type) {
     case "text":
-      writeText(block.text, meter);
+      countTextOf(block.text, meter);
       return;
     case "thinking":
-      writeText(block.thinking, meter);
+      countTextOf(block.thinking, meter);
       return;
     case "tool_use":
     case "server_tool_use":
     case "mcp_tool_use":
-      writeText(block.name, meter);
+      countTextOf(block.name, meter);
       return;
     default:
       // Results of the vendor's tools, encrypted thinking, and unknown types.
@@ -77,16 +78,12 @@ function writeBlock(block: JsonObject | null | undefined, meter: Meter): void {
 function writeDelta(delta: JsonObject | null | undefined, meter: Meter): void {
   switch (delta?.type) {
     case "text_delta":
-      writeText(delta.text, meter);
+      countTextOf(delta.text, meter);
       return;
     case "thinking_delta":
-      writeText(delta.thinking, meter);
+      countTextOf(delta.thinking, meter);
       return;
     case "input_json_delta":
-      writeText(delta.partial_json, meter);
+      countTextOf(delta.partial_json, meter);
   }
-}
-
-function writeText(text: JsonValue | undefined, meter: Meter): void {
-  if (typeof text === "string" && text !== "") meter.countText(text);
 }

@@ -14,10 +14,10 @@ export interface ErrorFields {
   /** Names and numbers of the error as they came, innermost first. */
   readonly codes: readonly (string | number)[];
   readonly param: string | undefined;
-  /** Whether the body has the shape of OpenAI's family, or of Anthropic's. */
+  /** isOpenAi is whether the body has the shape of OpenAI's family, or of Anthropic's. */
   readonly isOpenAi: boolean;
   readonly isAnthropic: boolean;
-  /** Whether the body is plain text, as from a proxy on the way. */
+  /** isText is whether the body is plain text, as from a proxy on the way. */
   readonly isText: boolean;
   /** The error object in its own shape. */
   readonly error: JsonObject;

@@ -70,7 +70,7 @@ class SniffedBody implements Body, Reader {
   #reader: Reader | undefined;
   /** Resumes the source, or leaves it. */
   #goOn: PromiseWithResolvers<void> | undefined;
-  /** How the body ended before it had a reader. */
+  /** ended tells a reader how the body ended before it had one. */
   #ended: ((reader: Reader) => void) | undefined;
 
   constructor(source: Body, onForm: (form: AnswerForm, body: Body) => void, failed: (failure: unknown) => void) {

@@ -22,7 +22,7 @@ export async function* single<T>(item: T): AsyncGenerator<T, void> {
 
 /** JsonBody collects a JSON answer that came where events were expected. */
 export interface JsonBody {
-  /** Whether the body is one JSON value. */
+  /** isJson is whether the body is one JSON value. */
   readonly isJson: boolean;
   /** Throws a Refusal where the body is too large. */
   add(chunks: readonly Buffer[]): undefined;

@@ -55,9 +55,9 @@ class FrameReading<O extends DescMessage> {
   readonly #linger: Linger;
   /** Set when JSON comes instead of events. */
   #whole: JsonBody | undefined;
-  /** Whether the reading ended by its content or by its taker, not by the upstream. */
+  /** isLeft is whether the reading ended by its content or by its taker, not by the upstream. */
   #isLeft = false;
-  /** Whether the reading ended well by its content. */
+  /** isOver is whether the reading ended well by its content. */
   #isOver = false;
 
   constructor(take: Take<readonly Wire<O>[]>, of: TrackedStream<O>, source?: Body) {

@@ -12,7 +12,9 @@ interface Progress {
   hasCalled: boolean;
 }
 
-/** How long a finished stream is read on, in milliseconds: after its usage, and while waiting for its usage. */
+/**
+ * afterUsageMs and forUsageMs are how long a finished stream is read on, in milliseconds: after its usage, and while waiting for its usage.
+ */
 const [afterUsageMs, forUsageMs] = [1_000, 5_000];
 
 export class ChoiceTracker {
@@ -62,22 +64,22 @@ export class ChoiceTracker {
     progress.hasFinished = true;
   }
 
-  /** Whether every choice has a finish reason. */
+  /** allFinished is whether every choice has a finish reason. */
   get allFinished(): boolean {
     return this.#seen.size > 0 && this.#unfinished === 0;
   }
 
-  /** Whether there is an answer, even without a finish reason. */
+  /** hasAnswer is whether there is an answer, even without a finish reason. */
   get hasAnswer(): boolean {
     return [...this.#seen.values()].some(({ hasFinished, hasSaid }) => hasFinished || hasSaid);
   }
 
-  /** Whether nothing that matters can follow. */
+  /** isOver is whether nothing that matters can follow. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** How long the end is waited for where it may be missing, in milliseconds; undefined while it must come. */
+  /** lingerMs is how long the end is waited for where it may be missing, in milliseconds; undefined while it must come. */
   get lingerMs(): number | undefined {
     if (!this.allFinished) return undefined;
     return this.#hasUsage && this.#seen.size >= this.#asked ? afterUsageMs : forUsageMs;

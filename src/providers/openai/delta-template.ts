@@ -23,7 +23,7 @@ export interface TemplateReader {
   read(chunk: Buffer): TemplateChunk | undefined;
 }
 
-/** How many templates are tried without a match: some vendors put something new into each chunk. */
+/** mostTries is how many templates are tried without a match: some vendors put something new into each chunk. */
 const mostTries = 8;
 
 export function createTemplateReader(): TemplateReader {

@@ -35,7 +35,7 @@ function hasGivenUp(finish: unknown): boolean {
   return givenUp.has(finish) || finish.startsWith("content_filter:");
 }
 
-/** What is read of a choice. Upstreams may send anything in its place. */
+/** Choice is what is read of a choice. Upstreams may send anything in its place. */
 interface Choice extends Partial<Readonly<Record<"text" | "finish_reason", unknown>>> {
   readonly delta?: ContentOfChoice | null;
   readonly message?: ContentOfChoice | null;

@@ -8,7 +8,7 @@ export type Effort = (typeof efforts)[number];
 export interface FittedEffort {
   readonly changes: Readonly<Record<string, JsonValue | undefined>>;
   readonly dropped: readonly string[];
-  /** Whether the model will reason, as far as is known. */
+  /** reasons is whether the model will reason, as far as is known. */
   readonly reasons: boolean;
 }
 

@@ -13,7 +13,7 @@ export type Capabilities = Omit<ProfileRule, "match">;
 export type AllCapabilities = { readonly [fact in keyof Capabilities]-?: NonNullable<Capabilities[fact]> };
 
 export interface ModelProfile {
-  /** What the profile states. */
+  /** stated is what the profile states. */
   readonly stated: Capabilities;
   /** The same, with conservative values for what is not stated. */
   readonly conservative: AllCapabilities;

@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
+import { countTextOf } from "../usage/count-text.ts";
 
 /** Reports a unary response. */
 export function meterResponse(response: JsonObject, meter: Meter): void {
@@ -22,7 +23,7 @@ export class ResponseMetering {
   readonly #meter: Meter;
   readonly #counts = new ChatUsageReader();
   #searches = 0;
-  /** Whether the current item came in pieces. */
+  /** hasPieces is whether the current item came in pieces. */
   #hasPieces = false;
 
   constructor(meter: Meter) {
@@ -34,7 +35,7 @@ export class ResponseMetering {
     if (type.endsWith(".delta")) {
       this.#hasPieces = true;
       // Audio, and anything else that is no text.
-      if (typeof delta === "string") writeText(delta, this.#meter);
+      if (typeof delta === "string") countTextOf(delta, this.#meter);
       else this.#meter.countText("");
     }
     if (isObject(item)) this.#item(type, item);
@@ -107,13 +108,9 @@ function writeContent(item: JsonObject, meter: Meter): void {
   const { content, summary, arguments: args, input, encrypted_content } = item;
   for (const parts of [summary, content]) {
     if (!Array.isArray(parts)) continue;
-    for (const part of parts) if (isObject(part)) writeText(part.text ?? part.refusal, meter);
+    for (const part of parts) if (isObject(part)) countTextOf(part.text ?? part.refusal, meter);
   }
-  writeText(args, meter);
-  writeText(input, meter);
+  countTextOf(args, meter);
+  countTextOf(input, meter);
   if (encrypted_content) meter.countText("");
-}
-
-function writeText(text: JsonValue | undefined, meter: Meter): void {
-  if (typeof text === "string" && text !== "") meter.countText(text);
 }

@@ -47,7 +47,7 @@ class DecodedBody implements Body, Reader {
   #taking: Promise<void> | undefined;
   /** The failure of the coding, or of the reader, who takes no more. */
   #failure: { readonly error: unknown } | undefined;
-  /** Whether the decoder has ended, or has nothing more to give. */
+  /** isOver is whether the decoder has ended, or has nothing more to give. */
   #isOver = false;
   /** Called when the decoder has ended or failed. */
   #onOver = () => {};

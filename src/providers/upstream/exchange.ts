@@ -37,7 +37,7 @@ export class Exchange implements ReplyHandler, Body {
   #released: NodeJS.Timeout | undefined;
   /** The reader of the body, until it ends. */
   #reader: Reader | undefined;
-  /** Whether the reader has not taken what it was given. */
+  /** isBusy is whether the reader has not taken what it was given. */
   #isBusy = false;
 
   /**
@@ -61,7 +61,7 @@ export class Exchange implements ReplyHandler, Body {
     if (signal.aborted) this.#onAbort();
   }
 
-  /** Whether it failed before it was sent: its caller may leave while it waits for a turn or a connection. */
+  /** isCancelled is whether it failed before it was sent: its caller may leave while it waits for a turn or a connection. */
   get isCancelled(): boolean {
     return this.#failure !== undefined;
   }

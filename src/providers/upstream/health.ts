@@ -16,7 +16,7 @@ import { countsForHealth, faultOf } from "../errors/fault.ts";
 export interface UpstreamHealth {
   readonly attempts: number;
   readonly failures: number;
-  /** Whether the last attempt failed. */
+  /** lastFailed is whether the last attempt failed. */
   readonly lastFailed: boolean;
   /** Times to the first byte in milliseconds, one for each answer, ascending. */
   readonly firstBytes: readonly number[];
@@ -37,7 +37,7 @@ export interface Health {
   running(): number;
 }
 
-/** How far back attempts count, in milliseconds. */
+/** spanMs is how far back attempts count, in milliseconds. */
 const spanMs = 15 * 60_000;
 /** The most attempts that count. */
 const most = 1000;

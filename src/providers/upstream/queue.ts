@@ -13,7 +13,7 @@ import type { Operation } from "../../call/operations.ts";
 import { cancelled, type Refusal, upstreamBusy } from "../../call/refusals.ts";
 import type { UpstreamConfig } from "../../config/config.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
-import { onEnd } from "../../runtime/push-stream.ts";
+import { onEnd, onlyOnce } from "../../runtime/push-stream.ts";
 import { type Attempt, type Provider, type Speak, wrapEverySpeak } from "../contract.ts";
 import { faultOf } from "../errors/fault.ts";
 
@@ -182,15 +182,6 @@ async function runShared(places: SharedPlaces, lines: readonly Line[]): Promise<
   const [first] = highest()?.waiting ?? [];
   if (first) await new Promise<void>(first);
   places.release();
-}
-
-function onlyOnce(release: Release): Release {
-  let isDone = false;
-  return () => {
-    if (isDone) return;
-    isDone = true;
-    release();
-  };
 }
 
 function queuedSpeak(speak: Speak<Operation>, queue: Queue): Speak<Operation> {

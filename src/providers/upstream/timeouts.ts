@@ -24,7 +24,7 @@ export const defaultTimeouts: Timeouts = {
 /** Bound is kept by a timer of the exchange. */
 export interface Bound {
   readonly ms: number;
-  /** Whether the caller set it, and not the upstream's configuration. */
+  /** isCallers is whether the caller set it, and not the upstream's configuration. */
   readonly isCallers: boolean;
 }
 
@@ -58,7 +58,7 @@ function boundOf(own: number, keptBelow: number, requested = Number.POSITIVE_INF
   return own < keptBelow ? { ms: own, isCallers: false } : undefined;
 }
 
-/** What did not come in time, for each part. */
+/** missing is what did not come in time, for each part. */
 const missing: Readonly<Record<keyof Timeouts, string>> = {
   connectMs: "no connection",
   firstByteMs: "no answer",

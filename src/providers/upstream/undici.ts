@@ -20,7 +20,7 @@ import { createDeadlines, type Deadlines, type Timed } from "../../runtime/deadl
 import { sendAtTurnEnd } from "../../runtime/turn-end.ts";
 
 const maxHeaderBytes = 32_768;
-/** How many interim replies may precede a reply. */
+/** maxInterimReplies is how many interim replies may precede a reply. */
 const maxInterimReplies = 32;
 /** undici's own connect time-out destroys the socket that is still connecting, after the exchange has timed out. */
 const connectGraceMs = 2_000;
@@ -87,7 +87,7 @@ function sendable(body: Body, length: number): Buffer {
   return (Buffer.isBuffer(body) ? [body] : body) as unknown as Buffer;
 }
 
-/** How many different texts of common lines are remembered. */
+/** maxKnownLines is how many different texts of common lines are remembered. */
 const maxKnownLines = 16;
 
 /** Returns a function that reads header lines as names and values in turn. It remembers the latest texts. */
@@ -119,7 +119,7 @@ class UndiciExchange implements Dispatcher.DispatchHandler, SentRequest, Timed {
   #phase: keyof PhaseTimeouts = "connectMs";
   #interimReplies = 0;
   isPaused = false;
-  /** When the phase takes too long, by `performance.now()`. */
+  /** deadline is when the phase takes too long, by `performance.now()`. */
   deadline = 0;
 
   constructor(handler: ReplyHandler, timeouts: PhaseTimeouts, deadlines: Deadlines) {

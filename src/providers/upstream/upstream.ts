@@ -16,7 +16,7 @@ export interface Upstream {
 /** A request whose path is relative to the base address. */
 type RelativeRequest = Omit<UpstreamRequest, "method">;
 
-/** How long a reply is waited for. */
+/** Waiting is how long a reply is waited for. */
 export interface Waiting {
   readonly signal: Signal;
   /** Time-outs that apply where they are shorter than the upstream's own. */

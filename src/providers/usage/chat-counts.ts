@@ -48,7 +48,7 @@ export class ChatUsageReader {
     return { ...parts, ...rare, manner: this.#manner, ...(this.#isBroken && { isBroken: true }) };
   }
 
-  /** Whether reasoning was reported. */
+  /** hasReasoning is whether reasoning was reported. */
   get hasReasoning(): boolean {
     return this.#output?.hasReasoning ?? false;
   }

@@ -73,7 +73,7 @@ export class MessageUsageReader {
     };
   }
 
-  /** Whether reasoning was reported. */
+  /** hasReasoning is whether reasoning was reported. */
   get hasReasoning(): boolean {
     return this.#hasReasoning;
   }

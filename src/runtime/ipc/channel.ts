@@ -66,7 +66,7 @@ interface State {
   readonly stream: Duplex;
   readonly answers: Map<string, (asked: unknown) => MaybePromise<unknown>>;
   readonly waiting: Map<number, Deferred<unknown>>;
-  /** What is sent at the end of this turn. */
+  /** outbox is what is sent at the end of this turn. */
   outbox: Message[];
   last: number;
   isClosed: boolean;
@@ -189,7 +189,7 @@ function answer({ answers }: State, name: string, body: unknown): MaybePromise<u
   return one(body);
 }
 
-/** What is told is nobody's to wait for: its handlers report their own errors. */
+/** ignore takes an answer that nobody waits for: its handlers report their own errors. */
 const ignore = () => {};
 
 /** Returns what passes of an error. */

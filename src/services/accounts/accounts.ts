@@ -25,10 +25,11 @@ import type { Catalog } from "../../targets/catalog.ts";
 import { catalogMessage } from "../inference/catalog-message.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
-import { accountMessage, entryMessage, tierMessage } from "./account-message.ts";
-import { accountBudgets, readBudgetList, readTimeZone } from "./budget-messages.ts";
+import { entryMessage, tierMessage } from "./account-message.ts";
+import { readBudgetList, readTimeZone } from "./budget-messages.ts";
 import { creditedInFull } from "./record-entry.ts";
 import { hashRedeemCode } from "./redeem-codes.ts";
+import { createShowAccount, type ShowAccount } from "./show-account.ts";
 
 export interface AccountParts {
   readonly accounts: AccountStore;
@@ -49,8 +50,7 @@ export interface AccountParts {
 
 export function accountService(parts: AccountParts): ServiceImplementation<typeof AccountService> {
   const { accounts, entries, redeemCodes, catalog, settings, unit, clock } = parts;
-  const shown = async (account: Account) =>
-    accountMessage(account, settings().tiers, await accountBudgets(parts.budgets, [account], clock()));
+  const shown = createShowAccount(parts);
   return {
     async getAccount({ caller }) {
       const { requestsRemaining } = await parts.accountRate(caller);
@@ -101,10 +101,7 @@ type Rpc<M extends keyof ServiceImplementation<typeof AccountService>> = Service
 >[M];
 
 /** updateBudgets sets the account's own budgets; `shown` makes its message. */
-function updateBudgets(
-  { transact, clock }: AccountParts,
-  shown: (account: Account) => Promise<ReturnType<typeof accountMessage>>,
-): Rpc<"updateBudgets"> {
+function updateBudgets({ transact, clock }: AccountParts, shown: ShowAccount): Rpc<"updateBudgets"> {
   return async ({ request, caller }) => {
     const message = request.message();
     const now = clock();

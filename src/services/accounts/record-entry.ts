@@ -18,7 +18,7 @@ export interface RecordEntryInit {
 
 const recordable = [EntryKind.RECHARGE, EntryKind.REFUND, EntryKind.GRANT] as const;
 
-/** What an account is told whose keys could spend more in all than can be counted exactly. */
+/** creditedInFull is what an account is told whose keys could spend more in all than can be counted exactly. */
 export const creditedInFull = `An account is credited at most ${formatDecimal(maxCredited)} in its life, so that its sums stay exact. Record less, or go on with a new account.`;
 
 /** recordEntry records an entry. Throws a Refusal if it cannot be recorded; then nothing is written. */

@@ -11,6 +11,7 @@ import { newId } from "../../runtime/ids.ts";
 import type { Account, AccountChange, AccountStore } from "../../storage/accounts.ts";
 import { accountMessage } from "../accounts/account-message.ts";
 import { accountBudgets, readBudgetList, readTimeZone } from "../accounts/budget-messages.ts";
+import { createShowAccount } from "../accounts/show-account.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
 import type { OperatorParts } from "./parts.ts";
@@ -18,10 +19,8 @@ import type { OperatorParts } from "./parts.ts";
 type Rpcs = Pick<ServiceImplementation<typeof OperatorService>, "createAccount" | "listAccounts" | "updateAccount">;
 
 export function operatorAccounts({ storage, settings, clock }: OperatorParts): Rpcs {
-  const { accounts } = storage;
-
-  const shown = async (account: Account) =>
-    accountMessage(account, settings().tiers, await accountBudgets(storage.budgets, [account], clock()));
+  const { accounts, budgets } = storage;
+  const shown = createShowAccount({ budgets, settings, clock });
 
   /** Suspending ends the sessions of the account's users; reinstating does not restore them. */
   function update(
@@ -49,9 +48,9 @@ export function operatorAccounts({ storage, settings, clock }: OperatorParts): R
       const message = request.message();
       const search = message.search || undefined;
       const { items, next } = await pageOf(message, "acc", (after, limit) => accounts.page({ search, after, limit }));
-      const budgets = await accountBudgets(storage.budgets, items, clock());
+      const standing = await accountBudgets(budgets, items, clock());
       const { tiers } = settings();
-      const messages = items.map((item) => accountMessage(item, tiers, budgets));
+      const messages = items.map((item) => accountMessage(item, tiers, standing));
       return whole(ListAccountsResponseSchema, { accounts: messages, ...next });
     },
     async updateAccount({ request, caller }) {

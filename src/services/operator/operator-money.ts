@@ -15,10 +15,10 @@ import {
 import type { ServiceImplementation } from "../../call/call.ts";
 import { internal, invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import type { Reconciliation } from "../../storage/proof/proof.ts";
-import { accountMessage, entryMessage } from "../accounts/account-message.ts";
-import { accountBudgets } from "../accounts/budget-messages.ts";
+import { entryMessage } from "../accounts/account-message.ts";
 import { recordEntry } from "../accounts/record-entry.ts";
 import { codeMessage, issueRedeemCodes } from "../accounts/redeem-codes.ts";
+import { createShowAccount } from "../accounts/show-account.ts";
 import { createOnce } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
@@ -40,7 +40,8 @@ export function operatorMoney(parts: OperatorParts): EntryRpcs & CodeRpcs {
 }
 
 function entryRpcs({ storage, settings, clock }: OperatorParts): EntryRpcs {
-  const { accounts, entries, transact, recall } = storage;
+  const { accounts, entries, transact, recall, budgets } = storage;
+  const shown = createShowAccount({ budgets, settings, clock });
   return {
     async recordEntry(call) {
       const { account: named = "", kind = EntryKind.UNSPECIFIED, amount = 0n, note } = call.request.message();
@@ -53,8 +54,7 @@ function entryRpcs({ storage, settings, clock }: OperatorParts): EntryRpcs {
       });
       const entry = await entries.find(id);
       if (!entry) throw internal(new Error(`there is no ledger entry ${id}`));
-      const paid = await findAccount(accounts, entry.account_id);
-      const account = accountMessage(paid, settings().tiers, await accountBudgets(storage.budgets, [paid], clock()));
+      const account = await shown(await findAccount(accounts, entry.account_id));
       return whole(RecordEntryResponseSchema, { entry: entryMessage(entry), account }, headers);
     },
     async listEntries({ request, signal }) {

@@ -8,6 +8,7 @@
  */
 import { backgroundInterrupted, backgroundTooMany } from "../../call/refusals.ts";
 import type { BackgroundResponse, BackgroundStore } from "../../storage/answers/background-responses.ts";
+import { holdMs, sweepMs } from "../../storage/money/books.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { type BackgroundCall, BackgroundRun } from "./background-run.ts";
 import type { Room } from "./event-log.ts";
@@ -35,9 +36,6 @@ export interface BackgroundLimits {
   readonly maxPerAccount: number;
 }
 
-/** aliveMs is how long a run outlives its process, like a hold. */
-const aliveMs = 90_000;
-const renewMs = 20_000;
 /** cancelPollMs is the interval of polling for cancellations from other processes. */
 const cancelPollMs = 1_000;
 /** keepEventsMs is how long the events of a finished run can be resumed. */
@@ -73,7 +71,7 @@ export class Background {
     const room = this.#options.rooms.open(caller.accountId);
     const { store, node, settings, clock, onError } = this.#options;
     const own = { store, node, clock, onError, ...settings().responses };
-    const run = new BackgroundRun(of, { ...own, aliveMs, room, takeRoom: this.#takeRoom });
+    const run = new BackgroundRun(of, { ...own, aliveMs: holdMs, room, takeRoom: this.#takeRoom });
     this.#runs.set(run.id, run);
     this.#startTimers();
     try {
@@ -184,9 +182,9 @@ export class Background {
     const listen = async () => {
       for (const id of await store.cancelled(node)) this.#runs.get(id)?.cancel();
     };
-    const renew = () => void store.renew([...this.#runs.keys()], clock() + aliveMs).catch(onError);
+    const renew = () => void store.renew([...this.#runs.keys()], clock() + holdMs).catch(onError);
     this.#pollTimer ??= setInterval(() => void listen().catch(onError), cancelPollMs).unref();
-    this.#renewTimer ??= setInterval(renew, renewMs).unref();
+    this.#renewTimer ??= setInterval(renew, sweepMs).unref();
   }
 
   #stopTimers(): void {

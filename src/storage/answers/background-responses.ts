@@ -34,7 +34,7 @@ export interface BackgroundStore {
   delete(accountId: string, id: string, now: number): Promise<boolean>;
 }
 
-/** How many rows are deleted when one is added, at most. */
+/** batch is how many rows are deleted when one is added, at most. */
 const batch = 100;
 
 const table = "background_responses";

@@ -29,7 +29,7 @@ export interface IdempotencyStore {
 
 const keptMs = 24 * 3_600_000;
 
-/** How many records are deleted when one is added, at most. */
+/** batch is how many records are deleted when one is added, at most. */
 const batch = 100;
 
 export function idempotencyStore({ db }: Scope): IdempotencyStore {

@@ -48,10 +48,10 @@ export interface ReplayStore {
 
 const keptMs = 24 * 3_600_000;
 
-/** How many bytes of answers an account may have. An answer that does not fit counts as too long. */
+/** maxPerAccount is how many bytes of answers an account may have. An answer that does not fit counts as too long. */
 const maxPerAccount = 1024 ** 3;
 
-/** How many old rows a claim deletes, at most: each may be long. */
+/** batch is how many old rows a claim deletes, at most: each may be long. */
 const batch = 5;
 
 const [running, answered, tooLarge] = [0, 1, 2] as const;

@@ -38,9 +38,9 @@ export interface ResponseStore {
   delete(accountId: string, id: string, now: number): Promise<boolean>;
 }
 
-/** How many rows are deleted when one is added, at most. */
+/** batch is how many rows are deleted when one is added, at most. */
 const batch = 100;
-/** How many ids a statement names, at most. The database takes some thirty thousand. */
+/** maxIds is how many ids a statement names, at most. The database takes some thirty thousand. */
 const maxIds = 1000;
 
 export function responseStore({ db, transact }: Scope): ResponseStore {

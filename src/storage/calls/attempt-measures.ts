@@ -6,9 +6,10 @@
 import type { CallRow } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
 import { countIn, type Percentiles, percentilesOf } from "./percentiles.ts";
-import { readCalls, stride } from "./read-calls.ts";
-import { answered, type IdSpan, pageQuery, spanOf } from "./requests-query.ts";
+import { readCalls } from "./read-calls.ts";
+import { answered, type IdSpan, pageQuery, spanOf, stride } from "./requests-query.ts";
 import type { Asker } from "./search.ts";
+import { addTo, newTallies, sumsByTime, type Tallies } from "./tallies.ts";
 
 export interface MeasureFilter {
   readonly from: number;
@@ -59,7 +60,7 @@ export async function measureAttempts(
   limits: MeasureLimits,
   asker?: Asker,
 ): Promise<Measures> {
-  const tallies = newTallies();
+  const tallies = newTallies(newTally);
   const completeFrom = await readCalls({
     span: spanOf(filter, undefined),
     step: (span) => stepQuery(db, filter, span).execute(),
@@ -143,57 +144,35 @@ interface Tally {
   readonly paces: Map<number, number>;
 }
 
-interface Tallies {
-  readonly total: Tally;
-  readonly groups: Map<string, Tally>;
-  /** buckets are by their beginning, then by group. */
-  readonly buckets: Map<number, Map<string, Tally>>;
-}
-
-function newTallies(): Tallies {
-  return { total: newTally(), groups: new Map(), buckets: new Map() };
-}
-
 function newTally(): Tally {
   return { attempts: 0, failures: 0, firstBytes: new Map(), durations: new Map(), paces: new Map() };
 }
 
-function add(tallies: Tallies, attempt: Attempt, { upstream, model, groupBy, bucketMs }: MeasureFilter): void {
+function add(tallies: Tallies<Tally>, attempt: Attempt, { upstream, model, groupBy, bucketMs }: MeasureFilter): void {
   if (upstream !== undefined && attempt.upstream !== upstream) return;
   if (model !== undefined && attempt.model !== model) return;
-  const group = groupBy === undefined ? "" : attempt[groupBy];
-  const bucket = tallies.buckets.getOrInsertComputed(
-    attempt.at - (attempt.at % bucketMs),
-    () => new Map<string, Tally>(),
-  );
-  for (const tally of [
-    tallies.total,
-    tallies.groups.getOrInsertComputed(group, newTally),
-    bucket.getOrInsertComputed(group, newTally),
-  ]) {
-    tally.attempts++;
-    if (attempt.isFailed) tally.failures++;
-    countIn(tally.firstBytes, attempt.firstByteMs);
-    countIn(tally.durations, attempt.durationMs);
-    // In thousandths, for a band is of whole numbers.
-    countIn(tally.paces, attempt.tokensPerSecond && attempt.tokensPerSecond * 1000);
-  }
+  const groups = [groupBy === undefined ? "" : attempt[groupBy]];
+  const at = { groups, beginsAt: attempt.at - (attempt.at % bucketMs) };
+  addTo(tallies, at, newTally, (tally) => count(tally, attempt));
 }
 
-function measuresOf({ total, groups, buckets }: Tallies, most: number): Omit<Measures, "completeFrom"> {
-  const ranked = [...groups].sort(
+function count(tally: Tally, { isFailed, firstByteMs, durationMs, tokensPerSecond }: Attempt): void {
+  tally.attempts++;
+  if (isFailed) tally.failures++;
+  countIn(tally.firstBytes, firstByteMs);
+  countIn(tally.durations, durationMs);
+  // In thousandths, for a band is of whole numbers.
+  countIn(tally.paces, tokensPerSecond && tokensPerSecond * 1000);
+}
+
+function measuresOf(tallies: Tallies<Tally>, most: number): Omit<Measures, "completeFrom"> {
+  const ranked = [...tallies.groups].sort(
     ([one, { attempts }], [other, { attempts: others }]) => others - attempts || (one < other ? -1 : 1),
   );
   const shown = ranked.slice(0, most).map(([group, tally]) => measureOf(group, tally));
-  const sums = [...buckets]
-    .sort(([one], [other]) => one - other)
-    .flatMap(([beginsAt, bucket]) =>
-      shown.flatMap(({ group }) => {
-        const tally = bucket.get(group);
-        return tally ? [{ beginsAt, ...measureOf(group, tally) }] : [];
-      }),
-    );
-  return { total: measureOf("", total), groups: shown, sums };
+  const names = shown.map(({ group }) => group);
+  const sums = sumsByTime(tallies, names, (beginsAt, group, tally) => ({ beginsAt, ...measureOf(group, tally) }));
+  return { total: measureOf("", tallies.total), groups: shown, sums };
 }
 
 function measureOf(group: string, { attempts, failures, firstBytes, durations, paces }: Tally): AttemptMeasures {

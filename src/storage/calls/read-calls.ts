@@ -1,11 +1,8 @@
 /** Reads the calls that are kept of a time, newest first, some thousand at a time: between two steps other calls get their turn. */
 import { setImmediate } from "node:timers/promises";
 import type { CallRow } from "../columns.ts";
-import type { IdSpan } from "./requests-query.ts";
+import { type IdSpan, stride } from "./requests-query.ts";
 import type { Asker } from "./search.ts";
-
-/** stride is how many calls a step reads. */
-export const stride = 2000;
 
 export interface ReadCallsOptions<R> {
   /** step returns up to `stride` calls of a span, newest first. */

@@ -9,6 +9,7 @@ import { sql } from "kysely";
 import { changed, type Database, type Scope } from "../engines/scope.ts";
 import { hourMs } from "../money/totals.ts";
 import { spanOf } from "./requests-query.ts";
+import { sumsByTime } from "./tallies.ts";
 
 /** RefusedCount is how many calls a process has refused in a minute, by key, model and reason. */
 export interface RefusedCount {
@@ -190,17 +191,11 @@ async function readSums(db: Database, span: RefusedSpan, mostGroups: number): Pr
   }
   const ranked = [...groups].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1));
   const shown = ranked.slice(0, mostGroups);
+  const names = shown.map(([group]) => group);
   return {
     total: ranked.reduce((sum, [, requests]) => sum + requests, 0),
     groups: shown.map(([group, requests]) => ({ group, requests })),
-    sums: [...buckets]
-      .sort(([one], [other]) => one - other)
-      .flatMap(([beginsAt, bucket]) =>
-        shown.flatMap(([group]) => {
-          const requests = bucket.get(group);
-          return requests === undefined ? [] : [{ beginsAt, group, requests }];
-        }),
-      ),
+    sums: sumsByTime({ buckets }, names, (beginsAt, group, requests) => ({ beginsAt, group, requests })),
   };
 }
 

@@ -36,6 +36,9 @@ export interface IdSpan {
 /** A call gets its id before its body is read, and its time after: reading takes an hour at most. */
 export const maxBodyMs = 3_600_000;
 
+/** stride is how many calls are read in one step of many: between two steps the event loop goes on. */
+export const stride = 2000;
+
 /** Returns the span of ids that has the calls of a span of time. */
 export function spanOf({ from, to }: Pick<RequestFilter, "from" | "to">, before: string | undefined): IdSpan {
   const ends = to === undefined ? last : firstIdAt("req", to);

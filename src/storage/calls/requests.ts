@@ -63,7 +63,7 @@ export interface RequestStore {
   losses(span: { readonly from: number; readonly to: number }, limit: number): Promise<Losses>;
 }
 
-/** How many rows a page of `pages` has. */
+/** pageSize is how many rows a page of `pages` has. */
 const pageSize = 500;
 
 export function requestStore({ db }: Pick<Scope, "db">): RequestStore {

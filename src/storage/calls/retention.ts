@@ -33,7 +33,7 @@ export interface RetentionStore {
   forgetAuditEvents(beforeId: string): Promise<number>;
 }
 
-/** How many rows a transaction deletes: writers wait for it. */
+/** batch is how many rows a transaction deletes: writers wait for it. */
 const batch = 500;
 
 export function retentionStore({ db, transact }: Scope): RetentionStore {

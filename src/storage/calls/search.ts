@@ -20,13 +20,12 @@ import {
   pageQuery,
   type RequestFilter,
   spanOf,
+  stride,
 } from "./requests-query.ts";
 
-/** How many calls a step reads. */
-const stride = 2000;
-/** How many hours are looked at in one step for one in which something was charged. */
+/** hoursAtOnce is how many hours are looked at in one step for one in which something was charged. */
 const hoursAtOnce = 50;
-/** How far a clock may be set back while a call comes, whose time is then before that of its id. */
+/** clockStepMs is how far a clock may be set back while a call comes, whose time is then before that of its id. */
 const clockStepMs = 600_000;
 
 /** Search finds fewer calls where the caller disconnects meanwhile. */

@@ -6,9 +6,10 @@
 import { type CallRow, noSums, type SummedColumn, summedColumns } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
 import { countIn, type Percentiles, percentilesOf } from "./percentiles.ts";
-import { readCalls, stride } from "./read-calls.ts";
-import { pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
+import { readCalls } from "./read-calls.ts";
+import { pageQuery, type RequestFilter, spanOf, stride } from "./requests-query.ts";
 import type { Asker } from "./search.ts";
+import { addTo, newTallies, sumsByTime, type Tallies } from "./tallies.ts";
 
 export type GroupColumn = "model" | "key_id" | "upstream" | "outcome" | "operation" | "account_id";
 
@@ -55,7 +56,7 @@ export interface Summary {
 }
 
 export interface SummaryLimits {
-  /** How many calls are read at most. */
+  /** calls is how many calls are read at most. */
   readonly calls: number;
   readonly groups: number;
 }
@@ -71,7 +72,7 @@ export async function summarize(
   limits: SummaryLimits,
   asker?: Asker,
 ): Promise<Summary> {
-  const sums = newSums();
+  const sums = newTallies(newTally);
   const completeFrom = await readCalls({
     span: spanOf(filter, undefined),
     step: (span) => stepQuery(db, filter, span).execute(),
@@ -101,30 +102,13 @@ interface Tally {
   readonly firstBytes: Map<number, number>;
 }
 
-interface Sums {
-  readonly total: Tally;
-  readonly groups: Map<string, Tally>;
-  /** By the beginning of the bucket, then by group. */
-  readonly buckets: Map<number, Map<string, Tally>>;
-}
-
-function newSums(): Sums {
-  return { total: newTally(), groups: new Map(), buckets: new Map() };
-}
-
 function newTally(): Tally {
   return { requests: 0, errors: 0, cached: 0, sums: { ...noSums }, durations: new Map(), firstBytes: new Map() };
 }
 
-function add(sums: Sums, row: Row, { groupBy, bucketMs }: SummaryFilter): void {
-  const groups = groupsOf(row, groupBy);
-  const bucket = sums.buckets.getOrInsertComputed(
-    row.created_at - (row.created_at % bucketMs),
-    () => new Map<string, Tally>(),
-  );
-  count(sums.total, row);
-  for (const group of groups)
-    for (const tallies of [sums.groups, bucket]) count(tallies.getOrInsertComputed(group, newTally), row);
+function add(sums: Tallies<Tally>, row: Row, { groupBy, bucketMs }: SummaryFilter): void {
+  const at = { groups: groupsOf(row, groupBy), beginsAt: row.created_at - (row.created_at % bucketMs) };
+  addTo(sums, at, newTally, (tally) => count(tally, row));
 }
 
 function groupsOf(row: Row, groupBy: SummaryFilter["groupBy"]): readonly string[] {
@@ -141,22 +125,15 @@ function count(tally: Tally, row: Row): void {
   countIn(tally.firstBytes, row.first_byte_ms ?? undefined);
 }
 
-function summaryOf({ total, groups, buckets }: Sums, most: number): Omit<Summary, "completeFrom"> {
-  const ranked = [...groups].map(([group, tally]) => totalsOf(group, tally));
+function summaryOf(tallies: Tallies<Tally>, most: number): Omit<Summary, "completeFrom"> {
+  const ranked = [...tallies.groups].map(([group, tally]) => totalsOf(group, tally));
   ranked.sort(
     (one, other) =>
       other.sums.cost - one.sums.cost || other.requests - one.requests || (one.group < other.group ? -1 : 1),
   );
   const shown = ranked.slice(0, most);
-  const sums = [...buckets]
-    .sort(([one], [other]) => one - other)
-    .flatMap(([beginsAt, bucket]) =>
-      shown.flatMap(({ group }) => {
-        const tally = bucket.get(group);
-        return tally ? [sumOf(beginsAt, group, tally)] : [];
-      }),
-    );
-  return { total: totalsOf("", total), groups: shown, sums };
+  const names = shown.map(({ group }) => group);
+  return { total: totalsOf("", tallies.total), groups: shown, sums: sumsByTime(tallies, names, sumOf) };
 }
 
 function totalsOf(group: string, { requests, errors, cached, sums, durations, firstBytes }: Tally): CallTotals {

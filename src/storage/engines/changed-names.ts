@@ -1,12 +1,12 @@
 /**
- * What has changed of keys and accounts since some moment: the database numbers changes, and names for each which keys and accounts it
- * was of, so that whoever remembers others need not read them again.
+ * Knows what has changed of keys and accounts since some moment: the database numbers changes, and names for each which keys and accounts
+ * it was of, so that whoever remembers others need not read them again.
  *
  * The names of the last thousand changes are kept. Who has missed more, or a change of too many, has to read everything again.
  */
 import type { Changes } from "../money/books.ts";
 
-/** How many changes, the last ones, the database keeps the names of. */
+/** keptChanges is how many changes, the last ones, the database keeps the names of. */
 export const keptChanges = 1000;
 /** The most names that a change has: one of more keys and accounts counts as a change of all. */
 export const mostNames = 100;

@@ -15,7 +15,7 @@ import type { WritableWatch } from "./writable.ts";
  * anything in the scope does, every WriteBehind is flushed.
  */
 export interface Engine extends Connection {
-  /** Where stores work. */
+  /** scope is where stores work. */
   readonly scope: Scope;
   /** Runs work that only reads, on one state of the database, however long it takes. No writer waits for it. */
   read<T>(work: () => T): T;
@@ -33,7 +33,7 @@ export interface Engine extends Connection {
    * miss a write of another process for a millisecond, unless `isExact` is set.
    */
   version(isExact?: boolean): number;
-  /** What of that changed keys, limits and accounts. */
+  /** changes are what of that changed keys, limits and accounts. */
   readonly changes: NamedChanges;
 }
 

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { codeOf, LockedError } from "../../runtime/write-trouble.ts";
 import { maxWaitMs } from "../money/books.ts";
 
-/** How long a write waits for another process, in milliseconds: the sum of its pauses. */
+/** maxWaitMs is how long a write waits for another process, in milliseconds: the sum of its pauses. */
 export { maxWaitMs };
 
 const maxPauseMs = 50;

@@ -12,7 +12,7 @@ export type Values = Readonly<Record<string, unknown>>;
 
 export interface MoveEnd {
   readonly dialect: Dialect;
-  /** What messages and the other end call it: an absolute path, or `host:port/database`. */
+  /** name is what messages and the other end call it: an absolute path, or `host:port/database`. */
   readonly name: string;
   /** For reading. */
   readonly db: Database;

@@ -1,5 +1,5 @@
 /**
- * What a database knows of a move of all its data: it is the end that they leave, or the one that they come to. A gateway, and every
+ * Keeps what a database knows of a move of all its data: it is the end that they leave, or the one that they come to. A gateway, and every
  * command that opens the data, refuses both until the move has ended, and the end that was left from then on: so no call is charged in
  * a place that nobody looks at any more.
  */
@@ -15,7 +15,7 @@ export interface MoveMark {
   readonly state: MoveState;
   /** The other end, without a password. */
   readonly place: string;
-  /** When it came to that state, in milliseconds since 1970. */
+  /** at is when it came to that state, in milliseconds since 1970. */
   readonly at: number;
 }
 

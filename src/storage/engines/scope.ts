@@ -12,7 +12,7 @@ import type { Tables } from "../schema.ts";
 export type Database = Kysely<Tables>;
 
 export interface Scope {
-  /** What the ledger has written until now is posted before a query reads or writes. */
+  /** db posts what the ledger has written until now before a query reads or writes. */
   readonly db: Database;
   /** The same without that: for reads that do without what the ledger has not posted yet. */
   readonly unsettled: Database;

@@ -35,7 +35,7 @@ interface Failing {
 }
 
 const probeMs = 200;
-/** How long another process may hold the lock before it is reported. */
+/** lockedMs is how long another process may hold the lock before it is reported. */
 const lockedMs = 1000;
 
 const words: Readonly<Record<Trouble, string>> = {

@@ -36,7 +36,7 @@ export type FaultKind = "lost" | "cut" | "gap" | "foreign" | "head" | "elsewhere
 /** JournalFault is what is wrong with a journal as a whole. */
 export interface JournalFault {
   readonly kind: FaultKind;
-  /** What is wrong, in words that name no charge. */
+  /** reason is what is wrong, in words that name no charge. */
   readonly reason: string;
 }
 

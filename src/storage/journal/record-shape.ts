@@ -7,9 +7,11 @@ import { type ColumnName, ownColumns, sharedColumns } from "../columns.ts";
 /** LineJson is what a line holds, as far as it is JSON. */
 export type LineJson = { readonly [name in "seq" | "at" | "settled" | "held" | "others" | "entries"]?: unknown };
 
-/** How many values of its own a call had in the first lines of lists. Columns that came later are behind them, or missing. */
+/**
+ * firstOwnLength is how many values of its own a call had in the first lines of lists. Columns that came later are behind them, or missing.
+ */
 const firstOwnLength = 12;
-/** How many values follow the shared columns: `isHeld`, `isLimited`, the lease's id, and whether it is the key's. */
+/** entryLength is how many values follow the shared columns: `isHeld`, `isLimited`, the lease's id, and whether it is the key's. */
 const entryLength = 4;
 
 /** Returns what is wrong with a record, in words that repeat nothing of it; undefined for a record in order. */
@@ -46,7 +48,7 @@ function faultOfHolds(run: unknown): string | undefined {
   return holds.every((own) => own.length === 4 && isHold(own)) ? undefined : "one of its holds has another shape";
 }
 
-/** What is of no lease holds nothing. */
+/** Reports whether a hold's amount may be so: what is of no lease holds nothing. */
 const isAmount = (amount: unknown, leaseId: unknown) => isCount(amount) && (leaseId !== "" || amount === 0);
 const isText = (value: unknown) => typeof value === "string";
 

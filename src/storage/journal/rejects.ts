@@ -1,6 +1,6 @@
 /**
- * What of journals could not be posted, in a file beside each, for an operator to look at and remove: lines that are no records, and
- * what became of a journal that is lost, cut or another's. `reconcile` reports them, and every back-up has them.
+ * Writes what of journals could not be posted into a file beside each, for an operator to look at and remove: lines that are no records,
+ * and what became of a journal that is lost, cut or another's. `reconcile` reports them, and every back-up has them.
  */
 import type { JournalFault, RejectedLine } from "./check.ts";
 import type { Segments } from "./segments.ts";

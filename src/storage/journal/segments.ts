@@ -15,12 +15,11 @@ import {
   readSync,
   realpathSync,
   rmSync,
-  statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { syncFolder } from "../durable-files.ts";
+import { syncFolder } from "../../runtime/files/durable-files.ts";
 import { chained, firstSum } from "./chain.ts";
 import { type Head, headBytes, type ReadHead, readHead, textOfHead } from "./head.ts";
 
@@ -41,8 +40,6 @@ export interface Segments {
   read(node: string): SegmentText | undefined;
   /** Returns the head of any process's file, at next to no cost; undefined where there is no file. */
   head(node: string): ReadHead | undefined;
-  /** Returns when a file was changed last, in milliseconds since 1970; undefined where there is none. */
-  changedAt(node: string): number | undefined;
   /** Adds lines to the process's file of rejected lines, except those that it has. Returns how many were added. */
   reject(node: string, lines: readonly string[]): number;
   /** Returns the lines of that file. */
@@ -74,7 +71,7 @@ interface OpenFile {
   /** The length of the head and its whole lines, in bytes. */
   length: number;
   head: Head;
-  /** When the file was last seen to be there, by the monotonic clock. */
+  /** seenAt is when the file was last seen to be there, by the monotonic clock. */
   seenAt: number;
 }
 
@@ -210,7 +207,7 @@ function writeHead(file: OpenFile, head: Head): void {
   writeSync(file.fd, textOfHead(head), 0);
 }
 
-function segmentReads(folder: string): Pick<Segments, "read" | "head" | "nodes" | "changedAt"> {
+function segmentReads(folder: string): Pick<Segments, "read" | "head" | "nodes"> {
   return {
     read(node) {
       const text = readIfThere(pathOf(folder, node));
@@ -232,7 +229,6 @@ function segmentReads(folder: string): Pick<Segments, "read" | "head" | "nodes" 
       }
     },
     nodes: () => nodesBy(suffix, folder),
-    changedAt: (node) => statSync(pathOf(folder, node), { throwIfNoEntry: false })?.mtimeMs,
   };
 }
 

@@ -1,4 +1,4 @@
-/** What a key may still spend, by what an engine reads of the key and its account. */
+/** Computes what a key may still spend, by what an engine reads of the key and its account. */
 import { maxOwed } from "./bounds.ts";
 import type { Available } from "./contract.ts";
 

@@ -13,9 +13,11 @@ import type { Capture } from "../columns.ts";
 import type { BudgetTerms } from "./budgets.ts";
 import type { Captured, Held, HoldInit } from "./contract.ts";
 
-/** How long a hold or a lease outlives its process, in milliseconds. */
+/** holdMs is how long a hold or a lease outlives its process, in milliseconds. */
 export const holdMs = 90_000;
-/** How long a function waits for another process's lock, in milliseconds. */
+/** sweepMs is how often the deadlines of what outlives its process so are moved on, in milliseconds. */
+export const sweepMs = 20_000;
+/** maxWaitMs is how long a function waits for another process's lock, in milliseconds. */
 export const maxWaitMs = 5_000;
 
 /** OpenBooks opens the books for a process, or for one ledger of it. */
@@ -77,8 +79,8 @@ export interface Books extends Changes {
    */
   readonly holdDelayMs?: number;
   /**
-   * How long after the beginning of a write the next one begins at the earliest, in milliseconds: under load many calls are one write,
-   * and one that comes alone waits for nothing. Unset where a write costs little.
+   * writeEveryMs is how long after the beginning of a write the next one begins at the earliest, in milliseconds: under load many calls are
+   * one write, and one that comes alone waits for nothing. Unset where a write costs little.
    */
   readonly writeEveryMs?: number;
   /** Applies what is written and not applied where any of it is of a call of this account that has ended. Returns whether it did. */

@@ -1,6 +1,6 @@
 /** Bounds of money that every engine keeps to. */
 
-/** What may be held of an account before a call, and by one, at most: the sum of both is still exact. */
+/** maxHeld is what may be held of an account before a call, and by one, at most: the sum of both is still exact. */
 export const maxHeld = 3e15;
 
 /** A number of the proto's Outcome, which storage does not import: of a call that was lost with its process. */

@@ -1,5 +1,5 @@
 /**
- * What is known of budgets besides deciding by them: setting those of an account or a key, and how much of each is spent.
+ * Keeps what is known of budgets besides deciding by them: setting those of an account or a key, and how much of each is spent.
  *
  * Spending is summed by quarters of an hour (`spent_by_quarter`), for accounts and keys with budgets only. One that gets its first budget
  * has the sums of before filled in, in the same transaction; the books add what comes later. Times are milliseconds since 1970.

@@ -36,7 +36,7 @@ export type Held =
 /** Captured is what a call was charged. */
 export interface Captured {
   readonly cost: number;
-  /** What it cost beyond that, and nobody pays: more than was held for it, or than was left. */
+  /** waived is what it cost beyond that, and nobody pays: more than was held for it, or than was left. */
   readonly waived: number;
 }
 

@@ -1,4 +1,4 @@
-/** How much credit a node leases: where it is ample, so that a small part of it covers many calls, and else nothing. */
+/** Decides how much credit a node leases: where it is ample, so that a small part of it covers many calls, and else nothing. */
 
 /** One part in so many of what is left may be leased at once. */
 export const leaseShare = 32;

@@ -13,7 +13,7 @@ import type { JournalRecord } from "./books.ts";
 
 export interface ReconcileJournalOptions {
   readonly segments: Pick<Segments, "nodes" | "read" | "reject" | "rejected" | "nodesRejected">;
-  /** What the database knows of journals. */
+  /** rows are what the database knows of journals. */
   readonly rows: {
     database(): string;
     find(node: string): JournalRow | undefined;
@@ -26,7 +26,7 @@ export interface ReconcileJournalOptions {
 
 /** A record that is older than this is posted, unless its process died or cannot write. */
 const postedMs = 5_000;
-/** How long to wait at least: the process's clock may differ. */
+/** minMs is how long to wait at least: the process's clock may differ. */
 const minMs = 1_000;
 const pauseMs = 100;
 

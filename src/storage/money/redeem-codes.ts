@@ -47,7 +47,7 @@ export interface RedeemCodeStore {
   revoke(batchId: string, now: number): Promise<number | undefined>;
 }
 
-/** How many codes a statement adds, at most: the database bounds the values of one. */
+/** batch is how many codes a statement adds, at most: the database bounds the values of one. */
 const batch = 500;
 
 export function redeemCodeStore({ db, transact }: Scope): RedeemCodeStore {

@@ -1,4 +1,4 @@
-/** What calls and holds add to the sums of keys and hours, summed in memory before it is written. */
+/** Sums what calls and holds add to the sums of keys and hours, in memory before it is written. */
 import { type Capture, defaultOf, noSums, type SummedColumn, summedColumns } from "../columns.ts";
 import { compileAdd, compileValues } from "../compile-row.ts";
 import type { HoldEntry } from "./books.ts";
@@ -13,7 +13,7 @@ export type Total = HourTotal & { spent: number; freed: number };
 
 interface TotalKey {
   readonly account_id: string;
-  /** When the hour began, in milliseconds since 1970. */
+  /** hour is when the hour began, in milliseconds since 1970. */
   readonly hour: number;
   readonly key_id: string;
   readonly model: string;

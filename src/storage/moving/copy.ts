@@ -16,7 +16,7 @@ export interface Ends {
 /** Copied is how far a table is. */
 export interface Copied {
   readonly rows: number;
-  /** How long it took, in all runs, in milliseconds. */
+  /** ms is how long it took, in all runs, in milliseconds. */
   readonly ms: number;
 }
 

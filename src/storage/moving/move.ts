@@ -96,7 +96,7 @@ function stageOf(left: MoveMark | undefined, came: MoveMark | undefined, { from,
   }
 }
 
-/** What a gateway leaves that was started and stopped: the link for its first user, and that it was made. */
+/** ofFirstStart is what a gateway leaves that was started and stopped: the link for its first user, and that it was made. */
 const ofFirstStart: ReadonlySet<string> = new Set(["links", "acts"]);
 
 /** Returns whether room has to be made at the target. Throws a StorageError where it has anything that is to stay. */

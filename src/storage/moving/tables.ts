@@ -2,7 +2,7 @@
 import { schema } from "../engines/tables/all.ts";
 import type { TableShape } from "../engines/tables/shape.ts";
 
-/** What a database knows of itself alone, of those that work on it, and of journals beside it. */
+/** ofDatabase is what a database knows of itself alone, of those that work on it, and of journals beside it. */
 const ofDatabase: ReadonlySet<string> = new Set([
   ...["database_identity", "journals", "moves", "moved_tables"],
   ...["nodes", "recalls", "changes", "changed_names"],

@@ -11,7 +11,7 @@ import { difference, totalsOf } from "./totals.ts";
 
 export interface UndoInit {
   readonly from: Place;
-  /** Where the data came to. It is needed where the move had ended, unless `isForced`. */
+  /** to is where the data came to. It is needed where the move had ended, unless `isForced`. */
   readonly to: Place | undefined;
   /** Goes back without a look at that: what was written there since is not in the data. */
   readonly isForced: boolean;
@@ -68,7 +68,7 @@ async function shutTarget(from: MoveEnd, place: Place | undefined, id: string, n
   }
 }
 
-/** Which hours were proved may differ: nothing depends on it. */
+/** Refuses where anything differs but the hours that were proved: nothing depends on it. */
 async function refuseWritten({ from, to }: Ends, force: string): Promise<void> {
   for (const table of movedTables.filter(({ name }) => name !== "closed_periods")) {
     const differs = difference(table, await totalsOf(from, table), await totalsOf(to, table));

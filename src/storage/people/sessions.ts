@@ -21,8 +21,8 @@ export interface SessionWithUser {
   readonly account_suspended_at: number | null;
 }
 
-/** How long a session lasts without being used, in milliseconds. */
-export const idleMs = 7 * 86_400_000;
+/** idleMs is how long a session lasts without being used, in milliseconds. */
+const idleMs = 7 * 86_400_000;
 
 export interface SessionStore {
   insert(session: Insertable<SessionTable>): Promise<void>;

@@ -1,20 +1,20 @@
-/** What the proof of the sums may find: each kind with what it means and what to do about it, in plain words. */
+/** Lists what the proof of the sums may find: each kind with what it means and what to do about it, in plain words. */
 import { summedColumns } from "../columns.ts";
 
 /** Finding is something in the books that should not be. */
 export interface Finding {
   readonly kind: FindingKind;
-  /** What is concerned, such as "balance of acc_…". */
+  /** what names what is concerned, such as "balance of acc_…". */
   readonly what: string;
-  /** What is stored, in millionths of the unit; 0, like `derived`, where the finding is no sum of money. */
+  /** written is what is stored, in millionths of the unit; 0, like `derived`, where the finding is no sum of money. */
   readonly written: number;
-  /** What it should be by what it follows from, in millionths of the unit. */
+  /** derived is what it should be by what it follows from, in millionths of the unit. */
   readonly derived: number;
-  /** What that means. */
+  /** means says what the finding means. */
   readonly means: string;
-  /** What to do about it. */
+  /** repair says what to do about it. */
   readonly repair: string;
-  /** Whether `model-gateway reconcile --repair` puts it right. */
+  /** isRepairable is whether `model-gateway reconcile --repair` puts it right. */
   readonly isRepairable: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface HourKey {
   readonly account_id: string;
   readonly key_id: string;
   readonly model: string;
-  /** When the hour began, in milliseconds since 1970. */
+  /** hour is when the hour began, in milliseconds since 1970. */
   readonly hour: number;
 }
 
@@ -185,7 +185,7 @@ export const kinds = {
 
 export type FindingKind = keyof typeof kinds;
 
-/** What is said of a sum that alone is wrong, while all that it follows from agrees. */
+/** oddOneOut is what is said of a sum that alone is wrong, while all that it follows from agrees. */
 export const oddOneOut: KindTexts = {
   means:
     "The stored sum alone differs: everything else that follows from the same entries, calls and holds agrees with them.",

@@ -24,7 +24,7 @@ export interface Hours {
   readonly sums: readonly HourSum[];
   /** The hours that are as they were proved. */
   readonly closed: ReadonlySet<number>;
-  /** What was found of hours whose calls are forgotten. */
+  /** found is what was found of hours whose calls are forgotten. */
   readonly found: readonly Found[];
 }
 

@@ -19,7 +19,7 @@ interface PricedRow extends RepricedRow {
 
 export interface Prices {
   readonly found: readonly Found[];
-  /** How many calls cost something and keep no price. */
+  /** withoutPrice is how many calls cost something and keep no price. */
   readonly withoutPrice: number;
 }
 

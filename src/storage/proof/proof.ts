@@ -43,15 +43,17 @@ export interface ProofOptions extends Pick<ReconcileOptions, "isFull"> {
 export interface Proof {
   readonly accounts: number;
   readonly keys: number;
-  /** How many ledger entries were summed, with the charges of calls that were read. */
+  /** entries is how many ledger entries were summed, with the charges of calls that were read. */
   readonly entries: number;
-  /** How many calls were read. */
+  /** requests is how many calls were read. */
   readonly requests: number;
-  /** How many calls were proved by an earlier proof, and not read: the sums of their hours are as they were. */
+  /** provedBefore is how many calls were proved by an earlier proof, and not read: the sums of their hours are as they were. */
   readonly provedBefore: number;
-  /** How many of the calls that were read cost something and keep no price to compare that with, as those of older versions. */
+  /**
+   * withoutPrice is how many of the calls that were read cost something and keep no price to compare that with, as those of older versions.
+   */
   readonly withoutPrice: number;
-  /** What was repaired of the findings, by `what`. */
+  /** repaired is what was repaired of the findings, by `what`. */
   readonly repaired: readonly string[];
 }
 

@@ -16,12 +16,12 @@ import { type Proof, prove, type ReconcileOptions } from "./proof.ts";
 export interface RepairOptions {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** How many repairs were recorded when the proof began, as `repairsMade` tells. */
+  /** made is how many repairs were recorded when the proof began, as `repairsMade` tells. */
   readonly made: number;
 }
 
 /** The action of its audit events. */
-export const repairAction = "Proof.Repaired";
+const repairAction = "Proof.Repaired";
 
 /** proveAndRepair proves the sums as `prove` does, and then repairs what it found if that is asked for. */
 export async function* proveAndRepair(
@@ -43,7 +43,7 @@ export async function* proveAndRepair(
 }
 
 /** Returns how many repairs the audit log has. */
-export async function repairsMade(db: Database): Promise<number> {
+async function repairsMade(db: Database): Promise<number> {
   const { made } = await db
     .selectFrom("acts")
     .select((acts) => acts.fn.countAll<number>().as("made"))
@@ -53,7 +53,7 @@ export async function repairsMade(db: Database): Promise<number> {
 }
 
 /** repair puts the findings right that can be. Returns those. */
-export async function repair(db: Database, findings: readonly Found[], { now, made }: RepairOptions): Promise<Found[]> {
+async function repair(db: Database, findings: readonly Found[], { now, made }: RepairOptions): Promise<Found[]> {
   const repaired: Found[] = [];
   for (const finding of findings) {
     const change = finding.isRepairable ? changeOf(finding) : undefined;
@@ -75,7 +75,7 @@ export async function repair(db: Database, findings: readonly Found[], { now, ma
 }
 
 /** Another repair was made after the proof had begun: its findings may be put right already. */
-export class RepairedMeanwhileError extends Error {
+class RepairedMeanwhileError extends Error {
   override readonly name = "RepairedMeanwhileError";
 
   constructor() {

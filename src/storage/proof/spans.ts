@@ -1,6 +1,6 @@
 /**
- * Which calls the proof reads one by one. Those of hours that were proved before are not read again, as long as the sums of the hour
- * are what they were: their sums stand for them.
+ * Chooses the calls that the proof reads one by one. Those of hours that were proved before are not read again, as long as the sums of the
+ * hour are what they were: their sums stand for them.
  */
 import { type RawBuilder, sql } from "kysely";
 import { firstIdAt } from "../../runtime/ids.ts";

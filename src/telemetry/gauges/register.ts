@@ -38,7 +38,7 @@ interface GaugeNames<L extends string> {
   readonly name: string;
   readonly help: string;
   readonly labelNames?: readonly L[];
-  /** How the values of several workers become one; default: their sum. */
+  /** aggregator is how the values of several workers become one; default: their sum. */
   readonly aggregator?: Aggregator;
 }
 

@@ -14,7 +14,7 @@ export interface Attached {
   readonly bytes: number;
   /** The most tokens that they count as. */
   readonly tokens: number;
-  /** Whether the gateway cannot see how much one of them is. */
+  /** isUnseen is whether the gateway cannot see how much one of them is. */
   readonly isUnseen: boolean;
 }
 

@@ -35,10 +35,10 @@ const unknownPage = 16_384;
 /** Bytes of text a token, as usual. */
 const bytesPerToken = 4;
 
-/** What a vendor adds to a table: its heads and a summary. */
+/** summaryTokens are what a vendor adds to a table: its heads and a summary. */
 const summaryTokens = 2_048;
 
-/** What a file usually has: bytes a page, and tokens a page, with its picture. */
+/** bytesPerPage and tokensPerPage are what a file usually has: bytes a page, and tokens a page, with its picture. */
 const [bytesPerPage, tokensPerPage] = [50_000, 2_500];
 /** Pages of a document that the gateway cannot see. */
 const unseenPages = 10;

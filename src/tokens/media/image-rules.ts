@@ -1,6 +1,6 @@
 /**
- * How vendors count an image as tokens, as data: by the model's name at its vendor. The numbers are those of the vendors' own pages on
- * images and prices, in November 2026. Where a page leaves a choice open, the higher count stands here: holds are made of it.
+ * Lists how vendors count an image as tokens, as data: by the model's name at its vendor. The numbers are those of the vendors' own pages
+ * on images and prices, in November 2026. Where a page leaves a choice open, the higher count stands here: holds are made of it.
  */
 
 /** ImageRule counts the tokens of an image. */
@@ -14,10 +14,10 @@ export type ImageRule =
   /** The same for each image. */
   | { readonly kind: "flat"; readonly tokens: number };
 
-/** What an image of an unknown model counts as at most, whatever its size: more than any vendor counts. */
+/** unknownImage is what an image of an unknown model counts as at most, whatever its size: more than any vendor counts. */
 export const unknownImage: ImageRule = { kind: "flat", tokens: 65_536 };
 
-/** What an image of an unknown model usually counts as: patches of 28 pixels, as of many open models. */
+/** usualImage is what an image of an unknown model usually counts as: patches of 28 pixels, as of many open models. */
 export const usualImage: ImageRule = { kind: "patches", side: 28, most: 4_096, hundredths: 100 };
 
 const squares = (base: number, square: number): ImageRule => ({ kind: "squares", base, square });

@@ -36,7 +36,7 @@ export function pdfSize(file: Buffer): PdfSize | undefined {
   return { pages, textBytes: room.isUnseen ? undefined : textBytes * repeats };
 }
 
-/** How much more may be unpacked, and whether something could not be. */
+/** Room is how much more may be unpacked, and whether something could not be. */
 interface Room {
   left: number;
   isUnseen: boolean;

@@ -19,7 +19,7 @@ export interface PdfParts {
 /** Streams beyond so many are not looked for. */
 const maxStreams = 50_001;
 
-/** How far before its stream a dictionary begins at most. */
+/** maxDictionary is how far before its stream a dictionary begins at most. */
 const maxDictionary = 8_192;
 
 /** `file` is the whole file, decoded. */

@@ -59,9 +59,9 @@ export interface ObjectSchema {
 
 export interface MemberSchema {
   readonly schema: ValueSchema;
-  /** Whether the message is invalid without the member. */
+  /** isRequired is whether the message is invalid without the member. */
   readonly isRequired: boolean;
-  /** Whether null means that the member is unset. */
+  /** isNullable is whether null means that the member is unset. */
   readonly isNullable: boolean;
 }
 

@@ -36,7 +36,7 @@ function expected(own: WireType, type: WireType, reader: BinaryReader): BinaryRe
 
 interface Reading {
   members: number;
-  /** How much deeper the value may nest. */
+  /** room is how much deeper the value may nest. */
   room: number;
 }
 

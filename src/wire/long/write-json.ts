@@ -82,7 +82,7 @@ function* writeObject(object: JsonObject, buffer: TextBuffer, isSorted: boolean)
 }
 
 /** Returns the names in the order in which an object lists them after sorting: integers first. */
-export function sortedKeys(object: JsonObject): string[] {
+function sortedKeys(object: JsonObject): string[] {
   const names = Object.keys(object).sort();
   return Object.keys(Object.fromEntries(names.map((key) => [key, null])));
 }

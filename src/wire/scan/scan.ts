@@ -15,7 +15,7 @@ import { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote }
 import { notJson } from "./strings.ts";
 import { endOfText, TextEnds } from "./text-ends.ts";
 
-/** What may come next. */
+/** aValue and those below are what may come next. */
 const aValue = 0;
 const aValueOrEnd = 1;
 const aName = 2;
@@ -46,7 +46,7 @@ export class Scan {
   /** Receives the pieces of a long text. */
   readonly #pieces: Pieces | undefined;
   /**
-   * Whether the text is an upstream's: duplicate members and any name are accepted, and parts and items are not
+   * lenient is whether the text is an upstream's: duplicate members and any name are accepted, and parts and items are not
    * counted.
    */
   readonly #lenient: boolean;

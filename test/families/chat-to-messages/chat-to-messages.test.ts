@@ -1,9 +1,3 @@
-/**
- * A chat caller is served by a model that speaks the Messages API. Each fixture is one case: the upstream's request
- * and answer, and the caller's answer.
- */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   type ChatCompletionChunkSchema,
@@ -20,6 +14,7 @@ import type { JsonObject } from "../../../src/wire/json.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { goldensOf } from "../../support/translations/goldens.ts";
 
 interface Case {
   readonly name: string;
@@ -43,8 +38,7 @@ interface Piece {
   readonly usage?: JsonObject;
 }
 
-const folder = join(import.meta.dirname, "../../fixtures/translations/chat-to-messages");
-const cases = readdirSync(folder).map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Case);
+const cases = goldensOf<Case>("chat-to-messages");
 const answered = cases.filter(({ answer }) => answer !== undefined);
 const streamed = cases.filter(({ stream }) => stream !== undefined);
 

@@ -1,9 +1,3 @@
-/**
- * Whatever a chat caller may send, the Messages API accepts its translation: over the fixtures, and over random
- * conversations.
- */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import fc, { type Arbitrary } from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -15,6 +9,7 @@ import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../src/wire/json.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { goldensOf } from "../../support/translations/goldens.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -146,11 +141,7 @@ const request: Arbitrary<JsonObject> = merged(
 
 describe("the upstream's request", () => {
   test("keeps the rules of the Messages API, over the fixtures", () => {
-    const folder = join(import.meta.dirname, "../../fixtures/translations/chat-to-messages");
-    for (const file of readdirSync(folder)) {
-      const { request, context } = JSON.parse(readFileSync(join(folder, file), "utf8"));
-      check(request, context?.maxOutputTokens);
-    }
+    for (const { request, context } of goldensOf<Golden>("chat-to-messages")) check(request, context?.maxOutputTokens);
   });
 
   test("keeps the rules of the Messages API, over random requests", () => {
@@ -206,6 +197,11 @@ function worded(value: JsonValue, path: string, words: Map<string, string>): Jso
     if (isText) words.set(copy[key] as string, itemPath);
   }
   return copy;
+}
+
+interface Golden {
+  readonly request: JsonObject;
+  readonly context?: { readonly maxOutputTokens?: number };
 }
 
 interface Asked {

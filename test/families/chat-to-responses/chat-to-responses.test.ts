@@ -1,9 +1,3 @@
-/**
- * A chat caller over a model that is asked for responses. Each golden file has the caller's request, the upstream's
- * request and answer, unary and streamed, and the caller's answer. Chunks are written without their common members.
- */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test, vi } from "vitest";
 import { ChatCompletionSchema, CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -23,6 +17,7 @@ import { runNow } from "../../../src/runtime/cooperative.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { goldensOf } from "../../support/translations/goldens.ts";
 import { anthropicFrames, outputMessage, responseAnswer, responseEvents } from "../../support/vendors.ts";
 
 // Every stream is cut at every byte.
@@ -42,10 +37,7 @@ interface Golden {
   readonly chunks?: readonly JsonObject[];
 }
 
-const folder = join(import.meta.dirname, "../../fixtures/translations/chat-to-responses");
-const goldens = readdirSync(folder)
-  .sort()
-  .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Golden);
+const goldens = goldensOf<Golden>("chat-to-responses");
 const answered = goldens.filter(({ answer }) => answer);
 
 const plain: TranslationContext = {

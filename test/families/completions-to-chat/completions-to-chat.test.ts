@@ -1,9 +1,3 @@
-/**
- * A legacy completion over a chat model. Each golden file has the caller's request, the upstream's request and
- * answer, unary and streamed, and the caller's answer.
- */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -16,6 +10,7 @@ import type { TranslationContext } from "../../../src/families/translation.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { type Batches, framesOf, goldensOf } from "../../support/translations/goldens.ts";
 
 interface Golden {
   readonly name: string;
@@ -32,10 +27,7 @@ interface Golden {
   readonly pieces: readonly (readonly JsonObject[])[];
 }
 
-const folder = join(import.meta.dirname, "../../fixtures/translations/completions-to-chat");
-const goldens: readonly Golden[] = readdirSync(folder)
-  .sort()
-  .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Golden);
+const goldens = goldensOf<Golden>("completions-to-chat");
 
 function translate(request: JsonObject, form: Form, context: Partial<TranslationContext> = {}) {
   const whole = {
@@ -47,13 +39,6 @@ function translate(request: JsonObject, form: Form, context: Partial<Translation
     ...context,
   };
   return runNow(completionsToChat.translate(Wire.ofJson(CreateCompletionRequestSchema, request), whole));
-}
-
-type Batches = readonly (readonly JsonObject[])[];
-
-async function* framesOf(batches: Batches, failure?: Error): Frames<typeof ChatCompletionChunkSchema> {
-  for (const batch of batches) yield batch.map((chunk) => Wire.ofJson(ChatCompletionChunkSchema, chunk, true));
-  if (failure) throw failure;
 }
 
 async function collected(answer: Answer, pieces: JsonObject[][] = []): Promise<JsonObject[][]> {

@@ -1,11 +1,5 @@
-/**
- * A Messages caller over a model that speaks chat: the model's request, the caller's answer, unary and streamed, and
- * what is named as dropped. The cases are in fixtures/translations/messages-to-chat, one a file.
- */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { MessageStream } from "@anthropic-ai/sdk/lib/MessageStream";
-import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc, { type Arbitrary } from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import type { Frames } from "../../../src/call/call.ts";
@@ -18,7 +12,8 @@ import { runNow } from "../../../src/runtime/cooperative.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { writeMessage } from "../../../src/wire/write.ts";
+import { goldensOf } from "../../support/translations/goldens.ts";
+import { expectStrict } from "../../support/translations/round-trip.ts";
 
 // Every stream is cut at every byte.
 vi.setConfig({ testTimeout: 60_000 });
@@ -41,8 +36,7 @@ interface Golden {
   readonly refused?: { readonly param: string; readonly message: string };
 }
 
-const folder = join(import.meta.dirname, "../../fixtures/translations/messages-to-chat");
-const goldens = readdirSync(folder).map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Golden);
+const goldens = goldensOf<Golden>("messages-to-chat");
 const answered = goldens.filter(({ refused }) => !refused);
 const streamed = goldens.filter((golden): golden is Golden & Required<Pick<Golden, "stream" | "expectedStream">> =>
   Boolean(golden.stream),
@@ -101,11 +95,6 @@ async function allEvents(frames: Frames<typeof event>): Promise<JsonObject[]> {
   const { events, error } = await outcomeOf(frames);
   if (error !== undefined) throw error;
   return events;
-}
-
-/** Reads the JSON strictly as the message, and checks that it comes back the same. */
-function expectStrict(desc: DescMessage, json: JsonObject): void {
-  expect(writeMessage(desc, readMessage(desc, json, { lenient: false }))).toEqual(json);
 }
 
 const validate = createValidate();

@@ -1,11 +1,4 @@
-/**
- * Responses over a chat model. Each golden file has the caller's request, the upstream's request and answer, unary
- * and streamed, and the caller's answer. Events are written without sequence numbers, and with the response's status
- * in its place; the response itself is checked by its parts.
- */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import {
@@ -19,10 +12,10 @@ import { Refusal, upstreamFailed } from "../../../src/call/refusals.ts";
 import { responsesToChat } from "../../../src/families/responses-to-chat/index.ts";
 import type { TranslationContext } from "../../../src/families/translation.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
-import { readMessage } from "../../../src/wire/read.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { writeMessage } from "../../../src/wire/write.ts";
+import { type Batches, framesOf, goldensOf } from "../../support/translations/goldens.ts";
+import { expectStrict } from "../../support/translations/round-trip.ts";
 
 interface Golden {
   readonly name: string;
@@ -39,10 +32,7 @@ interface Golden {
   readonly events?: readonly JsonObject[];
 }
 
-const folder = join(import.meta.dirname, "../../fixtures/translations/responses-to-chat");
-const goldens = readdirSync(folder)
-  .sort()
-  .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Golden);
+const goldens = goldensOf<Golden>("responses-to-chat");
 
 function translate(request: JsonObject, form: Form, context: Partial<TranslationContext> = {}) {
   const whole = {
@@ -54,13 +44,6 @@ function translate(request: JsonObject, form: Form, context: Partial<Translation
     ...context,
   };
   return runNow(responsesToChat.translate(Wire.ofJson(CreateResponseRequestSchema, request), whole));
-}
-
-type Batches = readonly (readonly JsonObject[])[];
-
-async function* framesOf(batches: Batches, failure?: Error): Frames<typeof ChatCompletionChunkSchema> {
-  for (const batch of batches) yield batch.map((chunk) => Wire.ofJson(ChatCompletionChunkSchema, chunk, true));
-  if (failure) throw failure;
 }
 
 async function collected(answer: Answer, events: JsonObject[] = []): Promise<JsonObject[]> {
@@ -91,11 +74,6 @@ function brief({ sequence_number: _, ...event }: JsonObject): JsonObject {
   return event.response
     ? { ...event, response: (event.response as JsonObject).status as string }
     : (event as JsonObject);
-}
-
-/** Reports whether the JSON survives the typed message, as over an RPC. */
-function expectTyped(desc: DescMessage, json: JsonObject): void {
-  expect(writeMessage(desc, readMessage(desc, json, { lenient: false }))).toEqual(json);
 }
 
 for (const golden of goldens) {
@@ -131,7 +109,7 @@ for (const golden of goldens) {
       test("has a unary answer", () => {
         const response = whole(golden);
         expect(essence(response)).toEqual(golden.response);
-        expectTyped(ModelResponseSchema, response);
+        expectStrict(ModelResponseSchema, response);
       });
 
     if (golden.chunks)
@@ -143,7 +121,7 @@ for (const golden of goldens) {
         );
         expect(events.map(brief)).toEqual(golden.events);
         expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, i) => i));
-        for (const event of events) expectTyped(ResponseStreamEventSchema, event);
+        for (const event of events) expectStrict(ResponseStreamEventSchema, event);
         expect(await streamed(golden, [chunks])).toEqual(events);
         expectWellFormed(events);
       });

@@ -21,7 +21,7 @@ export function wholeCostOf(call: Pick<ClientCall, "form" | "number">): number {
 }
 
 /** Matches rows with calls: by the id where the client knows it, and else by what the call used, which the upstream told. */
-export function matchRows(calls: readonly ClientCall[], rows: readonly CallRow[], answered: ReadonlySet<number>) {
+function matchRows(calls: readonly ClientCall[], rows: readonly CallRow[], answered: ReadonlySet<number>) {
   const ofCall = new Map<ClientCall, CallRow[]>();
   const strangers: CallRow[] = [];
   const byId = new Map(calls.filter(({ id }) => id !== undefined).map((call) => [call.id, call]));

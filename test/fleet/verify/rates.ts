@@ -122,7 +122,7 @@ function countIn(calls: readonly ClientCall[], account: FleetAccount, { from, to
     .length;
 }
 
-export function longestQuiet(spans: readonly Span[], begin: number, end: number): Stretch {
+function longestQuiet(spans: readonly Span[], begin: number, end: number): Stretch {
   const ordered = spans.filter(({ trouble }) => trouble !== "stall").sort((one, other) => one.from - other.from);
   let longest: Stretch = { from: begin, to: begin };
   let from = begin;

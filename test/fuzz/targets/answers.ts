@@ -1,12 +1,4 @@
-/**
- * Nonsense, from either side: upstreams' answers and callers' requests that are valid but for some members.
- *
- * Whatever an upstream answers, its caller gets that as far as it can be read, or a refusal with a real status; a caller's
- * nonsense is its own fault. Neither ever becomes an error of the gateway's own, a broken status line, or silence.
- */
-import { readdirSync, readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
-import { join } from "node:path";
 import {
   create,
   type DescField,
@@ -27,6 +19,7 @@ import { UsageService } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { compileRoutes, type Route } from "../../../src/doors/rest/routes.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { asForm, asMultipart } from "../../support/clients/endpoints.ts";
+import { goldensOf } from "../../support/translations/goldens.ts";
 import {
   anthropicError,
   completionPiece,
@@ -116,14 +109,7 @@ const operations: readonly (readonly [
 
 /** The requests of the translations' goldens, those that are refused too. */
 function requestsIn(folder: string): JsonObject[] {
-  return goldens(folder).map(({ request }) => request as JsonObject);
-}
-
-function goldens(folder: string): JsonObject[] {
-  const path = join(import.meta.dirname, "../../fixtures/translations", folder);
-  return readdirSync(path)
-    .sort()
-    .map((name) => JSON.parse(readFileSync(join(path, name), "utf8")) as JsonObject);
+  return goldensOf<JsonObject>(folder).map(({ request }) => request as JsonObject);
 }
 
 function anyAsked(random: Random): Asked {
@@ -182,8 +168,8 @@ function overConnect({ rootUrl }: FuzzStage, key: string, method: DescMethod, by
 
 // Upstreams' nonsense.
 
-const chat = [...goldens("messages-to-chat"), ...goldens("responses-to-chat")];
-const messages = goldens("chat-to-messages");
+const chat = [...goldensOf<JsonObject>("messages-to-chat"), ...goldensOf<JsonObject>("responses-to-chat")];
+const messages = goldensOf<JsonObject>("chat-to-messages");
 const listOf = (values: readonly (JsonValue | undefined)[]) => values.filter((value) => value !== undefined);
 const wholes: readonly JsonValue[] = [
   ...listOf([...chat, ...messages].map(({ answer }) => answer)),

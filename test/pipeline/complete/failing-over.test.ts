@@ -15,14 +15,8 @@ import {
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "../../support/scripted-upstream.ts";
-import { wholeAnswer as answer } from "../../support/upstreams/two-upstreams.ts";
-
-const chunk = (delta: object, finish_reason: string | null = null) => ({
-  ...{ id: "chatcmpl_1", object: "chat.completion.chunk", created: 1, model: "m" },
-  choices: [{ index: 0, delta, finish_reason }],
-});
-
-const frame = (json: unknown) => `data: ${JSON.stringify(json)}\n\n`;
+import { wholeAnswer as answer, at, chunk, served, told } from "../../support/upstreams/two-upstreams.ts";
+import { openaiFrames } from "../../support/vendors.ts";
 
 const goodStream = (exchange: ScriptedExchange) =>
   exchange.stream(chunk({ role: "assistant", content: "Hel" }), chunk({ content: "lo!" }), chunk({}, "stop"));
@@ -31,14 +25,6 @@ let first: ScriptedUpstream;
 let second: ScriptedUpstream;
 let gateway: TestGateway;
 let now = 0;
-
-const price = { input: 1_000_000, output: 2_000_000 };
-
-function served(targets: ModelConfig["targets"]): ModelConfig {
-  return { id: "m", aliases: [], family: "f", kind: "chat", completions: "chat", price, targets };
-}
-
-const at = (upstream: string, priority = 0) => ({ upstream, model: "far", priority, weight: 1 });
 
 async function start(targets: ModelConfig["targets"], overrides: Partial<Config> = {}): Promise<void> {
   const upstreams: UpstreamConfig[] = [
@@ -58,12 +44,6 @@ function ask(body: object = {}): Promise<Response> {
     body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "Hi" }], ...body }),
   });
 }
-
-const told = ({ status, headers }: Response) => [
-  status,
-  headers.get("x-gateway-upstream"),
-  headers.get("x-gateway-attempts"),
-];
 
 async function latest() {
   const [request] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
@@ -130,8 +110,8 @@ describe("where a model has another target", () => {
   test("a stream that fails before its first content is replaced, and its head was never told", async () => {
     first.script = (exchange) => {
       exchange.head(200, eventStream);
-      void exchange.write(frame(chunk({ role: "assistant" })));
-      exchange.end(frame({ error: { message: "overloaded", code: 503 } }));
+      void exchange.write(openaiFrames(chunk({ role: "assistant" })));
+      exchange.end(openaiFrames({ error: { message: "overloaded", code: 503 } }));
     };
     second.script = goodStream;
     const response = await ask({ stream: true });
@@ -144,7 +124,7 @@ describe("where a model has another target", () => {
   test("a stream that breaks after its first content is not: its caller has begun to read", async () => {
     first.script = async (exchange) => {
       exchange.head(200, eventStream);
-      await exchange.write(frame(chunk({ role: "assistant", content: "Hel" })));
+      await exchange.write(openaiFrames(chunk({ role: "assistant", content: "Hel" })));
       exchange.destroy();
     };
     const response = await ask({ stream: true });
@@ -252,7 +232,7 @@ describe("where a model has another target", () => {
     }).catch((error: Error) => error.name);
     const exchange = await first.next();
     exchange.head(200, eventStream);
-    await exchange.write(frame(chunk({ role: "assistant" })));
+    await exchange.write(openaiFrames(chunk({ role: "assistant" })));
     leave.abort();
     expect(await asked).toBe("AbortError");
     await exchange.left;

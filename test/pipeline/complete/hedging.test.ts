@@ -7,7 +7,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { createHedge } from "../../../src/pipeline/complete/hedge.ts";
 import type { Signal } from "../../../src/runtime/caller-abort.ts";
 import { scrape } from "../../support/telemetry/scrape.ts";
-import { answerWell, at, openStage, type Stage, served } from "../../support/upstreams/two-upstreams.ts";
+import { answerWell, at, openStage, type Stage, served, told } from "../../support/upstreams/two-upstreams.ts";
 
 let stage: Stage;
 
@@ -17,12 +17,6 @@ beforeEach(async () => {
   stage = await openStage([served([at("first", 0), at("second", 1)])], { hedging });
 });
 afterEach(() => stage.close());
-
-const told = ({ status, headers }: Response) => [
-  status,
-  headers.get("x-gateway-upstream"),
-  headers.get("x-gateway-attempts"),
-];
 
 test("an answer that comes in time is the only one that is asked for", async () => {
   await stage.close();

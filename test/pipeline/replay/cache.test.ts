@@ -9,7 +9,7 @@ import { ChatCompletionChunkSchema, Role } from "../../../gen/modelgateway/v1/ch
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { CacheConfig } from "../../../src/config/config.ts";
-import { partOf } from "../../../src/ledger/price.ts";
+import { millionthsOf, shareOf } from "../../../src/ledger/price.ts";
 import { type AnswerCache, createAnswerCache } from "../../../src/pipeline/replay/answer-cache.ts";
 import { createRecording, createRoom } from "../../../src/pipeline/replay/recorded-answer.ts";
 import { issueKey } from "../../../src/services/keys/issue-key.ts";
@@ -437,6 +437,7 @@ describe("a price for what comes from memory", () => {
   });
 
   test("is a part of whole millionths, however small the part", () => {
+    const partOf = (cost: number, share: number) => shareOf(cost, millionthsOf(share));
     expect([partOf(30, 0.1), partOf(31, 0.1), partOf(1, 0.000001), partOf(7, 0), partOf(7, 1)]).toEqual([
       3, 4, 1, 0, 7,
     ]);

@@ -16,22 +16,14 @@ import {
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "../../support/scripted-upstream.ts";
-import { wholeAnswer as answer } from "../../support/upstreams/two-upstreams.ts";
-
-const chunk = (delta: object, finish_reason: string | null = null) =>
-  `data: ${JSON.stringify({
-    ...{ id: "chatcmpl_1", object: "chat.completion.chunk", created: 1, model: "m" },
-    choices: [{ index: 0, delta, finish_reason }],
-  })}\n\n`;
+import { wholeAnswer as answer, at, chunk, price } from "../../support/upstreams/two-upstreams.ts";
+import { done, openaiFrames } from "../../support/vendors.ts";
 
 let first: ScriptedUpstream;
 let second: ScriptedUpstream;
 let gateway: TestGateway;
 
 type QueueConfig = NonNullable<UpstreamConfig["queue"]>;
-
-const price = { input: 1_000_000, output: 2_000_000 };
-const at = (upstream: string, priority = 0) => ({ upstream, model: "far", priority, weight: 1 });
 
 async function start(queue: Partial<QueueConfig>, targets = [at("first")], config: Partial<Config> = {}) {
   const whole: QueueConfig = { max_concurrent: 1, max_queued: 100, max_wait_seconds: 60, ...queue };
@@ -234,7 +226,7 @@ describe("a stream holds its slot", () => {
     const asked = ask({ stream: true, ...(signal ? { signal } : {}) });
     const exchange = await first.next();
     exchange.head(200, eventStream);
-    await exchange.write(chunk({ role: "assistant", content: "Hel" }));
+    await exchange.write(openaiFrames(chunk({ role: "assistant", content: "Hel" })));
     const response = await asked;
     const waiting = ask({ content: "next" });
     await underWay(2);
@@ -245,7 +237,7 @@ describe("a stream holds its slot", () => {
 
   test("until its last frame", async () => {
     const { exchange, response, waiting } = await streaming();
-    exchange.end(`${chunk({}, "stop")}data: [DONE]\n\n`);
+    exchange.end(`${openaiFrames(chunk({}, "stop"))}${done}`);
     expect(await response.text()).toContain("[DONE]");
     expect((await waiting).status).toBe(200);
     expect(first.received.map(contentOf)).toEqual(["Hi", "next"]);
@@ -271,7 +263,7 @@ test("several prompts of one stream do not wait for each other's slots", async (
   await start({ max_concurrent: 1, max_wait_seconds: 2 });
   first.script = (exchange) => {
     exchange.head(200, eventStream);
-    exchange.end(`${chunk({ content: "Hello!" })}${chunk({}, "stop")}data: [DONE]\n\n`);
+    exchange.end(`${openaiFrames(chunk({ content: "Hello!" }), chunk({}, "stop"))}${done}`);
   };
   const response = await fetch(`${gateway.baseUrl}/completions`, {
     method: "POST",

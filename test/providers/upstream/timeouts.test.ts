@@ -16,23 +16,15 @@ import {
   startScriptedUpstream,
 } from "../../support/scripted-upstream.ts";
 import { startStuffedListener } from "../../support/upstreams/stuffed-listener.ts";
+import { at, chunk, price, wholeAnswer } from "../../support/upstreams/two-upstreams.ts";
 
 const frame = (json: object) => `${"type" in json ? `event: ${json.type}\n` : ""}data: ${JSON.stringify(json)}\n\n`;
-
-const chunk = (delta: object, finish_reason: string | null = null) => ({
-  ...{ id: "chatcmpl_1", object: "chat.completion.chunk", created: 1, model: "m" },
-  choices: [{ index: 0, delta, finish_reason }],
-});
 
 /** The same, as each family says it. */
 const families = {
   openai: {
     path: "/chat/completions",
-    answer: {
-      ...{ id: "chatcmpl_1", object: "chat.completion", created: 1, model: "m" },
-      choices: [{ index: 0, message: { role: "assistant", content: "Hello!" }, finish_reason: "stop" }],
-      usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
-    },
+    answer: wholeAnswer,
     words: frame(chunk({ role: "assistant", content: "Hel" })),
     refused: { code: "timeout" },
     brokenOff: /"type":"server_error".*"code":"504"/,
@@ -65,8 +57,6 @@ let second: ScriptedUpstream;
 let gateway: TestGateway | undefined;
 
 const short = 0.2;
-const price = { input: 1_000_000, output: 2_000_000 };
-const at = (upstream: string, priority = 0) => ({ upstream, model: "far", priority, weight: 1 });
 
 interface Start {
   readonly kind?: Kind;

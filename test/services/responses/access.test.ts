@@ -8,7 +8,7 @@ import type { JsonObject } from "../../../src/wire/json.ts";
 import { openSocket } from "../../support/clients/response-sockets.ts";
 import { eventually } from "../../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
+import { type Books, openAccount, openBooks, outcomeOf, type Payer } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
 import { cost, paidModel } from "../../support/upstreams/paid-models.ts";
 import { anthropicFrames, outputMessage, respond, responseAnswer, responseEvents } from "../../support/vendors.ts";
@@ -55,10 +55,7 @@ async function ask({ apiKey }: Pick<Payer, "apiKey">, method: string, path: stri
 
 const socketOf = ({ apiKey }: Payer) => openSocket({ port: gateway.port, apiKey });
 
-async function standing(payer: Payer) {
-  const { balance, holds, held, requests } = await books.of(payer);
-  return { spent: payer.begunWith - balance, holds, held, outcomes: requests.map(({ outcome }) => outcome) };
-}
+const standing = (payer: Payer) => outcomeOf(books, payer);
 
 describe("another account's response", () => {
   test("is not there, through any door", async () => {

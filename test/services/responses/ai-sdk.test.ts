@@ -6,6 +6,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { APICallError, generateText, isStepCount, Output, streamText, tool } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { sentence } from "../../support/clients/sdk.ts";
 import { behind, behindAnthropic, behindResponses, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 
 let near: TestGateway;
@@ -26,8 +27,6 @@ afterAll(async () => {
   await far.close();
   await near.close();
 });
-
-const sentence = "The quick brown fox jumps over the lazy dog, 世界! 👋";
 
 /** The provider, and the bodies that it sends. */
 function providerOf({ baseUrl, apiKey }: TestGateway) {

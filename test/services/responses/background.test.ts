@@ -18,7 +18,7 @@ import { eventsOf } from "../../support/clients/endpoints.ts";
 import { environment } from "../../support/environment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
+import { type Books, openAccount, openBooks, outcomeOf, type Payer } from "../../support/payer.ts";
 import {
   eventStream,
   type ScriptedExchange,
@@ -105,10 +105,7 @@ async function beginAnswer(exchange: ScriptedExchange): Promise<void> {
   await exchange.write(openaiFrames(chunks[0] as JsonObject));
 }
 
-async function standing(payer: Payer) {
-  const { balance, holds, held, requests } = await books.of(payer);
-  return { spent: payer.begunWith - balance, holds, held, outcomes: requests.map(({ outcome }) => outcome) };
-}
+const standing = (payer: Payer) => outcomeOf(books, payer);
 
 describe("a response in the background", () => {
   test("is told as queued at once, then as being made, then as it is; and is paid once", async () => {

@@ -13,6 +13,7 @@ import type {
 } from "openai/resources/responses/responses";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { sentence, thrownBy } from "../../support/clients/sdk.ts";
 import { behind, behindAnthropic, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 
 let near: TestGateway;
@@ -34,7 +35,6 @@ afterAll(async () => {
 const clientOf = ({ baseUrl, apiKey }: TestGateway) => new OpenAI({ baseURL: baseUrl, apiKey, maxRetries: 0 });
 
 const model = "embedded-chat";
-const sentence = "The quick brown fox jumps over the lazy dog, 世界! 👋";
 
 function say(text: string, more: Partial<ResponseCreateParamsNonStreaming> = {}): ResponseCreateParamsNonStreaming {
   return { model, input: `say: ${text}`, ...more };
@@ -55,14 +55,7 @@ function shape(events: readonly ResponseStreamEvent[]): string[] {
   return types.filter((type, i) => type !== types[i - 1]);
 }
 
-async function thrown(work: PromiseLike<unknown>): Promise<APIError> {
-  const error = await Promise.resolve(work).then(
-    () => new Error("it was answered"),
-    (reason: unknown) => reason,
-  );
-  if (error instanceof APIError) return error;
-  throw error;
-}
+const thrown = (work: PromiseLike<unknown>) => thrownBy(work, (error): error is APIError => error instanceof APIError);
 
 const textEvents = [
   ...["created", "in_progress", "output_item.added", "content_part.added", "output_text.delta", "output_text.done"],

@@ -17,7 +17,7 @@ import {
 } from "../../support/clients/response-sockets.ts";
 import { eventually } from "../../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
+import { type Books, openAccount, openBooks, outcomeOf, type Payer } from "../../support/payer.ts";
 import {
   eventStream,
   type ScriptedExchange,
@@ -70,10 +70,7 @@ const request = (text: string, more: JsonObject = {}) => ({
   ...more,
 });
 
-async function standing(payer: Payer) {
-  const { balance, holds, held, requests } = await books.of(payer);
-  return { spent: payer.begunWith - balance, holds, held, outcomes: requests.map(({ outcome }) => outcome) };
-}
+const standing = (payer: Payer) => outcomeOf(books, payer);
 
 describe("an answer", () => {
   test("has the events that a stream over HTTP has", async () => {

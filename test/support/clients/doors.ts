@@ -20,7 +20,7 @@ import { writeMessage } from "../../../src/wire/write.ts";
 import type { TestGateway } from "../gateway.ts";
 import { transports } from "./endpoints.ts";
 
-/** How a call ended: with its answers, a refusal, or answers and then a refusal. */
+/** Outcome is how a call ended: with its answers, a refusal, or answers and then a refusal. */
 export interface Outcome {
   readonly answers: readonly JsonObject[];
   readonly refused?: { readonly status: number; readonly message: string; readonly param: string | null };

@@ -32,9 +32,9 @@ export interface Endpoint {
   readonly family: "openai" | "anthropic";
   readonly whole: DescMethod;
   readonly stream?: DescMethod;
-  /** Whether SPEC has its requests as forms. */
+  /** forms is whether SPEC has its requests as forms. */
   readonly forms: boolean;
-  /** Where a request goes over HTTP, below the base address; what is not told by the path is the body. */
+  /** Returns where a request goes over HTTP, below the base address; what is not told by the path is the body. */
   readonly path: (request: JsonObject) => string;
   readonly httpMethod: "GET" | "POST";
 }
@@ -72,10 +72,10 @@ export const endpoints: Readonly<Record<EndpointName, Endpoint>> = {
   },
 };
 
-/** How a call ended: with its answers, a refusal, or answers and then a refusal. */
+/** EndpointOutcome is how a call ended: with its answers, a refusal, or answers and then a refusal. */
 export interface EndpointOutcome {
   readonly answers: readonly JsonObject[];
-  /** What the answer says was left out of the request. */
+  /** dropped is what the answer says was left out of the request. */
   readonly dropped: string | null;
   readonly refused?: { readonly status: number; readonly message: string; readonly param: string | null };
 }

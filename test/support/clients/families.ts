@@ -12,7 +12,7 @@ export type CallFamily = "chat" | "messages" | "responses" | "completions";
 interface Told {
   readonly path: string;
   readonly body: Json;
-  /** What the end of a whole stream says, and nothing else. */
+  /** end is what the end of a whole stream says, and nothing else. */
   readonly end: string;
 }
 
@@ -42,7 +42,7 @@ export function call(gateway: { readonly port: number }, { family, model, stream
   return hear(gateway, { path, apiKey, body: { model, ...body, ...more, ...(stream ? { stream } : {}) } }).answer;
 }
 
-/** Whether it was told as a whole answer. */
+/** Reports whether it was told as a whole answer. */
 export function isTold({ status, text }: HeardAnswer, family: CallFamily, stream: boolean): boolean {
   return status === 200 && (!stream || text.includes(families[family].end));
 }

@@ -8,7 +8,7 @@ export interface ClientRequest {
   readonly body?: Buffer | undefined;
 }
 
-/** What became of a request. */
+/** Outcome is what became of a request. */
 export interface Outcome {
   /** Undefined where no head came. */
   readonly status: number | undefined;
@@ -25,7 +25,7 @@ export interface HttpClient {
   close(): Promise<void>;
 }
 
-/** How both are made: for a server, with a bound for each part of an exchange in milliseconds. */
+/** CreateClient is how both are made: for a server, with a bound for each part of an exchange in milliseconds. */
 export type CreateClient = (origin: string, partMs: number) => HttpClient;
 
 const clientOver =

@@ -71,7 +71,7 @@ export function faultsOf(schema: MediaType["schema"], value: unknown): readonly 
   return validate(value);
 }
 
-/** What a call has besides its operation. */
+/** OperationCall is what a call has besides its operation. */
 export interface OperationCall {
   /** The parameters in the path and the query. */
   readonly parameters?: Readonly<Record<string, string | number | boolean>>;

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { buildClient } from "../../../clients/typescript/build.ts";
 import { root } from "../pages.ts";
 
-/** What the package needs, copied from where the project has it. */
+/** needed is what the package needs, copied from where the project has it. */
 const needed = [
   ...["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-web", "@connectrpc/connect-node"],
   ...["@types/node", "undici-types"],
@@ -39,7 +39,7 @@ export function installPackedClient(): PackedClient {
   };
 }
 
-/** How a team compiles: a service for Node, or a page for a bundler, without types of Node. */
+/** settings is how a team compiles: a service for Node, or a page for a bundler, without types of Node. */
 const settings = {
   node: { types: ["node"], module: "nodenext", moduleResolution: "nodenext" },
   page: { types: [], module: "esnext", moduleResolution: "bundler" },

@@ -1,4 +1,4 @@
-/** What tests use of Postman's library. Its own types are not found by the compiler, and hold nothing of what lists have. */
+/** Declares what tests use of Postman's library. Its own types are not found by the compiler, and hold nothing of what lists have. */
 declare module "postman-collection" {
   interface List<T> {
     all(): T[];

@@ -134,7 +134,7 @@ export interface RawSocket {
     payload: string | Buffer,
     how?: { opcode?: number; fin?: boolean; masked?: boolean; rsv?: number; length?: number },
   ): void;
-  /** What has come, behind the head of the answer. */
+  /** Returns what has come, behind the head of the answer. */
   received(): Buffer;
   /** Resolves with the code of the frame that closes the connection, or with 1006 where it is closed without one. */
   readonly closed: Promise<number>;

@@ -19,7 +19,7 @@ export interface ServedPort {
   client(): Client;
   /** Resolves to the next request that nobody has had. */
   next(): Promise<Asked>;
-  /** What the deadlines are asked to watch. */
+  /** watched is what the deadlines are asked to watch. */
   readonly watched: ReadonlySet<Timed>;
   readonly connections: readonly ServedConnection[];
 }
@@ -31,8 +31,8 @@ export interface Client {
 }
 
 /**
- * What is to be undone at a test's end is pushed to `undo`. `isServed`: or are requests for somebody else? `prepare` has each
- * connection before it is served.
+ * Serves a port. What is to be undone at a test's end is pushed to `undo`. `isServed`: or are requests for somebody else? `prepare` has
+ * each connection before it is served.
  */
 export async function startServedPort(
   undo: (() => unknown)[],

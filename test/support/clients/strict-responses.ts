@@ -1,26 +1,10 @@
 /**
- * What strict clients require of responses and of streamed speech: each checker throws at the first thing that one of them
+ * Checks what strict clients require of responses and of streamed speech: each checker throws at the first thing that one of them
  * would refuse. The rules of the other endpoints are in strict.ts.
  */
 import { expect } from "vitest";
 import type { SseFrame } from "../../../src/wire/sse.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: what is checked here is whether it has the form at all.
-type Any = any;
-
-const text = expect.any(String);
-const count = (value: unknown, what: string) => {
-  if (!Number.isInteger(value) || (value as number) < 0) throw new Error(`${what} is no count: ${value}`);
-};
-
-function nonEmpty(value: unknown, what: string): void {
-  if (typeof value !== "string" || value === "") throw new Error(`${what} is no text, or empty: ${value}`);
-}
-
-/** Whether a key is there at all: null will do. */
-function present(value: object, ...keys: readonly string[]): void {
-  for (const key of keys) if (!(key in value)) throw new Error(`${key} is missing in ${JSON.stringify(value)}`);
-}
+import { type Any, count, nonEmpty, present, text } from "./strict-values.ts";
 
 /** The events of a stream; each frame names the type of what it holds. */
 function eventsIn(frames: readonly SseFrame[]): Any[] {
@@ -120,7 +104,7 @@ export function checkResponseStream(frames: readonly SseFrame[]): void {
   expect([...byItem.values()].map(checkStreamedItem)).toEqual(end.response.output);
 }
 
-/** What tells of a part of an item, by the part's name: its pieces, and what they are together. */
+/** wholes are what tells of a part of an item, by the part's name: its pieces, and what they are together. */
 const wholes: Readonly<Record<string, string>> = {
   "response.output_text": "text",
   "response.refusal": "refusal",

@@ -1,35 +1,11 @@
 /**
- * What strict clients require of answers: each checker throws at the first thing that one of them would refuse.
+ * Checks what strict clients require of answers: each checker throws at the first thing that one of them would refuse.
  *
  * The fields are those without which a validating client of the vendor's rejects the answer, or a common framework fails.
  */
 import { expect } from "vitest";
 import type { SseFrame } from "../../../src/wire/sse.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: what is checked here is whether it has the form at all.
-type Any = any;
-
-const text = expect.any(String);
-const count = (value: unknown, what: string) => {
-  if (!Number.isInteger(value) || (value as number) < 0) throw new Error(`${what} is no count: ${value}`);
-};
-
-function oneOf(value: unknown, words: readonly unknown[], what: string): void {
-  if (!words.includes(value)) throw new Error(`${what} is none of ${words.join(", ")}: ${JSON.stringify(value)}`);
-}
-
-function nonEmpty(value: unknown, what: string): void {
-  if (typeof value !== "string" || value === "") throw new Error(`${what} is no text, or empty: ${value}`);
-}
-
-/** Whether a key is there at all: null will do. */
-function present(value: object, ...keys: readonly string[]): void {
-  for (const key of keys) if (!(key in value)) throw new Error(`${key} is missing in ${JSON.stringify(value)}`);
-}
-
-function absentOr(value: unknown, type: "string" | "number", what: string): void {
-  if (value !== undefined && value !== null && typeof value !== type) throw new Error(`${what} is no ${type}`);
-}
+import { type Any, absentOr, count, nonEmpty, oneOf, present, text } from "./strict-values.ts";
 
 // OpenAI.
 
@@ -190,7 +166,7 @@ function payloads(frames: readonly SseFrame[]): Any[] {
   return frames.slice(0, -1).map(({ data }) => JSON.parse(data.toString()));
 }
 
-/** What is the same in every piece of one answer. */
+/** Checks what is the same in every piece of one answer. */
 function checkOneAnswer(chunks: readonly Any[], object: string): void {
   expect(chunks.length).toBeGreaterThan(0);
   for (const chunk of chunks) checkHead(chunk, object);

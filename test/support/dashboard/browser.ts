@@ -9,7 +9,7 @@ const candidates = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromiu
 /** The program; undefined where there is none, and tests of pages are skipped. */
 export const chromiumPath = candidates.find((path) => path !== undefined && existsSync(path));
 
-/** What the browser would ask of the network by itself is left out, for there may be none. */
+/** quiet leaves out what the browser would ask of the network by itself, for there may be none. */
 const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
 
 export function launchBrowser(): Promise<Browser> {
@@ -36,7 +36,7 @@ export const phone = { width: 390, height: 844 };
 export interface Visitor {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** What the page complained of: errors in the console and uncaught ones. None is expected. */
+  /** complaints are what the page complained of: errors in the console and uncaught ones. None is expected. */
   readonly complaints: readonly string[];
 }
 

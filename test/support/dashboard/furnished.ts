@@ -10,7 +10,7 @@ import { hashPassword, hashToken, newToken } from "../../../src/runtime/secrets.
 import { issueKey } from "../../../src/services/keys/issue-key.ts";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
 
-/** What the embedded models cost, in millionths of the unit for a million. */
+/** prices are what the embedded models cost, in millionths of the unit for a million. */
 const prices: Readonly<Record<ModelConfig["kind"], ModelConfig["price"]>> = {
   chat: {
     ...{ input: 500_000, output: 2_000_000, regional: 1_100_000, web_search: 10_000 },
@@ -27,7 +27,7 @@ export const pricedModels: readonly ModelConfig[] = embeddedModels.map((model) =
 }));
 
 export interface Furnished extends TestGateway {
-  /** What the browser's cookie `gateway_session` holds. */
+  /** token is what the browser's cookie `gateway_session` holds. */
   readonly token: string;
   readonly email: string;
   readonly password: string;

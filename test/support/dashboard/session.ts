@@ -8,7 +8,7 @@ export interface SignedIn {
   readonly userId: string;
   readonly sessionId: string;
   readonly email: string;
-  /** What the pages send along with each call. */
+  /** headers are what the pages send along with each call. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Who signs in, as the gateway sees it: a client that keeps the cookie it was given, and sends the dashboard's header.
+ * Plays somebody who signs in, as the gateway sees it: a client that keeps the cookie it was given, and sends the dashboard's header.
  */
 import { type Client, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
@@ -15,7 +15,7 @@ export interface Browser {
   readonly account: Client<typeof AccountService>;
   /** The `set-cookie` headers that came, in their order. */
   readonly setCookies: readonly string[];
-  /** What it sends as `cookie`; empty where it has none. */
+  /** cookie is what it sends as `cookie`; empty where it has none. */
   cookie: string;
 }
 
@@ -46,7 +46,7 @@ export function openBrowser({ rootUrl }: Pick<TestGateway, "rootUrl">, headers: 
   return browser;
 }
 
-/** What a call was refused with: the word of its reason, its status, and its words. */
+/** Refused is what a call was refused with: the word of its reason, its status, and its words. */
 export interface Refused {
   readonly reason: string | undefined;
   readonly status: number;

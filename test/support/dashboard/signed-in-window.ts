@@ -8,7 +8,7 @@ import { type Visitor, visit } from "./browser.ts";
 import type { SignedIn } from "./session.ts";
 
 export interface SignedInWindow extends Visitor {
-  /** What `alert` and the like said. */
+  /** dialogs are what `alert` and the like said. */
   readonly dialogs: readonly string[];
   /** Opens a page of the dashboard, and waits until all that it asks for is there. */
   open(path: string): Promise<void>;

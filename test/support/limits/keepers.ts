@@ -1,6 +1,6 @@
 /**
- * What keeps rates and places for several gateways: memory, Redis and Valkey. Tests of the contracts `Slices` and `PlaceKeeper` run on
- * each of `keepers`; whoever adds another that keeps them adds it there.
+ * Opens what keeps rates and places for several gateways: memory, Redis and Valkey. Tests of the contracts `Slices` and `PlaceKeeper` run
+ * on each of `keepers`; whoever adds another that keeps them adds it there.
  */
 import type { Slices } from "../../../src/limits/contract.ts";
 import { createMemorySlices } from "../../../src/limits/memory.ts";
@@ -9,7 +9,7 @@ import type { PlaceKeeper } from "../../../src/limits/places.ts";
 import { createRedisSlices, type RedisSlices } from "../../../src/limits/redis/slices.ts";
 import { hasRedis, type RedisKind, type RedisServer, redisKinds, startRedis } from "../redis/server.ts";
 
-/** What one gateway sees of a keeper. */
+/** Kept is what one gateway sees of a keeper. */
 export interface Kept {
   readonly slices: Slices;
   readonly places: PlaceKeeper;

@@ -26,9 +26,9 @@ interface ModelCall {
   readonly keyId: string;
   readonly process: number;
   readonly createdAt: number;
-  /** How many changes of budgets and zones there had been. */
+  /** changes is how many changes of budgets and zones there had been. */
   readonly changes: number;
-  /** What it holds, or has cost. */
+  /** amount is what it holds, or has cost. */
   amount: number;
   isRunning: boolean;
 }
@@ -144,7 +144,7 @@ type BudgetCommand = AsyncCommand<BudgetModel, RealBudgets>;
 
 const process = fc.nat({ max: 1 });
 const keyId = fc.constantFrom(...keys);
-/** What a process knows of budgets when a call comes: as they are, nothing, or something else. */
+/** known is what a process knows of budgets when a call comes: as they are, nothing, or something else. */
 const known = fc.constantFrom("right", "nothing", "wrong");
 
 const call = fc

@@ -132,7 +132,7 @@ export function seedsOf({ balance = 0, limit = null, postpaid = false }: Standin
   return seeds;
 }
 
-/** What a call of the test's account asks to be held. */
+/** Returns what a call of the test's account asks to be held. */
 export function holdRequest(requestId: string, max: number, min: number, now: number) {
   const names = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m" };
   return { requestId, ...names, isLimited: true, max, min, now };

@@ -1,5 +1,5 @@
 /**
- * What should come of a sequence of money's steps, in a few lines of arithmetic: the model that the ledger is held
+ * Tells what should come of a sequence of money's steps, in a few lines of arithmetic: the model that the ledger is held
  * against. One account, one key; every number in millionths of the unit.
  */
 import type { Captured, Held } from "../../../src/storage/money/contract.ts";
@@ -23,7 +23,7 @@ export interface MoneyModel {
   spent: number;
   readonly calls: ModelCall[];
   readonly codes: { readonly amount: number; readonly hash: string; claimed: boolean }[];
-  /** What was moved: recharges, refunds and grants. */
+  /** entries are what was moved: recharges, refunds and grants. */
   entries: number;
   charges: number;
   /** Since when each process has moved its deadlines on without a gap; undefined where that does not matter. */
@@ -47,14 +47,14 @@ export function newMoneyModel(now: number, needsSteady: boolean): MoneyModel {
   return { now, ...sums, steady: needsSteady ? [] : undefined, postpaid: false, limit: null, calls: [], codes: [] };
 }
 
-/** What an account may be credited in its life. */
-export const mostMoney = 6e15;
+/** mostMoney is what an account may be credited in its life. */
+const mostMoney = 6e15;
 
 export function heldOf({ calls }: MoneyModel): number {
   return calls.reduce((sum, { state, amount }) => sum + (state === "held" ? amount : 0), 0);
 }
 
-/** What is left of the account; nothing bounds one that is billed afterwards. */
+/** Returns what is left of the account; nothing bounds one that is billed afterwards. */
 export function leftOfBalance(model: MoneyModel): number {
   return model.postpaid ? Number.POSITIVE_INFINITY : model.balance - heldOf(model);
 }
@@ -116,7 +116,7 @@ function isSteady(steady: ProcessLife[], process: number, now: number): boolean 
 }
 
 /** A process that asks the database for the first time is known to it from then on. */
-export function modelAsk({ steady, now }: MoneyModel, process: number): void {
+function modelAsk({ steady, now }: MoneyModel, process: number): void {
   if (steady) steady[process] ??= { since: now, renewedAt: now };
 }
 

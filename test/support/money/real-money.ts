@@ -107,7 +107,7 @@ export async function openMoney(now: number): Promise<RealMoney> {
   };
 }
 
-/** What a call asks to be held. */
+/** Returns what a call asks to be held. */
 export function holdRequest(requestId: string, { max, min }: { max: number; min: number }, now: number) {
   return { requestId, accountId, keyId, isLimited: true, operation: "chat", model: "m", max, min, now };
 }

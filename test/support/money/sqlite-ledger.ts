@@ -10,7 +10,7 @@ import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import { createJournalBooks } from "../../../src/storage/engines/sqlite/journal/journal-books.ts";
 import type { OpenBooks } from "../../../src/storage/money/books.ts";
 import { accelerators, type createLeasingLedger } from "../accelerators.ts";
-import { type Standing, seedsOf } from "./ledger.ts";
+import { endedCall, type Standing, seedsOf, unlimitedRequest } from "./ledger.ts";
 import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 
 export { endedCall, holdRequest, sweptByAnother, unlimitedRequest } from "./ledger.ts";
@@ -19,7 +19,7 @@ export interface TestLedger {
   readonly path: string;
   readonly engine: Engine;
   readonly ledger: LedgerByIds;
-  /** What its books are made of. */
+  /** parts are what its books are made of. */
   readonly parts: BooksParts;
   /** Opens books of the kind that the ledger has. */
   readonly openBooks: OpenBooks;
@@ -92,6 +92,12 @@ export function ledgersOfTests(
     open.push(made);
     return made;
   };
+}
+
+/** Charges a call of a key without a limit. */
+export async function charge(t: TestLedger, id: string, cost: number): Promise<void> {
+  await t.ledger.hold(unlimitedRequest(id, 10, t.now()));
+  await t.ledger.capture(endedCall(id, cost, t.now()));
 }
 
 /** Gives the test's account more keys. */

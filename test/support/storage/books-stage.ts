@@ -1,4 +1,4 @@
-/** What the tests of the books need of an engine: books of several nodes on one database, a clock, and the sums. */
+/** Opens what the tests of the books need of an engine: books of several nodes on one database, a clock, and the sums. */
 
 import type { Capture } from "../../../src/storage/columns.ts";
 import {

@@ -14,7 +14,7 @@ const hourMs = 3_600_000;
 export interface MovingData {
   /** A key with credit, made by the gateway. */
   readonly apiKey: string;
-  /** What the pages of the signed-in operator send. */
+  /** session is what the pages of the signed-in operator send. */
   readonly session: Readonly<Record<string, string>>;
 }
 
@@ -94,7 +94,7 @@ function addManyCalls(path: string, count: number): void {
   sqlite.close();
 }
 
-/** What neither stores nor a young gateway write. */
+/** Adds what neither stores nor a young gateway write. */
 function addMarks(path: string): void {
   const sqlite = new Sqlite(path);
   sqlite.exec(`INSERT INTO kept_from (kind, at, id) VALUES ('requests', 1000, 'req_0');

@@ -16,7 +16,7 @@ export interface PostgresStage extends BooksStage {
   readonly errors: unknown[];
 }
 
-/** What two sides of a proof have in common. */
+/** Returns the query of a proof, whose two sides are compared. */
 const proof = (what: string, written: string, derived: string) => `
   SELECT '${what} of ' || coalesce(w.id, d.id) || ': ' || coalesce(w.amount, 0) || ' is written, ' || coalesce(d.amount, 0) || ' follows' AS fault
   FROM (${written}) w FULL JOIN (${derived}) d ON d.id = w.id WHERE coalesce(w.amount, 0) <> coalesce(d.amount, 0)`;

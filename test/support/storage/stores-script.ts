@@ -364,7 +364,7 @@ async function calls({ requests, refused, entries, keys: keyStore }: Stores, ask
 }
 
 /** The id of a call that came in the n-th hour. */
-export function callId(n: number): string {
+function callId(n: number): string {
   return `req_${(t0 + n * 1_800_000).toString(36).padStart(9, "0")}${String(n).padStart(12, "0")}`;
 }
 

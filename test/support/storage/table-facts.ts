@@ -1,4 +1,4 @@
-/** What a description says of a table, in the form in which the catalogues of databases are read for comparison. */
+/** Reads what a description says of a table, in the form in which the catalogues of databases are read for comparison. */
 import type { Dialect, IndexShape, TableShape } from "../../../src/storage/engines/tables/shape.ts";
 
 export interface TableFacts {

@@ -23,7 +23,7 @@ export type Dialect = "sqlite" | "postgres";
 /** Set where the run's server is started (`run/start-servers.ts`), for the processes that run the tests. */
 const serverUrl = process.env.TEST_POSTGRES_URL;
 
-/** Which database this run is about. */
+/** dialect is the database that this run is about. */
 export const dialect: Dialect = serverUrl === undefined ? "sqlite" : "postgres";
 
 /**
@@ -34,11 +34,6 @@ export function onSqlite(declare: () => void): void {
   if (dialect === "sqlite") declare();
 }
 
-/** The same, of what Postgres alone has. */
-export function onPostgres(declare: () => void): void {
-  if (dialect === "postgres") declare();
-}
-
 export interface TestDatabase {
   /** The folder of a gateway on it: what is kept on this machine. */
   readonly dataDir: string;
@@ -46,7 +41,7 @@ export interface TestDatabase {
   readonly path: string;
   /** The URL. Undefined on SQLite. */
   readonly url: string | undefined;
-  /** What a process of the gateway finds it by, and `openAgain` in any other. */
+  /** variables are what a process of the gateway finds it by, and `openAgain` in any other. */
   readonly variables: Readonly<Record<string, string>>;
   /** Opens it as a gateway does. */
   open(): Promise<Storage>;
@@ -219,9 +214,9 @@ export async function refuseInserts(
   return () => exec(`DROP TRIGGER refuse ON ${table}`);
 }
 
-/** What all are copies of: up to date, and empty. */
+/** template is what all are copies of: up to date, and empty. */
 export const template = "gateway_template";
-/** What every test's database is called by, before a number. */
+/** copyPrefix is what every test's database is called by, before a number. */
 export const copyPrefix = "gateway_test_";
 
 let copies = 0;
@@ -254,6 +249,6 @@ function drop(url: string): void {
 }
 
 /** Returns the URL of a database of the run's server. */
-export function urlOf(name: string): string {
+function urlOf(name: string): string {
   return Object.assign(new URL(serverUrl as string), { pathname: `/${name}` }).href;
 }

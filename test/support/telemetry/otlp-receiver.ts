@@ -1,5 +1,5 @@
 /**
- * What an OpenTelemetry collector is to the gateway, on a real socket: it takes traces and metrics by OTLP over HTTP, in JSON,
+ * Plays an OpenTelemetry collector to the gateway, on a real socket: it takes traces and metrics by OTLP over HTTP, in JSON,
  * and shows them flat. A gateway has sent all of them when it is closed.
  */
 import { createServer } from "node:http";
@@ -19,7 +19,7 @@ export interface ReceivedSpan {
   readonly from: number;
   readonly to: number;
   readonly attributes: Attributes;
-  /** What it is told to have failed of; undefined where it did not. */
+  /** failure is what it is told to have failed of; undefined where it did not. */
   readonly failure: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /** Reads metrics as Prometheus does. */
 
-/** What a scrape says: of each series, by its name and labels as they are written, the value; of each metric the type. */
+/** Scraped is what a scrape says: of each series, by its name and labels as they are written, the value; of each metric the type. */
 export interface Scraped {
   readonly text: string;
   readonly types: ReadonlyMap<string, string>;

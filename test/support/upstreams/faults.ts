@@ -1,5 +1,5 @@
 /**
- * What upstreams do instead of answering, in the words of either vendor: before the head of the answer (`headless`), or in
+ * Lists what upstreams do instead of answering, in the words of either vendor: before the head of the answer (`headless`), or in
  * the middle of it (`midway`).
  *
  *   upstream.script = faultyAnswer("error first", "before content");
@@ -23,10 +23,10 @@ import {
 type Json = Readonly<Record<string, unknown>>;
 type Vendor = "openai" | "anthropic";
 
-/** How far an answer has come when its upstream fails. */
+/** Moment is how far an answer has come when its upstream fails. */
 export type Moment = "whole" | "before content" | "after content";
 
-/** What was said until then, and what is in the vendor's words. */
+/** Scene is what was said until then, and what is in the vendor's words. */
 interface Scene {
   readonly exchange: ScriptedExchange;
   readonly vendor: Vendor;
@@ -35,7 +35,7 @@ interface Scene {
 
 type Act = (scene: Scene) => unknown;
 
-/** What every error of an upstream's says: it is the caller's to read. */
+/** vendorsWords is what every error of an upstream's says: it is the caller's to read. */
 export const vendorsWords = "the vendor's own words";
 
 const types: Readonly<Record<number, readonly [openai: string, code: string | null, anthropic: string]>> = {
@@ -60,7 +60,7 @@ function refusing(status: number, headers: Readonly<Record<string, string>> = {}
 }
 
 /** Before anything of the answer has come. */
-export const headless = {
+const headless = {
   "is not there": () => {
     throw new Error("it was reached");
   },
@@ -135,7 +135,7 @@ export function faultyAnswer(fault: Headless | Midway, moment: Moment): (exchang
   };
 }
 
-/** What every answer says first. */
+/** firstWord is what every answer says first. */
 export const firstWord = "Hel";
 
 function beginningOf(vendor: Vendor, moment: Moment): string {

@@ -34,7 +34,7 @@ export interface MisbehavingServer {
   readonly origin: string;
   /** Connections that are open now. */
   open(): number;
-  /** Whether something is being played still. */
+  /** Reports whether something is being played still. */
   isPlaying(): boolean;
   close(): Promise<void>;
 }
@@ -82,7 +82,7 @@ function written(socket: Socket, text: string): Promise<boolean> {
 /** Tells of each request when it is there, or its head is. */
 function readRequests(socket: Socket, atHead: boolean, tell: (path: string, id: string) => void): void {
   let held: Buffer = Buffer.alloc(0);
-  /** What is left of a body that nobody waits for. */
+  /** passing is what is left of a body that nobody waits for. */
   let passing = 0;
   socket.on("data", (piece) => {
     const bytes = Buffer.from(piece as Buffer);

@@ -1,18 +1,18 @@
-/** What a misbehaviour of an upstream is, and the pieces that they are made of. */
+/** Describes a misbehaviour of an upstream, and the pieces that they are made of. */
 import { another, answered, later, type MisbehaviourOptions } from "./misbehaving-server.ts";
 
 export interface Row extends MisbehaviourOptions {
-  /** What the upstream does. */
+  /** name is what the upstream does. */
   readonly name: string;
-  /** What the caller of it has of our client: its own answer, or a failure; unset where either does. */
+  /** own is what the caller of it has of our client: its own answer, or a failure; unset where either does. */
   readonly own?: "answer" | "fail";
-  /** How often it is played on either lane. */
+  /** rounds is how often it is played on either lane. */
   readonly rounds?: number;
   /** Of the request to it. */
   readonly body?: Buffer;
-  /** Whether the next request is sent only when all has been played. */
+  /** isSettled is whether the next request is sent only when all has been played. */
   readonly isSettled?: boolean;
-  /** Whether it cannot always be known that an answer is another's. */
+  /** isUndecidable is whether it cannot always be known that an answer is another's. */
   readonly isUndecidable?: boolean;
 }
 

@@ -7,7 +7,7 @@
 import { defaultTiers } from "../../../src/call/tiers.ts";
 import type { Config, ModelConfig } from "../../../src/config/config.ts";
 
-/** What one token (or character) costs, in millionths of the unit. */
+/** cost is what one token (or character) costs, in millionths of the unit. */
 export const cost = { input: 3, cacheRead: 1, cacheWrite: 5, cacheWriteHour: 7, output: 11, characters: 13 } as const;
 
 const perMillion = 1_000_000;

@@ -53,7 +53,7 @@ const noOrphans: ResponseRule = (request) => {
   return undefined;
 };
 
-/** What was not kept there comes back whole, and followed by what it led to. */
+/** Refuses reasoning that was not kept there and does not come back whole, and followed by what it led to. */
 const reasoningWhole: ResponseRule = (request) => {
   const items = itemsOf(request);
   for (const [i, item] of items.entries()) {

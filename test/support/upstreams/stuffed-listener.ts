@@ -19,7 +19,7 @@ const listening = `
   });
 `;
 
-/** How many connections fit into a line of one, and how many more press to get in. */
+/** fitting is how many connections fit into a line of one, and pressing how many more press to get in. */
 const [fitting, pressing] = [2, 8];
 
 export async function startStuffedListener(): Promise<StuffedListener> {

@@ -27,7 +27,7 @@ export interface Stage {
 export const price = { input: 1_000_000, output: 2_000_000 };
 
 /** A target of a model: `far` at one of the upstreams. */
-export const at = (upstream: "first" | "second", priority = 0) => ({ upstream, model: "far", priority, weight: 1 });
+export const at = (upstream: string, priority = 0) => ({ upstream, model: "far", priority, weight: 1 });
 
 export function served(targets: ModelConfig["targets"], more: Partial<ModelConfig> = {}): ModelConfig {
   return { id: "m", aliases: [], family: "f", kind: "chat", completions: "chat", price, targets, ...more };
@@ -40,6 +40,19 @@ export const wholeAnswer = {
   usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
 };
 
+/** A chunk of an answer's stream, as OpenAI's API gives it. */
+export const chunk = (delta: object, finish_reason: string | null = null) => ({
+  ...{ id: "chatcmpl_1", object: "chat.completion.chunk", created: 1, model: "far" },
+  choices: [{ index: 0, delta, finish_reason }],
+});
+
+/** Returns what an answer says of itself: its status, the upstream that gave it, and how many attempts there were. */
+export const told = ({ status, headers }: Response) => [
+  status,
+  headers.get("x-gateway-upstream"),
+  headers.get("x-gateway-attempts"),
+];
+
 /** Answers well, in the form that is asked for. */
 export function answerWell(exchange: ScriptedExchange): void {
   const { stream } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
@@ -47,13 +60,8 @@ export function answerWell(exchange: ScriptedExchange): void {
     exchange.json(200, wholeAnswer);
     return;
   }
-  const { usage, choices, ...head } = wholeAnswer;
-  const chunk = (delta: object, finish_reason: string | null) => ({
-    ...{ ...head, object: "chat.completion.chunk" },
-    choices: [{ index: 0, delta, finish_reason }],
-  });
-  const last = { ...head, object: "chat.completion.chunk", choices: [], usage };
-  exchange.stream(chunk({ role: "assistant", content: "Hel" }, null), chunk({ content: "lo!" }, "stop"), last);
+  const last = { ...chunk({}), choices: [], usage: wholeAnswer.usage };
+  exchange.stream(chunk({ role: "assistant", content: "Hel" }), chunk({ content: "lo!" }, "stop"), last);
 }
 
 export async function openStage(

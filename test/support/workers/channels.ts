@@ -7,7 +7,7 @@ export interface Ends {
   /** That of the process which starts the other. */
   readonly parent: Channel;
   readonly child: Channel;
-  /** What the parent reads from. */
+  /** parentSocket is what the parent reads from. */
   readonly parentSocket: Socket;
   /** Breaks the connection, as the death of the child does. */
   kill(): void;

@@ -32,7 +32,7 @@ export const operatorKey = "operator-key-of-all-the-workers-here";
 /** In units a million tokens, for calls of a millionth a token. */
 const price = { input: "1", output: "2" };
 const model = { family: "workers", kind: "chat", price, max_output_tokens: 64 };
-/** How many calls the upstream of `narrow` may have at a time. */
+/** places is how many calls the upstream of `narrow` may have at a time. */
 export const places = 3;
 
 export interface WorkersInit {
@@ -67,7 +67,7 @@ export async function startWorkers({ workers, settings, env }: WorkersInit): Pro
 }
 
 /** Returns gateway.yaml with a model `m`, and a model `narrow` of few places; as JSON, which is YAML. */
-export function configuration(baseUrl: string, settings: object = {}): string {
+function configuration(baseUrl: string, settings: object = {}): string {
   return JSON.stringify({
     operator_key: operatorKey,
     retries: { attempts: 1 },

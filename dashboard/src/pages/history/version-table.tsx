@@ -1,18 +1,15 @@
 /** The versions as a table, or as cards in a narrow window. */
-import { Badge, Button, Group, Paper, SimpleGrid, Stack, Table, Text } from "@mantine/core";
+import { Badge, Button, Group, Text } from "@mantine/core";
 import { IconArrowBackUp, IconListDetails } from "@tabler/icons-react";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import type { ConfigurationVersion } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { useAuthorName } from "../../configuration/author.tsx";
 import { texts, useTexts } from "../../language/language.tsx";
-import { Fact } from "../../parts/fact.tsx";
+import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { Moment } from "../../parts/moment.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import text from "../../parts/text.module.css";
-import { WideTable } from "../../parts/wide-table.tsx";
 import { RollBack } from "./roll-back.tsx";
 import { ShowVersion } from "./show-version.tsx";
-import classes from "./version-table.module.css";
 
 const said = texts(
   {
@@ -53,32 +50,34 @@ interface Props {
   readonly newest: number;
 }
 
-interface Column {
-  readonly name: "version" | "when" | "who" | "what" | "note";
-  readonly cell: (version: ConfigurationVersion) => ReactNode;
-}
-
 export function VersionTable({ of, newest }: Props) {
-  const isNarrow = useNarrow("62em");
+  const t = useTexts(said);
   const [shown, setShown] = useState<number>();
   const [back, setBack] = useState<number>();
   const columns = useColumns(newest);
-  const List = isNarrow ? Cards : Wide;
   return (
     <>
-      <List {...{ of, newest, columns }} onShow={setShown} onBack={setBack} />
+      <ColumnList
+        label={t.versions}
+        entries={of}
+        columns={columns}
+        idOf={({ version }) => String(version)}
+        minWidth={760}
+        table={{ fz: "sm" }}
+        actions={({ version }) => <Actions {...{ version, newest }} onShow={setShown} onBack={setBack} />}
+      />
       <ShowVersion version={shown} onClose={() => setShown(undefined)} />
       <RollBack version={back} newest={newest} onClose={() => setBack(undefined)} />
     </>
   );
 }
 
-function useColumns(newest: number): readonly Column[] {
+function useColumns(newest: number): readonly ListColumn<ConfigurationVersion>[] {
   const t = useTexts(said);
   const nameOf = useAuthorName();
   return [
     {
-      name: "version",
+      ...{ name: "version", head: t.version },
       cell: ({ version }) => (
         <Group gap="xs" wrap="nowrap">
           {version}
@@ -90,10 +89,10 @@ function useColumns(newest: number): readonly Column[] {
         </Group>
       ),
     },
-    { name: "when", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-    { name: "who", cell: ({ author }) => nameOf(author) },
+    { name: "when", head: t.when, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+    { name: "who", head: t.who, cell: ({ author }) => nameOf(author) },
     {
-      name: "what",
+      ...{ name: "what", head: t.what },
       cell: ({ changed }) => (
         <Text size="sm" ff="monospace" miw={150} className={text.anywhere}>
           {changed.slice(0, shownNames).join(", ")}
@@ -102,7 +101,7 @@ function useColumns(newest: number): readonly Column[] {
       ),
     },
     {
-      name: "note",
+      ...{ name: "note", head: t.note },
       cell: ({ note }) => (
         <Text size="sm" className={text.anywhere}>
           {note ?? "–"}
@@ -112,18 +111,14 @@ function useColumns(newest: number): readonly Column[] {
   ];
 }
 
-interface ListProps extends Props {
-  readonly columns: readonly Column[];
+interface ActionsProps {
+  readonly version: number;
+  readonly newest: number;
   readonly onShow: (version: number) => void;
   readonly onBack: (version: number) => void;
 }
 
-function Actions({
-  version,
-  newest,
-  onShow,
-  onBack,
-}: Omit<ListProps, "of" | "columns"> & { readonly version: number }) {
+function Actions({ version, newest, onShow, onBack }: ActionsProps) {
   const t = useTexts(said);
   return (
     <Group gap="xs" wrap="nowrap">
@@ -148,57 +143,5 @@ function Actions({
         </Button>
       )}
     </Group>
-  );
-}
-
-function Wide({ of, columns, ...rest }: ListProps) {
-  const t = useTexts(said);
-  return (
-    <Paper withBorder>
-      <WideTable label={t.versions} minWidth={760} fz="sm">
-        <Table.Thead>
-          <Table.Tr>
-            {columns.map(({ name }) => (
-              <Table.Th key={name}>{t[name]}</Table.Th>
-            ))}
-            <Table.Td />
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {of.map((version) => (
-            <Table.Tr key={version.version}>
-              {columns.map(({ name, cell }) => (
-                <Table.Td key={name}>{cell(version)}</Table.Td>
-              ))}
-              <Table.Td>
-                <Actions version={version.version} {...rest} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </WideTable>
-    </Paper>
-  );
-}
-
-function Cards({ of, columns, ...rest }: ListProps) {
-  const t = useTexts(said);
-  return (
-    <Stack component="ul" gap="sm" aria-label={t.versions} className={classes.list}>
-      {of.map((version) => (
-        <Paper key={version.version} component="li" withBorder p="sm">
-          <SimpleGrid component="dl" cols={2} spacing="xs" verticalSpacing={6} m={0}>
-            {columns.map(({ name, cell }) => (
-              <Fact key={name} name={t[name]}>
-                {cell(version)}
-              </Fact>
-            ))}
-          </SimpleGrid>
-          <Group mt="sm">
-            <Actions version={version.version} {...rest} />
-          </Group>
-        </Paper>
-      ))}
-    </Stack>
   );
 }

@@ -1,13 +1,13 @@
 /** The settings of one section, as a form. What gateway.yaml has is shown and not changed. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Button, Group, Select, SimpleGrid, TextInput } from "@mantine/core";
+import { Group, Select, SimpleGrid, TextInput } from "@mantine/core";
 import { type ReactNode, useId, useState } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import type { JsonObject } from "../../configuration/document.ts";
-import { Faults, faultAt } from "../../configuration/faults.tsx";
+import { faultAt } from "../../configuration/faults.tsx";
 import { FileMark } from "../../configuration/in-file.tsx";
-import { SaveChanges } from "../../configuration/save-changes.tsx";
+import { ReviewBar } from "../../configuration/review-bar.tsx";
 import { type Edition, useDirty } from "../../configuration/use-edition.ts";
 import { useReview } from "../../configuration/use-review.ts";
 import { texts, useTexts } from "../../language/language.tsx";
@@ -17,14 +17,10 @@ import { changedSettings, type Field, keyOf, type SettingSection, valueAt, write
 
 const said = texts(
   {
-    review: "Review and save",
-    undo: "Undo",
     title: (section: string) => `Change: ${section}`,
     initial: (value: string) => `Default: ${value}`,
   },
   {
-    review: "检查并保存",
-    undo: "撤销",
     title: (section: string) => `更改：${section}`,
     initial: (value: string) => `默认值：${value}`,
   },
@@ -41,10 +37,9 @@ export function SettingForm({ section: { name, fields }, configuration, more, on
   const t = useTexts(said);
   const titles = useTexts(sectionTexts);
   const formId = useId();
-  const [base] = useState(configuration.version);
   const initial = valuesOf(configuration, fields);
   const [values, setValues] = useState(initial);
-  const { review, reviewed, close, busy, error } = useReview(base);
+  const review = useReview(configuration);
   const open = fields.filter(({ path }) => !isInFile(configuration, path));
   const changed = { ...changedSettings(configuration.document, open, values), ...more?.changed };
   const isChanged = Object.keys(changed).length > 0;
@@ -60,7 +55,7 @@ export function SettingForm({ section: { name, fields }, configuration, more, on
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          if (isChanged) review([{ settings: changed }]);
+          if (isChanged) review.review([{ settings: changed }]);
         }}
       >
         <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} verticalSpacing="md">
@@ -70,32 +65,14 @@ export function SettingForm({ section: { name, fields }, configuration, more, on
               field={field}
               value={values[field.path] ?? ""}
               onChange={(value) => setValues({ ...values, [field.path]: value })}
-              error={faultAt(error, field.path)}
+              error={faultAt(review.error, field.path)}
               fileName={isInFile(configuration, field.path) ? configuration.fileName : undefined}
             />
           ))}
         </SimpleGrid>
         {more?.fields}
       </form>
-      {error && <Faults of={error} />}
-      {isChanged && (
-        <Group>
-          <Button type="submit" form={formId} size="sm" loading={busy} disabled={configuration.locked !== undefined}>
-            {t.review}
-          </Button>
-          <Button variant="default" size="sm" onClick={undo}>
-            {t.undo}
-          </Button>
-        </Group>
-      )}
-      <SaveChanges
-        opened={reviewed !== undefined}
-        onClose={close}
-        title={t.title(titles[name])}
-        base={base}
-        changes={reviewed ?? []}
-        onSaved={onSaved}
-      />
+      <ReviewBar of={review} {...{ formId, isChanged, onSaved }} title={t.title(titles[name])} onUndo={undo} />
     </Section>
   );
 }

@@ -1,16 +1,17 @@
 /** The tiers, as a form: which accounts they would change is shown before they are saved. */
-import { ActionIcon, Button, Group, Paper, SimpleGrid, Stack, TextInput } from "@mantine/core";
-import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { Button, Group, Paper, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
 import { useId, useState } from "react";
 import type { Tier } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { isSame } from "../../configuration/document.ts";
-import { Faults, faultAt } from "../../configuration/faults.tsx";
+import { faultAt } from "../../configuration/faults.tsx";
 import { FileNotice } from "../../configuration/in-file.tsx";
-import { SaveChanges } from "../../configuration/save-changes.tsx";
+import { ReviewBar } from "../../configuration/review-bar.tsx";
 import { type Edition, useDirty, useEdition } from "../../configuration/use-edition.ts";
 import { useReview } from "../../configuration/use-review.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { RemoveRow } from "../../parts/row-buttons.tsx";
 import { Section } from "../../parts/section.tsx";
 import { TierTable } from "./limit-tables.tsx";
 import { isInFile } from "./setting-form.tsx";
@@ -30,8 +31,6 @@ const said = texts(
     add: "Add a tier",
     remove: (name: string) => `Remove ${name}`,
     tier: "tier",
-    review: "Review and save",
-    undo: "Undo",
     change: "Change the tiers",
   },
   {
@@ -46,8 +45,6 @@ const said = texts(
     add: "添加等级",
     remove: (name: string) => `删除 ${name}`,
     tier: "等级",
-    review: "检查并保存",
-    undo: "撤销",
     change: "更改等级",
   },
 );
@@ -75,10 +72,9 @@ export function TiersEditor({ configuration, tiers }: Props) {
 function Editor({ configuration, tiers, onDirty, onSaved }: Props & Pick<Edition, "onDirty" | "onSaved">) {
   const t = useTexts(said);
   const formId = useId();
-  const [base] = useState(configuration.version);
   const [initial] = useState(() => tierValuesOf(configuration.document, tiers));
   const [values, setValues] = useState(initial);
-  const { review, reviewed, close, busy, error } = useReview(base);
+  const review = useReview(configuration);
   const entries = tierEntries(values);
   const isChanged = !isSame(entries, tierEntries(initial));
   useDirty(isChanged, onDirty);
@@ -97,7 +93,7 @@ function Editor({ configuration, tiers, onDirty, onSaved }: Props & Pick<Edition
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          review([{ settings: { tiers: entries } }]);
+          review.review([{ settings: { tiers: entries } }]);
         }}
       >
         <Stack gap="sm">
@@ -106,39 +102,26 @@ function Editor({ configuration, tiers, onDirty, onSaved }: Props & Pick<Edition
               key={tier.key}
               tier={tier}
               number={i + 1}
-              faultOf={(key) => faultAt(error, `tiers[${places.get(tier.key) ?? i}].${key}`)}
+              faultOf={(key) => faultAt(review.error, `tiers[${places.get(tier.key) ?? i}].${key}`)}
               onChange={(change) => set(tier.key, change)}
               onRemove={values.length > 1 ? () => setValues(values.filter(({ key }) => key !== tier.key)) : undefined}
             />
           ))}
         </Stack>
       </form>
-      {error && <Faults of={error} />}
-      <Group>
-        <Button variant="default" size="sm" leftSection={<IconPlus size={14} aria-hidden />} onClick={add}>
-          {t.add}
-        </Button>
-        {isChanged && (
-          <>
-            <Button type="submit" form={formId} size="sm" loading={busy} disabled={configuration.locked !== undefined}>
-              {t.review}
-            </Button>
-            <Button variant="default" size="sm" onClick={() => setValues(initial)}>
-              {t.undo}
-            </Button>
-          </>
-        )}
-      </Group>
-      <SaveChanges
-        opened={reviewed !== undefined}
-        onClose={close}
+      <ReviewBar
+        of={review}
+        {...{ formId, isChanged, onSaved }}
         title={t.change}
-        base={base}
-        changes={reviewed ?? []}
-        onSaved={onSaved}
+        onUndo={() => setValues(initial)}
+        first={
+          <Button variant="default" size="sm" leftSection={<IconPlus size={14} aria-hidden />} onClick={add}>
+            {t.add}
+          </Button>
+        }
       >
         <TierChanges tiers={entries} />
-      </SaveChanges>
+      </ReviewBar>
     </Section>
   );
 }
@@ -179,18 +162,7 @@ function TierRow({ tier, number, faultOf, onChange, onRemove }: RowProps) {
             placeholder={t.unbounded}
           />
         </SimpleGrid>
-        {onRemove && (
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size="lg"
-            mt={24}
-            aria-label={t.remove(tier.name || `${t.tier} ${number}`)}
-            onClick={onRemove}
-          >
-            <IconTrash size={16} aria-hidden />
-          </ActionIcon>
-        )}
+        {onRemove && <RemoveRow label={t.remove(tier.name || `${t.tier} ${number}`)} mt={24} onClick={onRemove} />}
       </Group>
     </Paper>
   );

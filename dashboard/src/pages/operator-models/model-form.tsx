@@ -1,14 +1,14 @@
 /** The settings of a model: names, what it can do, its price beside the vendor's, and its targets. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Button, Group, Stack } from "@mantine/core";
+import { Button, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useId, useState } from "react";
+import { useId } from "react";
 import type { ModelPrice } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { entriesOf, textAt } from "../../configuration/document.ts";
-import { Faults, faultAt } from "../../configuration/faults.tsx";
+import { faultAt } from "../../configuration/faults.tsx";
 import { Locked } from "../../configuration/locked.tsx";
-import { SaveChanges } from "../../configuration/save-changes.tsx";
+import { ReviewBar } from "../../configuration/review-bar.tsx";
 import { useDirty } from "../../configuration/use-edition.ts";
 import { useReview } from "../../configuration/use-review.ts";
 import { texts, useTexts } from "../../language/language.tsx";
@@ -28,7 +28,6 @@ const said = texts(
     targets: "Targets",
     targetsAbout:
       "Where its calls go. Those of the first level share the calls by weight; the next level is asked when all above fail.",
-    review: "Review and save",
     addTitle: (id: string) => `Add ${id}`,
     changeTitle: (id: string) => `Change ${id}`,
   },
@@ -39,7 +38,6 @@ const said = texts(
     takeVendor: "采用厂商价格",
     targets: "目标",
     targetsAbout: "调用的去向。第一级的目标按权重分担调用；全部失败后才调用下一级。",
-    review: "检查并保存",
     addTitle: (id: string) => `添加 ${id}`,
     changeTitle: (id: string) => `更改 ${id}`,
   },
@@ -70,12 +68,11 @@ export function ModelForm({ configuration, initial, before, fixed, vendorPrice, 
     },
   });
   useDirty(form.isDirty(), onDirty);
-  const [base] = useState(configuration.version);
-  const { review, reviewed, close, busy, error } = useReview(base);
+  const review = useReview(configuration);
   const id = form.values.id.trim();
-  const at = (key: string) => faultAt(error, `models[${id}].${key}`);
+  const at = (key: string) => faultAt(review.error, `models[${id}].${key}`);
   const upstreams = entriesOf(configuration.effective, "upstreams").map((entry) => textAt(entry, "name"));
-  const submit = form.onSubmit((values) => review([{ model: modelEntry(values, before) }]));
+  const submit = form.onSubmit((values) => review.review([{ model: modelEntry(values, before) }]));
   return (
     <Stack gap="lg">
       <Locked of={configuration} />
@@ -111,18 +108,10 @@ export function ModelForm({ configuration, initial, before, fixed, vendorPrice, 
           </Section>
         </Stack>
       </form>
-      {error && <Faults of={error} />}
-      <Group>
-        <Button type="submit" form={formId} loading={busy} disabled={configuration.locked !== undefined}>
-          {t.review}
-        </Button>
-      </Group>
-      <SaveChanges
-        opened={reviewed !== undefined}
-        onClose={close}
+      <ReviewBar
+        of={review}
+        formId={formId}
         title={fixed ? t.changeTitle(id) : t.addTitle(id)}
-        base={base}
-        changes={reviewed ?? []}
         onSaved={(version) => onSaved(id, version)}
       />
     </Stack>

@@ -1,20 +1,16 @@
 /** The models as a table, or as cards in a narrow window. */
-import { Anchor, Code, Group, Paper, SimpleGrid, Stack, Table, Text } from "@mantine/core";
+import { Anchor, Code, Group, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 import { ModelKind, type ModelPrice } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import type { AttemptMeasures, DescribedModel } from "../../../../gen/modelgateway/v1/measures_pb.ts";
 import { answeredShare } from "../../charts/measure-charts.tsx";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { useDollars } from "../../parts/dollars.ts";
-import { Fact } from "../../parts/fact.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import text from "../../parts/text.module.css";
-import { ColumnHeads, WideTable } from "../../parts/wide-table.tsx";
 import { useKindNames } from "../models/model-facts.tsx";
-import classes from "./model-list.module.css";
 import { OriginMark } from "./origin-mark.tsx";
 import { modelOriginOf } from "./use-models.ts";
 
@@ -60,21 +56,22 @@ interface Props {
   readonly totalOf: (model: string) => AttemptMeasures | undefined;
 }
 
-interface Column {
-  readonly name: string;
-  readonly head: string;
-  readonly numeric?: boolean;
-  readonly cell: (of: DescribedModel) => ReactNode;
-}
-
 export function ModelList(props: Props) {
+  const t = useTexts(said);
   const columns = useColumns(props);
-  const isNarrow = useNarrow("62em");
-  const List = isNarrow ? Cards : Wide;
-  return <List models={props.models} columns={columns} />;
+  return (
+    <ColumnList
+      label={t.models}
+      entries={props.models}
+      columns={columns}
+      idOf={({ model }) => model?.id ?? ""}
+      minWidth={900}
+      table={{ fz: "sm", verticalSpacing: 7, horizontalSpacing: "xs" }}
+    />
+  );
 }
 
-function useColumns({ configuration, totalOf }: Props): readonly Column[] {
+function useColumns({ configuration, totalOf }: Props): readonly ListColumn<DescribedModel>[] {
   const t = useTexts(said);
   const format = useFormat();
   const kinds = useKindNames();
@@ -84,7 +81,10 @@ function useColumns({ configuration, totalOf }: Props): readonly Column[] {
     return total && answeredShare(total);
   };
   return [
-    { name: "model", head: t.model, cell: (of) => <Name of={of} configuration={configuration} /> },
+    {
+      ...{ name: "model", head: t.model, isHeadline: true },
+      cell: (of) => <Name of={of} configuration={configuration} />,
+    },
     { name: "kind", head: t.kind, cell: ({ model }) => kinds[model?.kind ?? ModelKind.UNSPECIFIED] },
     {
       name: "window",
@@ -184,53 +184,5 @@ function Targets({ of: { targets, served } }: { readonly of: DescribedModel }) {
     <Text size="sm" miw={96} className={text.anywhere}>
       {targets.map(({ upstream }) => upstream).join(", ")}
     </Text>
-  );
-}
-
-interface ListProps {
-  readonly models: readonly DescribedModel[];
-  readonly columns: readonly Column[];
-}
-
-function Wide({ models, columns }: ListProps) {
-  const t = useTexts(said);
-  return (
-    <Paper withBorder>
-      <WideTable label={t.models} minWidth={900} fz="sm" verticalSpacing={7} horizontalSpacing="xs">
-        <ColumnHeads columns={columns} />
-        <Table.Tbody>
-          {models.map((one) => (
-            <Table.Tr key={one.model?.id}>
-              {columns.map(({ name, numeric, cell }) => (
-                <Table.Td key={name} className={numeric ? text.number : undefined}>
-                  {cell(one)}
-                </Table.Td>
-              ))}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </WideTable>
-    </Paper>
-  );
-}
-
-function Cards({ models, columns }: ListProps) {
-  const t = useTexts(said);
-  const [first, ...rest] = columns;
-  return (
-    <Stack component="ul" gap="sm" aria-label={t.models} className={classes.list}>
-      {models.map((one) => (
-        <Paper key={one.model?.id} component="li" withBorder p="sm">
-          {first?.cell(one)}
-          <SimpleGrid component="dl" cols={2} spacing="xs" verticalSpacing={6} mt="xs" mb={0}>
-            {rest.map(({ name, head, cell }) => (
-              <Fact key={name} name={head}>
-                {cell(one)}
-              </Fact>
-            ))}
-          </SimpleGrid>
-        </Paper>
-      ))}
-    </Stack>
   );
 }

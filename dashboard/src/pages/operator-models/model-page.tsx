@@ -1,6 +1,6 @@
 /** One model: how it did, where its calls go, who uses it, how it is called, and its settings. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Anchor, Button, Code, Group, Text } from "@mantine/core";
+import { Anchor, Button, Group, Text } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -9,7 +9,7 @@ import type { DescribedModel } from "../../../../gen/modelgateway/v1/measures_pb
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { MeasuresOverTime } from "../../charts/measures-over-time.tsx";
 import { entryOf, objectAt, originOf, writtenEntry } from "../../configuration/document.ts";
-import { FileNotice } from "../../configuration/in-file.tsx";
+import { FileEntry } from "../../configuration/in-file.tsx";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
 import { useConfiguration } from "../../configuration/use-configuration.ts";
 import { useEdition } from "../../configuration/use-edition.ts";
@@ -18,7 +18,6 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
-import text from "../../parts/text.module.css";
 import { Examples } from "../keys/use-it.tsx";
 import { entryFor } from "./model-entries.ts";
 import { ModelForm } from "./model-form.tsx";
@@ -155,14 +154,8 @@ function Written({ id, described, configuration, origin }: WrittenProps) {
   const builtIn = useQuery(OperatorService.method.listBuiltInModels, {});
   if (origin === "embedded") return <Section title={t.written} about={t.simulator} />;
   if (origin === "file") {
-    return (
-      <Section title={t.written}>
-        <FileNotice fileName={configuration.fileName} />
-        <Code block className={text.anywhere} style={{ whiteSpace: "pre-wrap" }}>
-          {JSON.stringify(entryOf(configuration.file, "models", id), null, 2)}
-        </Code>
-      </Section>
-    );
+    const entry = entryOf(configuration.file, "models", id);
+    return <FileEntry title={t.written} fileName={configuration.fileName} entry={entry} />;
   }
   return (
     <>

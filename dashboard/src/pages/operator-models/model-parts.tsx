@@ -1,7 +1,8 @@
 /** The parts of a model's form: its names, and what it can do. */
-import { Accordion, Select, SimpleGrid, TagsInput, TextInput } from "@mantine/core";
+import { Select, SimpleGrid, TagsInput, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Folded } from "../../parts/folded.tsx";
 import { Section } from "../../parts/section.tsx";
 import type { ModelValues } from "./model-values.ts";
 
@@ -140,14 +141,9 @@ export function Abilities({ form, at }: PartProps) {
           <TextInput label={t.dimensions} {...number} {...form.getInputProps("dimensions")} error={at("dimensions")} />
         )}
       </SimpleGrid>
-      <Accordion variant="separated" chevronPosition="left">
-        <Accordion.Item value="more">
-          <Accordion.Control>{t.more}</Accordion.Control>
-          <Accordion.Panel>
-            <Options form={form} at={at} />
-          </Accordion.Panel>
-        </Accordion.Item>
-      </Accordion>
+      <Folded title={t.more}>
+        <Options form={form} at={at} />
+      </Folded>
     </Section>
   );
 }

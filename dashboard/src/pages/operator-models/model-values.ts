@@ -1,5 +1,7 @@
 /** The values of a model's form, and the entry of the configuration that they are. */
 import {
+  booleanOf,
+  choiceOf,
   type JsonObject,
   numberOf,
   objectAt,
@@ -64,17 +66,9 @@ export function modelEntry(values: ModelValues, before: JsonObject = {}): JsonOb
     dimensions: values.kind === "embedding" ? numberOf(values.dimensions) : undefined,
     created: wordsOf(values.created),
     completions: isChat ? wordsOf(values.completions) : undefined,
-    sticky: boolOf(values.sticky),
-    reasoning: isChat ? boolOf(values.reasoning) : undefined,
+    sticky: booleanOf(values.sticky),
+    reasoning: isChat ? booleanOf(values.reasoning) : undefined,
     price: priceEntry(values.price),
     targets: targets.length > 0 ? targets : undefined,
   });
-}
-
-function choiceOf(value: unknown): string {
-  return typeof value === "boolean" ? (value ? "yes" : "no") : "";
-}
-
-function boolOf(choice: string): boolean | undefined {
-  return choice === "" ? undefined : choice === "yes";
 }

@@ -1,7 +1,7 @@
 /** The rates of long prompts and of service modes. */
-import { ActionIcon, Button, Group, Stack, Text, TextInput } from "@mantine/core";
-import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { Group, Stack, Text, TextInput } from "@mantine/core";
 import { texts, useTexts } from "../../language/language.tsx";
+import { AddRow, RemoveRow } from "../../parts/row-buttons.tsx";
 import { type Band, type Card, type ModeKey, modeKeys, noRates, type PriceValues, rateKeys } from "./price-values.ts";
 import { RateFields } from "./rate-fields.tsx";
 
@@ -52,28 +52,12 @@ export function Bands({ value, onChange }: BandsProps) {
               value={band.above}
               onChange={(event) => set(i, { ...band, above: event.currentTarget.value })}
             />
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              size="lg"
-              aria-label={t.removeBand(band.above)}
-              onClick={() => onChange(value.filter((_, at) => at !== i))}
-            >
-              <IconTrash size={16} aria-hidden />
-            </ActionIcon>
+            <RemoveRow label={t.removeBand(band.above)} onClick={() => onChange(value.filter((_, at) => at !== i))} />
           </Group>
           <RateFields keys={rateKeys} value={band.rates} onChange={(rates) => set(i, { ...band, rates })} />
         </Stack>
       ))}
-      <Button
-        variant="default"
-        size="xs"
-        w="fit-content"
-        leftSection={<IconPlus size={14} aria-hidden />}
-        onClick={() => onChange([...value, { above: "", rates: noRates }])}
-      >
-        {t.addBand}
-      </Button>
+      <AddRow onClick={() => onChange([...value, { above: "", rates: noRates }])}>{t.addBand}</AddRow>
     </Stack>
   );
 }
@@ -101,14 +85,7 @@ export function Modes({ value, onChange }: ModesProps) {
               <Text fw={600} size="sm">
                 {t[mode]}
               </Text>
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                aria-label={t.removeMode(t[mode])}
-                onClick={() => set(mode, undefined)}
-              >
-                <IconTrash size={16} aria-hidden />
-              </ActionIcon>
+              <RemoveRow label={t.removeMode(t[mode])} onClick={() => set(mode, undefined)} />
             </Group>
             <RateFields keys={rateKeys} value={card.rates} onChange={(rates) => set(mode, { ...card, rates })} />
             <Bands value={card.long} onChange={(long) => set(mode, { ...card, long })} />
@@ -117,15 +94,9 @@ export function Modes({ value, onChange }: ModesProps) {
       })}
       <Group gap="xs">
         {rest.map((mode) => (
-          <Button
-            key={mode}
-            variant="default"
-            size="xs"
-            leftSection={<IconPlus size={14} aria-hidden />}
-            onClick={() => set(mode, { rates: noRates, long: [] })}
-          >
+          <AddRow key={mode} onClick={() => set(mode, { rates: noRates, long: [] })}>
             {t.addMode(t[mode])}
-          </Button>
+          </AddRow>
         ))}
       </Group>
     </Stack>

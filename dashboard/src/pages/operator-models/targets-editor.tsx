@@ -1,9 +1,10 @@
 /** Edits which upstreams serve a model: targets are dragged into their order, by the pointer or by the arrow keys. */
-import { ActionIcon, Button, Group, Paper, Select, Stack, Text, TextInput, VisuallyHidden } from "@mantine/core";
-import { IconGripVertical, IconPlus, IconTrash } from "@tabler/icons-react";
+import { ActionIcon, Group, Paper, Select, Stack, Text, TextInput, VisuallyHidden } from "@mantine/core";
+import { IconGripVertical } from "@tabler/icons-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { AddRow, RemoveRow } from "../../parts/row-buttons.tsx";
 import {
   addTarget,
   changeTarget,
@@ -122,15 +123,9 @@ export function TargetsEditor({ value, onChange, upstreams, modelId }: Props) {
         </div>
       )}
       <VisuallyHidden role="status">{told}</VisuallyHidden>
-      <Button
-        variant="default"
-        size="xs"
-        w="fit-content"
-        leftSection={<IconPlus size={14} aria-hidden />}
-        onClick={() => onChange(addTarget(value, { upstream: upstreams[0] ?? "", model: modelId, weight: "1" }))}
-      >
+      <AddRow onClick={() => onChange(addTarget(value, { upstream: upstreams[0] ?? "", model: modelId, weight: "1" }))}>
         {t.add}
-      </Button>
+      </AddRow>
     </Stack>
   );
 }
@@ -240,9 +235,7 @@ function TargetRow({ target, targets, upstreams, level, index, isDragged, ...on 
             inputWrapperOrder={["input", "description"]}
           />
         </Group>
-        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t.remove(name)} onClick={on.onRemove}>
-          <IconTrash size={16} aria-hidden />
-        </ActionIcon>
+        <RemoveRow label={t.remove(name)} onClick={on.onRemove} />
       </Group>
     </Paper>
   );

@@ -2,7 +2,7 @@
  * The targets of a model in an editor: levels of priority, each with the targets that share its calls by weight. Moves are one place at a
  * time, so that the keyboard and the pointer do the same.
  */
-import { type JsonObject, objectsAt, textAt, withValues } from "../../configuration/document.ts";
+import { type JsonObject, numberOf, objectsAt, textAt, withValues } from "../../configuration/document.ts";
 
 export interface Target {
   /** key tells it apart while it moves. */
@@ -39,14 +39,9 @@ export function levelsOf(entry: JsonObject): Levels {
 export function targetEntries(levels: Levels): JsonObject[] {
   return levels.flatMap((targets, priority) =>
     targets.map(({ upstream, model, weight }) =>
-      withValues({}, { upstream, model: model.trim(), priority, weight: weightOf(weight) }),
+      withValues({}, { upstream, model: model.trim(), priority, weight: numberOf(weight) ?? 1 }),
     ),
   );
-}
-
-function weightOf(text: string): number | string {
-  const number = Number(text.trim() || "1");
-  return Number.isFinite(number) ? number : text;
 }
 
 /** shareOf returns a target's share of the calls of its level, 0 to 1; undefined where weights are not numbers. */

@@ -20,7 +20,7 @@ export function WhoUsesIt({ model }: { readonly model: string }) {
   const calls = useQuery(OperatorService.method.summarizeAllRequests, {
     summary: { bucket: Bucket.DAY, filter: { model }, groupBy: RequestGroup.ACCOUNT },
   });
-  const nameOf = useAccountNames(true);
+  const names = useAccountNames();
   return (
     <Section title={t.title} about={t.about}>
       <Answer of={calls} lines={3}>
@@ -29,7 +29,7 @@ export function WhoUsesIt({ model }: { readonly model: string }) {
             <GroupTable
               of={summary.groups}
               head={t.account}
-              nameOf={nameOf}
+              nameOf={(id) => names.get(id) ?? id}
               link={(id, name) => (
                 <AccountLink id={id} fz="inherit">
                   {name}

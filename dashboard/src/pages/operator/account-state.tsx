@@ -1,4 +1,4 @@
-/** Whether an account is active or suspended, as an icon and a word; and its billing. */
+/** Shows whether an account is active or suspended, as an icon and a word; and its billing. */
 import { Group, Text } from "@mantine/core";
 import { IconBan, IconCircleCheck } from "@tabler/icons-react";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";

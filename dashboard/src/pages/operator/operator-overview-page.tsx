@@ -103,7 +103,7 @@ export function OperatorOverviewPage() {
   );
   const refused = useQuery(summarizeAllRefused, { summary: { bucket, filter } }, often).data?.summary;
   const upstreams = useQuery(listUpstreams, {}, { refetchInterval: 10_000 });
-  const nameOf = useAccountNames(by === "account");
+  const names = useAccountNames(by === "account");
   const summary = calls.data?.summary;
   const isPartial = summary?.completeFrom;
   return (
@@ -133,7 +133,7 @@ export function OperatorOverviewPage() {
         <Answer of={calls} lines={9}>
           {({ summary }) => {
             const of = splitSummary(summary ?? { sums: [], groups: [] }, begins);
-            const shownName = (id: string) => (id === "" ? t.cache : nameOf(id));
+            const shownName = (id: string) => (id === "" ? t.cache : (names.get(id) ?? id));
             return (
               <>
                 <UsageCharts {...{ of, measures, span, nameOf: shownName }} />

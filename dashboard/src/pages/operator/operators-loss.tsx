@@ -23,7 +23,7 @@ const said = texts(
   },
 );
 
-/** How many accounts are named. */
+/** shown is how many accounts are named. */
 const shown = 5;
 
 export function OperatorsLoss() {

@@ -16,6 +16,7 @@ import { RequestFilters } from "../../parts/request-filters.tsx";
 import { RequestTable } from "../../parts/request-table.tsx";
 import { isFiltered, type RequestSearch } from "../../search.ts";
 import { AccountLink } from "./account-link.tsx";
+import { useAccountNames } from "./use-account-names.ts";
 import { allRefused, useAllRequests } from "./use-lists.ts";
 
 const said = texts(
@@ -108,12 +109,6 @@ function RefusedOfAll({ search, accountNames }: ListProps) {
       page="/operator/requests/$requestId"
     />
   );
-}
-
-/** useAccountNames returns accounts' names by id, as far as one page of them has them. */
-function useAccountNames(): ReadonlyMap<string, string> {
-  const { data } = useQuery(OperatorService.method.listAccounts, { pageSize: 1000 });
-  return new Map(data?.accounts.map(({ id, name }) => [id, name]));
 }
 
 function linkIn(names: ReadonlyMap<string, string>) {

@@ -3,6 +3,7 @@ import { Badge, Button, Group, Text } from "@mantine/core";
 import type { Session } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import text from "../../parts/text.module.css";
 import { nameBrowser } from "./browser.ts";
 import classes from "./session-list.module.css";
 
@@ -70,7 +71,7 @@ export function SessionList({ sessions, ending, onEnd }: Props) {
     );
   };
   return (
-    <ul className={classes.list} aria-label={t.sessions}>
+    <ul className={text.list} aria-label={t.sessions}>
       {sessions.map(row)}
     </ul>
   );

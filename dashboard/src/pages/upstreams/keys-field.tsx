@@ -1,8 +1,9 @@
 /** The keys of an upstream. One that is stored shows its mask, and stays where nothing else is typed. */
-import { ActionIcon, Button, Group, PasswordInput, Stack } from "@mantine/core";
-import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { Button, Group, PasswordInput, Stack } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { texts, useTexts } from "../../language/language.tsx";
+import { RemoveRow } from "../../parts/row-buttons.tsx";
 import { type KeyValue, newKey } from "./upstream-values.ts";
 
 const said = texts(
@@ -64,17 +65,7 @@ export function KeysField({ value, onChange, error, moved }: Props) {
               visibilityToggleButtonProps={{ "aria-label": t.show, tabIndex: 0 }}
               error={i === 0 ? error : undefined}
             />
-            {(value.length > 1 || key.mask !== "") && (
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                size="lg"
-                aria-label={t.remove(label)}
-                onClick={() => remove(i)}
-              >
-                <IconTrash size={16} aria-hidden />
-              </ActionIcon>
-            )}
+            {(value.length > 1 || key.mask !== "") && <RemoveRow label={t.remove(label)} onClick={() => remove(i)} />}
           </Group>
         );
       })}

@@ -1,7 +1,7 @@
 /** Headers, or parts of a query: names with values, as many as there are. */
-import { ActionIcon, Button, Fieldset, Group, Stack, Text, TextInput } from "@mantine/core";
-import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { Fieldset, Group, Stack, Text, TextInput } from "@mantine/core";
 import { texts, useTexts } from "../../language/language.tsx";
+import { AddRow, RemoveRow } from "../../parts/row-buttons.tsx";
 import type { Pair } from "./upstream-values.ts";
 
 const said = texts(
@@ -61,27 +61,15 @@ export function PairsField({ label, about, value, onChange }: Props) {
               onChange={(event) => set(i, { ...pair, value: event.currentTarget.value })}
               autoComplete="off"
             />
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              size="lg"
-              aria-label={t.remove(pair.name || label)}
+            <RemoveRow
+              label={t.remove(pair.name || label)}
               onClick={() => onChange(value.filter((_, at) => at !== i))}
-            >
-              <IconTrash size={16} aria-hidden />
-            </ActionIcon>
+            />
           </Group>
         ))}
-        <Button
-          variant="default"
-          size="xs"
-          w="fit-content"
-          leftSection={<IconPlus size={14} aria-hidden />}
-          aria-label={t.addTo(label)}
-          onClick={() => onChange([...value, { name: "", value: "" }])}
-        >
+        <AddRow label={t.addTo(label)} onClick={() => onChange([...value, { name: "", value: "" }])}>
           {t.add}
-        </Button>
+        </AddRow>
       </Stack>
     </Fieldset>
   );

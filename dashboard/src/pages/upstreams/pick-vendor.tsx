@@ -68,7 +68,7 @@ export function PickVendor({ onPick }: Props) {
                 aria-label={t.vendors}
                 cols={{ base: 1, xs: 2, md: 3 }}
                 spacing="sm"
-                className={classes.list}
+                className={text.list}
               >
                 {shown.map((vendor) => (
                   <VendorChoice key={vendor.name} vendor={vendor} onPick={() => onPick(vendor)} />

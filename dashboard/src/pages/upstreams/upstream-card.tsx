@@ -15,6 +15,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
+import { Verbatim } from "../../parts/verbatim.tsx";
 import { CheckMark, HealthMark } from "./health-mark.tsx";
 import { UpstreamMenu } from "./upstream-menu.tsx";
 
@@ -95,11 +96,7 @@ export function UpstreamCard({ of, configuration, sums, buckets }: Props) {
           of={({ firstByteP50Ms }) => firstByteP50Ms}
           write={format.duration}
         />
-        {lastFailure && (
-          <Code block className={text.anywhere} style={{ whiteSpace: "pre-wrap" }}>
-            {lastFailure}
-          </Code>
-        )}
+        {lastFailure && <Verbatim>{lastFailure}</Verbatim>}
         {resting.length > 0 && <Names of={resting} title={t.resting} icon={IconZzz} />}
         <Names of={models} title={t.models} />
       </Stack>

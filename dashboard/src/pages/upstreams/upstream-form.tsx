@@ -1,15 +1,16 @@
 /** The settings of an upstream, to add or to change it: they are tried before they are saved. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Accordion, Button, Group, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useId, useState } from "react";
+import { useId } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
-import { Faults, faultAt } from "../../configuration/faults.tsx";
+import { faultAt } from "../../configuration/faults.tsx";
 import { Locked } from "../../configuration/locked.tsx";
-import { SaveChanges } from "../../configuration/save-changes.tsx";
+import { ReviewBar } from "../../configuration/review-bar.tsx";
 import { useDirty } from "../../configuration/use-edition.ts";
 import { useReview } from "../../configuration/use-review.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Folded } from "../../parts/folded.tsx";
 import { Section } from "../../parts/section.tsx";
 import { KeysField } from "./keys-field.tsx";
 import { TestUpstream } from "./test-steps.tsx";
@@ -29,7 +30,6 @@ const said = texts(
     kindAbout: "What is spoken there. Nearly everything speaks OpenAI's.",
     more: "More options",
     test: "Test",
-    review: "Review and save",
     addTitle: (name: string) => `Add ${name}`,
     changeTitle: (name: string) => `Change ${name}`,
     profileWrong: "This is not JSON",
@@ -46,7 +46,6 @@ const said = texts(
     kindAbout: "上游使用的 API，大多数兼容 OpenAI。",
     more: "更多选项",
     test: "测试",
-    review: "检查并保存",
     addTitle: (name: string) => `添加 ${name}`,
     changeTitle: (name: string) => `更改 ${name}`,
     profileWrong: "不是有效的 JSON",
@@ -75,10 +74,8 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved,
     },
   });
   useDirty(form.isDirty(), onDirty);
-  // Changes are of what was open: what somebody else saves meanwhile is told as a conflict.
-  const [base] = useState(configuration.version);
   const name = form.values.name.trim();
-  const { review, reviewed, close, busy, error } = useReview(base, (refused) =>
+  const review = useReview(configuration, (refused) =>
     form.setErrors(fieldFaults((path) => faultAt(refused, `upstreams[${name}].${path}`))),
   );
   const entry = () => upstreamEntry(form.values, before);
@@ -86,7 +83,7 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved,
   return (
     <Stack gap="lg">
       <Locked of={configuration} />
-      <form id={formId} onSubmit={form.onSubmit(() => review([{ upstream: entry() }]))} noValidate>
+      <form id={formId} onSubmit={form.onSubmit(() => review.review([{ upstream: entry() }]))} noValidate>
         <Section title={t.settings}>
           <SimpleGrid cols={{ base: 1, sm: 2 }}>
             <TextInput
@@ -122,31 +119,18 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved,
             error={form.errors.keys}
             moved={URL.parse(form.values.baseUrl.trim())?.origin !== URL.parse(initial.baseUrl)?.origin}
           />
-          <Accordion variant="separated" chevronPosition="left">
-            <Accordion.Item value="more">
-              <Accordion.Control>{t.more}</Accordion.Control>
-              <Accordion.Panel>
-                <UpstreamMore form={form} vendors={vendors} />
-              </Accordion.Panel>
-            </Accordion.Item>
-          </Accordion>
+          <Folded title={t.more}>
+            <UpstreamMore form={form} vendors={vendors} />
+          </Folded>
         </Section>
       </form>
       <Section title={t.test}>
         <TestUpstream entryOf={validEntry} />
       </Section>
-      {error && <Faults of={error} />}
-      <Group>
-        <Button type="submit" form={formId} loading={busy} disabled={configuration.locked !== undefined}>
-          {t.review}
-        </Button>
-      </Group>
-      <SaveChanges
-        opened={reviewed !== undefined}
-        onClose={close}
+      <ReviewBar
+        of={review}
+        formId={formId}
         title={before ? t.changeTitle(name) : t.addTitle(name)}
-        base={base}
-        changes={reviewed ?? []}
         onSaved={(version) => onSaved(name, version)}
       />
     </Stack>

@@ -1,12 +1,12 @@
 /** One upstream: how it is and was, what it serves, and its settings. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Anchor, Code, Group, Stack, Text } from "@mantine/core";
+import { Anchor, Group, Stack, Text } from "@mantine/core";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService, type Upstream } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { MeasuresOverTime } from "../../charts/measures-over-time.tsx";
 import { originOf, writtenEntry } from "../../configuration/document.ts";
-import { FileNotice } from "../../configuration/in-file.tsx";
+import { FileEntry } from "../../configuration/in-file.tsx";
 import { useConfiguration } from "../../configuration/use-configuration.ts";
 import { useEdition } from "../../configuration/use-edition.ts";
 import { PageMissing } from "../../frame/page-states.tsx";
@@ -16,6 +16,7 @@ import { Answer } from "../../parts/answer.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
 import text from "../../parts/text.module.css";
+import { Verbatim } from "../../parts/verbatim.tsx";
 import { HealthMark } from "./health-mark.tsx";
 import { TestUpstream } from "./test-steps.tsx";
 import { Figures } from "./upstream-card.tsx";
@@ -104,11 +105,7 @@ function OneUpstream({ name, state, configuration }: Props) {
       {state && (
         <Section title={t.now} about={t.nowAbout}>
           <Figures of={state} />
-          {state.lastFailure && (
-            <Code block className={text.anywhere} style={{ whiteSpace: "pre-wrap" }}>
-              {state.lastFailure}
-            </Code>
-          )}
+          {state.lastFailure && <Verbatim>{state.lastFailure}</Verbatim>}
         </Section>
       )}
       <MeasuresOverTime upstream={name} />
@@ -163,12 +160,7 @@ function Written({ name, configuration }: Omit<Props, "state">) {
         <Section title={t.test}>
           <TestUpstream ofName={name} />
         </Section>
-        <Section title={t.written}>
-          <FileNotice fileName={configuration.fileName} />
-          <Code block className={text.anywhere} style={{ whiteSpace: "pre-wrap" }}>
-            {JSON.stringify(entry, null, 2)}
-          </Code>
-        </Section>
+        <FileEntry title={t.written} fileName={configuration.fileName} entry={entry} />
       </Stack>
     );
   }

@@ -1,5 +1,7 @@
 /** The values of an upstream's form, and the entry of the configuration that they are. */
 import {
+  booleanOf,
+  choiceOf,
   type JsonObject,
   type JsonValue,
   nonEmpty,
@@ -74,7 +76,7 @@ export function valuesOf(entry: JsonObject): UpstreamValues {
     credential: textAt(entry, "credential"),
     headers: pairsOf(objectAt(entry, "headers")),
     query: pairsOf(objectAt(entry, "query")),
-    discover: entry.discover === undefined ? "" : entry.discover === true ? "yes" : "no",
+    discover: choiceOf(entry.discover),
     regional: entry.regional === true,
     connectSeconds: textAt(timeouts, "connect_seconds"),
     firstByteSeconds: textAt(timeouts, "first_byte_seconds"),
@@ -115,7 +117,7 @@ export function upstreamEntry(values: UpstreamValues, before: JsonObject = {}): 
     credential: wordsOf(values.credential),
     headers: objectOf(values.headers),
     query: objectOf(values.query),
-    discover: values.discover === "" ? undefined : values.discover === "yes",
+    discover: booleanOf(values.discover),
     regional: values.regional || undefined,
     timeouts: nonEmpty(
       withValues(

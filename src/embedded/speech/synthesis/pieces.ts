@@ -9,7 +9,7 @@ import { hasSound } from "./words.ts";
 
 export interface Piece {
   readonly words: string;
-  /** Whether the piece begins and ends where a speaker pauses. */
+  /** pauseBefore is whether the piece begins and ends where a speaker pauses. */
   readonly pauseBefore: boolean;
   readonly pauseAfter: boolean;
 }

@@ -6,7 +6,7 @@
  */
 
 /** ProgramExit is thrown through the program when it exits. */
-export class ProgramExit extends Error {
+class ProgramExit extends Error {
   override readonly name = "ProgramExit";
   readonly status: number;
 

@@ -20,7 +20,7 @@ import { chatUsage, MessageCounts } from "./usage.ts";
 interface Draft {
   text: string;
   reasoning: string;
-  /** Whether the text is the input of the tool that stands for the answer. */
+  /** answered is whether the text is the input of the tool that stands for the answer. */
   answered: boolean;
   functionCall: JsonObject | undefined;
   readonly thinkingBlocks: JsonObject[];

@@ -18,8 +18,8 @@ export interface Progress {
   length: number;
   /** Number of tool calls so far. */
   toolCalls: number;
-  /** Whether the one `function_call` of the oldest form was made. */
+  /** functionCalled is whether the one `function_call` of the oldest form was made. */
   functionCalled: boolean;
-  /** Whether the tool that stands for the answer was called. */
+  /** answered is whether the tool that stands for the answer was called. */
   answered: boolean;
 }

@@ -1,4 +1,4 @@
-/** Why a message ended → the finish reason. Unknown stop reasons become `stop`, or name the call. */
+/** Translates why a message ended into the finish reason. Unknown stop reasons become `stop`, or name the call. */
 import { StopReason } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 

@@ -14,7 +14,7 @@ import { fitsSchema } from "../fits-schema.ts";
 import { fileBlock, imageBlock } from "./media.ts";
 
 /** The types of blocks that each side of the conversation may hold. */
-export const sides = {
+const sides = {
   system: ["text"],
   user: ["text", "image", "document", "search_result"],
   assistant: ["text", "thinking", "redacted_thinking"],

@@ -31,7 +31,7 @@ const mostSchemas = 200;
 
 interface Walk {
   readonly definitions: ReadonlyMap<string, JsonValue>;
-  /** How many more schemas may be merged. Further ones are taken as empty. */
+  /** left is how many more schemas may be merged. Further ones are taken as empty. */
   left: number;
 }
 

@@ -29,7 +29,7 @@ import { continuesWithoutThinking, turnJson } from "./turns.ts";
 
 export interface MessageRequest {
   readonly json: JsonObject;
-  /** What a call becomes in the answer, by the tool's upstream name. */
+  /** called is what a call becomes in the answer, by the tool's upstream name. */
   readonly called: ReadonlyMap<string, CalledTool>;
 }
 

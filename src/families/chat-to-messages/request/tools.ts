@@ -28,7 +28,7 @@ export interface Toolbox {
   readonly offered: ReadonlyMap<string, JsonObject>;
   /** By upstream name. */
   readonly called: ReadonlyMap<string, CalledTool>;
-  /** Whether the caller uses the legacy `functions`, which allow one call. */
+  /** legacy is whether the caller uses the legacy `functions`, which allow one call. */
   readonly legacy: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What the translation of an answer needs, and what unary and streamed answers share. */
+/** Describes what the translation of an answer needs, and what unary and streamed answers share. */
 import { sealReasoning } from "../../../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 
@@ -10,7 +10,7 @@ export interface AnswerContext {
   readonly model: string;
   /** The upstream's hash (`providers/profile/reasoning-seal.ts`). */
   readonly maker: string;
-  /** Whether the request used the legacy `functions`, so that a call is a `function_call`. */
+  /** isLegacy is whether the request used the legacy `functions`, so that a call is a `function_call`. */
   readonly isLegacy: boolean;
   readonly includeUsage: boolean;
 }

@@ -25,9 +25,9 @@ export interface AnswerContext {
   readonly now: number;
   /** The text that comes before the model's: the prompt, or nothing. */
   readonly echo: string;
-  /** Whether the model's text is left out: the caller asked for no tokens, and chat models make at least one. */
+  /** muted is whether the model's text is left out: the caller asked for no tokens, and chat models make at least one. */
   readonly muted: boolean;
-  /** Whether a stream ends with the usage. */
+  /** includeUsage is whether a stream ends with the usage. */
   readonly includeUsage: boolean;
 }
 

@@ -22,7 +22,7 @@ export interface ConversationContext {
   readonly names: ToolNames;
   /** The model's name at its upstream. */
   readonly target: string | undefined;
-  /** Whether sealed reasoning is unsealed further on. */
+  /** readsSeals is whether sealed reasoning is unsealed further on. */
   readonly readsSeals: boolean;
   /** Receives the paths of what is dropped. */
   readonly omitted: Set<string>;

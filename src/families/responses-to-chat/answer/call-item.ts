@@ -20,7 +20,7 @@ export class CallItem implements Item {
   readonly #id: string;
   readonly #tool: CallerTool;
   readonly #callId: string;
-  /** Whether its pieces are streamed. */
+  /** isPlain is whether its pieces are streamed. */
   readonly #isPlain: boolean;
   #input = "";
 

@@ -42,7 +42,7 @@ export class AssistantTurn {
     this.#context = context;
   }
 
-  /** Whether a message or reasoning that comes now belongs to the next turn. */
+  /** isClosed is whether a message or reasoning that comes now belongs to the next turn. */
   get isClosed(): boolean {
     return this.#calls.length === 0 && (this.#texts.length > 0 || this.#refusal !== "");
   }

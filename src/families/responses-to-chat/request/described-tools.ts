@@ -20,12 +20,12 @@ export interface DescribedTool {
   readonly namespace: string | undefined;
   /** The namespace's description, with its first tool. */
   readonly about?: string | undefined;
-  /** Whether the tool may have been described before. */
+  /** mayRepeat is whether the tool may have been described before. */
   readonly mayRepeat: boolean;
 }
 
 /** Reports whether an item describes tools. */
-export function describesTools({ extra }: ResponseItem): boolean {
+function describesTools({ extra }: ResponseItem): boolean {
   return extra?.type === "additional_tools" || extra?.type === "tool_search_output";
 }
 

@@ -1,4 +1,4 @@
-/** What is known of a move of all data to another database. */
+/** Adds the tables of what is known of a move of all data to another database. */
 import type { Kysely } from "kysely";
 import { createTable } from "../tables/create.ts";
 import { bigint, type Dialect, integer, orNull, orZero, text } from "../tables/shape.ts";

@@ -52,7 +52,7 @@ export type LedgerQuestions = {
 export interface DatabaseState {
   /** Another number after any change of keys, limits or accounts, by whatever process. */
   readonly version: number;
-  /** What keeps the owner's writes from arriving; null while they arrive. */
+  /** trouble is what keeps the owner's writes from arriving; null while they arrive. */
   readonly trouble: string | null;
 }
 

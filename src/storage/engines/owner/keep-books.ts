@@ -13,6 +13,7 @@ import {
   type Decisions,
   type OpenBooks,
   type Recalled,
+  sweepMs,
   type Turn,
   whenKnown,
 } from "../../money/books.ts";
@@ -54,14 +55,12 @@ interface Served {
   noted: Noted[];
   /** Leases that a turn that failed was to give back: they go with what is given back next. */
   unreleased: readonly string[];
-  /** What it has asked and is not done. */
+  /** underWay is what it has asked and is not done. */
   readonly underWay: Set<PromiseLike<unknown>>;
 }
 
-/** How long a turn waits for the idle leases of other workers, in milliseconds. */
+/** recallMs is how long a turn waits for the idle leases of other workers, in milliseconds. */
 const recallMs = 400;
-/** How often deadlines are moved on and looked at, in milliseconds. */
-const sweepMs = 20_000;
 
 export function keepBooks(options: OwnerOptions): BooksKeeper {
   const { node, clock, openBooks, onError } = options;

@@ -12,9 +12,9 @@ export interface StateSource {
   readonly trouble: () => string | undefined;
 }
 
-/** How often changes by other processes are looked for, in milliseconds. */
+/** lookMs is how often changes by other processes are looked for, in milliseconds. */
 const lookMs = 50;
-/** How long a worker that changes something waits for the others at most, in milliseconds. */
+/** tellMs is how long a worker that changes something waits for the others at most, in milliseconds. */
 const tellMs = 250;
 
 export function createTellState({ version, trouble }: StateSource) {

@@ -1,4 +1,4 @@
-/** What a worker knows of its database by its owner: whether anything has changed there, and whether writes arrive. */
+/** Learns what a worker knows of its database by its owner: whether anything has changed there, and whether writes arrive. */
 import type { Channel } from "../../../runtime/ipc/channel.ts";
 import type { DatabaseOwner } from "../sqlite/database.ts";
 import type { Writable } from "../writable.ts";

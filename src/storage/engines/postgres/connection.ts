@@ -12,9 +12,9 @@ import type { Address } from "./url.ts";
 
 export interface ServerOptions {
   readonly address: Address;
-  /** How many connections management and upkeep share. */
+  /** poolSize is how many connections management and upkeep share. */
   readonly poolSize: number;
-  /** How long a statement may take, in milliseconds. */
+  /** statementTimeoutMs is how long a statement may take, in milliseconds. */
   readonly statementTimeoutMs: number;
   /** Receives errors of connections that nobody uses at that moment. */
   readonly onError: (error: unknown) => void;
@@ -37,7 +37,7 @@ export function connectServer(options: ServerOptions): Server {
   };
 }
 
-/** How long a connection may take to end before it is destroyed, in milliseconds: a server that is silent never lets it go. */
+/** endMs is how long a connection may take to end before it is destroyed, in milliseconds: a server that is silent never lets it go. */
 const endMs = 1000;
 
 /** Without it a connection on which nothing comes would keep the process from ending. */

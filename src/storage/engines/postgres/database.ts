@@ -39,7 +39,7 @@ export interface PostgresOptions {
   readonly url: string;
   /** The folder on this machine for what is kept while the database is away. */
   readonly dataDir: string;
-  /** How many connections management and upkeep share. The ledger and the watch have one each besides. */
+  /** poolSize is how many connections management and upkeep share. The ledger and the watch have one each besides. */
   readonly poolSize: number;
   /** The version of the program. */
   readonly version: string;
@@ -49,7 +49,7 @@ export interface PostgresOptions {
   readonly isSynced: boolean;
   /** A replica that usage is read from; undefined for none. */
   readonly replica?: ReplicaOptions | undefined;
-  /** How often the spools of nodes that died on this machine are looked for, in milliseconds. */
+  /** leftBehindMs is how often the spools of nodes that died on this machine are looked for, in milliseconds. */
   readonly leftBehindMs?: number;
   /** Receives errors that no caller waits for. */
   readonly onError: (error: unknown) => void;
@@ -86,7 +86,7 @@ export interface Opened extends Pick<Management, "db">, Changes {
 
 /** The folder for what is kept while the database is away. */
 export const spoolFolder = "postgres.notes";
-/** How long a statement of management may take, in milliseconds. */
+/** statementTimeoutMs is how long a statement of management may take, in milliseconds. */
 const statementTimeoutMs = 30_000;
 
 /** Throws a StorageError, in one line. */
@@ -201,7 +201,7 @@ interface RoomRow {
   readonly is_prepaid: boolean;
 }
 
-/** How long other nodes may take to give leases back, and the pause between looks; in milliseconds. */
+/** recallMs is how long other nodes may take to give leases back, and the pause between looks; in milliseconds. */
 const [recallMs, lookMs] = [500, 15];
 
 function recallAll(server: Pick<Server, "pool">, accountId: string, counts: Counts): Promise<void> {

@@ -1,4 +1,4 @@
-/** What errors of Postgres mean: whether the same may succeed later, and what an operator is told. */
+/** Tells what errors of Postgres mean: whether the same may succeed later, and what an operator is told. */
 import { codeOf, StorageError } from "../../../runtime/write-trouble.ts";
 
 /** The database did not answer for as long as one waits for it. */

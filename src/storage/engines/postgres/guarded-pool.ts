@@ -23,7 +23,7 @@ export interface GuardedPoolOptions {
  * long anything waits while the server does not count as away; in milliseconds.
  */
 const [againMs, mostMs] = [1000, 60_000];
-/** How often a statement is repeated that met another. */
+/** maxConflicts is how often a statement is repeated that met another. */
 const maxConflicts = 10;
 /** The first pause before that, and the longest, in milliseconds. */
 const [firstPauseMs, maxPauseMs] = [5, 100];

@@ -19,7 +19,7 @@ export interface Management {
   readonly scope: Scope;
 }
 
-/** How often a transaction is begun anew that met another one, and one that wrote what another had written meanwhile. */
+/** maxTries is how often a transaction is begun anew that met another one, and one that wrote what another had written meanwhile. */
 const [maxTries, maxTaken] = [10, 3];
 /** The longest first pause before that, and the longest of all, in milliseconds. */
 const [firstPauseMs, maxPauseMs] = [5, 200];
@@ -114,7 +114,9 @@ function changesWatched(node: OperationNode): boolean {
   return watchedTables.some((table) => text.includes(table));
 }
 
-/** What is due of a key. It stays due in a transaction that merges it, as far as other nodes add to it: `decide` counts it there. */
+/**
+ * pending is what is due of a key. It stays due in a transaction that merges it, as far as other nodes add to it: `decide` counts it there.
+ */
 const pending: PendingSums = {
   spentOf: (keyId) => dueOf(keyId, "spent"),
   freedOf: (keyId) => dueOf(keyId, "freed"),

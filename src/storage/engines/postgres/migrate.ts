@@ -20,7 +20,7 @@ type Db = Kysely<unknown>;
 const lockKey = 4_737_019;
 /** The oldest server that is supported. */
 const oldestServer = 15;
-/** How long a change of a table waits for those who read it: whoever comes after it waits behind it. */
+/** lockTimeoutMs is how long a change of a table waits for those who read it: whoever comes after it waits behind it. */
 const lockTimeoutMs = 5000;
 
 export async function migrate(db: Db, name: string, migrations = sharedMigrations): Promise<void> {

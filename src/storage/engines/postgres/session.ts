@@ -1,4 +1,4 @@
-/** What the engine needs of a connection to Postgres, whichever library makes it. */
+/** Describes what the engine needs of a connection to Postgres, whichever library makes it. */
 import type { PostgresPool } from "kysely";
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -8,7 +8,7 @@ export interface Session {
   query(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
   /** Hears of notifications; undefined where the connection cannot, as behind a pooler. */
   readonly listen: ((onNotice: (text: string) => void) => Promise<void>) | undefined;
-  /** Whether the connection still stands. */
+  /** Reports whether the connection still stands. */
   readonly isOpen: () => boolean;
   close(): void;
 }

@@ -22,7 +22,7 @@ export interface WatcherOptions {
   readonly silence?: Silence;
 }
 
-/** What `changed` tells of counts at once; what it was of is known as soon as the database has been asked. */
+/** Watcher tells what has changed. What `changed` says counts at once; what it was of is known as soon as the database has been asked. */
 export interface Watcher extends Changes {
   /** Says that this node has changed something. */
   changed(): void;
@@ -36,7 +36,7 @@ export interface Watcher extends Changes {
 }
 
 const askMs = 250;
-/** How long what was heard last counts. */
+/** freshMs is how long what was heard last counts. */
 const freshMs = 1000;
 /** An answer that takes longer is none. */
 const answerMs = 900;
@@ -136,14 +136,14 @@ async function answerOf(session: Session, number: number): Promise<Seen> {
   return row as unknown as Seen;
 }
 
-/** What was seen last. */
+/** Keeps what was seen last. */
 function createSeen(silence: Silence) {
   const listeners = new Set<(accountId: string) => void>();
   let heard = new Set<number>();
   let names: ChangedNames | undefined;
   let nodes = 0;
   let [changes, own, stale] = [0, 0, 0];
-  /** What of the own changes the database has told of. */
+  /** ownSeen is what of the own changes the database has told of. */
   let ownSeen = 0;
   let answeredAt = performance.now();
   // By time itself: whoever stalled does not know what changed meanwhile.

@@ -4,7 +4,7 @@ import { type Kysely, sql } from "kysely";
 export interface AddedColumn {
   readonly name: string;
   readonly type: "text" | "integer" | "bigint";
-  /** What rows have that are there already, and new ones that state none; null makes the column nullable. */
+  /** default is what rows have that are there already, and new ones that state none; null makes the column nullable. */
   readonly default: 0 | "" | null;
   /** For a column that is summed: the summed columns before it, in full. A later change of `columns.ts` must not change them. */
   readonly summedAfter?: readonly string[];

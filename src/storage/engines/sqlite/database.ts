@@ -165,7 +165,7 @@ interface Access {
   readonly sqlite: Sqlite.Database;
   readonly transactions: Transactions;
   readonly writable: WritableWatch;
-  /** What is flushed before anybody else reads or writes. */
+  /** behind is what is flushed before anybody else reads or writes. */
   readonly behind: Set<WriteBehind>;
   /** Counts what was written here by anybody but the ledger. */
   written: number;

@@ -1,4 +1,4 @@
-/** How the tables came to be, step by step: each is done once, in this order. */
+/** Lists how the tables came to be, step by step: each is done once, in this order. */
 import type { Migration, MigrationProvider } from "kysely/migration";
 import { sharedMigrations } from "../migrations/all.ts";
 import * as accountsAndKeys from "./migrations/0001-accounts-and-keys.ts";

@@ -1,7 +1,7 @@
 /** Tells whether anything in the database has changed, by this process or another, at next to no cost. */
 import type { MaybePromise } from "../../../runtime/maybe-promise.ts";
 
-/** How long another process's change may go unnoticed: less than a caller needs to make another call. */
+/** noticedMs is how long another process's change may go unnoticed: less than a caller needs to make another call. */
 const noticedMs = 1;
 
 export interface Version {

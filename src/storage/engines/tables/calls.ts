@@ -33,7 +33,7 @@ function shapeOf({ name, type, isNullable, default: byDefault }: CallColumn): Co
   return { kind: type, ...(isNullable ? { isNullable } : {}), ...(value === undefined ? {} : { default: value }) };
 }
 
-/** What names an hour of a key and a model. */
+/** hourKey is what names an hour of a key and a model. */
 const hourKey = { account_id: text, hour: bigint, key_id: text, model: text };
 const sums = Object.fromEntries(summedColumns.map((name) => [name, bigint])) as Record<SummedColumn, ColumnShape>;
 const sumsFromZero = Object.fromEntries(summedColumns.map((name) => [name, orZero(bigint)])) as typeof sums;
@@ -50,8 +50,8 @@ export const usageHours: Described<"usage_hours"> = {
 };
 
 /**
- * How many calls were refused in a minute; in an hour, once a while has passed (`calls/refused.ts`). `node` names the process that
- * writes the row, empty for an hour.
+ * refusedMinutes has how many calls were refused in a minute; in an hour, once a while has passed (`calls/refused.ts`). `node` names the
+ * process that writes the row, empty for an hour.
  */
 export const refusedMinutes: Described<"refused_minutes"> = {
   name: "refused_minutes",
@@ -101,7 +101,7 @@ const dueSums = Object.fromEntries(
   summedColumns.map((name) => [name, summedAtFirst.has(name) ? bigint : orZero(bigint)]),
 ) as typeof sums;
 
-/** What calls add to sums, and is not added yet, of SQLite: in batches, each in parts. */
+/** dueOfSqlite is what calls add to sums, and is not added yet, of SQLite: in batches, each in parts. */
 export const dueOfSqlite: readonly TableShape[] = [
   { name: "due_batches", columns: { id: serial }, key: ["id"], only: "sqlite" },
   {

@@ -19,7 +19,7 @@ const types: Readonly<Record<Dialect, Readonly<Record<Kind, string>>>> = {
   },
 };
 
-/** How Postgres keeps the rows of a table, by its use. */
+/** storage is how Postgres keeps the rows of a table, by its use. */
 const storage: Readonly<Record<"hot" | "passing", string>> = {
   // Room on each page, so that a row is written again beside itself and no index is touched.
   hot: "fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02",

@@ -11,7 +11,7 @@ export const nodes: TableShape = {
     started_at: bigint,
     /** Since when it has renewed its deadline without a gap. */
     steady_since: bigint,
-    /** When it counts as dead. */
+    /** alive_until is when it counts as dead. */
     alive_until: bigint,
     /** Its last turn, and what was decided, as JSON: a turn that is asked again gets the same. */
     turn: orZero(bigint),

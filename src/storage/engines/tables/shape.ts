@@ -14,7 +14,7 @@ export type Kind = "text" | "integer" | "bigint" | "bytes" | "serial";
 export interface ColumnShape {
   readonly kind: Kind;
   readonly isNullable?: true;
-  /** What a row has that states none. */
+  /** default is what a row has that states none. */
   readonly default?: 0 | "";
   readonly isUnique?: true;
   /** The table whose `id` it is, and whether its rows go with that one. */

@@ -11,6 +11,7 @@ import { openSpool, writeLeftBehind } from "../../../../src/storage/engines/post
 import { AwayError } from "../../../../src/storage/engines/postgres/errors.ts";
 import { startWatcher } from "../../../../src/storage/engines/postgres/watcher.ts";
 import { createSegments } from "../../../../src/storage/journal/segments.ts";
+import { mayMount } from "../../../support/disk.ts";
 import {
   begun,
   callOf,
@@ -29,16 +30,6 @@ import {
   startPostgres,
 } from "../../../support/storage/postgres.ts";
 import { openPostgresStage, type PostgresStage } from "../../../support/storage/postgres-stage.ts";
-
-/** Whether a disk of memory can be had here. */
-function mayMount(): boolean {
-  try {
-    execFileSync("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], { stdio: "ignore" });
-    return process.getuid?.() === 0;
-  } catch {
-    return false;
-  }
-}
 
 describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
   let postgres: PostgresServer;

@@ -32,7 +32,7 @@ import { openStorage } from "../../../../src/storage/storage.ts";
 import { createLeasingLedger } from "../../../support/accelerators.ts";
 import { temporaryFolder } from "../../../support/command.ts";
 import { contentsOf } from "../../../support/contents.ts";
-import { endedCall, ledgersOfTests, type TestLedger, unlimitedRequest } from "../../../support/money/sqlite-ledger.ts";
+import { charge, ledgersOfTests, type TestLedger, unlimitedRequest } from "../../../support/money/sqlite-ledger.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 const ample = 1_000_000;
@@ -75,11 +75,6 @@ async function charging(): Promise<TestLedger> {
   t.ledger.touch("key_1", t.now());
   vi.useRealTimers();
   return t;
-}
-
-async function charge(t: TestLedger, id: string, cost: number): Promise<void> {
-  await t.ledger.hold(unlimitedRequest(id, 10, t.now()));
-  await t.ledger.capture(endedCall(id, cost, t.now()));
 }
 
 describe("a back-up", () => {

@@ -13,6 +13,7 @@ import { reconcileJournal } from "../../../../src/storage/money/reconcile-journa
 import { createLeasingLedger } from "../../../support/accelerators.ts";
 import { reconcile } from "../../../support/money/proof.ts";
 import {
+  charge,
   endedCall,
   ledgersOfTests,
   sweptByAnother,
@@ -41,11 +42,6 @@ async function dead(standing = { balance: ample }, path?: string): Promise<Dead>
     .nodes()
     .filter((one) => !before.includes(one));
   return { ...t, node, file: `${t.path}.notes/${node}.jsonl` };
-}
-
-async function charge(t: TestLedger, id: string, cost: number): Promise<void> {
-  await t.ledger.hold(unlimitedRequest(id, 10, t.now()));
-  await t.ledger.capture(endedCall(id, cost, t.now()));
 }
 
 /** What the proof finds beside the database: each finding's kind. */

@@ -53,7 +53,7 @@ export function limitValuesOf(key: ApiKey): LimitValues {
 }
 
 /** readCount returns a whole number from 1 to `most`; undefined for anything else. Separators of thousands are ignored. */
-export function readCount(text: string, most: number): number | undefined {
+function readCount(text: string, most: number): number | undefined {
   const digits = text.replace(/[\s,_']/g, "");
   const count = Number(digits);
   return /^\d+$/.test(digits) && count >= 1 && count <= most ? count : undefined;

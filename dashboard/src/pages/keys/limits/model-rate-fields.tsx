@@ -1,11 +1,11 @@
 /** The rates of a key for single models: a row each. */
 import { useQuery } from "@connectrpc/connect-query";
-import { ActionIcon, Button, Group, Select, Stack, Text, TextInput } from "@mantine/core";
+import { Group, Select, Stack, Text, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
-import { IconPlus, IconTrash } from "@tabler/icons-react";
 import { type ReactNode, useId } from "react";
 import { AccountService } from "../../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { texts, useTexts } from "../../../language/language.tsx";
+import { AddRow, RemoveRow } from "../../../parts/row-buttons.tsx";
 import type { KeyValues } from "../key-values.ts";
 import { modelGroups } from "../model-picker.tsx";
 import { most, newRate } from "./limit-values.ts";
@@ -95,28 +95,10 @@ export function ModelRateFields({ form }: { readonly form: UseFormReturnType<Key
             flex="1 1 130px"
             {...form.getInputProps(`rates.${i}.tokens`)}
           />
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size="lg"
-            aria-label={t.remove(model || t.unnamed)}
-            onClick={() => form.removeListItem("rates", i)}
-          >
-            <IconTrash size={16} aria-hidden />
-          </ActionIcon>
+          <RemoveRow label={t.remove(model || t.unnamed)} onClick={() => form.removeListItem("rates", i)} />
         </Group>
       ))}
-      {rates.length < most.rates && (
-        <Button
-          variant="default"
-          size="xs"
-          w="fit-content"
-          leftSection={<IconPlus size={14} aria-hidden />}
-          onClick={() => form.insertListItem("rates", newRate())}
-        >
-          {t.add}
-        </Button>
-      )}
+      {rates.length < most.rates && <AddRow onClick={() => form.insertListItem("rates", newRate())}>{t.add}</AddRow>}
     </Stack>
   );
 }

@@ -34,13 +34,13 @@ export interface PostgresBooksOptions extends BooksOptions {
   readonly counts?: Counts | undefined;
 }
 
-/** How long work waits for a database that is away, in milliseconds. */
-export const awayMs = 1000;
+/** awayMs is how long work waits for a database that is away, in milliseconds. */
+const awayMs = 1000;
 /** For how long a hold waits to be written with others, in milliseconds. */
 const holdDelayMs = 5;
 /** writeEveryMs is how far writes are apart under load, in milliseconds. */
 const writeEveryMs = 2;
-/** How long a statement of money may take, in milliseconds, waiting for locks included. */
+/** statementMs is how long a statement of money may take, in milliseconds, waiting for locks included. */
 const statementMs = 4000;
 
 interface Parts {

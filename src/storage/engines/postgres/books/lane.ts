@@ -15,9 +15,9 @@ export interface LaneOptions {
   readonly onError: (error: unknown) => void;
   /** Runs before work is done again. */
   readonly onRepeat: () => void;
-  /** How long work waits for a server that is away, in milliseconds. */
+  /** awayMs is how long work waits for a server that is away, in milliseconds. */
   readonly awayMs: number;
-  /** How long a statement may take, in milliseconds: the connection counts as broken then. */
+  /** statementMs is how long a statement may take, in milliseconds: the connection counts as broken then. */
   readonly statementMs: number;
   /** Reports that the server answers nobody: what waits for it is given up. Default: never. */
   readonly isServerAway?: () => boolean;

@@ -12,10 +12,13 @@ export interface RecallingOptions {
   readonly recall: (accounts: readonly string[]) => Promise<void>;
 }
 
-/** How long a hold waits for the idle leases of other nodes; the first pause between two looks, and the longest; in milliseconds. */
+/**
+ * recallMs is how long a hold waits for the idle leases of other nodes; the first pause between two looks, and the longest; in
+ * milliseconds.
+ */
 const recallMs = 1000;
 const [firstLookMs, maxLookMs] = [8, 64];
-/** How soon an account's leases are asked for again. */
+/** againMs is how soon an account's leases are asked for again. */
 const againMs = 250;
 
 interface Waiting {

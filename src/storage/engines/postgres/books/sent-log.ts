@@ -24,7 +24,7 @@ export interface SentLogOptions {
   readonly database: string;
   /** Receives what keeps it from being written, once until it can be written again. */
   readonly onError: (error: unknown) => void;
-  /** When a file is left for the other one, in bytes. */
+  /** maxBytes is when a file is left for the other one, in bytes. */
   readonly maxBytes?: number;
 }
 
@@ -37,7 +37,7 @@ interface LogFile {
   seq: number;
 }
 
-/** How long it is not tried again after it failed, in milliseconds. */
+/** againMs is how long it is not tried again after it failed, in milliseconds. */
 const againMs = 1000;
 
 export function openSentLog({ folder, node, database, onError, maxBytes = 65_536 }: SentLogOptions): SentLog {
@@ -111,7 +111,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** How many calls are asked about at once. */
+/** atOnce is how many calls are asked about at once. */
 const atOnce = 5000;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Where a node keeps records while the database is away: a journal (`journal/segments.ts`) in a folder of its machine. What a node that
+ * Keeps a node's records while the database is away: a journal (`journal/segments.ts`) in a folder of its machine. What a node that
  * died has left there is written by the next one on that machine, as soon as it counts as dead.
  */
 import { checkJournal } from "../../../journal/check.ts";

@@ -1,5 +1,5 @@
 /**
- * What a node does besides its calls, over connections that are shared: merging what is due, renewing, expiring what others left,
+ * Does what a node has to do besides its calls, over connections that are shared: merging what is due, renewing, expiring what others left,
  * recording when keys were used. None of it waits behind calls, nor they behind it.
  */
 import type { BooksOptions } from "../../../money/books.ts";
@@ -30,9 +30,9 @@ export interface Upkeep {
   close(): Promise<void>;
 }
 
-/** How soon what is due is merged, in milliseconds. */
+/** mergeMs is how soon what is due is merged, in milliseconds. */
 const mergeMs = 200;
-/** How often it is recorded when keys were used. */
+/** touchMs is how often it is recorded when keys were used. */
 const touchMs = 1000;
 
 export function createUpkeep(options: UpkeepOptions): Upkeep {

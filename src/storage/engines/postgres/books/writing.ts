@@ -41,7 +41,7 @@ interface Waiting {
 
 /** So many records are one statement at most. */
 const maxRecords = 512;
-/** How often what is spooled is tried again, in milliseconds. */
+/** againMs is how often what is spooled is tried again, in milliseconds. */
 const againMs = 250;
 
 export function createWriter(options: WriterOptions): Writer {
@@ -53,7 +53,7 @@ export function createWriter(options: WriterOptions): Writer {
       : counts.batch("write", records.length, () => posting.post(session, records));
   const backlog = createBacklog(options, post);
   let written = 0;
-  /** What waits for its statement; undefined once that is on its way. */
+  /** gathered is what waits for its statement; undefined once that is on its way. */
   let gathered: Waiting[] | undefined;
 
   async function send(session: Session, records: readonly JournalRecord[]): Promise<void> {

@@ -91,7 +91,7 @@ function explained(name: string, error: unknown): unknown {
   return remedy === undefined ? error : new StorageError(`the database ${name}: ${remedy}`, { cause: error });
 }
 
-/** What the database itself is known by stays. */
+/** kept are the tables that stay: the database itself is known by them. */
 const kept: ReadonlySet<string> = new Set(["database_identity", "changes", "moves"]);
 
 async function truncate(db: Database): Promise<void> {

@@ -11,7 +11,7 @@ import { run } from "../../tables/create.ts";
 
 type Db = Kysely<unknown>;
 
-/** What a transaction of the move has set, to the move's id. */
+/** setting is what a transaction of the move has set, to the move's id. */
 export const setting = "model_gateway.move";
 
 /** The tables of what is known of the move itself. */
@@ -19,7 +19,7 @@ const ofMoves: ReadonlySet<string> = new Set(["moves", "moved_tables"]);
 
 const fenced = tablesOf("postgres").flatMap(({ name }) => (ofMoves.has(name) ? [] : [name]));
 
-/** How long those who write at this moment may take. */
+/** lockTimeoutMs is how long those who write at this moment may take. */
 const lockTimeoutMs = 5000;
 
 /** Within a transaction: refuses everybody else from its commit on. Throws a StorageError where nodes live, which would be refused. */

@@ -22,7 +22,7 @@ const mostSeen = 4000;
 
 /** `clock` is in milliseconds, and never goes back. */
 export function createLag(clock: () => number = () => performance.now()): Lag {
-  /** What was seen of the primary and is not known to be at the replica, behind the last that is. */
+  /** seen is what was seen of the primary and is not known to be at the replica, behind the last that is. */
   let seen: Seen[] = [];
   let known: Seen | undefined;
   return {

@@ -16,7 +16,7 @@ import { createLag } from "./lag.ts";
 
 export interface ReplicaOptions {
   readonly url: string;
-  /** How far it may be behind, in milliseconds. */
+  /** maxLagMs is how far it may be behind, in milliseconds. */
   readonly maxLagMs: number;
 }
 
@@ -48,7 +48,7 @@ interface ReplicaParts extends ReplicaOptions {
   readonly database: string;
 }
 
-/** How often it is looked at, and how long an answer may take, in milliseconds. */
+/** lookMs is how often it is looked at, and answerMs how long an answer may take, in milliseconds. */
 const [lookMs, answerMs] = [1000, 900];
 
 /** Throws a StorageError where its address cannot be used; whatever else is wrong with it may pass. */

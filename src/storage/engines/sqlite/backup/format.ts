@@ -15,7 +15,7 @@ export interface BackupHeader {
   readonly created_at: number;
   /** The version of the gateway that wrote it. */
   readonly version: string;
-  /** How many lines of the journal it has. */
+  /** journal_lines is how many lines of the journal it has. */
   readonly journal_lines: number;
   /** The number in the head of the gateway's own file, which the checksum has replaced. */
   readonly user_version: number;

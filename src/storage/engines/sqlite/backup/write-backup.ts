@@ -17,7 +17,7 @@ export interface BackupOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How many pages are copied before other work of this process has its turn. */
+/** pagesAtOnce is how many pages are copied before other work of this process has its turn. */
 const pagesAtOnce = 2048;
 
 /**

@@ -110,7 +110,7 @@ function endHolds({ grouped, leases }: Batch, { deleteHold }: LedgerStatements):
   return released;
 }
 
-/** What a lease gets back of a hold, as what is taken from it. */
+/** Returns what a lease gets back of a hold, as what is taken from it. */
 function restOf({ amount }: OwnHold, cost: number): number {
   return -Math.max(0, amount - cost);
 }

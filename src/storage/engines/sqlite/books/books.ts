@@ -42,11 +42,9 @@ export interface SqliteBooks extends Books {
   postLater(): void;
   /** Posts unless another process is writing, or it fails. Returns whether it did. */
   tryToPost(): boolean;
-  /** Runs a write when it may. */
-  readonly whenFree: ReturnType<typeof createWriteQueue>["run"];
 }
 
-/** How long something durable may stay unapplied, in milliseconds. */
+/** postMs is how long something durable may stay unapplied, in milliseconds. */
 const postMs = 100;
 const nothing: Recalled = { records: [], leases: [] };
 
@@ -71,7 +69,6 @@ export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hoo
 
   return {
     ...posts,
-    whenFree: queue.run,
     ...changes,
     mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
     decide(next) {
@@ -174,7 +171,7 @@ interface Posting {
    */
   transact<R extends Recalled, T>(recall: () => R, work: (recalled: R, each: Each) => T): T;
   hasUnposted(): boolean;
-  /** When keys were used last that is not written. */
+  /** touched is when keys were used last that is not written. */
   readonly touched: Map<string, number>;
   /** Leases that were given back in a transaction that failed, or never began: they go with whatever is posted next. */
   readonly unreleased: Set<string>;

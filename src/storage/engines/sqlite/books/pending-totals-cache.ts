@@ -17,11 +17,11 @@ export interface PendingTotalsCache {
   of(part: number, batch: number, count: number): readonly Total[] | undefined;
 }
 
-/** What is known of a partition since it was merged. */
+/** KnownPart is what is known of a partition since it was merged. */
 interface KnownPart {
   /** The last batch that was merged. */
   readonly batch: number;
-  /** How many batches were written here by then. */
+  /** written is how many batches were written here by then. */
   readonly written: number;
   readonly totals: Totals;
 }

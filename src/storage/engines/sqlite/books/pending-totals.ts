@@ -16,12 +16,12 @@ import type { LedgerStatements } from "./statements.ts";
 /** PendingOfKey is what is pending of one key. */
 export interface PendingOfKey {
   readonly spent: number;
-  /** What is no longer held; below 0 where more is held. */
+  /** freed is what is no longer held; below 0 where more is held. */
   readonly freed: number;
 }
 
 export interface PendingTotals {
-  /** How many partitions there are. None takes long to merge. */
+  /** parts is how many partitions there are. None takes long to merge. */
   readonly parts: number;
   /** Merges what is pending of a partition, in the caller's transaction. */
   merge(part: number): void;
@@ -118,7 +118,7 @@ function pendingReads(books: Connection) {
 interface MergeMark {
   /** The last batch that is merged. */
   readonly batch: number;
-  /** How many batches came after it, and the last of them. */
+  /** count is how many batches came after it, and the last of them. */
   readonly count: number;
   readonly last: number;
 }

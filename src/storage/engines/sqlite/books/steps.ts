@@ -22,7 +22,7 @@ import { growLease } from "./leases.ts";
 import { release, reserve } from "./reserve.ts";
 import { type LedgerStatements, requestValues } from "./statements.ts";
 
-/** How many holds expire in one transaction. */
+/** batch is how many holds expire in one transaction. */
 const batch = 500;
 
 export interface Steps {
@@ -93,7 +93,7 @@ function createGrant(
   };
 }
 
-/** What a key may spend: by its limit, or by what can be counted. */
+/** AvailableRow is what a key may spend: by its limit, or by what can be counted. */
 interface AvailableRow {
   readonly ofLimit: number;
   readonly isLimited: number;
@@ -209,5 +209,5 @@ function createExpire(books: Connection, statements: LedgerStatements): Steps["e
   };
 }
 
-/** What is recorded of a call that is lost. */
+/** nothingUsed is what is recorded of a call that is lost. */
 const nothingUsed = { ...noSums, upstream: "", estimated: 0, first_byte_ms: null };

@@ -19,7 +19,7 @@ interface Waiting {
   readonly attempt: () => boolean;
   readonly fail: (error: unknown) => void;
   readonly over: PromiseLike<unknown>;
-  /** How long it has waited, in milliseconds. */
+  /** waited is how long it has waited, in milliseconds. */
   waited: number;
 }
 

@@ -12,7 +12,7 @@ import type { BooksOptions, JournalRecord } from "../../../money/books.ts";
 import { createBooks, type Hooks, type SqliteBooks } from "../books/books.ts";
 import type { BooksParts } from "../books/parts.ts";
 
-/** How many entries may stay unapplied. */
+/** maxPending is how many entries may stay unapplied. */
 const maxPending = 1024;
 
 export function createJournalBooks(parts: BooksParts, options: BooksOptions): SqliteBooks {
@@ -46,7 +46,7 @@ interface Journal extends Hooks {
   /** Says that the database knows of the journal: then lines may be appended. */
   isOpen(): boolean;
   append(record: JournalRecord): void;
-  /** How many entries are not applied. */
+  /** Returns how many entries are not applied. */
   count(): number;
   hasCallsOf(accountId: string): boolean;
   /** Removes the journal, if all of it is applied. */

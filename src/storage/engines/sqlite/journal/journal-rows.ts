@@ -1,4 +1,4 @@
-/** What the database knows of journals: how far each is posted, whether it has ended, and what could not be written. */
+/** Keeps what the database knows of journals: how far each is posted, whether it has ended, and what could not be written. */
 import type { JournalRow } from "../../../journal/check.ts";
 import type { Entry } from "../../../money/books.ts";
 import type { Connection } from "../../engine.ts";

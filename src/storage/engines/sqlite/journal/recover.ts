@@ -15,7 +15,7 @@ import type { BooksParts } from "../books/parts.ts";
 
 /** A journal whose last record is older than this was left behind: a process that lives posts its own long before. */
 const leftBehindMs = 5_000;
-/** How long after the start of its process the row of a journal is kept that has ended. */
+/** endedMs is how long after the start of its process the row of a journal is kept that has ended. */
 const endedMs = 24 * 3_600_000;
 
 /** Returns a function that posts them, and returns the processes whose journals cannot be read. */

@@ -45,7 +45,7 @@ export interface ManagementParts {
   close(): void;
 }
 
-/** How many prepared statements are kept. Lists of ids have one for each length. */
+/** maxStatements is how many prepared statements are kept. Lists of ids have one for each length. */
 const maxStatements = 500;
 
 /** Transacting is the transaction that has the connection. */

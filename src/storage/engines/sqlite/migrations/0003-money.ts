@@ -1,4 +1,4 @@
-/** What accounts have, what keys may spend, and what calls cost. */
+/** Adds the tables of what accounts have, what keys may spend, and what calls cost. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,4 +1,4 @@
-/** Who is signed in to the dashboard, by which links one comes there, and what was done. */
+/** Adds the tables of who is signed in to the dashboard, by which links one comes there, and what was done. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,4 +1,4 @@
-/** Which upstreams failed before the one that a call ended with. */
+/** Adds the column of the upstreams that failed before the one that a call ended with. */
 import type { Kysely } from "kysely";
 
 export async function up(db: Kysely<unknown>): Promise<void> {

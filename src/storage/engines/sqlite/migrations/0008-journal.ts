@@ -1,4 +1,4 @@
-/** What the ledger has to write yet: how far each process's notes are written, and what cannot be. */
+/** Adds the tables of what the ledger has to write yet: how far each process's notes are written, and what cannot be. */
 import type { Kysely } from "kysely";
 
 export async function up(db: Kysely<unknown>): Promise<void> {

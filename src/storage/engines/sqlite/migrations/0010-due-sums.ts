@@ -1,5 +1,5 @@
 /**
- * What calls add to the sums of keys and hours and is not added yet, with views of both as they are when all of it is.
+ * Adds the tables of what calls add to the sums of keys and hours and is not added yet, with views of both as they are when all of it is.
  *
  * It is written batch by batch, at the end of its table, and merged part by part: `due_merged` tells up to which batch each
  * part is.

@@ -1,5 +1,5 @@
 /**
- * What the proof of the sums remembers, and room for the charges of calls that are forgotten: one entry for a key and a month, which
+ * Adds what the proof of the sums remembers, and room for the charges of calls that are forgotten: one entry for a key and a month, which
  * says of how many calls it is.
  */
 import { type Kysely, sql } from "kysely";

@@ -1,5 +1,5 @@
 /**
- * What the database knows of journals: whether one has ended, and the sum of its last line that is applied; and a name of the database
+ * Adds what the database knows of journals: whether one has ended, and the sum of its last line that is applied; and a name of the database
  * itself, so that another's journal is known. Older versions, which cannot read the lines of these journals, are kept out.
  */
 import { randomBytes } from "node:crypto";

@@ -1,5 +1,6 @@
 /** Undoes a turn of which nobody was told. */
-import { booksFunction, holdMs } from "./function.ts";
+import { holdMs } from "../../../../money/books.ts";
+import { booksFunction } from "./function.ts";
 
 /**
  * Ends a turn whose caller was told that nothing came of it, because the connection broke. A turn that was not decided never will

@@ -1,4 +1,4 @@
-/** What an account and a key may still spend, with what is due of them. The caller has the account's lock. */
+/** Tells what an account and a key may still spend, with what is due of them. The caller has the account's lock. */
 import { maxOwed, maxSum } from "../../../../money/bounds.ts";
 import { booksFunction } from "./function.ts";
 

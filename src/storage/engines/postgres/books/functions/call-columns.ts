@@ -15,6 +15,9 @@ export const callRecord = columns
   .map(({ name, type }) => `${name} ${type}`)
   .join(", ");
 
+/** charged is what a call is charged, and what of its cost nobody pays, in functions that decide on that. */
+export const charged = { cost: "v_cost", waived: "c.cost - v_cost" };
+
 export const requestColumns = columnNames.join(", ");
 
 /** Returns the value of each column of a call's row: of the record `from`, or its default; cost and waived as given. */

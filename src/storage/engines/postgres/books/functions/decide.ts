@@ -6,14 +6,15 @@
  * again under the same number and gets the same, so that no lease grows twice.
  */
 
+import { holdMs } from "../../../../money/books.ts";
 import { maxHeld, maxOwed, maxSum } from "../../../../money/bounds.ts";
 import { leaseShare, maxLeaseCalls, maxLeaseLeft, minLeaseCalls } from "../../../../money/lease-size.ts";
 import { budgetLeft } from "./budgets.ts";
-import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
-import { booksFunction, holdMs } from "./function.ts";
+import { callRecord, charged, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
+import { booksFunction } from "./function.ts";
 import { isLeased, releaseLeases } from "./leases.ts";
 
-/** How long a turn waits for a lock of somebody else's, in milliseconds. */
+/** lockMs is how long a turn waits for a lock of somebody else's, in milliseconds. */
 const lockMs = 1000;
 
 const declarations = `
@@ -102,16 +103,13 @@ const reads = `
     PERFORM 1 FROM holds WHERE request_id = ANY (p_leases) ORDER BY request_id FOR NO KEY UPDATE;
   END IF;`;
 
-/** What is due of an account is only ever in its favour: it is looked for where the row alone does not reach. */
+/** withDue adds what is due of an account. That is only ever in its favour: it is looked for where the row alone does not reach. */
 const withDue = `
       IF NOT a_due[i] AND a_left[i] IS NOT NULL THEN
         a_due[i] := true;
         SELECT coalesce(sum(d.released - d.paid), 0)::bigint INTO v_due FROM due_sums d WHERE d.account_id = p_accounts[i];
         a_left[i] := a_left[i] + v_due;
       END IF;`;
-
-/** What a call is charged, and what of its cost nobody pays. */
-const charged = { cost: "v_cost", waived: "c.cost - v_cost" };
 
 const captures = `
   IF json_array_length(p_captures) > 0 THEN
@@ -187,8 +185,8 @@ const lease = `
     END IF;`;
 
 /**
- * Where the account or the key has budgets: windows were computed by what the node knows of them. It is told how they are stored where that
- * is otherwise, and asks again.
+ * budgets looks at those of the account and the key. Their windows were computed by what the node knows of them. It is told how they are
+ * stored where that is otherwise, and asks again.
  */
 const budgets = `
     v_free := a_budgets[i] IS NULL AND k_budgets[j] IS NULL;

@@ -18,9 +18,6 @@ export interface BooksFunction {
   readonly sql: string;
 }
 
-/** The deadline of holds and leases, from when they were made or moved on, in milliseconds. */
-export const holdMs = 90_000;
-
 /** Milliseconds since 1970 by the clock of the database, the only one that deadlines go by. Tests replace it. */
 export const clock: BooksFunction = {
   name: "now_ms",
@@ -29,9 +26,9 @@ export const clock: BooksFunction = {
 };
 
 /**
- * How the statements of a function are planned. A connection makes a plan when it first calls the function, and keeps it. Without these
- * settings a table that was empty then would be read from end to end for as long as the connection lasts, dead rows included. None of the
- * statements is worth compiling.
+ * planning sets how the statements of a function are planned. A connection makes a plan when it first calls the function, and keeps it.
+ * Without these settings a table that was empty then would be read from end to end for as long as the connection lasts, dead rows included.
+ * None of the statements is worth compiling.
  */
 const planning = "SET enable_seqscan = off SET jit = off";
 

@@ -1,4 +1,4 @@
-/** What nodes do with leases besides drawing on them: giving them back, and asking others for theirs. */
+/** Does what nodes do with leases besides drawing on them: giving them back, and asking others for theirs. */
 import { booksFunction } from "./function.ts";
 
 /** Gives back what is left of leases of a node, and ends them. */

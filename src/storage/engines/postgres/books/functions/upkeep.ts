@@ -1,11 +1,13 @@
-/** What nodes do for each other: merging what is due, expiring what is held by nodes that died, moving deadlines on. */
+/** Does what nodes do for each other: merging what is due, expiring what is held by nodes that died, moving deadlines on. */
+
 import { columnNames, defaultOf, summedColumns } from "../../../../columns.ts";
+import { holdMs, sweepMs } from "../../../../money/books.ts";
 import { lost } from "../../../../money/bounds.ts";
 import { dueQuarter } from "../../../tables/calls.ts";
 import { dueColumns, dueCounts, hourOf, requestColumns } from "./call-columns.ts";
-import { booksFunction, holdMs } from "./function.ts";
+import { booksFunction } from "./function.ts";
 
-/** How many rows that are due are looked at, and merged, in one transaction. */
+/** mergeRows is how many rows that are due are looked at, and merged, in one transaction. */
 const mergeRows = 5000;
 
 const sums = dueCounts.map((name) => `sum(${name})::bigint AS ${name}`).join(", ");
@@ -71,9 +73,12 @@ BEGIN
 END`,
 );
 
-/** How long a node has renewed its deadline without a gap before it expires what others hold: after a common outage they come first. */
+/**
+ * steadyMs is how long a node has renewed its deadline without a gap before it expires what others hold: after a common outage they come
+ * first.
+ */
 const steadyMs = 30_000;
-/** How many holds expire in one transaction. */
+/** batch is how many holds expire in one transaction. */
 const batch = 500;
 
 const lostValues = columnNames
@@ -144,7 +149,7 @@ BEGIN
       steady_since = CASE WHEN nodes.alive_until - ${holdMs} < v_now - ${2 * steadyMs} THEN v_now ELSE nodes.steady_since END;
   -- Those that somebody works on at this moment have their turn the next time: they have time until then.
   UPDATE holds h SET expires_at = v_now + ${holdMs} WHERE h.request_id IN (
-    SELECT request_id FROM holds WHERE node = p_node AND expires_at < v_now + ${holdMs - 20_000} FOR NO KEY UPDATE SKIP LOCKED);
+    SELECT request_id FROM holds WHERE node = p_node AND expires_at < v_now + ${holdMs - sweepMs} FOR NO KEY UPDATE SKIP LOCKED);
   RETURN coalesce(v_alive > v_now, true);
 END`,
 );

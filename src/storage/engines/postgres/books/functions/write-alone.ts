@@ -6,13 +6,11 @@
  * set aside, and keeps no other call from being written. Sums are changed at once: the accounts are locked first.
  */
 
+import { holdMs } from "../../../../money/books.ts";
 import { available } from "./available.ts";
 import { budgetLeft } from "./budgets.ts";
-import { callRecord, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
-import { booksFunction, holdMs } from "./function.ts";
-
-/** What a call is charged, and what of its cost nobody pays. */
-const charged = { cost: "v_cost", waived: "c.cost - v_cost" };
+import { callRecord, charged, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
+import { booksFunction } from "./function.ts";
 
 const settle = `
   SELECT * INTO c FROM json_to_record(e -> 'call') AS t(${callRecord});

@@ -5,6 +5,7 @@
  * It is for what is as the node believes: each lease has what was drawn, each hold is there, no call is known. Where anything is
  * otherwise it fails as a whole with `notCovered`, and `write-alone.ts` decides call by call.
  */
+
 import {
   type CallColumn,
   type ColumnName,
@@ -14,9 +15,10 @@ import {
   ownColumns,
   sharedColumns,
 } from "../../../../columns.ts";
+import { holdMs } from "../../../../money/books.ts";
 import { quarterOf } from "./budgets.ts";
 import { dueColumns, dueCounts, hourOf, requestColumns, sumsOfCalls } from "./call-columns.ts";
-import { booksFunction, holdMs } from "./function.ts";
+import { booksFunction } from "./function.ts";
 
 /** The SQLSTATE of a batch that leases and holds do not cover. */
 export const notCovered = "GW001";
@@ -103,7 +105,7 @@ const written = `fresh AS (
 
 const noCounts = dueCounts.map(() => "0").join(", ");
 
-/** What is due: of calls by hours; of holds that begin, and that end without a charge, of the key and the account alone. */
+/** due is what is due: of calls by hours; of holds that begin, and that end without a charge, of the key and the account alone. */
 const due = `due AS (
     INSERT INTO due_sums (${dueColumns.join(", ")})
     SELECT account_id, ${hourOf("created_at")}, key_id, model, count(*),

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { codeOf } from "../runtime/write-trouble.ts";
+import { codeOf } from "../write-trouble.ts";
 
 /** Returns a name that no other process has: in containers of one volume each may be the process 1. */
 export function unusedName(path: string): string {
