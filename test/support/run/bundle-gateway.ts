@@ -47,7 +47,7 @@ export default async function bundleGateway(): Promise<void> {
 function sumOfSources(): string {
   const sum = createHash("sha256")
     .update(process.version)
-    .update(import.meta.filename);
+    .update(readFileSync(import.meta.filename));
   for (const source of sources) {
     const paths = source.endsWith("/") ? pathsBelow(join(root, source)).map((path) => source + path) : [source];
     for (const path of paths.sort()) sum.update(path).update(readFileSync(join(root, path)));
