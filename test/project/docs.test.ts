@@ -190,9 +190,9 @@ test("blocks are of languages that are known here", () => {
 
 /** A folder in which the packed client is installed, once a block imports it. */
 let packed: PackedClient | undefined;
-/** A folder with the project's own packages. */
+/** A folder with the project's own packages and generated code. */
 const ownFolder = mkdtempSync(join(tmpdir(), "docs-test-"));
-symlinkSync(join(root, "node_modules"), join(ownFolder, "node_modules"));
+for (const name of ["node_modules", "gen"]) symlinkSync(join(root, name), join(ownFolder, name));
 const interpreters = openInterpreters();
 
 afterAll(async () => {
