@@ -8,6 +8,7 @@ import { table } from "./markdown.ts";
 /** Nothing runs: only names, labels and meanings are read. */
 const idle: GaugeParts = {
   version: "",
+  configurationVersion: () => 0,
   upstreams: () => [],
   targets: () => [],
   holds: async () => ({ count: 0, amount: 0 }),

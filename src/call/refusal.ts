@@ -73,6 +73,10 @@ export class Refusal extends Error {
   readonly isCallersBound: boolean;
   /** isUnserved is whether the upstream turned out not to serve the operation at all. Then no model was asked. */
   readonly isUnserved: boolean;
+  /** misconfigured is what of the gateway's own configuration the upstream refused. */
+  readonly misconfigured: "credential" | "account" | "model" | undefined;
+  /** upstreamStatus is the status that the upstream answered with, where the refusal has another. */
+  readonly upstreamStatus: number | undefined;
   /** documentFaults are the mistakes in a document that was checked as a whole. */
   readonly documentFaults: readonly DocumentFault[];
   /** The kind of credential that was wrong, if one was: a client that sends it may be guessing. */
@@ -92,6 +96,8 @@ export class Refusal extends Error {
     this.fault = more.fault;
     this.isCallersBound = more.isCallersBound ?? false;
     this.isUnserved = more.isUnserved ?? false;
+    this.misconfigured = more.misconfigured;
+    this.upstreamStatus = more.upstreamStatus;
     this.guessed = more.guessed;
     this.caller = undefined;
     this.documentFaults = more.documentFaults ?? [];
@@ -100,7 +106,7 @@ export class Refusal extends Error {
   /** Returns the same refusal with more headers, or about another field. */
   with({ headers, param = this.param }: Pick<More, "headers" | "param">): Refusal {
     const { message, code, status, upstream, vendorMessage, openaiCode, fault, cause } = this;
-    const { isCallersBound, isUnserved, guessed, documentFaults } = this;
+    const { isCallersBound, isUnserved, misconfigured, upstreamStatus, guessed, documentFaults } = this;
     const again = new Refusal(this.reason as keyof typeof statusOf, message, {
       param,
       headers: { ...this.headers, ...headers },
@@ -111,6 +117,8 @@ export class Refusal extends Error {
       fault,
       isCallersBound,
       isUnserved,
+      misconfigured,
+      upstreamStatus,
       guessed,
       documentFaults,
       cause,
@@ -132,6 +140,12 @@ export const credentialKinds = [
 export interface DocumentFault {
   readonly path?: string | undefined;
   readonly message: string;
+  /** reason is the name of a FaultReason of the contract; absent where only the message says what is wrong. */
+  readonly reason?: string | undefined;
+  readonly parameters?: Readonly<Record<string, string>> | undefined;
+  /** file is the file that has the fault, and line its line, from 1; absent for a document that was sent, or is stored. */
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
 }
 
 export interface UpstreamError {
@@ -150,6 +164,8 @@ interface More {
   readonly fault?: string | undefined;
   readonly isCallersBound?: boolean;
   readonly isUnserved?: boolean;
+  readonly misconfigured?: Refusal["misconfigured"];
+  readonly upstreamStatus?: number | undefined;
   readonly guessed?: CredentialKind | undefined;
   readonly documentFaults?: readonly DocumentFault[];
   readonly codes?: readonly [code: Code, status: number];

@@ -7,6 +7,7 @@
  */
 import { Code } from "@connectrpc/connect";
 import { Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
+import { counted } from "../runtime/words/counted.ts";
 import { troubleOf } from "../runtime/write-trouble.ts";
 import { WireFault } from "../wire/fault.ts";
 import type { Caller } from "./call.ts";
@@ -244,8 +245,7 @@ export function rateLimited(
 
 /** Refuses a call of a key that has as many running as it may have: `limit`. Nobody knows when one of them ends. */
 export function tooManyRunning(limit: number): Refusal {
-  const calls = limit === 1 ? "1 call" : `${limit} calls`;
-  const message = `The API key has ${calls} running, as many as it may have at a time. Try again when one has ended.`;
+  const message = `The API key has ${counted(limit, "call")} running, as many as it may have at a time. Try again when one has ended.`;
   const headers = { "x-gateway-limit": `key-concurrency;limit=${limit};remaining=0`, "retry-after": "1" };
   return new Refusal(Reason.RATE_LIMITED, message, { headers });
 }
@@ -499,13 +499,18 @@ const maxTold = 5;
 
 /** Refuses a document with mistakes; `path` is the place of each, and their messages begin with it. */
 export function invalidDocument(faults: readonly DocumentFault[]): Refusal {
-  const told = faults.slice(0, maxTold).map(({ message }) => message);
+  const told = faults.slice(0, maxTold).map(faultWords);
   const more = faults.length > maxTold ? ` There are ${faults.length - maxTold} more.` : "";
   const param = faults[0]?.path;
   return new Refusal(Reason.INVALID_VALUE, `The configuration would be wrong: ${told.join("; ")}.${more}`, {
     param,
     documentFaults: faults,
   });
+}
+
+function faultWords({ file, line, message }: DocumentFault): string {
+  if (file === undefined) return message;
+  return line === undefined ? `${file}: ${message}` : `${file}:${line}: ${message}`;
 }
 
 /** Refuses a change of a version that is not the highest any more. `paths` are what has changed since. */
@@ -517,6 +522,11 @@ export function configurationChanged(highest: number, paths: readonly string[]):
 }
 
 // The upstream.
+
+/** upstreamAnswered words an error of an upstream that says nothing to callers but its status. */
+export function upstreamAnswered(status: number): string {
+  return `The upstream of this model answered with status ${status}.`;
+}
 
 /** Passes on the upstream's own refusal, verbatim. A `status` that is no error's becomes 502. */
 export function upstreamRefused(
@@ -532,11 +542,15 @@ export function upstreamRefused(
 }
 
 /** `why` is in the gateway's own words: for the caller, and for the log where there is no other cause. */
-export function upstreamFailed(why: string, cause: unknown = why): Refusal {
-  return new Refusal(Reason.UPSTREAM_FAILED, `The upstream of this model failed: ${why}. Try again.`, {
-    cause,
-    fault: why,
-  });
+export function upstreamFailed(why: string, cause: unknown = why, upstreamStatus?: number): Refusal {
+  const message = `The upstream of this model failed: ${why}. Try again.`;
+  return new Refusal(Reason.UPSTREAM_FAILED, message, { cause, fault: why, upstreamStatus });
+}
+
+/** Refuses a call whose upstream answered with a status that has nothing to say to callers. */
+export function upstreamFailedByStatus(status: number): Refusal {
+  const why = `it answered with status ${status}`;
+  return upstreamFailed(why, why, status);
 }
 
 /** Refuses an operation that the server lacks although its profile names it. Where a translation can replace it, that is tried. */
@@ -547,26 +561,34 @@ export function operationUnserved(operation: string): Refusal {
   return new Refusal(Reason.UPSTREAM_FAILED, message, { cause: why, fault: why, isUnserved: true, headers: permanent });
 }
 
-/** Refuses a call that fails by the gateway's own configuration: a retry would fail alike. */
-function upstreamMisconfigured(why: string, cause: string): Refusal {
+/** Refuses a call that fails by the gateway's own configuration: a retry would fail alike. `status` is the upstream's. */
+function upstreamMisconfigured(of: NonNullable<Refusal["misconfigured"]>, cause: string, status: number): Refusal {
+  const why = misconfigured[of];
   const message = `The upstream of this model failed: ${why}. The operator of the gateway must mend it.`;
   const fault = `${why}: ${cause}`;
-  return new Refusal(Reason.UPSTREAM_FAILED, message, { cause: fault, fault, headers: permanent });
+  const more = { cause: fault, fault, misconfigured: of, upstreamStatus: status, headers: permanent };
+  return new Refusal(Reason.UPSTREAM_FAILED, message, more);
 }
 
-/** `answer` names the status or error type, for the log. */
-export function upstreamRefusedCredential(answer: string): Refusal {
-  return upstreamMisconfigured("it refused the gateway's own credential", answer);
+const misconfigured = {
+  credential: "it refused the gateway's own credential",
+  account: "it refused the gateway's own account",
+  model: "it does not have the model that it is configured with",
+} as const;
+
+export function upstreamRefusedCredential(status: number): Refusal {
+  return upstreamMisconfigured("credential", `status ${status}`, status);
 }
 
-/** Hides that the operator's account at the upstream lacks credit: callers must not take it for their own. `answer` as above. */
-export function upstreamRefusedAccount(answer: string): Refusal {
-  return upstreamMisconfigured("it refused the gateway's own account", `credit or quota used up, ${answer}`);
+/** Hides that the operator's account at the upstream lacks credit: callers must not take it for their own. */
+export function upstreamRefusedAccount(status: number): Refusal {
+  return upstreamMisconfigured("account", `credit or quota used up, status ${status}`, status);
 }
 
-/** Hides the model's name at the upstream, which the caller does not know. `answer` as above. */
-export function upstreamLacksModel(answer: string): Refusal {
-  return upstreamMisconfigured("it does not have the model that it is configured with", answer);
+/** Hides the model's name at the upstream, which the caller does not know; the log has it, where it is known. */
+export function upstreamLacksModel(status: number, model: string | undefined): Refusal {
+  const which = model === undefined ? "" : ` for ${model}`;
+  return upstreamMisconfigured("model", `status ${status}${which}`, status);
 }
 
 /** Refuses a call whose model has only targets with an open breaker. */

@@ -79,17 +79,36 @@ export async function withFilesStorage(
   }
 }
 
-/** openConfigured opens the storage that is configured: a database of Postgres, or SQLite's file. `onError` gets what nobody waits for. */
-export function openConfigured(config: Config, onError: (error: unknown) => void): Promise<Storage> {
+/**
+ * openConfigured opens the storage that is configured: a database of Postgres, or SQLite's file. `onError` gets what nobody waits for;
+ * `inForce` returns the configuration that is in force by now, which other nodes are told the name of.
+ */
+export function openConfigured(
+  config: Config,
+  onError: (error: unknown) => void,
+  inForce = () => config,
+): Promise<Storage> {
   const { database, dataDir, durability } = config;
   if (!database) return openStorage(databasePath(config), durability);
-  const of = { dataDir, version: version(), configuration: configurationName(config) };
+  const of = { dataDir, version: version(), configuration: nameInForce(inForce) };
   return openStorageOnPostgres({ ...database, ...of, isSynced: durability === "power", onError });
 }
 
+/** nameInForce returns a function that names the configuration in force, and makes a name of each once. */
+function nameInForce(inForce: () => Config): () => string {
+  let named: Config | undefined;
+  let name = "";
+  return () => {
+    const config = inForce();
+    if (config !== named) [named, name] = [config, configurationName(config)];
+    return name;
+  };
+}
+
 /**
- * configurationName names what all nodes of a database should have alike: models, prices, upstreams, tiers. Two configurations with other
- * secrets, ports or folders have the same name: of headers and queries, which may have secrets, only the names count.
+ * configurationName names what all nodes of a database should have alike: the stored version, and behind a colon models, prices,
+ * upstreams, tiers. Two configurations with other secrets, ports or folders have the same name: of headers and queries, which may have
+ * secrets, only the names count.
  */
 export function configurationName(config: Config): string {
   const { unit, unpriced, tiers, models, embeddedModels, defaultModels, disconnectDrainMs, retries, hedging } = config;
@@ -97,10 +116,8 @@ export function configurationName(config: Config): string {
     return { ...upstream, headers: Object.keys(headers).sort(), query: Object.keys(query).sort() };
   });
   const alike = { unit, unpriced, tiers, models, embeddedModels, defaultModels, disconnectDrainMs, retries, hedging };
-  return createHash("sha256")
-    .update(JSON.stringify({ ...alike, upstreams }))
-    .digest("hex")
-    .slice(0, 16);
+  const digest = createHash("sha256").update(JSON.stringify({ ...alike, upstreams }));
+  return `${config.version}:${digest.digest("hex").slice(0, 16)}`;
 }
 
 /** refuseOnPostgres throws a UsageError for a command that works on SQLite's file, where the data are in Postgres. */

@@ -13,9 +13,11 @@ import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { anyRoom, here, operatorCaller } from "../call/call.ts";
 import { newCallRecord } from "../call/call-record.ts";
 import type { Config } from "../config/config.ts";
+import type { StoredConfiguration } from "../config/stored/stored-configuration.ts";
 import { audit } from "../pipeline/check/audit.ts";
 import { createHandle, serve } from "../pipeline/handle.ts";
 import { newId } from "../runtime/ids.ts";
+import type { TestUpstream } from "../services/configuration/test-upstream.ts";
 import { operatorService } from "../services/operator/operator.ts";
 import type { Storage } from "../storage/storage.ts";
 import { quickCheck } from "../wire/check/index.ts";
@@ -55,17 +57,30 @@ export function withOperatorAndStorage(
   return withStorage(configFile, run, needs);
 }
 
+/** OperatorExtras are what only some commands need. */
+interface OperatorExtras {
+  /** stored reads the configuration; default: that whose secrets need not be set. */
+  readonly stored?: StoredConfiguration;
+  /** testUpstream asks upstreams; default: they are not asked. */
+  readonly testUpstream?: TestUpstream;
+}
+
 /**
  * operatorClient returns a function that calls OperatorService. Calls are recorded in the audit log, like those over
  * the network.
  */
-export function operatorClient(storage: Storage, config: Config, configFile?: string): CallOperator {
+export function operatorClient(
+  storage: Storage,
+  config: Config,
+  configFile?: string,
+  { stored = storedConfiguration(storage, config, configFile), testUpstream }: OperatorExtras = {},
+): CallOperator {
   const clock = Date.now;
-  const stored = storedConfiguration(storage, config, configFile);
   // This process calls no upstreams.
   const settings = () => config;
   const upstreams = () => [];
-  const implementation = operatorService({ storage, settings, clock, services: [OperatorService], upstreams, stored });
+  const services = [OperatorService];
+  const implementation = operatorService({ storage, settings, clock, services, upstreams, stored, testUpstream });
   const onError = (error: unknown) => console.error("the audit log could not be written:", error);
   const options = { storage, newId, clock, onError };
   const service = serve(OperatorService, implementation);

@@ -19,7 +19,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   };
   const config = load();
   if (config.workers !== undefined) {
-    const { runPrimary } = await import("./workers/primary.ts");
+    const { runPrimary } = await import("./workers/primary/primary.ts");
     return runPrimary(config, { load, file: values.config });
   }
   const [{ runGateway }, { greeter }] = await Promise.all([

@@ -10,7 +10,7 @@ import type { Limiter } from "../limits/limiter.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
 import type { PlaceKeeper, Places } from "../limits/places.ts";
 import { newId } from "../runtime/ids.ts";
-import type { Channel } from "../runtime/ipc/channel.ts";
+import type { Link } from "../runtime/ipc/link.ts";
 import type { RedisGauges } from "../telemetry/gauges/redis.ts";
 
 export interface Limits {
@@ -46,7 +46,7 @@ export interface WorkerPlace {
   /** count is how many workers there are. */
   readonly count: number;
   /** Leads to their owner. */
-  readonly channel: Channel;
+  readonly link: Link;
 }
 
 /** Of how many addresses, and neighbourhoods, failed credentials are counted. */
@@ -96,9 +96,9 @@ async function startOverRedis({ log, clock }: LimitsParts, config: RedisConfig):
 }
 
 /** The workers of a machine share what their owner keeps. */
-async function startOverOwner({ channel, count }: WorkerPlace): Promise<Limits> {
+async function startOverOwner({ link, count }: WorkerPlace): Promise<Limits> {
   const [{ askOwner }, limiters] = await Promise.all([import("../limits/owner/ask-owner.ts"), loadLimiters()]);
-  return shareLimits(limiters, { ...askOwner(channel, count), whenAway: undefined });
+  return shareLimits(limiters, { ...askOwner(link, count), whenAway: undefined });
 }
 
 async function loadLimiters() {

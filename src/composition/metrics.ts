@@ -4,15 +4,15 @@ import type { Config } from "../config/config.ts";
 import type { ConnectionCounts } from "../doors/listener/connections.ts";
 import { version } from "../package/version.ts";
 import type { Observer } from "../pipeline/observe.ts";
-import type { Channel } from "../runtime/ipc/channel.ts";
+import type { Link } from "../runtime/ipc/link.ts";
 import type { Catalog } from "../targets/catalog.ts";
 import { type GaugeParts, registerGauges, type TargetGauges } from "../telemetry/gauges.ts";
 import type { MetricJson } from "../telemetry/merge-metrics.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { processMetrics } from "../telemetry/process.ts";
 import { serveMetrics } from "../telemetry/scrape.ts";
-import type { LastMetrics, MetricsQuestions } from "./crew-metrics.ts";
 import type { Parts, Shared } from "./parts.ts";
+import type { LastMetrics, MetricsQuestions } from "./workers-metrics.ts";
 
 export interface Metrics {
   readonly observer: Observer;
@@ -42,7 +42,7 @@ export async function startMetrics(
   const registry = new Registry();
   const observer = createMetrics(registry);
   registerGauges(registry, gaugeParts(parts, shared, of));
-  if (worker) return { observer, port: undefined, close: tellOwner(worker.channel, registry) };
+  if (worker) return { observer, port: undefined, close: tellOwner(worker.link, registry) };
   const { contentType } = registry;
   const read = async () => `${await registry.metrics()}\n${await processMetrics().metrics()}`;
   const onError = (err: unknown) => log.error({ err }, "metrics could not be read");
@@ -58,11 +58,11 @@ export async function startMetrics(
 }
 
 /** Tells the owner of workers this one's metrics whenever it asks, and at the end. Returns what ends that. */
-function tellOwner(channel: Channel, registry: Registry): () => Promise<void> {
+function tellOwner(link: Link, registry: Registry): () => Promise<void> {
   const read = async () =>
     [...(await registry.getMetricsAsJSON()), ...(await processMetrics().getMetricsAsJSON())] as MetricJson[];
-  channel.answer<MetricsQuestions>({ "metrics.read": read });
-  return async () => channel.by<LastMetrics>().tell("metrics.last", await read());
+  link.answer<MetricsQuestions>({ "metrics.read": read });
+  return async () => link.by<LastMetrics>().tell("metrics.last", await read());
 }
 
 function gaugeParts(
@@ -76,6 +76,7 @@ function gaugeParts(
   };
   return {
     version: version(),
+    configurationVersion: () => live.current().version,
     upstreams: () =>
       [...names()].map((name) => ({
         name,

@@ -1,6 +1,7 @@
 /** Checks a document against a schema, and says what a value should have been in the words of YAML instead of the validator's. */
 import type { z } from "zod";
-import type { ConfigDocument, Fault } from "./document.ts";
+import type { ConfigDocument, Fault, Path } from "./document.ts";
+import { type FaultReason, type Problem, problem, problemOf } from "./fault-texts.ts";
 
 /** CheckMore finds faults that the schema cannot find. */
 export type CheckMore = (document: ConfigDocument, faults: Fault[]) => void;
@@ -15,6 +16,8 @@ export function checkDocument<S extends z.ZodType>(
   const found = [...document.faults];
   let data: z.output<S> | undefined;
   if (document.value !== undefined) {
+    for (const path of forbiddenKeys(document.value, []))
+      found.push(document.keyFaultAt(path, problem("KEY_FORBIDDEN")));
     const result = schema.safeParse(document.value);
     data = result.data;
     if (!result.success) found.push(...document.excused);
@@ -28,46 +31,75 @@ export function checkDocument<S extends z.ZodType>(
 function faultsOf(issue: z.core.$ZodIssue, document: ConfigDocument): Fault[] {
   const { path } = issue;
   if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => document.keyFaultAt([...path, key], "there is no such key"));
-  return document.isUnset(path) ? [] : [document.faultAt(path, messageFor(issue))];
+    return issue.keys
+      .filter((key) => key !== forbidden)
+      .map((key) => document.keyFaultAt([...path, key], problem("KEY_UNKNOWN")));
+  return document.isUnset(path) ? [] : [document.faultAt(path, problemOfIssue(issue))];
 }
 
-/** messageFor returns the message of an issue: the schema's own where it has one. */
-function messageFor(issue: z.core.$ZodIssue): string {
-  if (issue.code === "invalid_key") return issue.issues[0]?.message ?? issue.message;
-  const isOfSchema = !/^(?:Invalid|Too) /.test(issue.message);
-  if (isOfSchema) return issue.message;
+/** problemOfIssue returns the problem of an issue: the schema's own where it has one. */
+function problemOfIssue(issue: z.core.$ZodIssue): Problem {
+  if (issue.code === "invalid_key") return problemOfIssue(issue.issues[0] as z.core.$ZodIssue);
+  const own = issue.code === "custom" ? (issue.params?.problem as Problem | undefined) : undefined;
+  return own ?? problemOf(issue.message) ?? builtInProblem(issue);
+}
+
+/** builtInProblem words what the validator finds by itself. */
+function builtInProblem(issue: z.core.$ZodIssue): Problem {
   switch (issue.code) {
     case "invalid_type":
-      return issue.message.endsWith("received undefined")
-        ? "is missing"
-        : (typeMessages.get(issue.expected) ?? issue.message);
-    case "invalid_value":
-      return `expected ${issue.values.length > 1 ? "one of " : ""}${issue.values.map(String).join(", ")}`;
+      return problem(issue.message.endsWith("received undefined") ? "MISSING" : typeReason(issue.expected));
+    case "invalid_value": {
+      const [value, ...others] = issue.values.map(String);
+      return others.length === 0
+        ? problem("VALUE_EXPECTED", { value: value ?? "" })
+        : problem("ONE_OF_EXPECTED", { values: issue.values.map(String).join(", ") });
+    }
     case "too_small":
-      return `expected ${issue.inclusive ? "at least" : "more than"} ${issue.minimum}${things(issue.origin)}`;
+      return tooSmall(issue);
     case "too_big":
-      return `expected ${issue.inclusive ? "at most" : "less than"} ${issue.maximum}${things(issue.origin)}`;
+      return tooBig(issue);
+    case "invalid_format":
+      if (issue.format === "date") return problem("DATE_EXPECTED");
   }
-  return issue.message;
+  return { ...problem("VALUE_INVALID"), text: issue.message };
 }
 
-const keysAndValues = "expected keys and values, as gateway.example.yaml has them";
+/** typeReason returns the reason for values of the wrong type. */
+function typeReason(expected: string) {
+  return typeReasons[expected as keyof typeof typeReasons] ?? "KEYS_EXPECTED";
+}
 
-/** typeMessages are the messages for values of the wrong type. */
-const typeMessages: ReadonlyMap<string, string> = new Map([
+const typeReasons = {
   // Since version 1.2 of YAML, `yes` and `on` are strings.
-  ["boolean", "expected true or false, unquoted"],
-  ["number", "expected a number, unquoted"],
-  ["int", "expected a whole number"],
-  ["string", "expected a text: put it in quotes"],
-  ["array", "expected a list, as [a, b]"],
-  ["object", keysAndValues],
-  ["record", keysAndValues],
-]);
+  boolean: "BOOLEAN_EXPECTED",
+  number: "NUMBER_EXPECTED",
+  int: "WHOLE_NUMBER_EXPECTED",
+  string: "TEXT_EXPECTED",
+  array: "LIST_EXPECTED",
+} as const satisfies Readonly<Record<string, FaultReason>>;
 
-/** things are what a bound counts. */
-function things(origin: string): string {
-  if (origin === "string") return " characters";
-  return origin === "array" ? " entries" : "";
+function tooSmall({ minimum: least, origin, inclusive }: z.core.$ZodIssueTooSmall): Problem {
+  if (origin === "string") return problem("TOO_SHORT", { least: String(least) });
+  if (origin === "array") return problem("TOO_FEW", { least: String(least) });
+  return inclusive ? problem("TOO_SMALL", { least: String(least) }) : problem("NOT_ABOVE", { bound: String(least) });
+}
+
+function tooBig({ maximum: most, origin, inclusive }: z.core.$ZodIssueTooBig): Problem {
+  if (origin === "string") return problem("TOO_LONG", { most: String(most) });
+  if (origin === "array") return problem("TOO_MANY", { most: String(most) });
+  return inclusive ? problem("TOO_LARGE", { most: String(most) }) : problem("NOT_BELOW", { bound: String(most) });
+}
+
+/** forbidden is a name that sets the prototype of an object: the schema would leave it out of a map without a word. */
+const forbidden = "__proto__";
+
+/** forbiddenKeys returns the paths of all keys of a document that no object can have. */
+function forbiddenKeys(value: unknown, path: Path): Path[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((one, i) => forbiddenKeys(one, [...path, i]));
+  return Object.entries(value).flatMap(([key, one]) => [
+    ...(key === forbidden ? [[...path, key]] : []),
+    ...forbiddenKeys(one, [...path, key]),
+  ]);
 }

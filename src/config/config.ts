@@ -12,6 +12,7 @@ import { checkDocument } from "./check-document.ts";
 import { ConfigError } from "./config-error.ts";
 import { type ConfigDocument, type Environment, type Fault, placed, readYaml } from "./document.ts";
 import { type EnvironmentSettings, settingsOf, upstreamsOf } from "./environment.ts";
+import { problem } from "./fault-texts.ts";
 import { processEnvironment } from "./process-environment.ts";
 import { checkProfiles } from "./profile-operations.ts";
 import { checkReferences } from "./references.ts";
@@ -96,7 +97,7 @@ export function readConfig({
   const merged = stored && mergedDocument(file, stored, document);
   const written = merged ? check(merged.document) : alone;
   if (faults.length > 0) throw new ConfigError(faults);
-  const config = configOf(written, settings, { ofEnvironment, file: name, catalogue });
+  const config = configOf(written, settings, { version: stored?.version ?? 0, ofEnvironment, file: name, catalogue });
   const { effective = file.document, shadowed = [] } = merged ?? {};
   return { config, file, effective, shadowed };
 }
@@ -111,7 +112,8 @@ function readFile(
   try {
     return readYaml(file, readFileSync(file, "utf8"), environment, excused);
   } catch (error) {
-    faults.push({ file, message: `the file cannot be read (${(error as NodeJS.ErrnoException).code})` });
+    const { code = "" } = error as NodeJS.ErrnoException;
+    faults.push({ file, ...placed("", problem("FILE_UNREADABLE", { code })) });
     return undefined;
   }
 }
@@ -128,19 +130,16 @@ function checked(document: ConfigDocument, vendors: readonly VendorConfig[], fau
 function checkAddresses(file: string, written: FileConfig, settings: EnvironmentSettings, faults: Fault[]): void {
   const [port, metrics] = [portOf(written, settings), metricsOf(written.metrics, settings)];
   if (written.database && !written.database.url && !settings.databaseUrl) {
-    faults.push({ file, ...placed("database.url", "is missing, and DATABASE_URL is not set") });
+    faults.push({ file, ...placed("database.url", problem("VARIABLE_NEEDED", { variable: "DATABASE_URL" })) });
   }
   if (settings.databaseReplicaUrl && !settings.databaseUrl && !written.database?.url) {
-    faults.push({
-      file: "environment",
-      message: "DATABASE_REPLICA_URL: is set, and DATABASE_URL, of which it is to be a replica, is not",
-    });
+    faults.push({ file: "environment", ...placed("DATABASE_REPLICA_URL", problem("REPLICA_ALONE")) });
   }
   if (written.redis && !written.redis.url && !settings.redisUrl) {
-    faults.push({ file, ...placed("redis.url", "is missing, and REDIS_URL is not set") });
+    faults.push({ file, ...placed("redis.url", problem("VARIABLE_NEEDED", { variable: "REDIS_URL" })) });
   }
   if (port !== 0 && metrics?.isAsked && metrics.port === port) {
-    faults.push({ file, message: `the port ${port} is given twice: for calls and for metrics` });
+    faults.push({ file, ...placed("", problem("PORT_TAKEN", { port })) });
   }
 }
 
@@ -149,6 +148,8 @@ function portOf(written: FileConfig, settings: EnvironmentSettings): number {
 }
 
 interface Around {
+  /** version is that of the stored document. */
+  readonly version: number;
   /** file is the path of gateway.yaml; undefined: there is none. */
   readonly file: string | undefined;
   /** ofEnvironment are the upstreams that the environment gives, where there is no file. */
@@ -160,7 +161,7 @@ interface Around {
 function configOf(
   written: FileConfig,
   settings: EnvironmentSettings,
-  { file, ofEnvironment, catalogue }: Around,
+  { version, file, ofEnvironment, catalogue }: Around,
 ): Config {
   const { vendors, currencies, inDollars } = catalogue;
   const unit = written.unit ?? { code: "JPY", symbol: "¥" };
@@ -176,6 +177,7 @@ function configOf(
     .map((model) => servable(withTargets(model, upstreams), upstreams))
     .filter(({ targets }) => targets.length > 0);
   return Object.freeze({
+    version,
     ...processConfig(written, settings),
     ...doorConfig(written),
     ...callConfig(written),

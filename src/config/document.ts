@@ -15,6 +15,7 @@ import {
   type Scalar,
   visit,
 } from "yaml";
+import { type FaultReason, type Problem, problem } from "./fault-texts.ts";
 
 /** Fault is one mistake in a configuration, and its place. */
 export interface Fault {
@@ -25,6 +26,10 @@ export interface Fault {
   readonly path?: string;
   /** message is what is wrong; it begins with the place, where there is one. */
   readonly message: string;
+  /** reason is what is wrong as the catalogue has it (`fault-texts.ts`); absent where only the message says it. */
+  readonly reason?: FaultReason;
+  /** parameters are those of the reason, by their names. */
+  readonly parameters?: Readonly<Record<string, string>>;
 }
 
 export interface ConfigDocument {
@@ -34,9 +39,9 @@ export interface ConfigDocument {
   /** excused are the variables that are not set below the keys that were excused; a placeholder is in the place of their strings. */
   readonly excused: readonly Fault[];
   /** faultAt returns a fault of the value at this path; its line is that of the nearest value around it. */
-  faultAt(path: Path, message: string): Fault;
+  faultAt(path: Path, what: Problem): Fault;
   /** keyFaultAt returns a fault of the key at the end of this path. */
-  keyFaultAt(path: Path, message: string): Fault;
+  keyFaultAt(path: Path, what: Problem): Fault;
   /** writtenAt returns the string at this path as written, before `${NAME}` is replaced. */
   writtenAt(path: Path): string;
   /**
@@ -53,7 +58,7 @@ export interface Variable {
   /** value is undefined if the variable is not set. */
   readonly value?: string | undefined;
   /** fault says what is wrong with the file that has the value. It quotes nothing that could be a secret. */
-  readonly fault?: string;
+  readonly fault?: Problem;
 }
 
 /**
@@ -70,7 +75,7 @@ export function variableOf(environment: Environment, name: string): Variable {
     return { value: readFileSync(path, "utf8").replace(/\r?\n$/, "") };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return { fault: `${name}_FILE: the file that it points to cannot be read (${code})` };
+    return { fault: problem("VARIABLE_FILE_UNREADABLE", { variable: name, code: code ?? "" }) };
   }
 }
 
@@ -91,10 +96,10 @@ export function readYaml(
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const line = (offset: number) => lines.linePos(offset).line;
-  const faults: Fault[] = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+  const faults: Fault[] = [...document.errors, ...document.warnings].map(({ pos, code, message }) => ({
     file,
     line: line(pos[0]),
-    message: message.replace(/ token in YAML stream: .*/s, ""),
+    ...placed("", yamlProblem(code, message)),
   }));
   const unset = new Set<Node>();
   const excused: Fault[] = [];
@@ -107,7 +112,7 @@ export function readYaml(
       const isExcused = isPair(top) && isScalar(top.key) && excusedKeys.has(top.key.value);
       if (isExcused) node.value = placeholder;
       const told = isExcused ? excused : faults;
-      for (const message of missing) told.push({ file, line: line(node.range?.[0] ?? 0), message });
+      for (const one of missing) told.push({ file, line: line(node.range?.[0] ?? 0), ...placed("", one) });
     },
   });
   let value: unknown;
@@ -115,7 +120,7 @@ export function readYaml(
     // A duplicate key leaves a value that can still be checked; other errors do not.
     if (document.errors.every(({ code }) => code === "DUPLICATE_KEY")) value = document.toJS() ?? {};
   } catch (error) {
-    faults.push({ file, message: (error as Error).message });
+    faults.push({ file, ...placed("", yamlProblem("RESOURCE_EXHAUSTION", (error as Error).message)) });
   }
   const at = (path: Path) => nodeAt(document.contents, path);
   const lineOf = (node: Node | null) => line(node?.range?.[0] ?? 0);
@@ -123,15 +128,20 @@ export function readYaml(
     value,
     faults,
     excused,
-    faultAt: (path, message) => ({ file, line: lineOf(at(path)), ...placed(pathText(path), message) }),
-    keyFaultAt: (path, message) => ({
+    faultAt: (path, what) => ({ file, line: lineOf(at(path)), ...placed(pathText(path), what) }),
+    keyFaultAt: (path, what) => ({
       file,
       line: lineOf(keyAt(at(path.slice(0, -1)), path.at(-1))),
-      ...placed(pathText(path), message),
+      ...placed(pathText(path), what),
     }),
     writtenAt: (path) => (at(path) as { source?: string } | null)?.source ?? "",
     isUnset: (path) => unset.has(at(path) as Node),
   };
+}
+
+/** yamlProblem words what the parser found, without the text that it quotes. */
+function yamlProblem(code: string, message: string): Problem {
+  return { ...problem("YAML_BROKEN", { code }), text: message.replace(/ token in YAML stream: .*/s, "") };
 }
 
 /** pathText returns a path in words, as `upstreams[0].base_url`. */
@@ -141,16 +151,17 @@ export function pathText(path: Path): string {
 }
 
 /** placed returns the members of a fault with a place; an empty one is the document as a whole. */
-export function placed(path: string, message: string): Pick<Fault, "path" | "message"> {
-  return path === "" ? { message } : { path, message: `${path}: ${message}` };
+export function placed(path: string, { text, reason, parameters }: Problem): Omit<Fault, "file" | "line"> {
+  const why = { reason, parameters };
+  return path === "" ? { message: text, ...why } : { path, message: `${path}: ${text}`, ...why };
 }
 
 /** replaceVariables replaces the variables that have a value, and returns what is wrong with the others. */
-function replaceVariables(node: Scalar<string>, environment: Environment): string[] {
-  const missing: string[] = [];
+function replaceVariables(node: Scalar<string>, environment: Environment): Problem[] {
+  const missing: Problem[] = [];
   node.value = node.value.replace(/\$\{(\w+)\}/g, (match, name: string) => {
     const { value, fault } = variableOf(environment, name);
-    if (value === undefined) missing.push(fault ?? `the environment variable ${name} is not set`);
+    if (value === undefined) missing.push(fault ?? problem("VARIABLE_UNSET", { variable: name }));
     return value ?? match;
   });
   return missing;

@@ -4,11 +4,13 @@
  */
 import type { z } from "zod";
 import { atAddress, withVendor } from "./catalogue/vendors.ts";
-import { type Environment, type Fault, variableOf } from "./document.ts";
+import { type Environment, type Fault, placed, variableOf } from "./document.ts";
+import { type Problem, problem, problemOf } from "./fault-texts.ts";
 import type { UpstreamConfig, VendorConfig } from "./schema-models.ts";
 import { logLevels } from "./sections/process.ts";
 import { type AcceleratorName, acceleratorNames } from "./shape.ts";
 import {
+  apiKeySchema,
   credentialSchema,
   databaseUrlSchema,
   headerNameSchema,
@@ -38,16 +40,14 @@ export interface EnvironmentSettings {
 
 export function settingsOf(environment: Environment, faults: Fault[]): EnvironmentSettings {
   const { HOST, PORT, DATA_DIR, LOG_LEVEL, METRICS_HOST, METRICS_PORT, WORKERS } = environment;
-  const fault = (message: string) => void faults.push({ file: "environment", message });
-  if (PORT && !isPort(PORT)) fault("PORT: expected a whole number from 0 to 65535");
-  if (METRICS_PORT && METRICS_PORT !== "off" && !isPort(METRICS_PORT)) {
-    fault("METRICS_PORT: expected a whole number from 0 to 65535, or off");
-  }
-  if (LOG_LEVEL && !(logLevels as readonly string[]).includes(LOG_LEVEL)) {
-    fault(`LOG_LEVEL: expected one of ${logLevels.join(", ")}`);
-  }
+  const fault = (name: string, what: Problem) => void faults.push(faultOf(name, what));
+  if (PORT && !isPort(PORT)) fault("PORT", problem("NUMBER_WITHIN_EXPECTED", ports));
+  if (METRICS_PORT && METRICS_PORT !== "off" && !isPort(METRICS_PORT))
+    fault("METRICS_PORT", problem("NUMBER_OR_OFF_EXPECTED", ports));
+  if (LOG_LEVEL && !(logLevels as readonly string[]).includes(LOG_LEVEL))
+    fault("LOG_LEVEL", problem("ONE_OF_EXPECTED", { values: logLevels.join(", ") }));
   const workers = WORKERS ? readWorkers(WORKERS) : undefined;
-  if (WORKERS && workers === undefined) fault(`WORKERS: expected auto, or a whole number from 1 to ${maxWorkers}`);
+  if (WORKERS && workers === undefined) fault("WORKERS", problem("AUTO_OR_NUMBER_EXPECTED", { most: maxWorkers }));
   return {
     host: HOST || undefined,
     port: PORT ? Number(PORT) : undefined,
@@ -65,6 +65,13 @@ export function settingsOf(environment: Environment, faults: Fault[]): Environme
   };
 }
 
+const ports = { least: 0, most: 65_535 } as const;
+
+/** faultOf returns a fault of a variable. */
+function faultOf(name: string, what: Problem): Fault {
+  return { file: "environment", ...placed(name, what) };
+}
+
 /** acceleratorsOf parses `ACCELERATORS`: all if it is not set, none for `off`, else a comma-separated list. */
 function acceleratorsOf(text: string | undefined, faults: Fault[]): ReadonlySet<AcceleratorName> {
   if (!text?.trim()) return new Set(acceleratorNames);
@@ -72,8 +79,7 @@ function acceleratorsOf(text: string | undefined, faults: Fault[]): ReadonlySet<
   const names = text.split(",").map((name) => name.trim());
   const known = names.filter((name) => (acceleratorNames as readonly string[]).includes(name)) as AcceleratorName[];
   if (known.length < names.length) {
-    const message = `ACCELERATORS: expected off, or names of ${acceleratorNames.join(", ")}, with commas between them`;
-    faults.push({ file: "environment", message });
+    faults.push(faultOf("ACCELERATORS", problem("ACCELERATORS_EXPECTED", { names: acceleratorNames.join(", ") })));
   }
   return new Set(known);
 }
@@ -94,7 +100,7 @@ function telemetryOf(environment: Environment, faults: Fault[]): EnvironmentSett
     const at = pair.indexOf("=");
     const name = pair.slice(0, Math.max(0, at)).trim();
     if (headerNameSchema.safeParse(name).success) return [[name, decoded(pair.slice(at + 1).trim())] as const];
-    faults.push({ file: "environment", message: "OTEL_EXPORTER_OTLP_HEADERS: expected name=value,name=value" });
+    faults.push(faultOf("OTEL_EXPORTER_OTLP_HEADERS", problem("PAIRS_EXPECTED")));
     return [];
   });
   return { endpoint, headers: Object.fromEntries(pairs) };
@@ -114,7 +120,8 @@ function decoded(value: string): string {
  */
 export function upstreamsOf(vendors: readonly VendorConfig[], environment: Environment, faults: Fault[]) {
   return vendors.flatMap((vendor): UpstreamConfig[] => {
-    const key = checked(environment, vendor.key_variable, credentialSchema, faults);
+    const key = checked(environment, vendor.key_variable, apiKeySchema, faults);
+    if (/^bearer\s/i.test(key ?? "")) faults.push(faultOf(vendor.key_variable, problem("CREDENTIAL_WITH_SCHEME")));
     const address = vendor.url_variable && checked(environment, vendor.url_variable, urlSchema, faults);
     const base_url = address ? withSuffix(address, vendor.url_suffix ?? "") : vendor.base_url;
     // An operator's own server has only the address that is set.
@@ -133,10 +140,10 @@ function checked(
   faults: Fault[],
 ): string | undefined {
   const { value: text, fault } = variableOf(environment, name);
-  if (fault) faults.push({ file: "environment", message: fault });
+  if (fault) faults.push({ file: "environment", ...placed("", fault) });
   if (!text?.trim()) return undefined;
   const { data, error } = schema.safeParse(text.trim());
-  if (error) faults.push({ file: "environment", message: `${name}: ${error.issues[0]?.message}` });
+  if (error) faults.push(faultOf(name, problemOf(error.issues[0]?.message ?? "") ?? problem("VALUE_INVALID")));
   return data;
 }
 

@@ -6,6 +6,7 @@
 
 import { withVendor } from "./catalogue/vendors.ts";
 import type { ConfigDocument, Fault, Path } from "./document.ts";
+import { type Problem, problem } from "./fault-texts.ts";
 import {
   type ModelConfig,
   modelSchema,
@@ -15,7 +16,7 @@ import {
 } from "./schema-models.ts";
 
 export function checkProfiles(document: ConfigDocument, faults: Fault[], vendors: readonly VendorConfig[]): void {
-  const fault = (path: Path, message: string) => void faults.push(document.faultAt(path, message));
+  const fault = (path: Path, what: Problem) => void faults.push(document.faultAt(path, what));
   const known = new Map<string, UpstreamConfig>();
   for (const [i, value] of listed(document, "upstreams")) {
     const written = upstreamSchema.safeParse(value).data;
@@ -30,24 +31,24 @@ export function checkProfiles(document: ConfigDocument, faults: Fault[], vendors
     for (const [j, target] of model.targets.entries()) {
       const upstream = known.get(target.upstream);
       if (!upstream || servesModel(upstream, model)) continue;
-      const why = `the profile of "${upstream.name}" has no path in \`operations\` for models of kind ${model.kind}`;
-      fault(["models", i, "targets", j, "upstream"], why);
+      const what = problem("PROFILE_LACKS_KIND", { upstream: upstream.name, kind: model.kind });
+      fault(["models", i, "targets", j, "upstream"], what);
     }
   }
 }
 
-type Tell = (path: Path, message: string) => void;
+type Tell = (path: Path, what: Problem) => void;
 
 /** checkUpstream checks the profile of one upstream. `joined` is the upstream merged with its vendor's profile. */
 function checkUpstream(written: UpstreamConfig, joined: UpstreamConfig, path: Path, fault: Tell): void {
   if (written.profile && written.kind !== "openai") {
-    fault(path, "only upstreams of kind openai have one; leave it out");
+    fault(path, problem("PROFILE_NOT_TAKEN"));
     return;
   }
   if (joined.profile?.operations?.responses !== undefined) return;
   for (const { rule, at } of rulesOf(written)) {
     if (rule !== "tools" && rule !== "always") continue;
-    fault([...path, ...at], `"${rule}" needs operations.responses, the path that such calls go to`);
+    fault([...path, ...at], problem("RESPONSES_PATH_NEEDED", { value: rule }));
   }
 }
 

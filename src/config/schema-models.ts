@@ -1,7 +1,9 @@
 /** The schema of upstreams and models, in gateway.yaml and in the built-in catalogue. */
 import { z } from "zod";
+import { faultTexts, issueOf, problem } from "./fault-texts.ts";
 import { profileSchema } from "./schema-profile.ts";
 import {
+  apiKeySchema,
   credentialSchema,
   factorSchema,
   headerNameSchema,
@@ -38,13 +40,13 @@ export const upstreamSchema = z
       description: "Its address, to which the paths of operations are appended.",
       examples: ["http://127.0.0.1:9000/v1"],
     }),
-    api_key: credentialSchema.optional().meta({
+    api_key: apiKeySchema.optional().meta({
       description: "Its key. Leave it out where the upstream wants none.",
       examples: [`\${UPSTREAM_KEY}`],
     }),
     api_keys: z
-      .array(credentialSchema)
-      .min(1, "expected at least one key")
+      .array(apiKeySchema)
+      .min(1)
       .optional()
       .meta({
         description:
@@ -63,7 +65,7 @@ export const upstreamSchema = z
         examples: [{ "x-title": "our gateway" }],
       }),
     query: z
-      .record(z.string().regex(/^[\w.-]{1,100}$/, "expected a name of the query"), credentialSchema)
+      .record(z.string().regex(/^[\w.-]{1,100}$/, faultTexts.QUERY_NAME_EXPECTED), credentialSchema)
       .optional()
       .meta({ description: "The query of each request.", examples: [{ "api-version": "2026-10-01" }] }),
     vendor: nameSchema.optional().meta({
@@ -154,7 +156,7 @@ export const upstreamSchema = z
       .strictObject({
         path: z
           .string()
-          .regex(/^\/[\x21-\x7e]*$/, "expected a path, as /models")
+          .regex(/^\/[\x21-\x7e]*$/, faultTexts.PATH_EXPECTED)
           .meta({
             description: "A path below `base_url`, asked for with its key.",
             examples: ["/models"],
@@ -168,9 +170,15 @@ export const upstreamSchema = z
       .optional()
       .meta({ description: "Whether it is asked for a path now and then. Without this key: no." }),
   })
-  .superRefine(({ api_key, api_keys }, context) => {
-    if (api_key === undefined || api_keys === undefined) return;
-    context.addIssue({ code: "custom", path: ["api_keys"], message: "expected either api_key or api_keys, not both" });
+  .superRefine(({ api_key, api_keys, credential }, context) => {
+    if (api_key !== undefined && api_keys !== undefined)
+      context.addIssue(issueOf(problem("KEY_AND_KEYS"), ["api_keys"]));
+    // In another header the scheme may be meant.
+    if (credential?.toLowerCase() === "authorization") return;
+    const hasScheme = (key: string | undefined) => /^bearer\s/i.test(key ?? "");
+    if (hasScheme(api_key)) context.addIssue(issueOf(problem("CREDENTIAL_WITH_SCHEME"), ["api_key"]));
+    for (const [i, key] of api_keys?.entries() ?? [])
+      if (hasScheme(key)) context.addIssue(issueOf(problem("CREDENTIAL_WITH_SCHEME"), ["api_keys", i]));
   });
 
 const target = z.strictObject({
@@ -187,7 +195,7 @@ const target = z.strictObject({
 /** checkWeights adds an issue if no target of a model would get calls. */
 function checkWeights(targets: readonly z.output<typeof target>[], context: z.RefinementCtx): void {
   if (targets.length === 0 || targets.some(({ weight }) => weight > 0)) return;
-  context.addIssue("all targets have the weight 0: give one a weight, or remove the model");
+  context.addIssue(issueOf(problem("WEIGHTS_ZERO")));
 }
 
 /** rates are the prices of tokens, in units per million. */
@@ -226,14 +234,14 @@ const band = z.strictObject({
   ...rates,
   input: ownInput,
 });
-const bands = z.array(band).min(1, "expected at least one bound").superRefine(checkAscending);
+const bands = z.array(band).min(1).superRefine(checkAscending);
 
 /** checkAscending adds an issue if a bound is not above the one before it. */
 function checkAscending(list: readonly { readonly above: number }[], context: z.RefinementCtx): void {
   for (const [i, { above }] of list.entries()) {
     const before = list[i - 1];
     if (!before || above > before.above) continue;
-    context.addIssue({ code: "custom", path: [i, "above"], message: "expected more than for the bound before it" });
+    context.addIssue(issueOf(problem("BOUND_NOT_ASCENDING"), [i, "above"]));
   }
 }
 
@@ -307,8 +315,7 @@ function checkOutput(
   context: z.RefinementCtx,
 ): void {
   if (output === undefined) return;
-  if (price.output === undefined)
-    context.addIssue({ code: "custom", path: [...path, "output"], message: "is missing" });
+  if (price.output === undefined) context.addIssue(issueOf(problem("MISSING"), [...path, "output"]));
   for (const [i, band] of price.long?.entries() ?? []) checkOutput(band, output, [...path, "long", i], context);
   for (const mode of modes) {
     const card = (price as Partial<Record<(typeof modes)[number], WithOutput>>)[mode];

@@ -6,14 +6,15 @@
  * ones.
  */
 import { z } from "zod";
+import { faultTexts, issueOf, problem } from "./fault-texts.ts";
 
 export const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 
 const effort = z.enum(efforts);
 /** pattern matches models' names: `*` stands for any text, `?` for any character. */
-const pattern = z.string().regex(/^[^\s]{1,200}$/, "expected a model's name, with * for any text and ? for any sign");
-const path = z.string().regex(/^\/[\x21-\x7e]*$/, "expected a path below base_url, as /chat/completions");
-const key = z.string().regex(/^[\w.[\]-]{1,100}$/, "expected a key of the request, as top_k or messages[].name");
+const pattern = z.string().regex(/^[^\s]{1,200}$/, faultTexts.MODEL_PATTERN_EXPECTED);
+const path = z.string().regex(/^\/[\x21-\x7e]*$/, faultTexts.OPERATION_PATH_EXPECTED);
+const key = z.string().regex(/^[\w.[\]-]{1,100}$/, faultTexts.REQUEST_KEY_EXPECTED);
 
 const facts = {
   output_bound: z
@@ -148,7 +149,7 @@ const rule = z
   .strictObject({
     match: z
       .array(pattern)
-      .min(1, "expected at least one name")
+      .min(1)
       .meta({
         description: "Names of models at the upstream: `*` stands for any text, `?` for any sign.",
         examples: [["some-thinker*"]],
@@ -167,8 +168,11 @@ function checkEfforts({ efforts: taken, efforts_instead: instead = {} }: Efforts
   if (!taken) return;
   for (const [word, other] of Object.entries(instead)) {
     if (other === undefined || taken.includes(other)) continue;
-    const message = `expected one of efforts (${taken.join(", ") || "none at all"}), got ${other}`;
-    context.addIssue({ code: "custom", path: ["efforts_instead", word], message });
+    const what =
+      taken.length === 0
+        ? problem("EFFORTS_EMPTY", { effort: other })
+        : problem("EFFORT_NOT_TAKEN", { efforts: taken.join(", "), effort: other });
+    context.addIssue(issueOf(what, ["efforts_instead", word]));
   }
 }
 
@@ -176,7 +180,7 @@ export const profileSchema = z
   .strictObject({
     operations: z
       .partialRecord(z.enum(["chat", "responses", "completions", "embeddings", "speech"]), path)
-      .refine((paths) => Object.keys(paths).length > 0, "expected at least one operation")
+      .refine((paths) => Object.keys(paths).length > 0, faultTexts.OPERATION_NEEDED)
       .optional()
       .meta({
         description: `The paths of its operations, below \`base_url\`. It does not have an omitted one. Without this key it has all but

@@ -3,6 +3,7 @@
  * docs/configuration.md and gen/gateway.schema.json by `npm run generate`; a test compares them.
  */
 import { z } from "zod";
+import { issueOf, problem } from "./fault-texts.ts";
 import { modelSchema, upstreamSchema } from "./schema-models.ts";
 import { callSettings } from "./sections/calls.ts";
 import { doorSettings } from "./sections/doors.ts";
@@ -44,7 +45,7 @@ const settingsSchema = z.strictObject({
 function checkIds(list: readonly { readonly id: string }[], context: z.RefinementCtx): void {
   const ids = new Set<string>();
   for (const [i, { id }] of list.entries()) {
-    if (ids.has(id)) context.addIssue({ code: "custom", path: [i, "id"], message: `a second model "${id}"` });
+    if (ids.has(id)) context.addIssue(issueOf(problem("MODEL_TAKEN", { name: id }), [i, "id"]));
     ids.add(id);
   }
 }
@@ -71,8 +72,7 @@ export const fileSchema = settingsSchema.superRefine(({ max_body_bytes, bodies_i
   for (const [key, bytes] of Object.entries(least)) {
     const written = bodies_in_flight?.[key as keyof typeof least];
     if (written === undefined || written >= bytes) continue;
-    const message = `expected at least ${bytes}, to have room for a body of max_body_bytes (${largest})`;
-    context.addIssue({ code: "custom", path: ["bodies_in_flight", key], message });
+    context.addIssue(issueOf(problem("BODIES_TOO_SMALL", { least: bytes, largest }), ["bodies_in_flight", key]));
   }
 });
 

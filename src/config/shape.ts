@@ -21,6 +21,8 @@ export const acceleratorNames = [
 export type AcceleratorName = (typeof acceleratorNames)[number];
 
 export interface Config {
+  /** version is the version of what is stored that is in it; 0: nothing is. */
+  readonly version: number;
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
@@ -156,9 +158,9 @@ export const operationalKeys = {
 } as const satisfies { readonly [member in keyof Config]?: string };
 
 export type OperationalMember = keyof typeof operationalKeys;
-export type ProcessMember = Exclude<keyof Config, OperationalMember>;
+export type ProcessMember = Exclude<keyof Config, OperationalMember | "version">;
 /** ProcessConfig is what holds from the start of a process to its end. */
-export type ProcessConfig = Omit<Config, OperationalMember>;
+export type ProcessConfig = Omit<Config, OperationalMember | "version">;
 
 /** processKeys are the keys of gateway.yaml, or the variables, of the members that are bound to the process. */
 export const processKeys: Readonly<Record<ProcessMember, string>> = {

@@ -1,43 +1,44 @@
 /** The schemas of single values of the configuration, with the messages for invalid ones. */
 import { z } from "zod";
 import { parseDecimal } from "../runtime/decimal.ts";
+import { faultTexts, issueOf, type Problem, problem } from "./fault-texts.ts";
 import { readSealKeys } from "./stored/seal-keys.ts";
 
 export const nameSchema = z
   .string()
-  .regex(/^[A-Za-z0-9][\w.-]*$/, "expected a name of letters, digits, `.`, `_` and `-`")
+  .regex(/^[A-Za-z0-9][\w.-]*$/, faultTexts.NAME_EXPECTED)
   .meta({ title: "name" });
 
 /** modelIdSchema: answers name the id in a header. */
 export const modelIdSchema = z
   .string()
-  .regex(/^[\x21-\x7e]{1,200}$/, "expected a model id of letters, digits and signs of ASCII, at most 200 characters")
+  .regex(/^[\x21-\x7e]{1,200}$/, faultTexts.MODEL_ID_EXPECTED)
   .meta({ title: "model id" });
 
 /** modelNameSchema is a model's name elsewhere, or an alias. */
 export const modelNameSchema = z
   .string()
-  .regex(/^[^\s]{1,200}$/, "expected a model's name without spaces, at most 200 characters")
+  .regex(/^[^\s]{1,200}$/, faultTexts.MODEL_NAME_EXPECTED)
   .meta({ title: "model's name" });
 
 /** tokensSchema is a number of tokens. */
 export const tokensSchema = z.number().int().min(1);
 /** urlSchema is a base URL: paths are appended to it, so it has no query or fragment. */
 export const urlSchema = z
-  .url({ protocol: /^https?$/, error: "expected an http(s) address" })
-  .refine((text) => !/[?#]|\/\/[^/]*@/.test(text), "expected an address without user, `?` and `#`")
+  .url({ protocol: /^https?$/, error: faultTexts.ADDRESS_EXPECTED })
+  .refine((text) => !/[?#]|\/\/[^/]*@/.test(text), faultTexts.ADDRESS_NOT_PLAIN)
   .transform((text) => text.replace(/\/+$/, ""))
   .meta({ title: "http(s) address" });
 /** redisUrlSchema is the address of a Redis or Valkey, perhaps with credentials and the number of a database. */
 export const redisUrlSchema = z
   .string()
-  .refine(isRedisUrl, "expected redis://host:6379, or rediss:// for TLS, perhaps with user:password@ and /database")
+  .refine(isRedisUrl, faultTexts.REDIS_ADDRESS_EXPECTED)
   .meta({ title: "redis(s) address" });
 
 /** databaseUrlSchema is the address of a database of Postgres, perhaps with credentials and parameters. */
 export const databaseUrlSchema = z
   .string()
-  .refine((text) => /^postgres(?:ql)?:\/\/\S+$/i.test(text), "expected postgres://user:password@host:5432/database")
+  .refine((text) => /^postgres(?:ql)?:\/\/\S+$/i.test(text), faultTexts.POSTGRES_ADDRESS_EXPECTED)
   .meta({ title: "postgres address" });
 
 function isRedisUrl(text: string): boolean {
@@ -53,7 +54,7 @@ function isPercentEncoded(text: string): boolean {
 
 export const headerNameSchema = z
   .string()
-  .regex(/^[\w!#$%&'*+.^`|~-]+$/, "expected the name of a header")
+  .regex(/^[\w!#$%&'*+.^`|~-]+$/, faultTexts.HEADER_NAME_EXPECTED)
   .meta({
     title: "name of a header",
   });
@@ -61,44 +62,54 @@ export const headerNameSchema = z
 export const credentialSchema = z
   .string()
   .trim()
-  .regex(/^[\x20-\x7e]*$/, "expected a key of ASCII characters")
+  .regex(/^[\x20-\x7e]*$/, faultTexts.CREDENTIAL_NOT_ASCII)
   .meta({ writeOnly: true });
+
+/** apiKeySchema is a key as its vendor gave it: no quotes that came with it from a file. */
+export const apiKeySchema = credentialSchema.refine((key) => !/^(["'`]).*\1$/.test(key), faultTexts.CREDENTIAL_QUOTED);
 
 /** sealKeySchema is keys of 32 bytes, of which the first seals and all open. */
 export const sealKeySchema = z
   .string()
-  .refine(
-    (text) => readSealKeys(text) !== undefined,
-    "expected 32 bytes in hex or base64, or several such with commas between them",
-  );
+  .refine((text) => readSealKeys(text) !== undefined, faultTexts.SEAL_KEY_EXPECTED);
 
 /**
  * moneySchema is an amount of money in units, as a decimal string: a YAML number would already have lost its last
  * digits.
  */
 export const moneySchema = z
-  .string('expected a decimal in quotes, as "1.10"')
+  .string(faultTexts.DECIMAL_EXPECTED)
   .transform((text, context) => {
     const read = parseDecimal(text);
     if ("value" in read && read.value >= 0 && read.value < 1e15) return read.value;
-    context.addIssue(`expected ${"fault" in read ? read.fault : "at least 0, and less than 1000000000"}`);
+    context.addIssue(issueOf(decimalProblem(text)));
     return z.NEVER;
   })
   .meta({ title: "decimal in quotes" });
 
+/** decimalProblem returns what is wrong with a text that is no amount. */
+function decimalProblem(text: string): Problem {
+  const [, fraction = ""] = /^-?\d+(?:\.(\d+))?$/.exec(text) ?? [undefined, undefined];
+  if (!/^-?\d+(?:\.\d+)?$/.test(text)) return problem("DECIMAL_MALFORMED");
+  return fraction.length > moneyPlaces
+    ? problem("DECIMAL_TOO_FINE", { places: moneyPlaces })
+    : problem("AMOUNT_OUT_OF_BOUNDS");
+}
+
+/** moneyPlaces is how many decimals an amount may have. */
+const moneyPlaces = 6;
+
 /** factorSchema is a factor for amounts: a decimal string above 0, read in millionths. */
 export const factorSchema = moneySchema
-  .refine((value) => value > 0, "expected more than 0: a factor of 0 would make all of it free")
+  .refine((value) => value > 0, faultTexts.FACTOR_ZERO)
   .meta({
     title: "decimal in quotes, more than 0",
   });
 
 export const networkSchema = z
-  .union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], "expected an address or a network, as 10.0.0.0/8")
+  .union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], faultTexts.NETWORK_EXPECTED)
   .meta({ title: "address or network" });
-export const originSchema = z
-  .union([z.literal("*"), urlSchema], "expected an origin, as https://app.example.com, or *")
-  .meta({ title: "origin" });
+export const originSchema = z.union([z.literal("*"), urlSchema], faultTexts.ORIGIN_EXPECTED).meta({ title: "origin" });
 
 /** secondsSchema is a duration in seconds. */
 export const secondsSchema = z.number().min(0.001).max(86_400);

@@ -8,6 +8,7 @@
 import { newId } from "../runtime/ids.ts";
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import { SlotSet } from "../runtime/slot-set.ts";
+import { troubleOf } from "../runtime/write-trouble.ts";
 import type { Books, Granted, HoldEntry, Taken } from "../storage/money/books.ts";
 import {
   type Capture,
@@ -30,9 +31,13 @@ export function createExactLedger({ openBooks, clock, onError }: LedgerOptions):
   const credit = createCredit();
   const running = createRunningCalls();
   const recall = () => ({ records: groupCommit.unwritten(), leases: [] });
-  const books = openBooks({ node, clock, onError, recall });
+  const holds = new SlotSet<Hold>();
+  /** Calls whose charge the books decide at this moment. */
+  const capturing = new Set<string>();
+  const holding = () => [...holds.all().map(({ request }) => request.requestId), ...capturing];
+  const books = openBooks({ node, clock, onError, recall, holding });
   const groupCommit = createGroupCommit({ books, clock, onError, giveBack: () => [], leaseFor: () => undefined });
-  const { hold, release, capture, releaseAgain } = createExactCalls({ groupCommit, credit, onError });
+  const { hold, release, capture, releaseAgain } = createExactCalls({ groupCommit, credit, holds, capturing, onError });
 
   async function sweep(): Promise<void> {
     await books.renew();
@@ -84,14 +89,22 @@ function holdNothing(request: HoldRequest, holds: SlotSet<Hold>, groupCommit: Pi
 interface ExactCallsParts extends Pick<LedgerOptions, "onError"> {
   readonly groupCommit: GroupCommit;
   readonly credit: Credit;
+  readonly holds: SlotSet<Hold>;
+  readonly capturing: Set<string>;
 }
 
-function createExactCalls({ groupCommit, credit, onError }: ExactCallsParts) {
-  const holds = new SlotSet<Hold>();
+function createExactCalls({ groupCommit, credit, holds, capturing, onError }: ExactCallsParts) {
   /** Calls whose holds could not be released. */
   const unreleased = new Set<string>();
   const releaseOf = (item: string, accountId: string) =>
     groupCommit.enlist("releases", { item, accountId, after: () => {} });
+
+  /** Has the books told of a call that its hold covers as soon as they are back. It counts once, whatever became of the question before. */
+  async function captureLater(call: Capture): Promise<Captured> {
+    groupCommit.add({ kind: "settle", call, isHeld: true });
+    await groupCommit.written();
+    return { cost: call.cost, waived: 0 };
+  }
 
   return {
     hold(request: HoldRequest): MaybePromise<Hold | Short> {
@@ -123,6 +136,7 @@ function createExactCalls({ groupCommit, credit, onError }: ExactCallsParts) {
       const { id, account_id: accountId, key_id: keyId } = call;
       const own = held && holds.delete(held) ? held : undefined;
       const item = { call, most: held?.amount ?? call.cost, budgets: held?.request.budgets };
+      capturing.add(id);
       try {
         const captured = await retry(
           () => groupCommit.enlist("captures", { item, accountId, after: (result) => result }),
@@ -131,8 +145,11 @@ function createExactCalls({ groupCommit, credit, onError }: ExactCallsParts) {
         credit.held(accountId, keyId, (captured?.cost ?? 0) - (own?.amount ?? 0));
         return captured;
       } catch (error) {
+        if (own && troubleOf(error) === "away" && call.cost <= own.amount) return await captureLater(call);
         if (own) unreleased.add(id);
         throw error;
+      } finally {
+        capturing.delete(id);
       }
     },
     /** Releases what could not be released when its call ended. */

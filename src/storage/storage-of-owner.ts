@@ -2,12 +2,13 @@
  * All stores over SQLite's file, in the process that owns it for the workers of a machine; and in a worker, which reads and writes the
  * file itself, and asks its owner for all that is money.
  */
-import type { Channel } from "../runtime/ipc/channel.ts";
+import type { Link } from "../runtime/ipc/link.ts";
 import { whenUnlocked } from "./engines/lock-retry.ts";
 import { openOwnedBooks } from "./engines/owner/books.ts";
 import { type BooksKeeper, keepBooks, type OwnerOptions } from "./engines/owner/keep-books.ts";
 import { watchOwner } from "./engines/owner/watch-owner.ts";
 import { createBooksParts } from "./engines/sqlite/books/parts.ts";
+import { createTakeOver } from "./engines/sqlite/books/take-over.ts";
 import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
 import { type Storage, storageOver } from "./storage.ts";
 
@@ -28,9 +29,11 @@ export async function openStorageOfOwner(
   const opened = await openDatabase(path, durability);
   const { engine } = opened;
   const storage = storageOver(path, opened);
-  const { statements, steps } = createBooksParts(engine);
+  const parts = createBooksParts(engine);
+  const { statements, steps } = parts;
   const books = keepBooks({
     ...{ node, clock, onError },
+    ...createTakeOver(parts, { node, clock, onError }),
     openBooks: storage.openBooks,
     available: steps.available,
     settle: () => engine.read(() => {}),
@@ -45,9 +48,9 @@ export async function openStorageOfOwner(
   return { storage, books };
 }
 
-/** Opens the file for a worker. `channel` leads to its owner, who has opened it before. */
-export async function openStorageOfWorker(path: string, durability: Durability, channel: Channel): Promise<Storage> {
-  const owner = await watchOwner(channel);
+/** Opens the file for a worker. `link` leads to its owner, who has opened it before. */
+export async function openStorageOfWorker(path: string, durability: Durability, link: Link): Promise<Storage> {
+  const owner = await watchOwner(link);
   const opened = await openDatabase(path, durability, owner);
   const { engine } = opened;
   const { statements, steps } = createBooksParts(engine);
@@ -56,9 +59,9 @@ export async function openStorageOfWorker(path: string, durability: Durability, 
     ...storage,
     openBooks:
       (hasJournal) =>
-      ({ node, onError, recall }) =>
+      ({ node, onError, recall, holding }) =>
         openOwnedBooks({
-          ...{ channel, node, hasJournal, onError, recall },
+          ...{ link, node, hasJournal, onError, recall, holding },
           ...engine.changes,
           mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
         }),

@@ -12,6 +12,8 @@ import { units } from "./quantities.ts";
 
 export interface GaugeParts {
   readonly version: string;
+  /** configurationVersion returns the version of the stored configuration that is in force; 0: nothing is stored. */
+  readonly configurationVersion: () => number;
   /** upstreams returns those that are served now. */
   readonly upstreams: () => readonly UpstreamGauges[];
   /** targets returns those of the models that are served now. */
@@ -73,17 +75,8 @@ export interface TargetGauges {
 }
 
 export function registerGauges(registry: Registry, parts: GaugeParts): void {
-  const { version, drains = () => 0, background = () => 0, holds, cache = () => undefined } = parts;
-  registerGauge(
-    registry,
-    {
-      name: "model_gateway_build_info",
-      help: "The versions of the gateway and of Node.",
-      labelNames: ["version", "node"],
-      aggregator: "max",
-    },
-    (set) => set(1, { version, node: process.versions.node }),
-  );
+  const { drains = () => 0, background = () => 0, holds, cache = () => undefined } = parts;
+  registerVersions(registry, parts);
   registerUpstreams(registry, parts);
   registerGauge(
     registry,
@@ -116,6 +109,28 @@ export function registerGauges(registry: Registry, parts: GaugeParts): void {
     registry,
     { name: "model_gateway_cache_bytes", help: "Memory of the answers in the cache, in bytes." },
     (set) => set(cache()?.bytes() ?? 0),
+  );
+}
+
+function registerVersions(registry: Registry, { version, configurationVersion }: GaugeParts): void {
+  registerGauge(
+    registry,
+    {
+      name: "model_gateway_build_info",
+      help: "The versions of the gateway and of Node.",
+      labelNames: ["version", "node"],
+      aggregator: "max",
+    },
+    (set) => set(1, { version, node: process.versions.node }),
+  );
+  registerGauge(
+    registry,
+    {
+      name: "model_gateway_configuration_version",
+      help: "The version of the stored configuration that is in force, the lowest of all workers; 0: nothing is stored.",
+      aggregator: "min",
+    },
+    (set) => set(configurationVersion()),
   );
 }
 

@@ -11,7 +11,7 @@ test("keys that are bound to the process are told once they differ from it, and 
   const tell = (about: object) => void told.push(about);
   const following = followConfiguration({
     config,
-    source: { load: async () => next, onStoredChange: () => () => {}, version: () => 0 },
+    source: { load: async () => next, onStoredChange: () => () => {} },
     adapt: (read) => read,
     file: undefined,
     log: { info: () => {}, warn: tell, error: tell },

@@ -1,7 +1,7 @@
 /** How many workers are asked for, what each may take, and when one that ended is started again. */
 import { describe, expect, test } from "vitest";
-import { createPauses } from "../../src/commands/workers/pauses.ts";
-import { createPings } from "../../src/commands/workers/pings.ts";
+import { createPauses } from "../../src/commands/workers/primary/pauses.ts";
+import { createPings } from "../../src/commands/workers/primary/pings.ts";
 import { shareOf } from "../../src/commands/workers/share.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { startCommands } from "../support/command.ts";

@@ -56,7 +56,7 @@ async function startNode(url: string, { price = 1, skewMs = 0 }: NodeInit): Prom
   const told: string[] = [];
   const storage = await openStorageOnPostgres({
     ...{ url, dataDir: folder.path, poolSize: 3, version: "test", isSynced: false },
-    configuration: configurationName(config),
+    configuration: () => configurationName(config),
     onError: (error) => told.push((error as Error).message),
   });
   closing.push(() => storage.close());
@@ -67,7 +67,7 @@ async function startNode(url: string, { price = 1, skewMs = 0 }: NodeInit): Prom
 }
 
 const unlike = (count: string) =>
-  `${count} other nodes have another configuration: each call has the models, prices and rates of the node that it comes to. ` +
+  `${count.replace(/ of 1$/, " of 1 other node").replace(/ of (\d+)$/, " of $1 other nodes")} ${count.startsWith("1 ") ? "has" : "have"} another configuration: each call has the models, prices and rates of the node that it comes to. ` +
   "Give all nodes the same gateway.yaml";
 
 interface Asking {
@@ -76,12 +76,13 @@ interface Asking {
 }
 
 /** The books of a node alone. */
-async function startBooks(url: string, configuration: string): Promise<Asking> {
+async function startBooks(url: string, configuration: string | (() => string)): Promise<Asking> {
   const folder = await temporaryFolder();
   const told: string[] = [];
   const onError = (error: unknown) => void told.push((error as Error).message);
   const of = { url, dataDir: folder.path, poolSize: 2, version: "test", isSynced: false };
-  const storage = await openStorageOnPostgres({ ...of, configuration, onError });
+  const name = typeof configuration === "string" ? () => configuration : configuration;
+  const storage = await openStorageOnPostgres({ ...of, configuration: name, onError });
   const recall = () => ({ records: [], leases: [] });
   const books = storage.openBooks(true)({ node: newId("nod"), clock: Date.now, onError, recall });
   closing.push(
@@ -173,7 +174,7 @@ describe.skipIf(!postgresPrograms)("nodes that are not alike", () => {
     expect([one.told, alike.told]).toEqual([[unlike("1 of 2")], [unlike("1 of 2")]]);
     await third.books.close();
     await renew([one]);
-    const fourth = await startBooks(url, "another");
+    const fourth = await startBooks(url, "0:another");
     await renew([fourth, one]);
     expect(one.told).toEqual([unlike("1 of 2"), unlike("1 of 2")]);
   });

@@ -958,7 +958,7 @@ max_keys_per_account: 0
       "8: max_keys_per_account",
     ]);
     expect(faults.join()).not.toContain("short-secret");
-    expect(await faultsOf("tiers: []\n")).toEqual(["1: tiers: expected at least one tier"]);
+    expect(await faultsOf("tiers: []\n")).toEqual(["1: tiers: expected at least 1 entry"]);
     expect(await faultsOf("tiers: [{name: A, recharge: 0, requests_per_minute: 0}]\n")).toHaveLength(2);
   });
 });

@@ -30,8 +30,11 @@ class Waits {
   }
 }
 
-const down: ListAnswer = { kind: "down", cause: "ECONNREFUSED" };
-const untold: ListAnswer = { kind: "untold", cause: "it answered with status 404" };
+const down: ListAnswer = { kind: "down", cause: "ECONNREFUSED", reason: "CONNECTION_REFUSED", parameters: {} };
+const untold: ListAnswer = {
+  ...{ kind: "untold" as const, cause: "it answered with status 404" },
+  ...{ reason: "LIST_NOT_FOUND" as const, parameters: {} },
+};
 
 function listing(...ids: string[]): ListAnswer {
   const nothing = { kind: undefined, contextWindow: undefined, maxOutputTokens: undefined };
@@ -300,20 +303,22 @@ describe("a list", () => {
   });
 
   test.for([
-    [500, "down"],
-    [503, "down"],
-    [429, "down"],
-    [404, "untold"],
-    [401, "refused"],
-    [403, "refused"],
-    [501, "untold"],
-  ] as const)("that is answered with %s is %s", async ([status, kind]) => {
+    [500, "down", "STATUS_REFUSED"],
+    [503, "down", "STATUS_REFUSED"],
+    [429, "down", "RATE_LIMITED"],
+    [404, "untold", "LIST_NOT_FOUND"],
+    [302, "untold", "REDIRECTED"],
+    [401, "refused", "CREDENTIAL_REFUSED"],
+    [403, "refused", "CREDENTIAL_REFUSED"],
+    [501, "untold", "LIST_NOT_FOUND"],
+  ] as const)("that is answered with %s is %s", async ([status, kind, reason]) => {
     const server = createServer((_, res) => void res.writeHead(status).end()).listen(0, "127.0.0.1");
     servers.push(server);
     await once(server, "listening");
     const base_url = `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`;
     const told = await askForModels({ name: "n", kind: "openai", base_url }, new AbortController().signal);
-    expect(told).toEqual({ kind, cause: `it answered with status ${status}` });
+    const parameters = { status: String(status) };
+    expect(told).toEqual({ kind, cause: `it answered with status ${status}`, reason, parameters });
   });
 });
 
@@ -325,7 +330,7 @@ test("a list of more models than can be looked through at once is none", async (
   const base_url = `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`;
   const told = await askForModels({ name: "n", kind: "openai", base_url }, new AbortController().signal);
   server.close();
-  expect(told).toEqual({ kind: "untold", cause: "its list has more than 10000 models" });
+  expect(told).toMatchObject({ kind: "untold", cause: "its list has more than 10000 models" });
 });
 
 test("a local server is not spoken to as OpenAI is, but for OpenAI's own models; one at a known address as that vendor is", () => {

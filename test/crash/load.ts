@@ -14,6 +14,8 @@ export interface ClientCall {
   status?: number;
   /** All of it; as much as the client wanted; or not all that it wanted. */
   end: "whole" | "left" | "broken";
+  /** The end of what arrived of an answer that is not whole. */
+  rest?: string;
 }
 
 export interface Load {
@@ -36,6 +38,8 @@ export interface LoadOptions {
 }
 
 const paths = { chat: "/v1/chat/completions", messages: "/v1/messages" } as const;
+
+const restChars = 500;
 
 /** One call in this many is left by its client after its first content. */
 const leftOneIn = 10;
@@ -91,6 +95,7 @@ async function make(call: ClientCall, agent: Agent, { rootUrl, apiKeys }: LoadOp
       return true;
     }
     if (isWhole(text, stream, family)) call.end = "whole";
+    else call.rest = text.slice(-restChars);
     return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== "ECONNREFUSED";

@@ -71,7 +71,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   doors: ["http1/server/index.ts", "call", "wire", "package", "runtime"],
   services: [
-    ...["pipeline", "families", "providers/contract.ts (types)", "providers/errors/fault.ts", "limits", "storage"],
+    ...["pipeline", "families", "providers/contract.ts (types)", "limits", "storage"],
     ...["targets (types)", "config", "call", "wire", "runtime"],
   ],
   pipeline: [

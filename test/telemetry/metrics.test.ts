@@ -628,6 +628,7 @@ describe("what is deployed with it", () => {
     const cache = () => ({ entries: () => 0, bytes: () => 0 });
     registerGauges(registry, {
       version: "",
+      configurationVersion: () => 0,
       upstreams: () => [],
       targets: () => [],
       holds: async () => ({ count: 0, amount: 0 }),

@@ -3,6 +3,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Box, Paper, SimpleGrid, Skeleton, Title, VisuallyHidden } from "@mantine/core";
 import { lazy, Suspense } from "react";
 import type { AttemptMeasures } from "../../../gen/modelgateway/v1/measures_pb.ts";
+import { counted } from "../language/counted.ts";
 import { useFormat } from "../language/format.ts";
 import { texts, useLanguage, useTexts } from "../language/language.tsx";
 import { type Buckets, bucketWriter } from "./span.ts";
@@ -19,7 +20,7 @@ const said = texts(
     share: "Share of attempts",
     time: "Time",
     overTime: (what: string) => `${what} over time`,
-    rate: (count: string) => `${count} tokens a second`,
+    rate: (count: string) => `${counted(count, "token")} a second`,
   },
   {
     uptime: "应答率",

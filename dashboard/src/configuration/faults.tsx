@@ -5,20 +5,22 @@ import { texts, useTexts } from "../language/language.tsx";
 import { Failure } from "../parts/failure.tsx";
 import text from "../parts/text.module.css";
 import { refusalOf } from "../refusal.ts";
+import { useFaultText } from "./fault-texts.ts";
 
 const said = texts({ refused: "This cannot be saved. Nothing has changed." }, { refused: "无法保存，未做任何更改。" });
 
 /** Faults shows why a change was refused: its faults, or else the refusal's own message. */
 export function Faults({ of }: { readonly of: unknown }) {
   const t = useTexts(said);
+  const tell = useFaultText();
   const { faults } = refusalOf(of);
   if (faults.length === 0) return <Failure error={of} />;
   return (
     <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title={t.refused} role="alert">
       <List size="sm" spacing={4} listStyleType="none">
-        {faults.map(({ path, message }) => (
-          <List.Item key={`${path} ${message}`} className={text.anywhere}>
-            {path && <Code>{path}</Code>} <Text span>{message}</Text>
+        {faults.map((fault) => (
+          <List.Item key={`${fault.path} ${fault.message}`} className={text.anywhere}>
+            {fault.path && <Code>{fault.path}</Code>} <Text span>{tell(fault)}</Text>
           </List.Item>
         ))}
       </List>
@@ -26,9 +28,12 @@ export function Faults({ of }: { readonly of: unknown }) {
   );
 }
 
-/** faultAt returns what is wrong at a place, such as `upstreams[openai].base_url`, or at an entry of a list there. */
-export function faultAt(error: unknown, path: string): string | undefined {
-  if (error == null) return undefined;
-  const found = refusalOf(error).faults.find((fault) => fault.path === path || fault.path.startsWith(`${path}[`));
-  return found?.message;
+/** useFaultAt returns a function that says what is wrong at a place, such as `upstreams[openai].base_url`, or at an entry of a list there. */
+export function useFaultAt(): (error: unknown, path: string) => string | undefined {
+  const tell = useFaultText();
+  return (error, path) => {
+    if (error == null) return undefined;
+    const found = refusalOf(error).faults.find((fault) => fault.path === path || fault.path.startsWith(`${path}[`));
+    return found && tell(found);
+  };
 }

@@ -2,6 +2,7 @@
 import { Anchor, Group, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { EntryKind, type LedgerEntry } from "../../../gen/modelgateway/v1/accounts_pb.ts";
+import { counted } from "../language/counted.ts";
 import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { Moment } from "./moment.tsx";
@@ -21,7 +22,7 @@ const said = texts(
     grant: "Grant",
     charge: "Charge",
     charges: "Charges of a month",
-    ofCalls: (month: string, calls: string) => `${month}: ${calls} calls that are no longer kept`,
+    ofCalls: (month: string, calls: string) => `${month}: ${counted(calls, "call")} no longer kept`,
     other: "Other",
   },
   {

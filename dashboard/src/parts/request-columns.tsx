@@ -4,6 +4,7 @@ import { Anchor, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Request, Running, Usage } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import { counted } from "../language/counted.ts";
 import { type Format, useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { Money } from "./money.tsx";
@@ -22,8 +23,8 @@ const said = texts(
     cost: "Cost",
     firstByte: "First byte",
     duration: "Duration",
-    characters: (count: string) => `${count} chars`,
-    charactersLong: (count: string) => `${count} characters of speech input`,
+    characters: (count: string) => counted(count, "char"),
+    charactersLong: (count: string) => `${counted(count, "character")} of speech input`,
     upTo: (amount: string) => `≤ ${amount}`,
   },
   {

@@ -4,7 +4,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { Refusal } from "../../call/refusals.ts";
 import { ConfigError } from "../../config/config-error.ts";
-import { type ConfigDocument, type Fault, readYaml } from "../../config/document.ts";
+import { type ConfigDocument, type Fault, placed, readYaml } from "../../config/document.ts";
+import { problem } from "../../config/fault-texts.ts";
 import { processEnvironment } from "../../config/process-environment.ts";
 import { isJson, isOperational, type Json, pathAt, plainJson } from "../../config/stored/documents.ts";
 import { readOptions } from "../line/read-options.ts";
@@ -37,21 +38,20 @@ export async function applyFile(args: readonly string[]): Promise<void> {
 /** documentOf returns what the file has. Throws a ConfigError where that is no document that can be stored. */
 function documentOf(file: string, { value, faults, keyFaultAt }: ConfigDocument): Json {
   if (faults.length > 0) throw new ConfigError(faults);
-  if (!isJson(value ?? {}))
-    throw new ConfigError([{ file, message: "expected keys and values, as gateway.yaml has them" }]);
+  if (!isJson(value ?? {})) throw new ConfigError([{ file, ...placed("", problem("KEYS_EXPECTED")) }]);
   const document = plainJson(value ?? {});
   const bound = Object.keys(document).filter((key) => !isOperational(key));
   if (bound.length === 0) return document;
-  const why = "is bound to the process, or is no key of the configuration: leave it to gateway.yaml";
-  throw new ConfigError(bound.map((key) => keyFaultAt([key], why)));
+  throw new ConfigError(bound.map((key) => keyFaultAt([key], problem("NOT_OPERATIONAL"))));
 }
 
 /** withLines gives the faults of a refused document their lines in the file. */
 function withLines(error: unknown, yaml: ConfigDocument, document: Json): unknown {
   if (!(error instanceof Refusal) || error.documentFaults.length === 0) return error;
-  const faults = error.documentFaults.map(({ path = "", message }): Fault => {
-    const { path: _, ...place } = yaml.faultAt(pathAt(document, path), "");
-    return { ...place, message };
+  const faults = error.documentFaults.map(({ path = "", message, ...place }): Fault => {
+    if (place.file !== undefined) return { file: place.file, message, ...(place.line && { line: place.line }) };
+    const { file, line = 0 } = yaml.faultAt(pathAt(document, path), problem("VALUE_INVALID"));
+    return { file, line, message };
   });
   return new ConfigError(faults.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)));
 }

@@ -1,4 +1,4 @@
-/** `model-gateway config export|apply|versions|compare|rollback`: the stored configuration and its versions. */
+/** `model-gateway config export|apply|test-upstream|versions|compare|rollback`: the stored configuration and its versions. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { ConfigurationVersion } from "../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
@@ -9,6 +9,7 @@ import { type CallOperator, withOperator } from "../operator.ts";
 import { applyFile } from "./apply.ts";
 import { printChanged, printDifferences } from "./differences.ts";
 import { exportStored } from "./export.ts";
+import { testUpstream } from "./test-upstream.ts";
 import { highestVersion, readVersion } from "./versions.ts";
 
 const { compareConfigurations, listConfigurations, rollBackConfiguration } = OperatorService.method;
@@ -19,6 +20,8 @@ export async function config([action, ...args]: readonly string[]): Promise<void
       return exportStored(args);
     case "apply":
       return applyFile(args);
+    case "test-upstream":
+      return testUpstream(args);
     case "versions": {
       const { values } = readOptions("config versions", args);
       return withOperator(values.config, printVersions);

@@ -11,6 +11,7 @@ import { modelAsWritten } from "../../config/catalogue/written.ts";
 import type { UpstreamConfig } from "../../config/config.ts";
 import { differencesOf } from "../../config/stored/differences.ts";
 import { entryName, type Json, listAt } from "../../config/stored/documents.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { UsageError, wrongAction } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
 import { withOperatorAndStorage } from "../operator.ts";
@@ -35,7 +36,9 @@ export async function models([action, ...args]: readonly string[]): Promise<void
       const newer = readNewer(source, text, builtInCatalogue());
       const before = listAt(document, "catalogue") as readonly Json[];
       const { catalogue, found } = syncedCatalogue(newer, before, vendors);
-      console.error(`${source} has ${newer.length} models, ${found} of them of vendors that are upstreams here.`);
+      console.error(
+        `${source} has ${counted(newer.length, "model")}, ${found} of them of vendors that are upstreams here.`,
+      );
       const settings = { catalogue: catalogue.length > 0 ? catalogue : null } as unknown as JsonObject;
       const { note = `models sync ${source}`.slice(0, maxNote) } = values;
       const asked = { baseVersion: version, changes: [{ settings }], note, dryRun: isDry };

@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { loadDataConfig } from "../../config/config.ts";
 import { version } from "../../package/version.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
 import { type Backup, type BackupInit, backUp } from "../../storage/backup.ts";
 import { databasePath, findDatabase, refuseOnPostgres } from "../command.ts";
@@ -32,7 +33,7 @@ export async function backup(args: readonly string[]): Promise<void> {
       isStream ? toStandardOutput({ ...init, signal }) : backUp({ ...init, signal, file: resolve(file) }),
     ),
   );
-  const lines = made.journalLines === 0 ? "" : `, with ${made.journalLines} lines of the journal`;
+  const lines = made.journalLines === 0 ? "" : `, with ${counted(made.journalLines, "line")} of the journal`;
   console.error(`Backed up ${resolve(database)}: ${sizeOf(made.bytes)}${lines}.`);
 }
 

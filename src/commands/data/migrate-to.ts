@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { settle } from "../../composition/settle.ts";
 import { type Config, loadDataConfig } from "../../config/config.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
 import { type Moved, type MovedTable, move } from "../../storage/moving/move.ts";
@@ -78,7 +79,8 @@ function print({ from, to, tables, proof, movedTo }: Moved, place: Place): void 
   if (movedTo !== undefined) console.error(`The file that was there is ${movedTo} now.`);
   const filled = tables.filter(({ rows }) => rows > 0);
   console.log(table(["TABLE", "ROWS", "SUM", "SECONDS"], filled.map(cells)));
-  if (filled.length < tables.length) console.error(`${tables.length - filled.length} more tables have no rows.`);
+  const empty = tables.length - filled.length;
+  if (empty > 0) console.error(`${counted(empty, "more table")} ${empty === 1 ? "has" : "have"} no rows.`);
   console.error(`Moved all data of ${from} to ${to}; what was left stays shut.`);
   console.error(
     place.engine === "postgres"

@@ -2,6 +2,7 @@
  * `model-gateway reconcile`: proves that all sums of money agree with the ledger and that all charges are posted. Prints what it finds, with
  * what that means and what to do. Exit code 1 on any finding, also on one that it repairs.
  */
+import { counted } from "../../runtime/words/counted.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Finding } from "../../storage/proof/finding.ts";
 import type { Reconciliation } from "../../storage/proof/proof.ts";
@@ -18,9 +19,19 @@ export async function reconcile(args: readonly string[]): Promise<void> {
 /** printProof prints what holds and what does not. Exit code 1 where something does not. */
 export function printProof(proof: Reconciliation): void {
   const { accounts, keys, entries, requests, provedBefore, withoutPrice, findings, repaired } = proof;
-  const before = provedBefore === 0 ? "" : `; ${provedBefore} calls were proved before`;
-  const summed = `${accounts} accounts, ${keys} keys, ${entries} ledger entries, ${requests} calls${before}`;
-  if (withoutPrice > 0) console.error(`${withoutPrice} calls keep no price, and cannot be priced again.`);
+  const before =
+    provedBefore === 0 ? "" : `; ${counted(provedBefore, "call")} ${provedBefore === 1 ? "was" : "were"} proved before`;
+  const sums = [
+    counted(accounts, "account"),
+    counted(keys, "key"),
+    counted(entries, "ledger entry"),
+    counted(requests, "call"),
+  ];
+  const summed = `${sums.join(", ")}${before}`;
+  if (withoutPrice > 0)
+    console.error(
+      `${counted(withoutPrice, "call")} ${withoutPrice === 1 ? "keeps" : "keep"} no price, and cannot be priced again.`,
+    );
   for (const finding of findings) console.log(lineOf(finding));
   for (const text of new Set(findings.map(({ means, repair }) => `\n${means}\n${repair}`))) console.log(text);
   if (findings.length === 0) {
@@ -28,8 +39,11 @@ export function printProof(proof: Reconciliation): void {
     return;
   }
   for (const what of repaired) console.log(`Repaired: ${what}`);
-  console.error(`The sums do not hold: ${findings.length} findings in ${summed}.`);
-  if (repaired.length > 0) console.error(`${repaired.length} of them are repaired. Repeat it without --repair.`);
+  console.error(`The sums do not hold: ${counted(findings.length, "finding")} in ${summed}.`);
+  if (repaired.length > 0)
+    console.error(
+      `${repaired.length} of them ${repaired.length === 1 ? "is" : "are"} repaired. Repeat it without --repair.`,
+    );
   process.exitCode = 1;
 }
 

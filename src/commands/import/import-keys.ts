@@ -7,6 +7,7 @@ import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import type { Config } from "../../config/config.ts";
 import { type KeyDraft, readLiteLlmKeys } from "../../config/import/litellm/keys.ts";
 import { type Notes, noteText } from "../../config/import/notes.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { KeyModelRate } from "../../storage/keys.ts";
 import { storedBudgets } from "../../storage/money/budgets.ts";
@@ -33,7 +34,7 @@ export async function importKeys(args: readonly string[]): Promise<void> {
     for (const note of all()) console.error(noteText(note));
     const [made, known] = ["made", "known"].map((what) => outcomes.filter((outcome) => outcome === what).length);
     console.error(
-      `Took over ${made} of ${keys.length} keys; ${known} were here already. Amounts are taken as ${config.unit.code}.`,
+      `Took over ${made} of ${counted(keys.length, "key")}; ${known} ${known === 1 ? "was" : "were"} here already. Amounts are taken as ${config.unit.code}.`,
     );
   });
   if (values.strict && all().length > 0) process.exitCode = 1;

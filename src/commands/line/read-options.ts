@@ -1,7 +1,7 @@
 /** Reads the options and arguments of a command, as the table of commands has them. */
 import { parseArgs } from "node:util";
 import { helpHint, UsageError } from "./errors.ts";
-import type { CommandName, CommandSpec, commandTable } from "./table.ts";
+import type { CommandName, CommandSpec, commandTable, OptionSpec } from "./table.ts";
 import { specs } from "./table.ts";
 
 type OptionsOf<C extends CommandName> = (typeof commandTable)[C]["options"];
@@ -44,7 +44,28 @@ function parse(command: string, args: readonly string[], { options }: CommandSpe
   try {
     return parseArgs({ args: [...args], options: given, allowPositionals: true });
   } catch (error) {
-    const [what] = (error as Error).message.split(/\. |\n/, 1);
-    throw new UsageError(`${command}: ${what?.replace(/\.$/, "")}. ${helpHint(command)}`);
+    throw new UsageError(
+      `${command}: ${looksLikeOption(args, options) ?? firstSentence(error as Error)}. ${helpHint(command)}`,
+    );
   }
+}
+
+function firstSentence({ message }: Error): string {
+  return message.split(/\. |\n/, 1)[0]?.replace(/\.$/, "") ?? "";
+}
+
+/** looksLikeOption explains a value that begins with a hyphen, as `-1/day`, which is taken for an option; undefined where there is none. */
+function looksLikeOption(args: readonly string[], options: CommandSpec["options"]): string | undefined {
+  for (const [i, arg] of args.entries()) {
+    const { type, value = "a value", example } = optionAt(options, arg) ?? {};
+    if (type !== "string" || !/^-[^-]/.test(args[i + 1] ?? "")) continue;
+    return `${arg} needs ${value}${example === undefined ? "" : `, as ${example}`}, and no value begins with a hyphen`;
+  }
+  return undefined;
+}
+
+/** optionAt returns the option that an argument names; undefined where it names none, or has its value in it. */
+function optionAt(options: CommandSpec["options"], arg: string): OptionSpec | undefined {
+  const name = arg.startsWith("--") ? arg.slice(2) : "";
+  return Object.hasOwn(options, name) ? options[name] : undefined;
 }

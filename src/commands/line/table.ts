@@ -13,6 +13,8 @@ export interface OptionSpec {
   readonly isNeeded?: true;
   /** The word for its value in help. */
   readonly value?: string;
+  /** What a value is like, for who gave something that looks like an option instead. */
+  readonly example?: string;
   readonly summary: string;
   readonly completes?: Completes;
 }
@@ -48,6 +50,7 @@ const budget = {
   type: "string",
   multiple: true,
   value: "AMOUNT/PERIOD",
+  example: "10/day or 10/rolling-day",
   summary: "a budget, as 10/day or 10/rolling-day; repeatable",
 } as const;
 const keyLimits = {
@@ -107,7 +110,7 @@ export const groups: ReadonlyMap<string, string> = new Map(
     keys: "create, change, list, disable, enable and revoke API keys",
     users: "list and invite users of the dashboard; passwords, operators",
     codes: "create, list and revoke redeem codes",
-    config: "the stored configuration and its versions; export, apply",
+    config: "the stored configuration and its versions; tests of upstreams",
     models: "the catalogue of models and their prices",
     import: "take over what another gateway has",
   }),
@@ -272,6 +275,18 @@ environment of this command. What gateway.yaml has too is served as it has it.`,
     summary: "show in what two versions differ",
     arguments: [{ name: "VERSION" }, { name: "VERSION", isOptional: true }],
     options: config,
+  },
+  "config test-upstream": {
+    summary: "ask an upstream for its models, and make a small call",
+    details: `Prints what came of each step; exit code 1 where one failed. It goes from this
+machine with the credentials of NAME as it is configured, the file's variables
+included. No account pays; the upstream may charge for the call.`,
+    arguments: [{ name: "NAME" }],
+    options: {
+      ...config,
+      model: { type: "string", value: "MODEL", summary: "the model to call, by its name there" },
+      "list-only": { type: "boolean", summary: "make no call" },
+    },
   },
   "config rollback": {
     summary: "store an earlier version anew; shows what differs",

@@ -10,6 +10,8 @@ import { readFile } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
+import { placed } from "../../config/document.ts";
+import { problem } from "../../config/fault-texts.ts";
 import { changedOperationalKeys, changedProcessKeys } from "../../config/live/live-config.ts";
 import type { ConfigurationSource } from "../../config/stored/source.ts";
 
@@ -17,13 +19,13 @@ export interface FollowOptions {
   /** config is what is served. */
   readonly config: Config;
   /** source reads the configuration anew, and tells when another version is stored. */
-  readonly source: Pick<ConfigurationSource, "load" | "onStoredChange" | "version">;
+  readonly source: Pick<ConfigurationSource, "load" | "onStoredChange">;
   /** adapt changes what was read, each time. */
   readonly adapt: (config: Config) => Config;
   /** file is the configuration file; undefined: there is none. */
   readonly file: string | undefined;
   readonly log: Pick<Logger, "info" | "warn" | "error">;
-  /** take puts a configuration in force whose operational keys have changed. Throws or rejects where that cannot be. */
+  /** take puts a configuration in force whose version or operational keys have changed. Throws or rejects where that cannot be. */
   readonly take: (next: Config) => void | Promise<void>;
 }
 
@@ -54,10 +56,12 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
       const bound = changedProcessKeys(current, next).filter((key) => unlike.has(key));
       if (bound.length > 0) log.warn({ keys: bound }, atNextStart);
       const changed = changedOperationalKeys(current, next);
-      if (changed.length > 0) await take(next);
+      const { version } = next;
+      // Another version is in force also where it says what was in force already.
+      const isOther = changed.length > 0 || version !== current.version;
+      if (isOther) await take(next);
       current = next;
-      const version = source.version();
-      if (changed.length > 0) log.info({ why, version, changed }, inForce);
+      if (isOther) log.info({ why, version, changed }, inForce);
       else if (why !== storedAnew) log.info({ why }, unchanged);
     } catch (error) {
       const faults = error instanceof ConfigError ? { faults: error.message.split("\n") } : { err: error };
@@ -98,10 +102,9 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
 async function refuseBlank(file: string): Promise<void> {
   // What cannot be read is told by whoever reads it in earnest.
   const text = await readFile(file, "utf8").catch(() => undefined);
-  if (text?.trim() === "") throw new ConfigError([{ file, message: blank }]);
+  if (text?.trim() === "") throw new ConfigError([{ file, ...placed("", problem("FILE_EMPTY")) }]);
 }
 
-const blank = "the file is empty, as one is that could not be written: write {} where it is to say nothing";
 const storedAnew = "another version is stored";
 const inForce = "the configuration was read anew, and is in force";
 const unchanged = "the configuration was read anew: nothing that may change while it is served has changed";

@@ -52,21 +52,26 @@ export async function runGateway(config: Config, options: RunOptions & ReadOptio
   if (config.memory && !hasMemory)
     log.warn({ memory: config.memory }, "another size of V8's young generation is set already");
   await refuseTakenPorts(config);
-  const storage = await openConfigured(config, (error) =>
-    log.error({ err: error }, "work on the database failed, and goes on"),
-  );
+  let inForce = config;
+  const onError = (error: unknown) => log.error({ err: error }, "work on the database failed, and goes on");
+  const storage = await openConfigured(config, onError, () => inForce);
   log.info(enginesOf(config), "the gateway starts");
   const { file, environment, adapt = (one: Config) => one } = options;
   const source = openSource({ config, storage, file, environment, log });
   let onHangUp = () => {};
   try {
     const whole = adapt(await source.load());
+    inForce = whole;
     await serveUntil(whole, {
       ...options,
       ...{ log, storage, source, stop: () => stopSignal(() => onHangUp()).then(() => "close") },
       follow(take) {
         const at = { config: whole, file: configFile(file, environment) };
-        const following = followConfiguration({ ...at, source, adapt, log, take });
+        const taken = (next: Config) => {
+          take(next);
+          inForce = withOperational(inForce, next);
+        };
+        const following = followConfiguration({ ...at, source, adapt, log, take: taken });
         onHangUp = () => void following.reload("SIGHUP");
         return following.close;
       },

@@ -1,19 +1,21 @@
 /**
- * The questions that the processes of one machine ask each other. The primary binds the port and starts the owner; the owner has what workers share and
- * starts them; a worker serves. Each is a child of the one before, and asks it first what it is to do. A process that finds the one before
- * it gone ends, too.
+ * The questions that the processes of one machine ask each other. The primary binds the port and starts all others; the owner has what
+ * workers share; a worker serves. Owner and workers are children of the primary, and ask it first what they are to do. A worker has a link
+ * to its owner besides, over a socket that the owner listens on: it outlives the owner, and another takes its place.
+ *
+ * A process that finds the primary gone ends, too.
  */
 
 import { version } from "../../package/version.ts";
 import type { Done } from "../../runtime/ipc/channel.ts";
 
 /** Changes with what processes of different versions could not say to each other. */
-const protocol = 1;
+const protocol = 2;
 
 /** Hello is how a process begins. */
 export interface Hello {
   readonly protocol: number;
-  /** The version of the program, which may have been replaced since its parent was started. */
+  /** The version of the program, which may have been replaced since the primary was started. */
   readonly version: string;
 }
 
@@ -28,35 +30,42 @@ export interface OwnerTask {
   /** The configuration file that was named on the command line; null for none. */
   readonly file: string | null;
   readonly workers: number;
-  /** The bound sockets for calls. */
-  readonly fds: readonly number[];
+  /** Its workers go by its configuration; those of other generations, which are leaving, by their own. */
+  readonly generation: number;
+  /** The path of the socket that workers find it at. */
+  readonly path: string;
   readonly port: number;
   /** The bound socket for metrics, and its port; null where nobody reads them. */
   readonly metrics: { readonly fd: number; readonly port: number } | null;
-  /** Says that another came before it, which told where the gateway serves. */
-  readonly isSuccessor: boolean;
-  /** Says that the other's workers serve, and leave one by one as its own come. */
-  readonly isReplacing: boolean;
+  /** Says that it takes the place of one that has died: what that served by is served on where the configuration cannot be read. */
+  readonly isRestarted: boolean;
+}
+
+/** WorkerCounts is what the primary knows of workers, for their metrics. */
+export interface WorkerCounts {
+  /** serving is how many serve. */
+  readonly serving: number;
+  /** replaced is how many were replaced because they had died. */
+  readonly replaced: number;
 }
 
 /** PrimaryQuestions are asked by an owner, and answered by the primary. */
 export type PrimaryQuestions = {
   readonly "owner.begin": readonly [hello: Hello, task: OwnerTask];
-  /** Says that a worker serves: its predecessor may leave. */
-  readonly "owner.serves": readonly [worker: number, answer: Done];
-  /** Says by which configuration its workers serve, serialised: one that has to start in its place begins with it. */
+  /** Says by which configuration it serves, serialised: an owner that has to start in its place begins with it. */
   readonly "owner.configured": readonly [config: string, answer: Done];
-  /** Says that all workers serve. */
-  readonly "owner.ready": readonly [asked: null, answer: Done];
-  /** Says that the program was replaced by another version, which its workers cannot be. */
-  readonly "owner.outdated": readonly [asked: null, answer: Done];
+  /** Says that workers find it at its path. */
+  readonly "owner.listens": readonly [asked: null, answer: Done];
 };
 
 /** OwnerQuestions are asked by the primary, and answered by an owner. */
 export type OwnerQuestions = {
-  /** Has a worker leave, or all for 0: others have taken their places. The owner ends once all have left. */
-  readonly "owner.retire": readonly [worker: number, answer: Done];
-  /** Has all workers end, once their calls are over. The owner ends then. */
+  /** Has it tell whoever started the gateway where it serves. */
+  readonly "owner.greet": readonly [asked: null, answer: Done];
+  readonly "owner.count": readonly [counts: WorkerCounts, answer: Done];
+  /** Has it answer who reads metrics, or leave that to another. */
+  readonly "owner.metrics": readonly [isOwn: boolean, answer: Done];
+  /** Ends it: no worker goes by it any more. */
   readonly "owner.stop": readonly [asked: null, answer: Done];
   /** Asks whether its event loop runs. */
   readonly "owner.ping": readonly [asked: null, answer: Done];
@@ -73,24 +82,46 @@ export interface WorkerTask {
   readonly count: number;
   /** The bound sockets that it accepts connections of: one at least. */
   readonly fds: readonly number[];
+  /** Numbers the workers that were started together. */
+  readonly generation: number;
+  /** path is where its owner listens. */
+  readonly path: string;
 }
 
-/** CrewQuestions are asked by a worker, and answered by its owner. */
-export type CrewQuestions = {
+/** StartQuestions are asked by a worker, and answered by the primary. */
+export type StartQuestions = {
+  /** Answered once there is an owner; by null where the worker is of another version than that. */
   readonly "worker.begin": readonly [hello: Hello, task: WorkerTask | null];
   readonly "worker.ready": readonly [asked: null, answer: Done];
-  /** Has the owner read what is stored of the configuration anew. It answers once all workers serve by it, or it is refused. */
-  readonly "worker.stored": readonly [asked: null, answer: Done];
 };
 
-/** WorkerQuestions are asked by an owner, and answered by a worker. */
+/** WorkerQuestions are asked by the primary, and answered by a worker. */
 export type WorkerQuestions = {
+  /** Goes on with the owner that listens at this path. */
+  readonly "worker.owner": readonly [path: string, answer: Done];
   /** Accepts the connections of another socket, too: nobody else does. */
   readonly "worker.adopt": readonly [fd: number, answer: Done];
   /** Ends, once its calls are over: for good, or because another has taken its place. */
   readonly "worker.end": readonly [how: "close" | "leave", answer: Done];
-  /** Serves by another configuration from now on, serialised as that of its task. What is bound to the process stays. */
-  readonly "worker.configure": readonly [config: string, answer: Done];
   /** Asks whether its event loop runs. */
   readonly "worker.ping": readonly [asked: null, answer: Done];
+};
+
+/** Joining is how a worker begins with an owner. */
+export interface Joining {
+  readonly number: number;
+  readonly generation: number;
+}
+
+/** LinkQuestions are asked by a worker, and answered by its owner, over the link between them. */
+export type LinkQuestions = {
+  readonly "worker.join": readonly [joining: Joining, answer: Done];
+  /** Has the owner read what is stored of the configuration anew. It answers once all workers serve by it, or it is refused. */
+  readonly "worker.stored": readonly [asked: null, answer: Done];
+};
+
+/** ConfigureQuestions are asked by an owner, and answered by a worker. */
+export type ConfigureQuestions = {
+  /** Serves by another configuration from now on, serialised as that of its task. What is bound to the process stays. */
+  readonly "worker.configure": readonly [config: string, answer: Done];
 };

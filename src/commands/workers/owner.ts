@@ -1,109 +1,149 @@
 /**
- * The owner of a machine's workers: it has SQLite's ledger, rates and places in memory, and the metrics of all. It starts the workers and
- * keeps them running. Over Postgres it owns no money: each worker is a node.
+ * The owner of a machine's workers: it has SQLite's ledger, rates and places in memory, and the metrics of all. Workers find it at a
+ * socket. Over Postgres it owns no money: each worker is a node.
  */
+import { createServer, type Server } from "node:net";
 import type { Logger } from "pino";
-import { createCrewMetrics } from "../../composition/crew-metrics.ts";
 import { createRetention } from "../../composition/retention.ts";
+import { createWorkersMetrics, type WorkersMetrics } from "../../composition/workers-metrics.ts";
 import type { Config } from "../../config/config.ts";
 import { keepLimits } from "../../limits/owner/keep-limits.ts";
 import { newId } from "../../runtime/ids.ts";
-import type { Channel } from "../../runtime/ipc/channel.ts";
+import { type Channel, createChannel } from "../../runtime/ipc/channel.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { openStorageOfOwner } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
 import { setEngine } from "../engine/engine.ts";
+import { StartError } from "../line/errors.ts";
 import { enginesOf } from "../serving/engines.ts";
 import { greeter } from "../serving/greet.ts";
 import { openLog } from "../serving/log-lines.ts";
 import { channelToParent, ignoreSignals, packConfig, unpackConfig } from "./child.ts";
-import { hello, type OwnerQuestions, type OwnerTask, type PrimaryQuestions } from "./contract.ts";
-import { type Crew, startCrew } from "./crew.ts";
-import { openCrewConfiguration } from "./crew-configuration.ts";
+import { configureAll, createJoined, type Joined } from "./configure-workers.ts";
+import {
+  hello,
+  type LinkQuestions,
+  type OwnerQuestions,
+  type OwnerTask,
+  type PrimaryQuestions,
+  type WorkerCounts,
+} from "./contract.ts";
+import { type OwnerConfiguration, openOwnerConfiguration } from "./owner-configuration.ts";
 import { shareOf } from "./share.ts";
 
-/** endMs is how long a worker may take beyond its calls to end, in milliseconds. */
-const endMs = 30_000;
+/** orphanMs is how long an owner whose primary has died waits for its workers to end, in milliseconds. */
+const orphanMs = 5_000;
 
 export async function owner(): Promise<void> {
   ignoreSignals();
   const parent = channelToParent();
-  // Until there are workers nothing is under way.
-  const control: Control = { stop: () => process.exit(0), retire: () => {} };
+  // Until it has begun nothing is under way.
+  const control: Control = { stop: () => process.exit(0), greet: () => {}, count: () => {}, metrics: () => {} };
   parent.answer<OwnerQuestions>({
-    "owner.retire": (number) => control.retire(number),
+    "owner.greet": () => control.greet(),
+    "owner.count": (counts) => control.count(counts),
+    "owner.metrics": (isOwn) => control.metrics(isOwn),
     "owner.stop": () => control.stop(),
     "owner.ping": () => {},
   });
   try {
     const task = await parent.by<PrimaryQuestions>().ask("owner.begin", hello());
-    process.exitCode = await own(parent, task, control);
+    if (!task.path) throw new StartError(tooOld);
+    await own(parent, task, control);
   } finally {
     parent.close();
   }
   process.exit();
 }
 
+const tooOld =
+  "this version cannot take the place of the one that serves, whose processes share work in another way: stop the gateway and start it anew";
+
 /** Control is what the primary may ask. */
 interface Control {
   stop: () => void;
-  retire: (worker: number) => void;
+  greet: () => void;
+  count: (counts: WorkerCounts) => void;
+  metrics: (isOwn: boolean) => void;
 }
 
-async function own(parent: Channel, task: OwnerTask, control: Control): Promise<number> {
+async function own(parent: Channel, task: OwnerTask, control: Control): Promise<void> {
   const given = unpackConfig(task.config);
   setEngine();
   const log = openLog(given.logLevel);
   const shared = await openShared(given, log);
   log.info(enginesOf(given, task.workers), "the gateway starts");
-  const configuration = await openCrewConfiguration({ task, given, storage: shared.storage, log });
-  const config = configuration.current();
-  const limits = keepLimits(performance.now.bind(performance), () => task.workers);
+  const configuration = await openOwnerConfiguration({ task, given, storage: shared.storage, log });
   const { tell } = parent.by<PrimaryQuestions>();
-  const configured = () => {
-    tell("owner.configured", packConfig(configuration.current()));
-    shared.configured(configuration.current());
-  };
-  configured();
-  const metrics = createCrewMetrics({
+  let counts: WorkerCounts = { serving: 0, replaced: 0 };
+  const metrics = createWorkersMetrics({
     fd: task.metrics?.fd ?? null,
-    serving: () => crew.serving(),
-    replaced: () => crew.replaced(),
+    serving: () => counts.serving,
+    replaced: () => counts.replaced,
     log,
   });
-  const current = () => packConfig(shareOf(configuration.current(), task.workers));
-  const crew = startCrew({
-    ...{ file: task.file, config: current, count: task.workers, fds: task.fds, oneByOne: task.isReplacing, log },
-    endMs: config.drainMs + config.stopDelayMs + endMs,
-    serve(channel, number) {
-      limits(channel, String(number));
-      shared.serve(channel);
-      metrics.add(channel);
-    },
-    onServes(number) {
-      void metrics.listen().catch((err: unknown) => log.error({ err }, "metrics cannot be read"));
-      tell("owner.serves", number);
-    },
-    onStored: () => following.reload("a worker has found another version"),
-    onOutdated: () => tell("owner.outdated", null),
-  });
-  const following = configuration.follow(async () => {
-    configured();
-    await crew.configure();
-  });
-  control.stop = () => crew.end(0, "close");
-  control.retire = (number) => {
-    // From now on the successor answers who reads metrics.
-    void metrics.close();
-    crew.end(number, "leave");
+  const joined = createJoined(task.generation);
+  const configured = async () => {
+    const config = configuration.current();
+    tell("owner.configured", packConfig(config));
+    shared.configured(config);
+    await configureAll(joined, packConfig(shareOf(config, task.workers)));
   };
-  void parent.closed.then(control.stop);
-  void whenReady(crew, config, task, { shared, log, tell });
-  const code = await crew.ended;
+  void configured();
+  const following = configuration.follow(configured);
+  const stored = () => following.reload("a worker has found another version");
+  const server = await listenForWorkers(task, { shared, metrics, joined, configuration, stored });
+  const stopped = new Promise<void>((resolve) => {
+    control.stop = resolve;
+  });
+  control.count = (next) => {
+    counts = next;
+  };
+  control.metrics = (isOwn) => takeMetrics(metrics, isOwn, log);
+  control.greet = () => void greet(task, configuration.current(), shared, log);
+  tell("owner.listens", null);
+  await Promise.race([stopped, parent.closed.then(() => joined.ended(orphanMs))]);
   following.close();
+  server.close();
   await metrics.close();
   await shared.close();
-  return code;
+}
+
+interface Parts {
+  readonly shared: Shared;
+  readonly metrics: WorkersMetrics;
+  readonly joined: Joined;
+  readonly configuration: OwnerConfiguration;
+  readonly stored: () => Promise<void>;
+}
+
+/** Answers each worker once it has joined. */
+async function listenForWorkers(
+  { path, workers }: OwnerTask,
+  { shared, metrics, joined, configuration, stored }: Parts,
+): Promise<Server> {
+  const limits = keepLimits(performance.now.bind(performance), () => workers);
+  const server = createServer((socket) => {
+    const channel = createChannel(socket);
+    channel.answer<LinkQuestions>({
+      "worker.join"({ number, generation }) {
+        limits(channel, `${generation}.${number}`);
+        shared.serve(channel);
+        metrics.add(channel);
+        joined.add(channel, generation, packConfig(shareOf(configuration.current(), workers)));
+      },
+      "worker.stored": stored,
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(path, resolve);
+  });
+  return server;
+}
+
+function takeMetrics(metrics: WorkersMetrics, isOwn: boolean, log: Logger): void {
+  const taken = isOwn ? metrics.listen() : metrics.close();
+  void taken.catch((err: unknown) => log.error({ err }, "metrics cannot be read"));
 }
 
 interface Shared {
@@ -112,8 +152,6 @@ interface Shared {
   configured(config: Config): void;
   /** Answers a worker what it asks of the database. */
   serve(channel: Channel): void;
-  /** Runs work on the stores. */
-  with(work: (storage: Storage) => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -135,7 +173,6 @@ async function openShared(config: Config, log: Logger): Promise<Shared> {
       if (isOther) void retention.run();
     },
     serve: books.serve,
-    with: (work) => work(storage),
     async close() {
       await retention.close();
       await books.close();
@@ -145,22 +182,12 @@ async function openShared(config: Config, log: Logger): Promise<Shared> {
 }
 
 function overPostgres(storage: Storage): Shared {
-  return { storage, configured: () => {}, serve: () => {}, with: (work) => work(storage), close: storage.close };
+  return { storage, configured: () => {}, serve: () => {}, close: storage.close };
 }
 
-interface Told {
-  readonly shared: Shared;
-  readonly log: Logger;
-  readonly tell: ReturnType<Channel["by"]>["tell"];
-}
-
-async function whenReady(crew: Crew, config: Config, task: OwnerTask, { shared, log, tell }: Told): Promise<void> {
-  await crew.ready;
-  tell("owner.ready", null);
-  if (task.isSuccessor) return log.info({ workers: task.workers }, "the new workers serve");
+async function greet(task: OwnerTask, config: Config, { storage }: Shared, log: Logger): Promise<void> {
   const at = { host: config.host, port: task.port, metricsPort: task.metrics?.port };
-  const greet = greeter(config, task.file ?? undefined);
-  await shared
-    .with((storage) => greet(at, storage))
-    .catch((err: unknown) => log.error({ err }, "the link for the first user could not be made"));
+  await greeter(config, task.file ?? undefined)(at, storage).catch((err: unknown) =>
+    log.error({ err }, "the link for the first user could not be made"),
+  );
 }

@@ -1,12 +1,15 @@
 /**
- * A worker: serves calls on the machine's port. Its owner decides on money, keeps rates and places, and is asked over their channel.
+ * A worker: serves calls on the machine's port. Its owner decides on money, keeps rates and places, and is asked over the link between
+ * them.
  *
- * Where the owner has died, the worker refuses calls with 503 for a moment, and ends: another owner starts others.
+ * Where the owner has died, its calls go on: what ends meanwhile waits for the next owner to be charged, and new calls wait for some
+ * seconds, and get 503 then. Where the primary has died, the worker ends.
  */
 import type { Logger } from "pino";
 import type { Gateway } from "../../composition/gateway.ts";
 import type { Config } from "../../config/config.ts";
-import type { Channel } from "../../runtime/ipc/channel.ts";
+import { withOperational } from "../../config/live/live-config.ts";
+import type { Link } from "../../runtime/ipc/link.ts";
 import { openStorageOfWorker } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
 import { setEngine } from "../engine/engine.ts";
@@ -14,22 +17,70 @@ import { openSource } from "../serving/configuration-source.ts";
 import { openLog } from "../serving/log-lines.ts";
 import { type Stop, serveUntil } from "../serving/run-gateway.ts";
 import { channelToParent, ignoreSignals, unpackConfig } from "./child.ts";
-import { type CrewQuestions, hello, type WorkerQuestions, type WorkerTask } from "./contract.ts";
+import {
+  type ConfigureQuestions,
+  hello,
+  type LinkQuestions,
+  type StartQuestions,
+  type WorkerQuestions,
+  type WorkerTask,
+} from "./contract.ts";
+import { createOwnerLink } from "./owner-link.ts";
 
-/** orphanMs is how long a worker whose owner has died may take to end, in milliseconds. */
+/** orphanMs is how long a worker whose primary has died may take to end, in milliseconds. */
 const orphanMs = 1_000;
 
 export async function worker(): Promise<void> {
   ignoreSignals();
   const channel = channelToParent();
-  const configured = followOwner(channel);
+  const control = createControl();
+  channel.answer<WorkerQuestions>({
+    "worker.owner": (path) => control.lead(path),
+    "worker.adopt": (fd) => control.gateway?.adopt(fd),
+    "worker.end": (how) => control.end(how),
+    "worker.ping": () => {},
+  });
+  process.on("SIGTERM", () => control.end("leave"));
+  const { ask } = channel.by<StartQuestions>();
+  void channel.closed.then(() => {
+    setTimeout(() => process.exit(1), orphanMs).unref();
+    control.end("leave");
+  });
   try {
-    const task = await channel.by<CrewQuestions>().ask("worker.begin", hello());
-    if (task) await serveTask(channel, task, configured);
+    const task = await ask("worker.begin", hello());
+    if (task) await serveTask(task, control, async () => void (await ask("worker.ready", null)));
   } finally {
     channel.close();
   }
   process.exit(0);
+}
+
+/** Control is what the primary may ask. What it says while the worker starts holds from the start. */
+interface Control {
+  lead(path: string): Promise<void>;
+  readonly end: (how: Stop) => void;
+  readonly ended: Promise<Stop>;
+  /** Returns the path that it was led to, or `path` where it was led to none. Has `lead` lead from now on. */
+  begin(path: string, lead: (path: string) => Promise<void>): string;
+  /** The gateway, once it serves. */
+  gateway: Gateway | undefined;
+}
+
+function createControl(): Control {
+  const { promise, resolve } = Promise.withResolvers<Stop>();
+  let leading: ((path: string) => Promise<void>) | undefined;
+  let latest: string | undefined;
+  return {
+    async lead(path) {
+      latest = path;
+      await leading?.(path);
+    },
+    begin(path, lead) {
+      leading = lead;
+      return latest ?? path;
+    },
+    ...{ end: resolve, ended: promise, gateway: undefined },
+  };
 }
 
 interface Configured {
@@ -38,12 +89,16 @@ interface Configured {
 }
 
 /** followOwner hears from the beginning: what the owner says while the worker starts is newer than its task. */
-function followOwner(channel: Channel): Configured {
+function followOwner(link: Link, { config }: WorkerTask): Configured {
+  let text = config;
   let latest: Config | undefined;
   let taking: ((next: Config) => void) | undefined;
-  channel.answer<Pick<WorkerQuestions, "worker.configure">>({
-    "worker.configure"(config) {
-      latest = unpackConfig(config);
+  link.answer<ConfigureQuestions>({
+    "worker.configure"(next) {
+      // An owner that has taken another's place says what it has read: mostly that is what is served.
+      if (next === text) return;
+      text = next;
+      latest = unpackConfig(next);
       taking?.(latest);
     },
   });
@@ -56,38 +111,37 @@ function followOwner(channel: Channel): Configured {
   };
 }
 
-async function serveTask(channel: Channel, task: WorkerTask, { follow }: Configured): Promise<void> {
+async function serveTask(task: WorkerTask, control: Control, onReady: () => Promise<void>): Promise<void> {
   const config = unpackConfig(task.config);
+  const { number, count, generation } = task;
   const [fd, ...others] = task.fds;
   setEngine();
-  const log = openLog(config.logLevel, task.number);
-  const storage = await openStorage(config, channel, log);
+  const log = openLog(config.logLevel, number);
+  const { link, lead } = createOwnerLink({ number, generation });
+  const { follow } = followOwner(link, task);
+  link.onClose(() =>
+    log.warn("the process that owns the database is gone: calls go on, and are charged once there is another"),
+  );
+  await lead(control.begin(task.path, lead));
+  let inForce = config;
+  const storage = await openStorage(config, link, log, () => inForce);
   const source = openSource({ config, storage, file: task.file ?? undefined, log });
   // The owner reads for all workers, so that they serve by the same.
   source.onStoredChange(async () => {
-    await channel.by<CrewQuestions>().ask("worker.stored", null);
-  });
-  let serving: Gateway | undefined;
-  const { promise, resolve: end } = Promise.withResolvers<Stop>();
-  channel.answer<Omit<WorkerQuestions, "worker.configure">>({
-    "worker.adopt": (of) => serving?.adopt(of),
-    "worker.end": end,
-    "worker.ping": () => {},
-  });
-  process.on("SIGTERM", () => end("leave"));
-  void channel.closed.then(() => {
-    log.error("the process that owns the database has ended, and so does this worker");
-    setTimeout(() => process.exit(1), orphanMs).unref();
-    end("leave");
+    await link.by<LinkQuestions>().ask("worker.stored", null);
   });
   await serveUntil(config, {
-    ...{ log, storage, source, fd, worker: { number: task.number, count: task.count, channel } },
-    stop: () => promise,
-    follow,
+    ...{ log, storage, source, fd, worker: { number, count, link } },
+    stop: () => control.ended,
+    follow: (take) =>
+      follow((next) => {
+        take(next);
+        inForce = withOperational(inForce, next);
+      }),
     async greet(gateway) {
-      serving = gateway;
+      control.gateway = gateway;
       for (const other of others) gateway.adopt(other);
-      await channel.by<CrewQuestions>().ask("worker.ready", null);
+      await onReady();
     },
   }).finally(async () => {
     source.close();
@@ -95,9 +149,9 @@ async function serveTask(channel: Channel, task: WorkerTask, { follow }: Configu
   });
 }
 
-function openStorage(config: Config, channel: Channel, log: Logger) {
+function openStorage(config: Config, link: Link, log: Logger, inForce: () => Config) {
   const onError = (err: unknown) => log.error({ err }, "work on the database failed, and goes on");
   // Each worker is a node of its own there.
-  if (config.database) return openConfigured(config, onError);
-  return openStorageOfWorker(databasePath(config), config.durability, channel);
+  if (config.database) return openConfigured(config, onError, inForce);
+  return openStorageOfWorker(databasePath(config), config.durability, link);
 }

@@ -8,6 +8,7 @@ import { credentialOf } from "../catalogue/vendors.ts";
 import type { ModelConfig, UpstreamConfig } from "../schema-models.ts";
 import { modelKind } from "../schema-models.ts";
 import { modelIdSchema } from "../values.ts";
+import { type ConnectionReason, connectionReason, hostOf } from "./connection-failure.ts";
 
 /** ListedModel is the facts of a listed model besides its name; undefined if the list does not have them. */
 export interface ListedModel {
@@ -27,11 +28,29 @@ export type ModelList = ReadonlyMap<string, ListedModel>;
  */
 export type ListAnswer =
   | { readonly kind: "list"; readonly list: ModelList }
-  | { readonly kind: "untold" | "refused" | "down"; readonly cause: string };
+  | ({ readonly kind: "untold" | "refused" | "down"; readonly cause: string } & ListFailure);
+
+/** ListFailure is why there is no list, as the contract has it (`TestReason`). */
+export interface ListFailure {
+  readonly reason: ListReason;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+type ListReason =
+  | ConnectionReason
+  | "CREDENTIAL_REFUSED"
+  | "RATE_LIMITED"
+  | "REDIRECTED"
+  | "STATUS_REFUSED"
+  | "LIST_NOT_FOUND"
+  | "LIST_NOT_JSON"
+  | "LIST_MALFORMED"
+  | "LIST_TOO_LARGE";
 
 const maxListBytes = 4 * 1024 * 1024;
 /** maxModels is the most models in a list. Every change of a list blocks the process while all models are compared. */
 const maxModels = 10_000;
+const listBound = { most: String(maxModels) };
 const timeoutMs = 3000;
 
 /** askForModels asks a server. It gives up after `timeout` milliseconds, or when `closing` fires. Never throws. */
@@ -45,18 +64,29 @@ export async function askForModels(
     const signal = AbortSignal.any([closing, AbortSignal.timeout(timeout)]);
     return { kind: "list", list: readList(await readText(upstream, signal)) };
   } catch (error) {
-    return { kind: error instanceof NoModelList ? error.kind : "down", cause: causeOf(error) };
+    if (error instanceof NoModelList) return { kind: error.kind, cause: error.message, ...error.failure };
+    const { code = "" } = error as NodeJS.ErrnoException;
+    const parameters = { host: hostOf(upstream.base_url), code, milliseconds: String(timeout) };
+    return { kind: "down", cause: causeOf(error), reason: connectionReason(error) ?? "CONNECTION_FAILED", parameters };
   }
 }
 
-/** NoModelList is thrown when a server answers without a list, and would do so again. */
+/** NoModelList is thrown when a server answers without a list. */
 class NoModelList extends Error {
-  readonly kind: "untold" | "refused";
+  readonly kind: "untold" | "refused" | "down";
+  readonly failure: ListFailure;
 
-  constructor(why: string, kind: "untold" | "refused" = "untold") {
+  constructor(why: string, reason: ListReason, parameters: Readonly<Record<string, string>> = {}) {
     super(why);
-    this.kind = kind;
+    this.kind = kindOf(reason);
+    this.failure = { reason, parameters };
   }
+}
+
+/** kindOf tells those that may answer otherwise soon, and those that want another key, from those that have no list. */
+function kindOf(reason: ListReason): NoModelList["kind"] {
+  if (reason === "CREDENTIAL_REFUSED") return "refused";
+  return reason === "STATUS_REFUSED" || reason === "RATE_LIMITED" ? "down" : "untold";
 }
 
 async function readText(upstream: UpstreamConfig, signal: AbortSignal): Promise<string> {
@@ -67,15 +97,16 @@ async function readText(upstream: UpstreamConfig, signal: AbortSignal): Promise<
   const { statusCode, body } = await request(`${base_url}/models`, { headers, query: whole, signal });
   if (statusCode !== 200) {
     body.on("error", () => {}).destroy();
-    const why = `it answered with status ${statusCode}`;
-    if (isTransient(statusCode)) throw new Error(why);
-    throw new NoModelList(why, statusCode === 401 || statusCode === 403 ? "refused" : "untold");
+    throw new NoModelList(`it answered with status ${statusCode}`, reasonOf(statusCode), {
+      status: String(statusCode),
+    });
   }
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > maxListBytes) throw new NoModelList(`its answer is larger than ${maxListBytes} bytes`);
+    if (bytes > maxListBytes)
+      throw new NoModelList(`its answer is larger than ${maxListBytes} bytes`, "LIST_TOO_LARGE", listBound);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
@@ -88,6 +119,13 @@ function headersOf({ kind, api_keys, api_key = api_keys?.[0], credential, header
   return { ...version, ...headers, ...own, ...credentialOf(api_key, credential ?? "x-api-key") };
 }
 
+function reasonOf(status: number): ListReason {
+  if (status === 401 || status === 403) return "CREDENTIAL_REFUSED";
+  if (status === 429) return "RATE_LIMITED";
+  if (isTransient(status)) return "STATUS_REFUSED";
+  return status >= 300 && status < 400 ? "REDIRECTED" : "LIST_NOT_FOUND";
+}
+
 /** isTransient returns whether a server with this status may answer otherwise soon: it is starting or overloaded. */
 function isTransient(status: number): boolean {
   return status === 408 || status === 429 || (status >= 500 && status !== 501);
@@ -97,8 +135,9 @@ function readList(text: string): ModelList {
   const json = parsed(text);
   const { object, data, models } = (json ?? {}) as { object?: unknown; data?: unknown; models?: unknown };
   const entries = [json, data, models].find(Array.isArray) ?? (object === "list" && data === null ? [] : undefined);
-  if (!entries) throw new NoModelList("its answer has no list of models");
-  if (entries.length > maxModels) throw new NoModelList(`its list has more than ${maxModels} models`);
+  if (!entries) throw new NoModelList("its answer has no list of models", "LIST_MALFORMED");
+  if (entries.length > maxModels)
+    throw new NoModelList(`its list has more than ${maxModels} models`, "LIST_TOO_LARGE", listBound);
   return new Map(entries.flatMap((entry: Entry | null) => entryOf(entry ?? {})));
 }
 
@@ -107,7 +146,7 @@ function parsed(text: string): unknown {
     return JSON.parse(text);
   } catch {
     // The parser's message would quote the answer.
-    throw new NoModelList("its answer is not JSON");
+    throw new NoModelList("its answer is not JSON", "LIST_NOT_JSON");
   }
 }
 

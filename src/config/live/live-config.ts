@@ -46,14 +46,15 @@ export function createLiveConfig(first: Config): ReplaceableConfig {
 }
 
 /**
- * withOperational returns a configuration with the operational members of another. Members that have not changed stay the same objects:
+ * withOperational returns a configuration with the version and the operational members of another. Members that have not changed stay the same objects:
  * what was made of them holds on.
  */
 export function withOperational(config: Config, other: Config): Config {
   const taken = operationalMembers.map(
     (member) => [member, isUnchanged(config[member], other[member]) ? config[member] : other[member]] as const,
   );
-  return Object.freeze({ ...config, ...(Object.fromEntries(taken) as Pick<Config, OperationalMember>) });
+  const operational = Object.fromEntries(taken) as Pick<Config, OperationalMember>;
+  return Object.freeze({ ...config, ...operational, version: other.version });
 }
 
 const operationalMembers = Object.keys(operationalKeys) as OperationalMember[];

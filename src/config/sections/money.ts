@@ -1,5 +1,6 @@
 /** The section of gateway.yaml about amounts and prices. */
 import { z } from "zod";
+import { faultTexts } from "../fault-texts.ts";
 import { priceSchema } from "../schema-models.ts";
 import { factorSchema } from "../values.ts";
 
@@ -11,14 +12,14 @@ export const moneySettings = {
     .strictObject({
       code: z
         .string()
-        .regex(/^[A-Z]{3,10}$/, "expected 3 to 10 capital letters, as JPY")
+        .regex(/^[A-Z]{3,10}$/, faultTexts.UNIT_CODE_EXPECTED)
         .meta({
           description: "Its code: 3 to 10 capital letters.",
           default: "JPY",
         }),
       symbol: z
         .string()
-        .regex(/^[^\p{Cc}]{1,10}$/u, "expected 1 to 10 characters, as ¥")
+        .regex(/^[^\p{Cc}]{1,10}$/u, faultTexts.UNIT_SYMBOL_EXPECTED)
         .meta({
           description: "Its symbol: 1 to 10 characters.",
           default: "¥",
@@ -43,7 +44,7 @@ export const moneySettings = {
         z.enum(unpricedValues),
         z.strictObject({ price: priceSchema.meta({ description: "The price of all of them, as that of a model." }) }),
       ],
-      `expected ${unpricedValues.join(", ")}, or {price: {…}} with decimals in quotes`,
+      faultTexts.UNPRICED_EXPECTED,
     )
     .optional()
     .meta({

@@ -1,5 +1,6 @@
 /** The section of gateway.yaml about operators, users, keys and tiers. */
 import { z } from "zod";
+import { faultTexts, issueOf, problem } from "../fault-texts.ts";
 import { credentialSchema, moneySchema } from "../values.ts";
 
 const rate = z.number().int().min(1).max(4_294_967_295);
@@ -8,7 +9,7 @@ const rate = z.number().int().min(1).max(4_294_967_295);
 export const tierSchema = z.strictObject({
   name: z
     .string()
-    .regex(/^[^\p{Cc}]{1,100}$/u, "expected a name of at most 100 characters")
+    .regex(/^[^\p{Cc}]{1,100}$/u, faultTexts.TIER_NAME_EXPECTED)
     .meta({ description: "The name that accounts see.", examples: ["Team"] }),
   recharge: moneySchema.meta({
     description: `The cumulative recharge at which the tier begins, in units. "0" for the first tier, and more for each after it.`,
@@ -23,25 +24,22 @@ export const tierSchema = z.strictObject({
 
 const tiers = z
   .array(tierSchema)
-  .min(1, "expected at least one tier")
+  .min(1)
   .superRefine((list, context) => {
     const names = new Set<string>();
     for (const [i, { name, recharge }] of list.entries()) {
       const before = list[i - 1];
-      if (i === 0 && recharge !== 0) context.addIssue({ code: "custom", path: [0, "recharge"], message: lowest });
-      if (before && recharge <= before.recharge) {
-        context.addIssue({ code: "custom", path: [i, "recharge"], message: ascending });
-      }
-      if (names.has(name)) context.addIssue({ code: "custom", path: [i, "name"], message: `a second tier "${name}"` });
+      if (i === 0 && recharge !== 0) context.addIssue(issueOf(problem("TIER_NOT_FROM_ZERO"), [0, "recharge"]));
+      if (before && recharge <= before.recharge)
+        context.addIssue(issueOf(problem("TIER_NOT_ASCENDING"), [i, "recharge"]));
+      if (names.has(name)) context.addIssue(issueOf(problem("TIER_TAKEN", { name }), [i, "name"]));
       names.add(name);
     }
   });
-const lowest = 'expected "0" for the first tier, which every account has from its beginning';
-const ascending = "expected more than for the tier before it";
 
 export const peopleSettings = {
   operator_key: credentialSchema
-    .min(32, "expected at least 32 characters")
+    .min(32)
     .optional()
     .meta({
       description: `The credential for OperatorService (accounts, recharges, redeem codes), at least 32 characters. Without one only

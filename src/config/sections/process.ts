@@ -1,5 +1,6 @@
 /** The section of gateway.yaml about the process, its data and what it reports. */
 import { z } from "zod";
+import { faultTexts } from "../fault-texts.ts";
 import {
   credentialSchema,
   databaseUrlSchema,
@@ -53,7 +54,7 @@ export const processSettings = {
       examples: ["small"],
     }),
   workers: z
-    .union([z.literal("auto"), z.number().int().min(1).max(maxWorkers)])
+    .union([z.literal("auto"), z.number().int().min(1).max(maxWorkers)], faultTexts.WORKERS_EXPECTED)
     .optional()
     .meta({
       description: `How many processes serve on the one port; \`auto\` is as many as the machine, or its container, has cores. They share
@@ -148,7 +149,7 @@ export const processSettings = {
       }),
       prefix: z
         .string()
-        .regex(/^[\x21-\x7a]{1,100}$/, "expected at most 100 characters of ASCII without spaces and braces")
+        .regex(/^[\x21-\x7a]{1,100}$/, faultTexts.REDIS_PREFIX_EXPECTED)
         .default("model-gateway:")
         .meta({ description: "What every key begins with. Gateways with the same prefix share their rates." }),
       when_away: z

@@ -1,5 +1,6 @@
 /** Makes the next document of a stored one and changes to it. What the file has is not changed here, and faults say so. */
 import { type Fault, placed } from "../document.ts";
+import { type Problem, problem } from "../fault-texts.ts";
 import {
   entryName,
   entryPlace,
@@ -64,10 +65,10 @@ function withEntry(document: Json, key: ListKey, entry: Json, { file, faults }: 
   const name = entryName(key, entry);
   const place = `${key}[${name ?? ""}]`;
   if (name === undefined) {
-    faults.push({ file: changeName, ...placed(`${key}[].${key === "upstreams" ? "name" : "id"}`, "is missing") });
+    faults.push(faultOf(`${key}[].${key === "upstreams" ? "name" : "id"}`, problem("MISSING")));
     return document;
   }
-  if (fileHas(file, key, name)) faults.push({ file: changeName, ...placed(place, whereToChange(file)) });
+  if (fileHas(file, key, name)) faults.push(faultOf(place, whereToChange(file)));
   refuseVariables(entry, place, faults);
   const list = listAt(document, key);
   const at = list.findIndex((one) => entryName(key, one) === name);
@@ -78,8 +79,8 @@ function withoutEntry(document: Json, key: ListKey, name: string, { file, faults
   const list = listAt(document, key);
   const left = list.filter((one) => entryName(key, one) !== name);
   if (left.length === list.length) {
-    const why = fileHas(file, key, name) ? whereToChange(file) : "there is none of this name in what is stored";
-    faults.push({ file: changeName, ...placed(`${key}[${name}]`, why) });
+    const what = fileHas(file, key, name) ? whereToChange(file) : problem("NOT_STORED");
+    faults.push(faultOf(`${key}[${name}]`, what));
   }
   return { ...document, [key]: left };
 }
@@ -89,11 +90,10 @@ function withSettings(document: Json, settings: Json, { file, faults }: Applying
   const next = new Map<string, JsonValue>(Object.entries(document));
   for (const [key, value] of Object.entries(settings)) {
     if (key === "upstreams" || key === "models") {
-      faults.push({ file: changeName, ...placed(key, "change its entries one by one, or the document as a whole") });
+      faults.push(faultOf(key, problem("LIST_AS_SETTING")));
       continue;
     }
-    if (key !== "catalogue" && fileHas(file, key))
-      faults.push({ file: changeName, ...placed(key, whereToChange(file)) });
+    if (key !== "catalogue" && fileHas(file, key)) faults.push(faultOf(key, whereToChange(file)));
     refuseVariables(value, key, faults);
     if (value === null) next.delete(key);
     else next.set(key, value);
@@ -104,25 +104,23 @@ function withSettings(document: Json, settings: Json, { file, faults }: Applying
 /** refuseKeys adds a fault for each key that is no operational one. */
 function refuseKeys(document: Json, faults: Fault[]): void {
   for (const key of Object.keys(document)) {
-    if (isOperational(key)) continue;
-    const why = "is bound to the process, or is no key of the configuration: only gateway.yaml may have it";
-    faults.push({ file: changeName, ...placed(key, why) });
+    if (!isOperational(key)) faults.push(faultOf(key, problem("NOT_OPERATIONAL")));
   }
 }
 
 /** whereToChange says where an entry is changed that cannot be changed here. */
-function whereToChange({ name }: FilePart): string {
-  return name === undefined
-    ? "the environment gives it (the variables of its vendor): change it there"
-    : `it is written in ${name}: change it there`;
+function whereToChange({ name }: FilePart): Problem {
+  return name === undefined ? problem("IN_ENVIRONMENT") : problem("IN_FILE", { file: name });
+}
+
+function faultOf(place: string, what: Problem): Fault {
+  return { file: changeName, ...placed(place, what) };
 }
 
 /** refuseVariables adds a fault for each text that refers to the environment, which only the file may: it would let out any variable. */
 function refuseVariables(value: JsonValue, place: string, faults: Fault[]): void {
   if (typeof value === "string") {
-    if (!/\$\{\w+\}/.test(value)) return;
-    const why = "only gateway.yaml may refer to a variable: send the value itself";
-    faults.push({ file: changeName, ...placed(place, why) });
+    if (/\$\{\w+\}/.test(value)) faults.push(faultOf(place, problem("VARIABLE_REFUSED")));
   } else if (Array.isArray(value)) {
     for (const [i, one] of (value as readonly JsonValue[]).entries())
       refuseVariables(one, entryPlace(place, one, i), faults);

@@ -1,7 +1,10 @@
 /**
  * Finds in what two documents differ. Upstreams and models are compared by their names, wherever they stand in their list; their order
- * is compared by itself. Secrets are compared as they are, and shown as masks.
+ * is compared by itself. Secrets are compared as they are, and shown as masks. Where only one document has a key, it differs from the
+ * default, which is in force without it.
  */
+import { fileSchema } from "../schema.ts";
+import { defaultOf, itemSchema, memberSchema, type Schema } from "./defaults.ts";
 import { entryName, isJson, isListKey, type Json, type JsonValue } from "./documents.ts";
 import { masked } from "./masks.ts";
 
@@ -20,15 +23,28 @@ interface Side {
   readonly shown: JsonValue | undefined;
 }
 
+/** Beside is what is in force beside the documents. */
+export interface Beside {
+  /** file has the keys that are served as they are there, whatever the documents say. */
+  readonly file: Json;
+  /** defaults are those that follow from other keys, by the keys at the top. */
+  readonly defaults: Json;
+}
+
 const nothing: Side = { value: undefined, shown: undefined };
 
+const alone: Beside = { file: {}, defaults: {} };
+
 /** differencesOf returns how the second document differs from the first. */
-export function differencesOf(first: Json, second: Json): readonly Difference[] {
+export function differencesOf(first: Json, second: Json, { file, defaults }: Beside = alone): readonly Difference[] {
   const before: Side = { value: first, shown: masked(first) };
   const after: Side = { value: second, shown: masked(second) };
   return keysOf(before, after).flatMap((key) => {
     const [one, other] = [at(before, key), at(after, key)];
-    return isNamedList(key, one, other) ? differInList(key, one, other) : differ(key, one, other);
+    const schema = memberSchema(fileSchema, key);
+    if (isNamedList(key, one, other)) return differInList(key, one, other, itemSchema(schema));
+    if (Object.hasOwn(file, key)) return differ(key, one, other, schema);
+    return differFromDefault(key, one, other, { schema, of: Object.hasOwn(defaults, key) ? defaults[key] : undefined });
   });
 }
 
@@ -54,11 +70,11 @@ function hasNames(key: string, list: readonly JsonValue[]): boolean {
   return !names.includes(undefined) && new Set(names).size === names.length;
 }
 
-function differInList(key: string, before: Side, after: Side): Difference[] {
+function differInList(key: string, before: Side, after: Side, schema: Schema | undefined): Difference[] {
   const [ones, others] = [namedEntries(key, before), namedEntries(key, after)];
   const names = [...new Set([...ones.keys(), ...others.keys()])];
   const entries = names.flatMap((name) =>
-    differ(`${key}[${name}]`, ones.get(name) ?? nothing, others.get(name) ?? nothing),
+    differ(`${key}[${name}]`, ones.get(name) ?? nothing, others.get(name) ?? nothing, schema),
   );
   const [was, is] = [[...ones.keys()], [...others.keys()]];
   // Without what was removed, what was added stands last: any other order is a difference of its own.
@@ -73,14 +89,33 @@ function namedEntries(key: string, { value, shown }: Side): ReadonlyMap<string, 
   return new Map(list.map((entry, i) => [entryName(key, entry) as string, { value: entry, shown: shownList[i] }]));
 }
 
-function differ(path: string, before: Side, after: Side): Difference[] {
+interface Default {
+  readonly schema: Schema | undefined;
+  /** of is the default itself, where the schema does not have it. */
+  readonly of?: JsonValue | undefined;
+}
+
+/** differFromDefault compares two values, of which the one that there is not is the default. What is just the default is added, or removed. */
+function differFromDefault(path: string, before: Side, after: Side, { schema, of }: Default): Difference[] {
+  const value = before.value === undefined || after.value === undefined ? (of ?? defaultOf(schema)) : undefined;
+  const side: Side = { value, shown: value };
+  if (value === undefined || isAlike(value, before.value ?? after.value)) return differ(path, before, after, schema);
+  const [one, other] = before.value === undefined ? [side, after] : [before, side];
+  const found = differ(path, one, other, schema);
+  // An object may have nothing but defaults.
+  return found.length > 0 ? found : differ(path, before, after, schema);
+}
+
+function differ(path: string, before: Side, after: Side, schema: Schema | undefined): Difference[] {
   const [one, other] = [before.value, after.value];
   if (isAlike(one, other)) return [];
   if (isJson(one) && isJson(other))
-    return keysOf(before, after).flatMap((key) => differ(`${path}.${key}`, at(before, key), at(after, key)));
+    return keysOf(before, after).flatMap((key) =>
+      differFromDefault(`${path}.${key}`, at(before, key), at(after, key), { schema: memberSchema(schema, key) }),
+    );
   if (isListOfObjects(one) && isListOfObjects(other))
     return Array.from({ length: Math.max(one.length, other.length) }, (_, i) =>
-      differ(`${path}[${i}]`, itemAt(before, i), itemAt(after, i)),
+      differ(`${path}[${i}]`, itemAt(before, i), itemAt(after, i), itemSchema(schema)),
     ).flat();
   const kind = one === undefined ? "added" : other === undefined ? "removed" : "changed";
   return [{ path, kind, before: before.shown, after: after.shown }];

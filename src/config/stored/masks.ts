@@ -3,6 +3,7 @@
  * the secret, or where else it could be sent: it is taken for the same upstream alone, at the same address.
  */
 import { type Fault, placed } from "../document.ts";
+import { problem } from "../fault-texts.ts";
 import { entryName, type Json, listAt, memberOf } from "./documents.ts";
 import { mapSecrets, secretsOf } from "./secrets.ts";
 
@@ -41,16 +42,12 @@ export function unmasked(document: Json, base: Json, name: string): Unmasked {
     if (!isMask(text)) return text;
     const upstream = upstreamAt(path);
     const secret = secretFor(text, path, known);
-    const why = secret === undefined ? unknownMask : moved.has(upstream) ? movedMask : undefined;
-    if (why !== undefined) faults.push({ file: name, ...placed(path, why) });
+    const reason = secret === undefined ? "MASK_UNKNOWN" : moved.has(upstream) ? "MASK_MOVED" : undefined;
+    if (reason) faults.push({ file: name, ...placed(path, problem(reason)) });
     return secret ?? text;
   });
   return { document: opened, faults };
 }
-
-const unknownMask = "this is a mask, and no stored secret has it here: send the secret itself";
-const movedMask =
-  "the address has changed, and a stored secret goes only to the address that it was given for: send the secret itself";
 
 /** secretFor returns the secret of a mask: the one at its place, or else one of the same upstream that looks like it. */
 function secretFor(mask: string, path: string, known: ReadonlyMap<string, string>): string | undefined {

@@ -3,6 +3,7 @@
  * served as the file has it. Faults are told of each by its own place: a line of the file, or the place in the stored document.
  */
 import { type ConfigDocument, type Fault, type Path, placed } from "../document.ts";
+import type { Problem } from "../fault-texts.ts";
 import type { UpstreamConfig } from "../schema-models.ts";
 import {
   entryName,
@@ -106,15 +107,13 @@ interface Parts {
 
 function documentOf({ value, effective, stored, written, isOfFile }: Parts): ConfigDocument {
   const file = storedName(stored.version);
-  const storedFault = (path: Path, message: string): Fault => ({ file, ...placed(placeOf(effective, path), message) });
+  const storedFault = (path: Path, what: Problem): Fault => ({ file, ...placed(placeOf(effective, path), what) });
   return {
     value,
     faults: [],
     excused: written?.excused ?? [],
-    faultAt: (path, message) =>
-      written && isOfFile(path) ? written.faultAt(path, message) : storedFault(path, message),
-    keyFaultAt: (path, message) =>
-      written && isOfFile(path) ? written.keyFaultAt(path, message) : storedFault(path, message),
+    faultAt: (path, what) => (written && isOfFile(path) ? written.faultAt(path, what) : storedFault(path, what)),
+    keyFaultAt: (path, what) => (written && isOfFile(path) ? written.keyFaultAt(path, what) : storedFault(path, what)),
     writtenAt: (path) => (written && isOfFile(path) ? written.writtenAt(path) : textAt(effective, path)),
     isUnset: (path) => written !== undefined && isOfFile(path) && written.isUnset(path),
   };

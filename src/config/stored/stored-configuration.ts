@@ -4,11 +4,14 @@
  *
  * Secrets are sealed before they are stored (`seal.ts`), and leave here as masks only, but for `load` and `open`.
  */
+
+import { formatDecimal } from "../../runtime/decimal.ts";
 import { type Config, type ReadConfig, readConfig, type UpstreamConfig } from "../config.ts";
 import { ConfigError } from "../config-error.ts";
 import { type Environment, type Fault, placed } from "../document.ts";
+import { problem } from "../fault-texts.ts";
 import { applyChanges, changeName, type DocumentChange } from "./changes.ts";
-import { changedParts, type Difference, differencesOf } from "./differences.ts";
+import { type Beside, changedParts, type Difference, differencesOf } from "./differences.ts";
 import type { Json, JsonValue } from "./documents.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { masked, maskOf, unmasked } from "./masks.ts";
@@ -156,9 +159,10 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
     return { ...row, document: openedRow(row, keys) };
   };
   const highest = async () => (await open()) ?? empty;
+  const beside = () => besideOf(readConfig(around));
   return {
     open,
-    ...changing(options, { readWith, joinWith, open }),
+    ...changing(options, { readWith, joinWith, open, beside }),
     async read(version) {
       const { document, version: number } = (await open(version)) ?? empty;
       return { ...readWith(number, document), version: number };
@@ -186,9 +190,23 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
     async compare(from, to) {
       const [one, other] = [await open(from), await open(to)];
       if (!one || !other) return { kind: "absent", version: one ? (to ?? 0) : from };
-      return { kind: "compared", differences: differencesOf(one.document, other.document) };
+      return { kind: "compared", differences: differencesOf(one.document, other.document, beside()) };
     },
   };
+}
+
+/** besideOf returns what is in force where nothing is stored. */
+function besideOf({ file, config }: Pick<ReadConfig, "file" | "config">): Beside {
+  const { dollar, markup } = config.cataloguePrices;
+  const prices = { dollar: formatDecimal(dollar), markup: formatDecimal(markup) };
+  return { file: file.document, defaults: { catalogue_prices: prices, embedded_models: config.embeddedModels } };
+}
+
+interface Reading {
+  readonly readWith: ReadWith;
+  readonly joinWith: JoinWith;
+  readonly open: Open;
+  readonly beside: () => Beside;
 }
 
 type Order = Omit<ChangeOrder, "changes">;
@@ -196,11 +214,12 @@ type Order = Omit<ChangeOrder, "changes">;
 /** changing returns what makes versions. */
 function changing(
   { rows, keys, onStored }: StoredConfigurationOptions,
-  { readWith, joinWith, open }: { readonly readWith: ReadWith; readonly joinWith: JoinWith; readonly open: Open },
+  { readWith, joinWith, open, beside }: Reading,
 ): Pick<StoredConfiguration, "change" | "rollBack"> {
   async function conflictWith(base: Version): Promise<ChangeResult> {
     const highest = (await open()) ?? empty;
-    return { kind: "conflict", highest: highest.version, differences: differencesOf(base.document, highest.document) };
+    const differences = differencesOf(base.document, highest.document, beside());
+    return { kind: "conflict", highest: highest.version, differences };
   }
 
   /** baseOf returns the version that a change was made on, where that is still the highest. */
@@ -212,7 +231,7 @@ function changing(
 
   async function store(base: Version, next: Json, { isDry, note, actor, now }: Order): Promise<ChangeResult> {
     checkSize(next);
-    const differences = differencesOf(base.document, next);
+    const differences = differencesOf(base.document, next, beside());
     const read = readWith(base.version + 1, next);
     const parts = changedParts(differences);
     if (isDry || differences.length === 0)
@@ -299,23 +318,19 @@ const sealRemedy =
 
 function checkSize(document: Json): void {
   if (JSON.stringify(document).length <= maxCharacters) return;
-  throw new ConfigError([
-    { file: changeName, message: `the document is larger than ${maxCharacters} characters as JSON` },
-  ]);
+  const what = problem("DOCUMENT_TOO_LARGE", { most: maxCharacters });
+  throw new ConfigError([{ file: changeName, ...placed("", what) }]);
 }
 
 /** withRemedies says of models that lose an upstream what to do about them. */
 function withRemedies(faults: readonly Fault[], changes: readonly DocumentChange[]): readonly Fault[] {
   const removed = new Set(changes.flatMap((change) => (change.kind === "remove_upstream" ? [change.name] : [])));
   return faults.map((fault) => {
-    const { path = "", message } = fault;
-    const name = [...removed].find((one) => message.endsWith(`there is no upstream "${one}"`));
-    const isVendors = removed.size > 0 && message.endsWith("no upstream has the name of its vendor");
-    if (name === undefined && !isVendors) return fault;
-    const why = message.replace(`${path}: `, "");
-    return {
-      ...fault,
-      ...placed(path, `${why}. Remove the model too, give it another target, or disable the upstream instead`),
-    };
+    const { path = "", reason, parameters: { name = "", model = "" } = {} } = fault;
+    if (reason === "UPSTREAM_UNKNOWN" && removed.has(name))
+      return { ...fault, ...placed(path, problem("UPSTREAM_REMOVED", { name })) };
+    if (reason === "MODEL_WITHOUT_TARGET" && removed.size > 0)
+      return { ...fault, ...placed(path, problem("MODEL_LEFT_BEHIND", { model })) };
+    return fault;
   });
 }

@@ -10,6 +10,7 @@ import {
 import { Code, ConnectError } from "@connectrpc/connect";
 import { access } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { ErrorDetailSchema } from "../../../gen/modelgateway/v1/errors_pb.ts";
+import { FaultReason } from "../../../gen/modelgateway/v1/reasons_pb.ts";
 import type { BodyRoom } from "../../call/call.ts";
 import type { DocumentFault } from "../../call/refusal.ts";
 import { asRefusal, type Refusal } from "../../call/refusals.ts";
@@ -86,7 +87,7 @@ export interface RpcCall {
  * The longest texts of a status, in characters, and the longest upstream body, in bytes. They are sent in trailers, percent-encoded
  * and once more in the details. Clients read trailers of up to some 64 kB, and lose the whole answer with longer ones.
  */
-const maxLength = { message: 2000, param: 1000, upstreamBody: 8192, fault: 500 };
+const maxLength = { message: 2000, param: 1000, upstreamBody: 8192, fault: 500, parameter: 200 };
 const maxFaults = 20;
 
 /** Returns the ConnectError for whatever a call failed by. */
@@ -117,9 +118,17 @@ function detailOf({ reason, param = "", status, upstream, documentFaults }: Refu
 }
 
 /** faultMessage splits a fault into its place and what is wrong there. */
-function faultMessage({ path = "", message }: DocumentFault) {
+function faultMessage({ path = "", message, reason, parameters = {}, file = "", line = 0 }: DocumentFault) {
   const why = path !== "" && message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
-  return { path: truncated(path, maxLength.fault), message: truncated(why, maxLength.fault) };
+  const short = Object.entries(parameters).map(([name, text]) => [name, truncated(text, maxLength.parameter)] as const);
+  return {
+    path: truncated(path, maxLength.fault),
+    message: truncated(why, maxLength.fault),
+    reason: FaultReason[reason as keyof typeof FaultReason] ?? FaultReason.UNSPECIFIED,
+    parameters: Object.fromEntries(short),
+    file: truncated(file, maxLength.parameter),
+    line,
+  };
 }
 
 /** Truncates a text, and leaves no half of a character: that could not be percent-encoded. */

@@ -59,7 +59,9 @@ function createState({ openBooks, clock, onError }: LedgerOptions): LedgerState 
     const isAsked = (lease: Lease) => lease.isGrown && (accountId === "" || lease.accountId === accountId);
     return { records, leases: leases.giveBack(isAsked) };
   };
-  const books = openBooks({ node, clock, onError, recall });
+  const holds = new SlotSet<Hold>();
+  const holding = () => holds.all().map(({ request }) => request.requestId);
+  const books = openBooks({ node, clock, onError, recall, holding });
   const groupCommit = createGroupCommit({
     books,
     clock,
@@ -74,7 +76,7 @@ function createState({ openBooks, clock, onError }: LedgerOptions): LedgerState 
     credit,
     leases,
     groupCommit,
-    holds: new SlotSet<Hold>(),
+    holds,
     capturing: new Set(),
     renewedAt: clock(),
     releasing: undefined,

@@ -1,8 +1,8 @@
 /**
  * Slices of buckets, and places at upstreams, that the owner of a worker keeps: so the workers of a machine share rates and places as one
- * process would. They are away once the owner has died, which is the end of the worker, too.
+ * process would. While there is no owner they are away: each worker then takes its share.
  */
-import type { Channel } from "../../runtime/ipc/channel.ts";
+import type { Link } from "../../runtime/ipc/link.ts";
 import type { Slices } from "../contract.ts";
 import type { PlaceKeeper } from "../places.ts";
 import type { LimitQuestions } from "./contract.ts";
@@ -13,9 +13,9 @@ export interface OwnerLimits {
 }
 
 /** `nodes` is the number of workers. */
-export function askOwner(channel: Channel, nodes: number): OwnerLimits {
-  const { ask, tell } = channel.by<LimitQuestions>();
-  const away = { isAway: channel.isClosed, nodes: () => nodes };
+export function askOwner(link: Link, nodes: number): OwnerLimits {
+  const { ask, tell } = link.by<LimitQuestions>();
+  const away = { isAway: link.isClosed, nodes: () => nodes };
   return {
     slices: {
       take: (asks) => ask("slices.take", asks),

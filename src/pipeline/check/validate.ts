@@ -17,6 +17,7 @@ import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
 import { type CooperativeTask, nextSlice, runInSlices } from "../../runtime/cooperative.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
 import type { JsonObject } from "../../wire/json.ts";
@@ -113,7 +114,7 @@ function boundWords(path: Path, ruleId: string): string | undefined {
   if (ruleId === "string.min_len" && type?.case === "string" && type.value.minLen === 1n) return "must not be empty";
   if (type?.case !== "repeated") return undefined;
   if (ruleId === "repeated.min_items" && type.value.minItems === 1n) return "must not be empty";
-  return ruleId === "repeated.max_items" ? `expected at most ${type.value.maxItems} items` : undefined;
+  return ruleId === "repeated.max_items" ? `expected at most ${counted(type.value.maxItems ?? 0n, "item")}` : undefined;
 }
 
 /** Returns the bounds of an amount as decimals, as amounts are written. Other numbers have no decimals. */

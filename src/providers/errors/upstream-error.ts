@@ -11,7 +11,9 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import {
   type Refusal,
+  upstreamAnswered,
   upstreamFailed,
+  upstreamFailedByStatus,
   upstreamLacksModel,
   upstreamRefused,
   upstreamRefusedAccount,
@@ -78,7 +80,7 @@ function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: Error
   const meaning = meaningOf(words, status);
   const overflow = meaning === "credit" ? undefined : readOverflow(words);
   if (overflow) return refusalOfOverflow(words, overflow, error, dialect);
-  if (meaning) return refusalOfMeaning(meaning, `status ${status}`, model);
+  if (meaning) return refusalOfMeaning(meaning, status, model);
   const callerStatusCode = callerStatus(status);
   // A proxy's message about what is broken behind it is of no use to callers.
   if (words.message === undefined || (words.isText && callerStatusCode >= 500))
@@ -130,14 +132,14 @@ function overflowBody(body: Buffer, { openaiCode, vendorMessage }: ContextOverfl
   return callerStatusCode === undefined ? undefined : Buffer.from(dialect.redact(callerStatusCode));
 }
 
-function refusalOfMeaning(meaning: Meaning, answer: string, model: string | undefined): Refusal {
+function refusalOfMeaning(meaning: Meaning, status: number, model: string | undefined): Refusal {
   switch (meaning) {
     case "credit":
-      return upstreamRefusedAccount(answer);
+      return upstreamRefusedAccount(status);
     case "credential":
-      return upstreamRefusedCredential(answer);
+      return upstreamRefusedCredential(status);
     case "model":
-      return upstreamLacksModel(`${answer}${named(model)}`);
+      return upstreamLacksModel(status, model);
     case "late":
       return upstreamTimeout();
   }
@@ -147,8 +149,8 @@ function refusalOfMeaning(meaning: Meaning, answer: string, model: string | unde
 function refusalOfStatus(answered: number | undefined, status: number, retryAfter: string | undefined): Refusal {
   const callerStatusCode = callerStatus(status);
   if (answered === undefined) return upstreamFailed("it answered with an error");
-  if (callerStatusCode >= 500 && callerStatusCode !== 503) return upstreamFailed(faultOfStatus(answered));
-  const message = `The upstream of this model answered with status ${answered}.`;
+  if (callerStatusCode >= 500 && callerStatusCode !== 503) return upstreamFailedByStatus(answered);
+  const message = upstreamAnswered(answered);
   return upstreamRefused(
     callerStatusCode,
     { message, param: undefined },
@@ -171,11 +173,6 @@ const vendorsOwn: ReadonlyMap<number, number> = new Map([
 function callerStatus(status: number): number {
   const own = vendorsOwn.get(status) ?? status;
   return (own >= 400 && own < 500) || own === 503 ? own : 502;
-}
-
-/** Names the model at fault in the log. The name is the operator's own. */
-function named(model: string | undefined): string {
-  return model === undefined ? "" : ` for ${model}`;
 }
 
 /** Returns a `retry-after` of 1 to 60 seconds: some clients ignore longer ones, and others would sleep for days. */

@@ -9,7 +9,7 @@
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders } from "../../call/call.ts";
 import { type Form, type Operation, type Output, operations } from "../../call/operations.ts";
-import { upstreamFailed } from "../../call/refusals.ts";
+import { upstreamFailed, upstreamFailedByStatus } from "../../call/refusals.ts";
 import { type Fields, writeFields } from "../../http1/client/index.ts";
 import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { Wire } from "../../wire/wire.ts";
@@ -74,7 +74,7 @@ export function secretsOf(
 export function checkOver(upstream: Upstream, headers: Record<string, string>): NonNullable<Provider["check"]> {
   return async (path, signal) => {
     const { status, body } = await upstream.get({ path, fields: { ...headers, ...from } }, { signal });
-    if (status < 200 || status > 299) throw upstreamFailed(`it answered with status ${status}`);
+    if (status < 200 || status > 299) throw upstreamFailedByStatus(status);
     for await (const _ of body);
   };
 }

@@ -163,13 +163,13 @@ function createReader(onMessage: (message: Message) => void): (piece: Buffer) =>
 }
 
 function receive(state: State, message: Message): void {
-  if (message[0] === answered) settle(state, message[2])?.resolve(message[1]);
-  else if (message[0] === failed) settle(state, message[2])?.reject(errorOf(message[1]));
+  if (message[0] === answered) takeWaiting(state, message[2])?.resolve(message[1]);
+  else if (message[0] === failed) takeWaiting(state, message[2])?.reject(errorOf(message[1]));
   else if (message[0] === told) void thenOrCatch(() => answer(state, message[1], message[2]), ignore, ignore);
   else respond(state, message[1], message[2], message[3]);
 }
 
-function settle({ waiting }: State, id: number): Deferred<unknown> | undefined {
+function takeWaiting({ waiting }: State, id: number): Deferred<unknown> | undefined {
   const one = waiting.get(id);
   waiting.delete(id);
   return one;

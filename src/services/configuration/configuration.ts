@@ -11,6 +11,7 @@ import {
 } from "../../../gen/modelgateway/v1/configuration_pb.ts";
 import type { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { Call, ServiceImplementation } from "../../call/call.ts";
+import type { DocumentFault } from "../../call/refusal.ts";
 import {
   configurationChanged,
   conflict,
@@ -19,6 +20,7 @@ import {
   resourceNotFound,
 } from "../../call/refusals.ts";
 import { ConfigError } from "../../config/config-error.ts";
+import type { Fault } from "../../config/document.ts";
 import type { DocumentChange } from "../../config/stored/changes.ts";
 import type { Json } from "../../config/stored/documents.ts";
 import { KeyRingError } from "../../config/stored/key-ring.ts";
@@ -108,9 +110,14 @@ export async function orRefusal<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     if (error instanceof LockedError) throw conflict(error.message);
-    if (error instanceof ConfigError) throw invalidDocument(error.faults);
+    if (error instanceof ConfigError) throw invalidDocument(error.faults.map(withPlace));
     throw error instanceof KeyRingError ? conflict(`${error.message}.`) : error;
   }
+}
+
+/** withPlace leaves out the file of a fault of what was sent or is stored. */
+function withPlace({ file, ...fault }: Fault): DocumentFault {
+  return fault.line === undefined && !fault.reason?.startsWith("FILE_") ? fault : { file, ...fault };
 }
 
 /** changedMessage builds the answer to a change. Throws a Refusal where another came first. */

@@ -8,6 +8,7 @@ import {
   TestUpstreamResponseSchema,
 } from "../../../gen/modelgateway/v1/configuration_pb.ts";
 import type { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
+import { TestReason } from "../../../gen/modelgateway/v1/reasons_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
 import { conflict, invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import type { Tier } from "../../call/tiers.ts";
@@ -16,6 +17,7 @@ import type { StoredConfiguration } from "../../config/stored/stored-configurati
 import type { AccountStore } from "../../storage/accounts.ts";
 import { whole } from "../whole.ts";
 import { orRefusal } from "./configuration.ts";
+import { testMessage } from "./test-reasons.ts";
 import type { TestedStep, TestOptions, TestUpstream } from "./test-upstream.ts";
 import { changedRanges, changeOfTiers } from "./tier-changes.ts";
 
@@ -80,11 +82,13 @@ const outcomes = {
 } as const;
 
 function stepMessage(step: TestedStep): MessageInitShape<typeof TestStepSchema> {
-  const { modelCount, model, inputTokens, outputTokens, status } = step;
+  const { parameters = {}, modelCount, model, inputTokens, outputTokens, status } = step;
   return {
     kind: kinds[step.kind],
     outcome: outcomes[step.outcome],
-    message: step.message,
+    message: testMessage(step.reason, parameters),
+    reason: TestReason[step.reason],
+    parameters,
     latencyMs: Math.round(step.latencyMs),
     models: [...(step.models ?? [])],
     ...(modelCount === undefined ? {} : { modelCount }),

@@ -4,16 +4,17 @@
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type Operation, operations } from "../../call/operations.ts";
-import { Reason, Refusal } from "../../call/refusals.ts";
+import { Reason, Refusal, upstreamAnswered } from "../../call/refusals.ts";
 import type { ToldUsage } from "../../call/usage.ts";
 import type { Config, ModelConfig, UpstreamConfig } from "../../config/config.ts";
+import { connectionReason, hostOf } from "../../config/discovery/connection-failure.ts";
 import { askForModels, type ListAnswer, type ModelList } from "../../config/discovery/model-list.ts";
 import { servedBy } from "../../config/schema-models.ts";
 import { maskOf } from "../../config/stored/masks.ts";
 import type { Attempt, Provider, Speak } from "../../providers/contract.ts";
-import { faultOf } from "../../providers/errors/fault.ts";
 import { newId } from "../../runtime/ids.ts";
 import { Wire } from "../../wire/wire.ts";
+import type { TestParameters, TestWord } from "./test-reasons.ts";
 
 export interface TestOptions {
   /** config has the models that are configured, by which one is chosen that nobody has named. */
@@ -28,7 +29,8 @@ export interface TestOptions {
 export interface TestedStep {
   readonly kind: "list_models" | "call";
   readonly outcome: "ok" | "failed" | "unknown" | "skipped";
-  readonly message: string;
+  readonly reason: TestWord;
+  readonly parameters?: TestParameters;
   readonly latencyMs: number;
   readonly modelCount?: number | undefined;
   readonly models?: readonly string[] | undefined;
@@ -58,7 +60,7 @@ export function createTestUpstream(createProvider: CreateProvider): TestUpstream
     const steps = listed ? [listed.step] : [];
     if (options.skipsCall) return steps;
     // A server that cannot be reached would only be waited for once more.
-    if (listed?.step.outcome === "failed") return [...steps, skipped("the step before failed")];
+    if (listed?.step.outcome === "failed") return [...steps, skipped("STEP_BEFORE_FAILED")];
     return [...steps, await callModel(bounded, options, listed?.list, createProvider)];
   };
 }
@@ -88,45 +90,37 @@ async function listModels(upstream: UpstreamConfig): Promise<Listed> {
   const latencyMs = performance.now() - begun;
   const refused = answers.findIndex(({ kind }) => kind === "refused");
   const answer = answers[Math.max(0, refused)] ?? (answers[0] as ListAnswer);
-  const which = keys.length > 1 && refused >= 0 ? ` (the key ${maskOf(keys[refused] ?? "")})` : "";
+  const key = keys.length > 1 && refused >= 0 ? maskOf(keys[refused] ?? "") : "";
   const list = answer.kind === "list" ? answer.list : undefined;
-  return { step: { kind: "list_models", latencyMs, ...listStep(answer, which) }, list };
+  return { step: { kind: "list_models", latencyMs, ...listStep(answer, key) }, list };
 }
 
 function askBy({ api_keys: _, ...upstream }: UpstreamConfig, key: string | undefined): Promise<ListAnswer> {
   return askForModels({ ...upstream, api_key: key }, AbortSignal.timeout(stepMs), stepMs);
 }
 
-function listStep(
-  answer: ListAnswer,
-  which: string,
-): Pick<TestedStep, "outcome" | "message" | "modelCount" | "models"> {
-  switch (answer.kind) {
-    case "list":
-      return {
-        outcome: "ok",
-        message: `It lists ${answer.list.size} models.`,
-        modelCount: answer.list.size,
-        models: [...answer.list.keys()].slice(0, maxTold),
-      };
-    case "refused":
-      return { outcome: "failed", message: `It refused the credential${which}: ${answer.cause}. Check the key.` };
-    case "untold":
-      return {
-        outcome: "unknown",
-        message: `It has no list of models that can be read: ${answer.cause}. ${addressHint}`,
-      };
-    case "down":
-      return { outcome: "failed", message: `It cannot be asked: ${answer.cause}. ${downHint}` };
+type ListStep = Pick<TestedStep, "outcome" | "reason" | "parameters" | "modelCount" | "models" | "status">;
+
+/** listStep says what came of asking for the list. `key` is the mask of the key that was refused, where there are several. */
+function listStep(answer: ListAnswer, key: string): ListStep {
+  if (answer.kind === "list") {
+    const { size } = answer.list;
+    if (size === 0) return { outcome: "unknown", reason: "NO_MODELS_LISTED", modelCount: 0 };
+    const models = [...answer.list.keys()].slice(0, maxTold);
+    return { outcome: "ok", reason: "MODELS_LISTED", parameters: { models: String(size) }, modelCount: size, models };
   }
+  const { kind, reason, parameters } = answer;
+  const { status } = parameters;
+  return {
+    outcome: kind === "untold" ? "unknown" : "failed",
+    reason,
+    parameters: reason === "CREDENTIAL_REFUSED" ? { ...parameters, key } : parameters,
+    ...(status === undefined ? {} : { status: Number(status) }),
+  };
 }
 
-const addressHint =
-  "Where the call below fails too, check the address: most servers want it to end in /v1. Else name its models yourself.";
-const downHint = "See that it runs, that its address is right, and that this machine may reach it.";
-
-function skipped(why: string): TestedStep {
-  return { kind: "call", outcome: "skipped", message: `No model was called: ${why}.`, latencyMs: 0 };
+function skipped(reason: TestWord, parameters: TestParameters = {}): TestedStep {
+  return { kind: "call", outcome: "skipped", reason, parameters, latencyMs: 0 };
 }
 
 interface Chosen {
@@ -179,19 +173,27 @@ async function callModel(
   createProvider: CreateProvider,
 ): Promise<TestedStep> {
   const chosen = chooseModel(upstream, options, list);
-  if (!chosen) return skipped("none is configured there and none is listed. Name one");
+  if (!chosen) return skipped("NO_MODEL_KNOWN");
   const provider = createProvider(upstream);
   const begun = performance.now();
   const base = { kind: "call" as const, model: chosen.name };
   let told: ToldUsage = {};
   try {
     const found = requestFor(chosen, provider);
-    if (!found) return skipped(`it serves no model of kind ${chosen.kind}`);
+    if (!found) return skipped("KIND_NOT_SERVED", { kind: chosen.kind });
     await found.speak(attemptOf(upstream, chosen.name, found, (usage) => (told = { ...told, ...usage })));
     const latencyMs = performance.now() - begun;
-    return { ...base, outcome: "ok", message: `${chosen.name} answered.`, latencyMs, ...tokensOf(told) };
+    return {
+      ...base,
+      outcome: "ok",
+      reason: "MODEL_ANSWERED",
+      parameters: { model: chosen.name },
+      latencyMs,
+      ...tokensOf(told),
+    };
   } catch (error) {
-    return { ...base, ...failedStep(error), latencyMs: performance.now() - begun };
+    const latencyMs = performance.now() - begun;
+    return { ...base, outcome: "failed", ...failedStep(error, upstream, chosen.name, latencyMs), latencyMs };
   } finally {
     void provider.close().catch(() => {});
   }
@@ -256,15 +258,40 @@ function attemptOf(
   };
 }
 
+type FailedStep = Pick<TestedStep, "reason" | "parameters" | "status">;
+
 /** failedStep says why a call failed. The upstream's own words are those that callers see: its secrets are taken out of them. */
-function failedStep(error: unknown): Pick<TestedStep, "outcome" | "message" | "status"> {
-  if (!(error instanceof Refusal))
-    return { outcome: "failed", message: "The call failed within the gateway: see its log." };
+function failedStep(error: unknown, { base_url }: UpstreamConfig, model: string, latencyMs: number): FailedStep {
+  if (!(error instanceof Refusal)) return { reason: "GATEWAY_FAILED" };
+  const { upstreamStatus = error.status, misconfigured, cause } = error;
+  const status = upstreamStatus;
+  const answered = { status: String(status) };
+  if (misconfigured === "credential")
+    return { reason: "CREDENTIAL_REFUSED", parameters: { ...answered, key: "" }, status };
+  if (misconfigured === "account") return { reason: "CREDIT_USED_UP", parameters: answered, status };
+  if (misconfigured === "model") return { reason: "MODEL_NOT_FOUND", parameters: { ...answered, model }, status };
   if (error.reason === Reason.UPSTREAM_REFUSED) {
-    const message = `It refused the call with status ${error.status}: ${error.message.slice(0, maxQuoted)}`;
-    return { outcome: "failed", message, status: error.status };
+    if (status === 429) return { reason: "RATE_LIMITED", parameters: answered, status };
+    return { reason: "CALL_REFUSED", parameters: { ...answered, words: quotedOf(error) }, status };
   }
-  return { outcome: "failed", message: `The call failed: ${faultOf(error) ?? error.fault ?? "it did not answer"}.` };
+  const host = hostOf(base_url);
+  if (error.reason === Reason.UPSTREAM_TIMEOUT || error.reason === Reason.CANCELLED)
+    return { reason: "NO_ANSWER", parameters: { host, milliseconds: String(Math.round(latencyMs)) } };
+  if (error.isUnserved) return { reason: "OPERATION_NOT_FOUND", parameters: { model } };
+  if (error.upstreamStatus !== undefined)
+    return { reason: isRedirect(status) ? "REDIRECTED" : "STATUS_REFUSED", parameters: answered, status };
+  const { code = "" } = (cause ?? {}) as NodeJS.ErrnoException;
+  const reason = connectionReason(cause);
+  return reason ? { reason, parameters: { host, code } } : { reason: "ANSWER_UNUSABLE" };
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
+}
+
+/** quotedOf returns the upstream's own words; empty where the gateway's stand for them. */
+function quotedOf({ message, status }: Refusal): string {
+  return message === upstreamAnswered(status) ? "" : message.slice(0, maxQuoted);
 }
 
 /** The most characters of an upstream's message that are told. */

@@ -32,6 +32,8 @@ export interface UpstreamState extends UpstreamStats {
   readonly resting: readonly string[];
   /** passesChecks is undefined without health checks, or before the first. */
   readonly passesChecks: boolean | undefined;
+  /** isDisabled is whether it is switched off. */
+  readonly isDisabled: boolean;
 }
 
 /** UpstreamMonitor reports the current state of upstreams, by their names. */
@@ -48,6 +50,7 @@ interface Upstream {
   readonly name: string;
   readonly kind: string;
   readonly base_url: string;
+  readonly disabled?: boolean | undefined;
 }
 
 /** upstreamStates returns the state of each upstream, in the same order. */
@@ -56,7 +59,7 @@ export function upstreamStates(
   catalog: Catalog,
   monitor: UpstreamMonitor,
 ): UpstreamState[] {
-  return upstreams.map(({ name, kind, base_url }) => {
+  return upstreams.map(({ name, kind, base_url, disabled = false }) => {
     const at = ({ upstream }: Target) => upstream === name;
     const served = catalog.list().filter(({ targets }) => targets.some(at));
     const resting = served.flatMap(({ targets }) => targets.filter((one) => at(one) && monitor.restMs(one) > 0));
@@ -70,13 +73,14 @@ export function upstreamStates(
       maxConcurrent: monitor.maxConcurrent(name),
       resting: [...new Set(resting.map(({ model }) => model))],
       passesChecks: monitor.passesChecks(name),
+      isDisabled: disabled,
     };
   });
 }
 
 export function upstreamMessage(upstream: UpstreamState): MessageInitShape<typeof UpstreamSchema> {
   const { name, kind, baseUrl, models, attempts, failures, firstBytes, running, lastFailure } = upstream;
-  const { queued, maxConcurrent, resting, passesChecks } = upstream;
+  const { queued, maxConcurrent, resting, passesChecks, isDisabled } = upstream;
   const [p50, p95] = [percentile(firstBytes, 0.5), percentile(firstBytes, 0.95)];
   return {
     name,
@@ -88,6 +92,7 @@ export function upstreamMessage(upstream: UpstreamState): MessageInitShape<typeo
     failures,
     running,
     queued,
+    disabled: isDisabled,
     resting: [...resting],
     ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
     ...(passesChecks === undefined ? {} : { passesChecks }),

@@ -3,6 +3,7 @@
  * their sum, of a text or of bytes that of their lengths in bytes. A row that is missing, there twice, cut or moved to another column shows.
  */
 import { type RawBuilder, sql } from "kysely";
+import { counted } from "../../runtime/words/counted.ts";
 import type { MoveEnd } from "../engines/move-end.ts";
 import type { Dialect, Kind, TableShape } from "../engines/tables/shape.ts";
 import { moneyColumns } from "./tables.ts";
@@ -44,7 +45,7 @@ function numberOf(column: string, kind: Kind, dialect: Dialect): RawBuilder<numb
 
 /** Returns what the other end has otherwise, in one line; undefined where both have the same. */
 export function difference({ name }: TableShape, here: Totals, there: Totals): string | undefined {
-  if (here.rows !== there.rows) return `${name} has ${here.rows} rows, and ${there.rows} came`;
+  if (here.rows !== there.rows) return `${name} has ${counted(here.rows, "row")}, and ${there.rows} came`;
   for (const [column, { values, sum }] of here.sums) {
     const came = there.sums.get(column);
     if (came?.values !== values) return `${name}.${column} has ${values} values, and ${came?.values} came`;

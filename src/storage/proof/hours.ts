@@ -1,6 +1,7 @@
 /** Compares the sums of usage with the calls that are kept, hour by hour, and remembers which hours were proved. */
 import { createHash } from "node:crypto";
 import { sql } from "kysely";
+import { counted as inWords } from "../../runtime/words/counted.ts";
 import { summedColumns } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
 import { lost } from "../money/bounds.ts";
@@ -64,7 +65,7 @@ async function forgottenChanges(
     const late = await sql`SELECT 1 FROM (${callsIn(span, sql`id`)}) AS late LIMIT 1`.execute(db);
     if (late.rows.length > 0) continue;
     const calls = now.get(hour)?.requests ?? 0;
-    const what = `usage of all keys from ${timeOf(hour)}${calls === requests ? "" : `: ${calls} calls are written, ${requests} follow`}`;
+    const what = `usage of all keys from ${timeOf(hour)}${calls === requests ? "" : `: ${inWords(calls, "call")} ${calls === 1 ? "is" : "are"} written, ${requests} ${requests === 1 ? "follows" : "follow"}`}`;
     findings.push(found("forgotten_usage", { what, written: now.get(hour)?.cost ?? 0, derived: cost }));
   }
   return findings.slice(0, maxOfKind);

@@ -1,5 +1,5 @@
 /**
- * Documents of the configuration: what differs between any two can be made of one by the differences; masks leave secrets as they were;
+ * Documents of the configuration: what is in force by any can be made of another's by their differences; masks leave secrets as they were;
  * what is sealed opens with its key, at its place, and nowhere else.
  */
 import { randomBytes } from "node:crypto";
@@ -54,6 +54,30 @@ const document = fc.record(
   },
   { requiredKeys: [] },
 ) as unknown as fc.Arbitrary<Json>;
+
+/** What is in force by a document: defaults are in the places of what it leaves out. */
+function inForce(of: Json): Json {
+  const { upstreams = [], models = [], retries, ...more } = of as Record<string, readonly Json[]> & { retries?: Json };
+  const timeouts = { connect_seconds: 10, first_byte_seconds: 600, idle_seconds: 300 };
+  return {
+    registration: "invitation",
+    tiers: defaultTiers,
+    ...more,
+    retries: { attempts: 3, share: 0.15, ...retries },
+    upstreams: upstreams.map((one) => ({
+      regional: false,
+      ...one,
+      timeouts: { ...timeouts, ...(one.timeouts as Json) },
+    })),
+    models: models.map((one) => ({ completions: "chat", aliases: [], targets: [], ...one })),
+  };
+}
+
+const defaultTiers: readonly Json[] = [
+  { name: "Free", recharge: "0", requests_per_minute: 60 },
+  { name: "VIP", recharge: "20", requests_per_minute: 1200 },
+  { name: "Premium", recharge: "300", requests_per_minute: 10_000 },
+];
 
 /** Makes the second document of the first and the differences, as somebody would who has nothing else. */
 function applied(first: Json, differences: readonly Difference[]): Json {
@@ -127,12 +151,12 @@ function normal(value: Json): Json {
 }
 
 describe("differences", () => {
-  test("make the second document of the first", () => {
+  test("make what is in force by the second document of what is by the first", () => {
     fc.assert(
       fc.property(document, document, (first, second) => {
         // Secrets are shown as masks: so documents are compared as they are shown.
         const [one, other] = [masked(first), masked(second)];
-        expect(normal(applied(one, differencesOf(one, other)))).toEqual(normal(other));
+        expect(normal(inForce(applied(inForce(one), differencesOf(one, other))))).toEqual(normal(inForce(other)));
       }),
       { numRuns: 300 },
     );
@@ -154,6 +178,23 @@ describe("differences", () => {
     ]);
     expect(differencesOf(at("first-secret-0001"), at("other-secret-0001"))).toEqual([
       { path: "upstreams[a].api_key", kind: "changed", before: "…0001", after: "…0001" },
+    ]);
+  });
+
+  test("of what is stored for the first time are those against the default", () => {
+    const tiers = [...defaultTiers.slice(0, 2), { name: "Premium", recharge: "300", requests_per_minute: 9000 }];
+    const changed = { path: "tiers[2].requests_per_minute", kind: "changed", before: 10_000, after: 9000 };
+    expect(differencesOf({}, { tiers })).toEqual([changed]);
+    expect(differencesOf({ tiers }, {})).toEqual([{ ...changed, before: 9000, after: 10_000 }]);
+    expect(differencesOf({}, { retries: { attempts: 5 } })).toEqual([
+      { path: "retries.attempts", kind: "changed", before: 3, after: 5 },
+    ]);
+    expect(differencesOf({}, { hedging: { after_seconds: 5 } })).toMatchObject([{ path: "hedging", kind: "added" }]);
+    expect(differencesOf({}, { registration: "invitation" })).toMatchObject([{ path: "registration", kind: "added" }]);
+    const beside = { file: { registration: "open" }, defaults: { embedded_models: true } };
+    expect(differencesOf({}, { registration: "closed", embedded_models: false }, beside)).toEqual([
+      { path: "registration", kind: "added", before: undefined, after: "closed" },
+      { path: "embedded_models", kind: "changed", before: true, after: false },
     ]);
   });
 

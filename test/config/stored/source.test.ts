@@ -118,6 +118,8 @@ models: [{ id: twice, family: f, kind: chat, targets: [{ upstream: a, model: m }
       file: "version 1 of the configuration",
       path: "models[m].aliases[0]",
       message: 'models[m].aliases[0]: a second model "twice"',
+      reason: "MODEL_TAKEN",
+      parameters: { name: "twice" },
     },
   ]);
   expect((await source.stored.view())?.facts?.version).toBe(1);

@@ -97,7 +97,10 @@ test("a dry run tells the difference, makes no version, and is no event", async 
   const before = await highest();
   const changes = [{ settings: { retries: { attempts: 2 } } }];
   const answer = await ask("ChangeConfiguration", { baseVersion: before, changes, dryRun: true });
-  expect(answer).toMatchObject({ differences: [{ path: "retries", after: '{"attempts":2}' }], changed: ["retries"] });
+  expect(answer).toMatchObject({
+    differences: [{ path: "retries.attempts", before: "3", after: "2" }],
+    changed: ["retries"],
+  });
   expect(answer).toMatchObject({ configuration: { version: before, document: { retries: { attempts: 2 } } } });
   expect(await highest()).toBe(before);
   const { acts } = await ask("ListAudit", { action: "OperatorService.ChangeConfiguration" });
@@ -139,11 +142,26 @@ describe("what is wrong", () => {
     );
     expect([status, reason]).toEqual([400, "INVALID_VALUE"]);
     expect(faults).toEqual([
-      { path: "registration", message: "expected one of open, invitation, closed" },
-      { path: "upstreams[local].base_url", message: "expected an http(s) address" },
-      { path: "upstreams[local].retry", message: "there is no such key" },
-      { path: "models[two].kind", message: "expected one of chat, embedding, speech" },
-      { path: "models[two].targets[0].upstream", message: 'there is no upstream "far"' },
+      {
+        ...{ path: "registration", message: "expected one of open, invitation, closed" },
+        ...{ reason: "FAULT_REASON_ONE_OF_EXPECTED", parameters: { values: "open, invitation, closed" } },
+      },
+      {
+        ...{ path: "upstreams[local].base_url", message: "expected an http(s) address" },
+        reason: "FAULT_REASON_ADDRESS_EXPECTED",
+      },
+      {
+        ...{ path: "upstreams[local].retry", message: "there is no such key" },
+        reason: "FAULT_REASON_KEY_UNKNOWN",
+      },
+      {
+        ...{ path: "models[two].kind", message: "expected one of chat, embedding, speech" },
+        ...{ reason: "FAULT_REASON_ONE_OF_EXPECTED", parameters: { values: "chat, embedding, speech" } },
+      },
+      {
+        ...{ path: "models[two].targets[0].upstream", message: 'there is no upstream "far"' },
+        ...{ reason: "FAULT_REASON_UPSTREAM_UNKNOWN", parameters: { name: "far" } },
+      },
     ]);
     expect(await highest()).toBe(before);
   });
@@ -225,7 +243,7 @@ describe("versions", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
     const late = await refused("ChangeConfiguration", asked(5));
     expect(late).toMatchObject({ status: 409, reason: "CONFLICT", param: "base_version" });
-    expect(late.message).toMatch(new RegExp(`to version ${base + 1}: retries\\.`));
+    expect(late.message).toMatch(new RegExp(`to version ${base + 1}: retries\\.attempts\\.`));
     expect(await highest()).toBe(base + 1);
   });
 

@@ -87,9 +87,9 @@ function configuration(baseUrl: string, settings: object = {}): string {
 
 /** Returns the processes of a gateway by its primary's id. */
 export async function processesOf(primary: number): Promise<Processes> {
-  const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid="]);
-  const rows = stdout.split("\n").map((line) => line.trim().split(/\s+/).map(Number));
-  const childrenOf = (parent: number) => rows.flatMap(([pid = 0, of]) => (of === parent ? [pid] : []));
-  const [owner = 0] = childrenOf(primary);
-  return { primary, owner, workers: owner === 0 ? [] : childrenOf(owner) };
+  const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid=,args="]);
+  const rows = stdout.split("\n").map((line) => line.trim().split(/\s+/));
+  const childrenThat = (command: "owner" | "worker") =>
+    rows.flatMap(([pid, of, ...args]) => (Number(of) === primary && args.at(-1) === command ? [Number(pid)] : []));
+  return { primary, owner: childrenThat("owner")[0] ?? 0, workers: childrenThat("worker") };
 }

@@ -5,6 +5,7 @@ import { IconPlayerPause, IconPlayerPlay, IconTag, IconTrash, IconX } from "@tab
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { type ApiKey, KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
+import { counted } from "../../language/counted.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
 import { notify } from "../../parts/notify.ts";
@@ -13,23 +14,23 @@ import { BulkTags } from "./limits/bulk-tags.tsx";
 
 const said = texts(
   {
-    selected: (count: number) => (count === 1 ? "1 key selected" : `${count} keys selected`),
+    selected: (count: number) => `${counted(count, "key")} selected`,
     bar: "Actions for the selected keys",
     none: "Select none",
     disable: "Disable",
     enable: "Enable",
     tag: "Tag",
     delete: "Delete",
-    disableTitle: (count: number) => `Disable ${count === 1 ? "1 key" : `${count} keys`}`,
-    enableTitle: (count: number) => `Enable ${count === 1 ? "1 key" : `${count} keys`}`,
-    deleteTitle: (count: number) => `Delete ${count === 1 ? "1 key" : `${count} keys`}`,
+    disableTitle: (count: number) => `Disable ${counted(count, "key")}`,
+    enableTitle: (count: number) => `Enable ${counted(count, "key")}`,
+    deleteTitle: (count: number) => `Delete ${counted(count, "key")}`,
     disableAbout: "Calls with these keys are refused until they are enabled again.",
     enableAbout: "Calls with these keys are answered again.",
     deleteAbout:
       "Calls with these keys are refused from now on, for good. What they used and cost stays in the records.",
     and: (count: number) => `and ${count} more`,
     word: "delete",
-    done: (count: number) => (count === 1 ? "1 key changed" : `${count} keys changed`),
+    done: (count: number) => `${counted(count, "key")} changed`,
   },
   {
     selected: (count: number) => `已选择 ${count} 个密钥`,

@@ -3,6 +3,7 @@ import { Button, Group, Select, Stack, Text, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
+import { counted } from "../../language/counted.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -23,7 +24,7 @@ const said = texts(
     allOwners: "All owners",
     status: "Status",
     all: "All statuses",
-    count: (found: string, all: string) => `${found} of ${all} keys`,
+    count: (found: string, all: string) => `${found} of ${counted(all, "key")}`,
     none: "No keys match",
     clear: "Clear filters",
     more: "Show more",

@@ -5,7 +5,7 @@ import { type ReactNode, useId, useState } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import type { JsonObject } from "../../configuration/document.ts";
-import { faultAt } from "../../configuration/faults.tsx";
+import { useFaultAt } from "../../configuration/faults.tsx";
 import { FileMark } from "../../configuration/in-file.tsx";
 import { ReviewBar } from "../../configuration/review-bar.tsx";
 import { type Edition, useDirty } from "../../configuration/use-edition.ts";
@@ -40,6 +40,7 @@ export function SettingForm({ section: { name, fields }, configuration, more, on
   const initial = valuesOf(configuration, fields);
   const [values, setValues] = useState(initial);
   const review = useReview(configuration);
+  const faultAt = useFaultAt();
   const open = fields.filter(({ path }) => !isInFile(configuration, path));
   const changed = { ...changedSettings(configuration.document, open, values), ...more?.changed };
   const isChanged = Object.keys(changed).length > 0;

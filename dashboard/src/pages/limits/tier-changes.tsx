@@ -4,6 +4,7 @@ import { Stack, Table, Text } from "@mantine/core";
 import type { TierChange } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import type { JsonObject } from "../../configuration/document.ts";
+import { counted } from "../../language/counted.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
@@ -12,15 +13,19 @@ import { WideTable } from "../../parts/wide-table.tsx";
 
 const said = texts(
   {
-    none: (all: string) => `No account changes: all ${all} keep their tier and rates.`,
-    some: (count: string, all: string) => `${count} of ${all} accounts change:`,
+    none: (all: string) =>
+      all === "1"
+        ? "No account changes: the only one keeps its tier and rates."
+        : `No account changes: all ${all} keep their tier and rates.`,
+    some: (count: string, all: string) =>
+      `${count} of ${counted(all, "account")} ${count === "1" ? "changes" : "change"}:`,
     accounts: "Accounts that change",
     account: "Account",
     tier: "Tier",
     requests: "Requests a minute",
     tokens: "Tokens a minute",
     unbounded: "no bound",
-    first: (count: string) => `The first ${count} are shown.`,
+    first: (count: string) => (count === "1" ? "The first is shown." : `The first ${count} are shown.`),
   },
   {
     none: (all: string) => `没有账户受影响：全部 ${all} 个账户的等级和频率保持不变。`,

@@ -5,7 +5,7 @@ import { useId, useState } from "react";
 import type { Tier } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { isSame } from "../../configuration/document.ts";
-import { faultAt } from "../../configuration/faults.tsx";
+import { useFaultAt } from "../../configuration/faults.tsx";
 import { FileNotice } from "../../configuration/in-file.tsx";
 import { ReviewBar } from "../../configuration/review-bar.tsx";
 import { type Edition, useDirty, useEdition } from "../../configuration/use-edition.ts";
@@ -75,6 +75,7 @@ function Editor({ configuration, tiers, onDirty, onSaved }: Props & Pick<Edition
   const [initial] = useState(() => tierValuesOf(configuration.document, tiers));
   const [values, setValues] = useState(initial);
   const review = useReview(configuration);
+  const faultAt = useFaultAt();
   const entries = tierEntries(values);
   const isChanged = !isSame(entries, tierEntries(initial));
   useDirty(isChanged, onDirty);

@@ -6,7 +6,7 @@ import { useId } from "react";
 import type { ModelPrice } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { entriesOf, textAt } from "../../configuration/document.ts";
-import { faultAt } from "../../configuration/faults.tsx";
+import { useFaultAt } from "../../configuration/faults.tsx";
 import { Locked } from "../../configuration/locked.tsx";
 import { ReviewBar } from "../../configuration/review-bar.tsx";
 import { useDirty } from "../../configuration/use-edition.ts";
@@ -69,6 +69,7 @@ export function ModelForm({ configuration, initial, before, fixed, vendorPrice, 
   });
   useDirty(form.isDirty(), onDirty);
   const review = useReview(configuration);
+  const faultAt = useFaultAt();
   const id = form.values.id.trim();
   const at = (key: string) => faultAt(review.error, `models[${id}].${key}`);
   const upstreams = entriesOf(configuration.effective, "upstreams").map((entry) => textAt(entry, "name"));

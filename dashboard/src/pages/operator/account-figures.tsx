@@ -1,6 +1,7 @@
 /** An account's figures: balance, recharges, tier. */
 import { Code, Group, SimpleGrid, Text } from "@mantine/core";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import { counted } from "../../language/counted.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Copy } from "../../parts/copy.tsx";
@@ -17,7 +18,7 @@ const said = texts(
     recharged: "Recharged",
     net: "Less refunds; decides the tier",
     tier: "Tier",
-    rate: (count: string) => `${count} requests a minute`,
+    rate: (count: string) => `${counted(count, "request")} a minute`,
     next: (name: string, amount: string) => `${name} from ${amount}`,
     top: "The highest tier",
     state: "Status",

@@ -21,7 +21,7 @@ import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
 import { SpanControl } from "../overview/span-control.tsx";
 import { sumsOf, TotalsFigures } from "../overview/totals-figures.tsx";
-import { HealthMark } from "../upstreams/health-mark.tsx";
+import { HealthMark, OffMark } from "../upstreams/health-mark.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { OperatorsLoss } from "./operators-loss.tsx";
 import { useAccountNames } from "./use-account-names.ts";
@@ -180,7 +180,7 @@ function Upstreams({ of }: { readonly of: readonly Upstream[] }) {
         <Empty icon={IconCloud} title={t.noUpstreams} />
       ) : (
         <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
-          {of.map(({ name, health, firstByteP50Ms }) => (
+          {of.map(({ name, health, disabled, firstByteP50Ms }) => (
             <Group key={name} gap="md" wrap="nowrap">
               <div style={{ minWidth: 0 }}>
                 <Anchor
@@ -199,7 +199,7 @@ function Upstreams({ of }: { readonly of: readonly Upstream[] }) {
                   {firstByteP50Ms === undefined ? "–" : format.duration(firstByteP50Ms)}
                 </Text>
               </div>
-              <HealthMark of={health} />
+              {disabled ? <OffMark /> : <HealthMark of={health} />}
             </Group>
           ))}
         </SimpleGrid>

@@ -2,6 +2,7 @@
 import { Anchor, Group } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { GetAccountResponse } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
+import { counted } from "../../language/counted.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Figure, Note } from "../../parts/figure.tsx";
@@ -14,7 +15,8 @@ const said = texts(
     balance: "Balance",
     held: (amount: string) => `${amount} held by running calls`,
     postpaid: "Postpaid",
-    tier: (name: string, left: string, limit: string) => `${name}: ${left} of ${limit} requests left this minute`,
+    tier: (name: string, left: string, limit: string) =>
+      `${name}: ${left} of ${counted(limit, "request")} left this minute`,
     recharge: "Recharge",
   },
   {

@@ -2,6 +2,7 @@
 import { Anchor, Group, Progress, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { type Split, shareOf } from "../../charts/split.ts";
+import { counted } from "../../language/counted.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Money } from "../../parts/money.tsx";
@@ -12,7 +13,7 @@ import type { RequestSearch } from "../../search.ts";
 const said = texts(
   {
     requests: "Requests",
-    count: (count: string) => `${count} requests`,
+    count: (count: string) => counted(count, "request"),
     spend: "Spend",
     share: "Share",
     none: "No requests in this time.",

@@ -3,6 +3,7 @@ import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
+import { counted } from "../../language/counted.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
@@ -18,7 +19,7 @@ const said = texts(
     about: "Where you are signed in. A session ends after 7 days without use, and after 30 days at the latest.",
     endOthers: "End all others",
     endOthersWhat: "You are signed out everywhere but here, at once.",
-    ended: (count: number) => (count === 1 ? "1 session ended" : `${count} sessions ended`),
+    ended: (count: number) => `${counted(count, "session")} ended`,
   },
   {
     title: "登录会话",

@@ -1,6 +1,12 @@
 /** An upstream's health and health checks, as an icon and a word. */
-import { Group, Text } from "@mantine/core";
-import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconCircleX } from "@tabler/icons-react";
+import { Badge, Group, Text } from "@mantine/core";
+import {
+  IconAlertTriangle,
+  IconCircleCheck,
+  IconCircleDashed,
+  IconCircleX,
+  IconPlayerPause,
+} from "@tabler/icons-react";
 import { UpstreamHealth } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 
@@ -17,6 +23,8 @@ const said = texts(
     passes: "Passing",
     fails: "Failing",
     failsMeans: "It is passed over where a model has another target.",
+    off: "Switched off",
+    offMeans: "It gets no calls. Its settings are kept.",
   },
   {
     unknown: "空闲",
@@ -30,6 +38,8 @@ const said = texts(
     passes: "通过",
     fails: "未通过",
     failsMeans: "模型有其他目标时会跳过此上游。",
+    off: "已停用",
+    offMeans: "不接收调用，设置予以保留。",
   },
 );
 
@@ -57,6 +67,22 @@ export function HealthMark({ of }: { readonly of: UpstreamHealth }) {
         {t[name]}
       </Text>
     </Group>
+  );
+}
+
+/** OffMark is in the place of the health of an upstream that is switched off. */
+export function OffMark() {
+  const t = useTexts(said);
+  return (
+    <Badge
+      variant="default"
+      tt="none"
+      title={t.offMeans}
+      leftSection={<IconPlayerPause size={12} aria-hidden />}
+      style={{ flex: "none" }}
+    >
+      {t.off}
+    </Badge>
   );
 }
 

@@ -8,9 +8,11 @@ import { useState } from "react";
 import { TestOutcome, type TestStep, TestStepKind } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { Faults } from "../../configuration/faults.tsx";
+import { counted } from "../../language/counted.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import text from "../../parts/text.module.css";
+import { useStepText } from "./test-reason-texts.ts";
 
 const said = texts(
   {
@@ -27,8 +29,8 @@ const said = texts(
     unknown: "Cannot tell",
     skipped: "Not taken",
     running: "Under way",
-    found: (count: string) => `${count} models`,
-    tokens: (input: string, output: string) => `${input} tokens in, ${output} out`,
+    found: (count: string) => counted(count, "model"),
+    tokens: (input: string, output: string) => `${counted(input, "token")} in, ${output} out`,
     more: (count: string) => `and ${count} more`,
     works: "It works.",
   },
@@ -165,6 +167,7 @@ const unknown: Look = ["unknown", IconQuestionMark, "yellow.9"];
 function OneStep({ of }: { readonly of: TestStep }) {
   const t = useTexts(said);
   const format = useFormat();
+  const tell = useStepText();
   const [name, Icon, color] = looks[of.outcome] ?? unknown;
   const title = of.kind === TestStepKind.CALL ? (of.model ? t.callOf(of.model) : t.call) : t.list;
   const facts = [
@@ -190,7 +193,7 @@ function OneStep({ of }: { readonly of: TestStep }) {
         </Text>
         {of.outcome !== TestOutcome.OK && of.message && (
           <Text size="sm" className={text.anywhere}>
-            {of.message}
+            {tell(of)}
           </Text>
         )}
         {shown.length > 0 && (

@@ -1,6 +1,6 @@
 /** One upstream among others: its address, health, latency and models. */
 import { Anchor, Badge, Code, Group, Paper, SimpleGrid, Stack, Text, Title } from "@mantine/core";
-import { IconPlayerPause, IconZzz } from "@tabler/icons-react";
+import { IconZzz } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ComponentType, ReactNode } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
@@ -16,7 +16,7 @@ import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
 import { Verbatim } from "../../parts/verbatim.tsx";
-import { CheckMark, HealthMark } from "./health-mark.tsx";
+import { CheckMark, HealthMark, OffMark } from "./health-mark.tsx";
 import { UpstreamMenu } from "./upstream-menu.tsx";
 
 const said = texts(
@@ -39,8 +39,6 @@ const said = texts(
     chartHead: "First byte by hour, 24 hours",
     chart: "Median time to the first byte, hour by hour, in the last 24 hours",
     notYet: "About to be served",
-    off: "Switched off",
-    offMeans: "It gets no calls. Its settings are kept.",
   },
   {
     inside: "网关内置",
@@ -61,8 +59,6 @@ const said = texts(
     chartHead: "首字节，24 小时逐时",
     chart: "最近 24 小时首字节时间的每小时中位数",
     notYet: "即将提供",
-    off: "已停用",
-    offMeans: "不接收调用，设置予以保留。",
   },
 );
 
@@ -122,15 +118,13 @@ export function UnservedCard({ name, configuration }: OffProps) {
         configuration={configuration}
         isServed={!isOff}
       >
-        <Badge
-          variant="default"
-          tt="none"
-          title={isOff ? t.offMeans : undefined}
-          leftSection={isOff && <IconPlayerPause size={12} aria-hidden />}
-          style={{ flex: "none" }}
-        >
-          {isOff ? t.off : t.notYet}
-        </Badge>
+        {isOff ? (
+          <OffMark />
+        ) : (
+          <Badge variant="default" tt="none" style={{ flex: "none" }}>
+            {t.notYet}
+          </Badge>
+        )}
       </CardHead>
     </Paper>
   );

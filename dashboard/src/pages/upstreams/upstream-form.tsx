@@ -4,7 +4,7 @@ import { Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useId } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
-import { faultAt } from "../../configuration/faults.tsx";
+import { useFaultAt } from "../../configuration/faults.tsx";
 import { Locked } from "../../configuration/locked.tsx";
 import { ReviewBar } from "../../configuration/review-bar.tsx";
 import { useDirty } from "../../configuration/use-edition.ts";
@@ -75,6 +75,7 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved,
   });
   useDirty(form.isDirty(), onDirty);
   const name = form.values.name.trim();
+  const faultAt = useFaultAt();
   const review = useReview(configuration, (refused) =>
     form.setErrors(fieldFaults((path) => faultAt(refused, `upstreams[${name}].${path}`))),
   );

@@ -62,7 +62,7 @@ export function UpstreamPage() {
       {({ upstreams }) => (
         <Answer of={configuration} lines={8}>
           {({ configuration }) => {
-            const state = upstreams.find((one) => one.name === name);
+            const state = upstreams.find((one) => one.name === name && !one.disabled);
             const origin = configuration && originOf(configuration, "upstreams", name);
             if (!configuration || (!state && origin === undefined)) return <PageMissing />;
             return <OneUpstream key={name} name={name} state={state} configuration={configuration} />;

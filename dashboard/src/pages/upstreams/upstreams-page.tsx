@@ -45,10 +45,11 @@ export function UpstreamsPage() {
     <Page title={t.title} about={t.about} actions={add}>
       <Answer of={upstreams} lines={6}>
         {({ upstreams }) => {
-          const others = notServed(configuration, upstreams);
+          const served = upstreams.filter(({ disabled }) => !disabled);
+          const others = notServed(configuration, served);
           return upstreams.length + others.length > 0 ? (
             <SimpleGrid cols={{ base: 1, lg: 2 }}>
-              {upstreams.map((upstream) => (
+              {served.map((upstream) => (
                 <UpstreamCard
                   key={upstream.name}
                   of={upstream}

@@ -5,15 +5,18 @@
  * The owner decides and writes in the order in which a worker asks. A record counts once by its number, whatever question brings it. What
  * was answered is durable in the owner's database or journal. A worker that dies is as one that gave everything back: its leases are
  * released, and its running calls are recorded as lost, at once.
+ *
+ * An owner that dies leaves its workers alive. Each opens its books with the next owner, and tells what it does not know to be written
+ * and which calls run: nothing that was told is lost, and nothing counts twice. So it goes from owner to owner on SIGHUP, too.
  */
 import type { Done } from "../../../runtime/ipc/channel.ts";
 import type { Decisions, HoldEntry, JournalRecord, Recalled, Turn } from "../../money/books.ts";
 
 /** BooksQuestions are asked by a worker, and answered by its owner. */
 export type BooksQuestions = {
-  /** Opens the books of a node. `hasJournal` has them write into a journal first. */
-  readonly "books.open": readonly [asked: { readonly node: string; readonly hasJournal: boolean }, answer: Done];
-  readonly "books.decide": readonly [turn: Turn, decisions: ToldDecisions];
+  /** Opens the books of a node, or goes on with those that another owner kept. Answered once what that one left is in order. */
+  readonly "books.open": readonly [asked: Opening, answer: Done];
+  readonly "books.decide": readonly [turn: AskedTurn, decisions: ToldDecisions];
   readonly "books.write": readonly [record: JournalRecord, answer: Done];
   /** Notes calls that run, whose holds are in a record that is still to come, with a number up to `seq`. */
   readonly "books.note": readonly [noted: Noted, answer: Done];
@@ -22,6 +25,8 @@ export type BooksQuestions = {
   readonly "books.renew": readonly [asked: null, answer: Done];
   /** Gives back what is left. Nothing more is asked of the books. */
   readonly "books.close": readonly [left: Recalled, answer: Done];
+  /** The same, where the worker goes on with another owner: its calls run on, and keep their holds. */
+  readonly "books.leave": readonly [left: Recalled, answer: Done];
   /** Asks how the database is, and to be told whenever that changes. */
   readonly "database.watch": readonly [asked: null, state: DatabaseState];
   /** Has all that is written applied, so that the worker's reads see it. */
@@ -31,6 +36,32 @@ export type BooksQuestions = {
   /** Has what workers hold of an account without need given back, or of all accounts for an empty id. */
   readonly "database.recall": readonly [accountId: string, answer: Done];
 };
+
+/** Opening is what books are opened with. */
+export interface Opening {
+  /** Names them. Each owner knows them by another name: no journal has two writers. */
+  readonly node: string;
+  /** Has them write into a journal first. */
+  readonly hasJournal: boolean;
+  /** before is what other owners that kept them know of, or may know of; null where there was none. */
+  readonly before: Before | null;
+}
+
+/** Before is what a worker knows of its books when an owner has taken the place of another, which may have died at any moment. */
+export interface Before {
+  /** The names under which the books were kept, or may have been. */
+  readonly nodes: readonly string[];
+  /** All records that are not known to be written, oldest first. Those that are written count once. */
+  readonly records: readonly JournalRecord[];
+  /** The ids of calls that have holds. All else that is held under those names is released, leases among it. */
+  readonly calls: readonly string[];
+}
+
+/** AskedTurn is a turn that a worker has decided. */
+export interface AskedTurn extends Turn {
+  /** Says that an owner that has died may have decided it: a call that it has captured is answered by what that was charged. */
+  readonly isRepeated?: boolean;
+}
 
 /** Noted is calls that run: should their worker die before their record is written, they are recorded as lost. */
 export interface Noted {

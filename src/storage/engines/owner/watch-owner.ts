@@ -1,5 +1,10 @@
-/** Learns what a worker knows of its database by its owner: whether anything has changed there, and whether writes arrive. */
-import type { Channel } from "../../../runtime/ipc/channel.ts";
+/**
+ * Learns what a worker knows of its database by its owner: whether anything has changed there, and whether writes arrive. While the owner is away
+ * everything counts as changed at every look, for nobody tells what others change; what is asked waits for the next owner, for some seconds.
+ */
+import { ClosedError } from "../../../runtime/ipc/channel.ts";
+import type { Link } from "../../../runtime/ipc/link.ts";
+import { maxWaitMs } from "../../money/books.ts";
 import type { DatabaseOwner } from "../sqlite/database.ts";
 import type { Writable } from "../writable.ts";
 import type { BooksQuestions, DatabaseState, LedgerQuestions } from "./contract.ts";
@@ -11,35 +16,40 @@ export interface WatchedOwner extends DatabaseOwner {
   writableBeside(own: Writable): Writable;
 }
 
+/** awayMs is how long an owner may be away before that is trouble, in milliseconds: until then another has mostly taken its place. */
+const awayMs = 1_000;
+
 /** Resolves when the owner has told how the database is. Rejects where it has ended. */
-export async function watchOwner(channel: Channel): Promise<WatchedOwner> {
-  const { ask } = channel.by<BooksQuestions>();
+export async function watchOwner(link: Link): Promise<WatchedOwner> {
   const listeners = new Set<() => void>();
   const changed = () => {
     for (const listener of listeners) listener();
   };
-  // Told before it is asked for: a change in between is known.
-  let state: DatabaseState = { version: 0, trouble: null };
-  let isTold = false;
-  channel.answer<Pick<LedgerQuestions, "database.state">>({
-    "database.state"(told) {
-      const isOther = (told.trouble === null) !== (state.trouble === null);
-      state = told;
-      isTold = true;
-      if (isOther) changed();
-    },
+  const state = createState(link, changed);
+  await state.watch();
+  let isAwayForLong = false;
+  let late: NodeJS.Timeout | undefined;
+  link.onClose(() => {
+    clearTimeout(late);
+    late = setTimeout(() => {
+      isAwayForLong = link.isClosed();
+      if (isAwayForLong) changed();
+    }, awayMs).unref();
   });
-  const first = await ask("database.watch", null);
-  if (!isTold) state = first;
-  void channel.closed.then(changed);
+  link.onConnect(() => {
+    clearTimeout(late);
+    isAwayForLong = false;
+    changed();
+  });
+  const ask = askPatiently(link);
   return {
-    version: () => state.version,
+    version: state.version,
     settled: () => ask("database.settle", null),
-    // Once the owner has ended, so does this process: nobody goes by what it knows.
+    // While there is no owner nobody goes by what was known before.
     changed: async () => void (await ask("database.changed", null).then(undefined, () => {})),
     recall: async (accountId) => void (await ask("database.recall", accountId)),
     writableBeside: (own) => ({
-      trouble: () => (channel.isClosed() ? gone : (own.trouble() ?? state.trouble ?? undefined)),
+      trouble: () => (isAwayForLong ? gone : (own.trouble() ?? state.trouble() ?? undefined)),
       onChange(listener) {
         listeners.add(listener);
         const forget = own.onChange(listener);
@@ -53,3 +63,57 @@ export async function watchOwner(channel: Channel): Promise<WatchedOwner> {
 }
 
 const gone = "the process that owns the database has ended, and is started again";
+
+/** Follows what owners tell of the database. Their versions begin anew with each: what is returned of them only rises. */
+function createState(link: Link, onChange: () => void) {
+  const { ask } = link.by<BooksQuestions>();
+  let told: DatabaseState | undefined;
+  let base = 0;
+
+  function learn(state: DatabaseState): void {
+    const isOther = (told?.trouble ?? null) !== state.trouble;
+    told = state;
+    if (isOther) onChange();
+  }
+
+  async function watch(): Promise<void> {
+    const first = await ask("database.watch", null);
+    // Told before it is answered: a change in between is known.
+    if (!told) learn(first);
+  }
+
+  link.answer<Pick<LedgerQuestions, "database.state">>({ "database.state": learn });
+  link.onClose(() => {
+    base += (told?.version ?? 0) + 1;
+    told = undefined;
+  });
+  // One that is gone again has another after it.
+  link.onConnect(() => void watch().catch(() => {}));
+  return {
+    watch,
+    trouble: () => told?.trouble,
+    version() {
+      if (told) return base + told.version;
+      base++;
+      return base;
+    },
+  };
+}
+
+/** Returns what asks an owner, and the next one where that is gone. Rejects with a ClosedError where there is none for too long. */
+function askPatiently(link: Link) {
+  const { ask } = link.by<BooksQuestions>();
+  return async <N extends "database.settle" | "database.changed" | "database.recall">(
+    name: N,
+    asked: BooksQuestions[N][0],
+  ): Promise<void> => {
+    for (const until = performance.now() + maxWaitMs; ; ) {
+      await link.whenConnected(Math.max(0, until - performance.now()));
+      try {
+        return void (await ask(name, asked));
+      } catch (error) {
+        if (!(error instanceof ClosedError)) throw error;
+      }
+    }
+  };
+}

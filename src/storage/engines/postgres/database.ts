@@ -43,8 +43,8 @@ export interface PostgresOptions {
   readonly poolSize: number;
   /** The version of the program. */
   readonly version: string;
-  /** Names what of the configuration all nodes should have alike; undefined where that is not compared. */
-  readonly configuration?: string | undefined;
+  /** Returns the name of the configuration in force, `VERSION:NAME`; undefined where that is not compared. */
+  readonly configuration?: (() => string) | undefined;
   /** Says that what is kept on this machine is to survive a loss of power, too. */
   readonly isSynced: boolean;
   /** A replica that usage is read from; undefined for none. */

@@ -22,14 +22,14 @@ import { eventually } from "../../../support/eventually.ts";
 import { endedCall, unlimitedRequest } from "../../../support/money/ledger.ts";
 import { reconcile } from "../../../support/money/proof.ts";
 import { ledgersOfTests, type TestLedger } from "../../../support/money/sqlite-ledger.ts";
-import { connectEnds, type Ends } from "../../../support/workers/channels.ts";
+import { connectEnds, createLinked, type Linked } from "../../../support/workers/channels.ts";
 
 const ledgerOf = ledgersOfTests();
 const ample = 1_000_000;
 
 /** A worker of the test's own process, with a socket to its owner. */
 interface TestWorker {
-  readonly ends: Ends;
+  readonly ends: Linked;
   readonly storage: Storage;
   readonly ledger: Ledger;
   hold(id: string, max: number): Promise<Hold | Short>;
@@ -43,9 +43,9 @@ let errors: unknown[];
 const onError = (error: unknown) => void errors.push(error);
 
 async function addWorker(hasJournal = true, create = createLeasedLedger): Promise<TestWorker> {
-  const ends = await connectEnds();
-  owner.books.serve(ends.parent);
-  const storage = await openStorageOfWorker(seen.path, "process", ends.child);
+  const ends = createLinked();
+  await ends.connect(owner.books.serve);
+  const storage = await openStorageOfWorker(seen.path, "process", ends.link);
   const ledger = create({ openBooks: storage.openBooks(hasJournal), clock: Date.now, onError: () => {} });
   const hold = async (id: string, max: number) => ledger.hold(unlimitedRequest(id, max, Date.now()));
   const worker = { ends, storage, ledger, hold };
@@ -79,8 +79,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const { ends, storage } of workers) {
-    ends.kill();
-    await ends.parent.closed;
+    await ends.kill();
     await storage.close();
   }
   await owner.books.close();
@@ -137,7 +136,7 @@ describe("a worker that is short", () => {
   test("is refused after a moment where another does not answer, and served once that is dead", async () => {
     const [one, other] = [await addWorker(), await addWorker()];
     await capture(one, await one.hold("req_1", 100), 0);
-    one.ends.child.answer<Pick<LedgerQuestions, "ledger.recall">>({ "ledger.recall": () => new Promise(() => {}) });
+    one.ends.link.answer<Pick<LedgerQuestions, "ledger.recall">>({ "ledger.recall": () => new Promise(() => {}) });
     const begunAt = performance.now();
     expect(await other.hold("req_2", ample)).toMatchObject({ kind: "short" });
     expect(performance.now() - begunAt).toBeGreaterThan(300);
@@ -150,7 +149,7 @@ describe("a worker that is short", () => {
     const [one, other] = [await addWorker(), await addWorker()];
     await capture(one, await one.hold("req_1", 100), 0);
     let recalls = 0;
-    one.ends.child.answer<Pick<LedgerQuestions, "ledger.recall">>({
+    one.ends.link.answer<Pick<LedgerQuestions, "ledger.recall">>({
       "ledger.recall"() {
         recalls++;
         return new Promise(() => {});
@@ -192,7 +191,7 @@ test("a record counts once, whatever brings it, and however often", async () => 
   const ends = await connectEnds();
   owner.books.serve(ends.parent);
   const { ask } = ends.child.by<BooksQuestions>();
-  await ask("books.open", { node: newId("nod"), hasJournal: true });
+  await ask("books.open", { node: newId("nod"), hasJournal: true, before: null });
   const record = (seq: number): JournalRecord => {
     const call = endedCall(`req_${seq}`, 10, Date.now());
     return { seq, at: Date.now(), entries: [{ kind: "settle", call, isHeld: false, isLimited: false }] };
@@ -235,23 +234,30 @@ describe("a change", () => {
   });
 });
 
-test("a worker whose owner is gone refuses what it is asked, and says that it is not ready", async () => {
+test("a worker whose owner is gone waits for another, is refused after five seconds, and says soon that it is not ready", async () => {
   const worker = await addWorker();
   const held = await worker.hold("req_1", 100);
   expect(worker.storage.writable.trouble()).toBeUndefined();
-  worker.ends.kill();
-  await worker.ends.child.closed;
-  expect(worker.storage.writable.trouble()).toContain("ended");
-  await expect(worker.storage.accounts.find("acc_1")).rejects.toMatchObject({ code: "DATABASE_AWAY" });
-  await expect(worker.hold("req_2", ample)).rejects.toMatchObject({ code: "DATABASE_AWAY" });
+  const changes: (string | undefined)[] = [];
+  worker.storage.writable.onChange(() => changes.push(worker.storage.writable.trouble()));
+  await worker.ends.kill();
+  const begunAt = performance.now();
+  const refused = { code: "DATABASE_AWAY" };
+  await Promise.all([
+    expect(worker.storage.accounts.find("acc_1")).rejects.toMatchObject(refused),
+    expect(worker.hold("req_2", ample)).rejects.toMatchObject(refused),
+    eventually(() => expect(worker.storage.writable.trouble()).toContain("ended")),
+  ]);
+  expect(performance.now() - begunAt).toBeGreaterThan(4_000);
+  expect(changes.at(-1)).toContain("ended");
   expect(held.kind).toBe("held");
-});
+}, 30_000);
 
 test("calls that were only noted when their worker died are lost, and what was written of others is not", async () => {
   const ends = await connectEnds();
   owner.books.serve(ends.parent);
   const { ask, tell } = ends.child.by<BooksQuestions>();
-  await ask("books.open", { node: newId("nod"), hasJournal: true });
+  await ask("books.open", { node: newId("nod"), hasJournal: true, before: null });
   const noted = (id: string) => unlimitedRequest(id, 100, Date.now());
   const holds = (...ids: string[]) => ids.map((id) => ({ ...noted(id), createdAt: Date.now() }));
   tell("books.note", { holds: holds("req_1", "req_2"), seq: 1 });
@@ -275,7 +281,7 @@ test("a worker that dies while its turn waits for others has what it told charge
   const other = await addWorker();
   await capture(other, await other.hold("req_0", 100), 0);
   const recalled = Promise.withResolvers<void>();
-  other.ends.child.answer<Pick<LedgerQuestions, "ledger.recall">>({
+  other.ends.link.answer<Pick<LedgerQuestions, "ledger.recall">>({
     "ledger.recall"() {
       recalled.resolve();
       return new Promise(() => {});
@@ -284,7 +290,7 @@ test("a worker that dies while its turn waits for others has what it told charge
   const ends = await connectEnds();
   owner.books.serve(ends.parent);
   const { ask, tell } = ends.child.by<BooksQuestions>();
-  await ask("books.open", { node: newId("nod"), hasJournal: true });
+  await ask("books.open", { node: newId("nod"), hasJournal: true, before: null });
   const { accountId, keyId, operation, model } = unlimitedRequest("req_1", 100, Date.now());
   const begun = { requestId: "req_1", accountId, keyId, operation, model, createdAt: Date.now() };
   tell("books.note", { holds: [begun], seq: 1 });
@@ -313,7 +319,7 @@ test("a call that is noted just behind the turn that brings its hold has one hol
   const ends = await connectEnds();
   owner.books.serve(ends.parent);
   const { ask, tell } = ends.child.by<BooksQuestions>();
-  await ask("books.open", { node: newId("nod"), hasJournal: true });
+  await ask("books.open", { node: newId("nod"), hasJournal: true, before: null });
   const lease = { id: "lease", isOfKey: false };
   const turn = { captures: [], releases: [], leases: [] };
   await ask("books.decide", {

@@ -4,6 +4,7 @@ import { MultiSelect, Stack, TagsInput, Text } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { type ApiKey, KeyService } from "../../../../../gen/modelgateway/v1/keys_pb.ts";
+import { counted } from "../../../language/counted.ts";
 import { texts, useTexts } from "../../../language/language.tsx";
 import { Dialog } from "../../../parts/dialog.tsx";
 import { Failure } from "../../../parts/failure.tsx";
@@ -15,14 +16,14 @@ import { labelsAmong, useKnownLabels } from "./use-known-labels.ts";
 
 const said = texts(
   {
-    title: (count: number) => (count === 1 ? "Tags of 1 key" : `Tags of ${count} keys`),
+    title: (count: number) => `Tags of ${counted(count, "key")}`,
     about: "All else of the keys stays as it is.",
     add: "Add",
     addHint: "Type a tag, then Enter",
     remove: "Remove",
     removeHint: "Choose tags",
     action: "Change tags",
-    done: (count: number) => (count === 1 ? "1 key changed" : `${count} keys changed`),
+    done: (count: number) => `${counted(count, "key")} changed`,
   },
   {
     title: (count: number) => `${count} 个密钥的标签`,

@@ -1,16 +1,17 @@
 /** Shows what bounds a key besides its models and money, in one line; and its tags. */
 import { Badge, Group, Text, Tooltip } from "@mantine/core";
 import type { ApiKey } from "../../../../../gen/modelgateway/v1/keys_pb.ts";
+import { counted } from "../../../language/counted.ts";
 import { useFormat } from "../../../language/format.ts";
 import { texts, useTexts } from "../../../language/language.tsx";
 
 const said = texts(
   {
-    requests: (count: string) => `${count} requests/min`,
-    tokens: (count: string) => `${count} tokens/min`,
+    requests: (count: string) => `${counted(count, "request")}/min`,
+    tokens: (count: string) => `${counted(count, "token")}/min`,
     concurrent: (count: string) => `${count} at a time`,
-    rates: (count: number) => (count === 1 ? "1 model rate" : `${count} model rates`),
-    addresses: (count: number) => (count === 1 ? "1 address" : `${count} addresses`),
+    rates: (count: number) => counted(count, "model rate"),
+    addresses: (count: number) => counted(count, "address", "addresses"),
     more: (count: number) => `+${count}`,
   },
   {

@@ -2,6 +2,7 @@
  * Does what a node has to do besides its calls, over connections that are shared: merging what is due, renewing, expiring what others left,
  * recording when keys were used. None of it waits behind calls, nor they behind it.
  */
+import { counted } from "../../../../runtime/words/counted.ts";
 import type { BooksOptions } from "../../../money/books.ts";
 import { onPool } from "../on-pool.ts";
 import type { Server, Session } from "../session.ts";
@@ -13,7 +14,8 @@ import { expire, merge, renew, touch } from "./functions/upkeep.ts";
 export interface UpkeepOptions extends Pick<BooksOptions, "node" | "onError"> {
   readonly server: Server;
   readonly version: string;
-  readonly configuration?: string | undefined;
+  /** configuration returns the name of the configuration in force: its version, a colon, and what it says. */
+  readonly configuration?: (() => string) | undefined;
 }
 
 export interface Upkeep {
@@ -36,7 +38,7 @@ const mergeMs = 200;
 const touchMs = 1000;
 
 export function createUpkeep(options: UpkeepOptions): Upkeep {
-  const { server, node, version, configuration = "", onError } = options;
+  const { server, node, version, configuration = () => "", onError } = options;
   const run: Upkeep["run"] = (work) => onPool(server, work);
   const ask = <T>(of: BooksFunction, values: readonly unknown[]) => run((session) => call<T>(session, of, values));
   const mergeOf = (accountId: string) => ask<number>(merge, [accountId]);
@@ -54,8 +56,9 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     mergeLater: merging.start,
     touch: uses.add,
     async renew() {
-      await ask(renew, [node, version, configuration]);
-      if (configuration !== "") await run(compare);
+      const name = configuration();
+      await ask(renew, [node, version, name]);
+      if (name !== "") await run((session) => compare(session, name));
     },
     expire: () => ask<number>(expire, [node]),
     async close() {
@@ -70,25 +73,40 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
 const mayLeaseSql = `SELECT 1 FROM api_keys k JOIN accounts a ON a.id = k.account_id
   WHERE k.id = $1 AND k.revoked_at IS NULL AND (k.credit_limit IS NULL OR $2::boolean) AND k.budgets IS NULL AND a.budgets IS NULL`;
 
-/** Tells once that nodes that live have another configuration, and again where that was mended meanwhile. */
-function createCompare({ node, configuration, onError }: UpkeepOptions) {
+/**
+ * Tells once that nodes that live have another configuration, and again where that was mended meanwhile: at once of those with the same
+ * version, whose files differ; of those with another version once they have kept it for a while, for a change takes each node a moment.
+ */
+function createCompare({ node, onError }: UpkeepOptions) {
   let isTold = false;
-  return async (session: Pick<Session, "query">): Promise<void> => {
-    const [row] = await session.query(countOthers, [node, configuration]);
-    const others = Number(row?.others ?? 0);
-    if (others > 0 && !isTold)
+  let looks = 0;
+  return async (session: Pick<Session, "query">, name: string): Promise<void> => {
+    const [row] = await session.query(countOthers, [node, name]);
+    const [nodes, unlike, behind] = [row?.nodes, row?.unlike, row?.behind].map(Number) as [number, number, number];
+    looks = behind > 0 ? looks + 1 : 0;
+    const others = unlike + (looks >= patience ? behind : 0);
+    if (others > 0 && !isTold) {
+      const remedy =
+        unlike > 0 ? "Give all nodes the same gateway.yaml" : "Their logs say why they do not take the newest version";
       onError(
         new Error(
-          `${others} of ${Number(row?.nodes)} other nodes have another configuration: each call has the models, prices and rates of the ` +
-            "node that it comes to. Give all nodes the same gateway.yaml",
+          `${others} of ${counted(nodes, "other node")} ${others === 1 ? "has" : "have"} another configuration: each call has the models, ` +
+            `prices and rates of the node that it comes to. ${remedy}`,
         ),
       );
+    }
     isTold = others > 0;
   };
 }
 
-const countOthers = `SELECT count(*) AS nodes, count(*) FILTER (WHERE configuration NOT IN ($2, '')) AS others
-  FROM nodes WHERE alive_until > now_ms() AND node <> $1`;
+/** patience is at how many looks in a row a node has to have another version. */
+const patience = 4;
+
+const countOthers = `SELECT count(*) AS nodes,
+    count(*) FILTER (WHERE version_of = split_part($2, ':', 1) AND configuration <> $2) AS unlike,
+    count(*) FILTER (WHERE version_of <> split_part($2, ':', 1)) AS behind
+  FROM (SELECT configuration, split_part(configuration, ':', 1) AS version_of FROM nodes
+    WHERE alive_until > now_ms() AND node <> $1 AND configuration <> '') AS others`;
 
 /** Does work after a while, and again for as long as there was something to do. */
 function later(ms: number, onError: (error: unknown) => void, work: () => Promise<number>) {

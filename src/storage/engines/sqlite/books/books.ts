@@ -49,7 +49,11 @@ const postMs = 100;
 const nothing: Recalled = { records: [], leases: [] };
 
 /** Without hooks every record is applied when it is written. */
-export function createBooks(parts: BooksParts, options: BooksOptions, hooks: Hooks = withoutJournal()): SqliteBooks {
+export function createBooks(
+  parts: BooksParts,
+  options: BooksOptions,
+  hooks: Hooks = withoutJournal(parts, options),
+): SqliteBooks {
   const { engine, statements, steps, pendingTotals } = parts;
   const { node, clock, onError } = options;
   const { books: connection, withoutWaiting, changes } = engine;
@@ -148,12 +152,20 @@ function tried(work: () => void, onError: (error: unknown) => void): void {
   }
 }
 
-/** Records that no journal keeps are applied where they are written. */
-function withoutJournal(): Hooks {
+/**
+ * Records that no journal keeps are applied where they are written. Of a ledger in another process, which may bring them again to other
+ * books, the database knows how far they are applied.
+ */
+function withoutJournal({ rows }: BooksParts, { node, isElsewhere }: BooksOptions): Hooks {
   let applied = 0;
   return {
     pending: () => [],
-    take: (records) => records.filter(({ seq }) => seq > applied),
+    take(records) {
+      const posted = isElsewhere ? (rows.find(node)?.posted ?? 0) : 0;
+      const last = records.at(-1);
+      if (isElsewhere && last && last.seq > posted) rows.advance(node, last.seq, undefined);
+      return records.filter(({ seq }) => seq > posted && seq > applied);
+    },
     leased: () => {},
     committed(records) {
       applied = Math.max(applied, records.at(-1)?.seq ?? 0);

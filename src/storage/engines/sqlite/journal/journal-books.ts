@@ -53,7 +53,8 @@ interface Journal extends Hooks {
   end(): void;
 }
 
-function createJournal({ engine, rows }: BooksParts, { node, clock, onError }: BooksOptions): Journal {
+function createJournal({ engine, rows }: BooksParts, options: BooksOptions): Journal {
+  const { node, clock, onError, isElsewhere } = options;
   const { segments, books: connection } = engine;
   let state: "none" | "begun" | "open" = "none";
   let pending: JournalRecord[] = [];
@@ -109,7 +110,8 @@ function createJournal({ engine, rows }: BooksParts, { node, clock, onError }: B
       if (pending.length > 0 || state === "none") return;
       connection.transact(() => rows.end(node));
       segments.remove(node);
-      connection.transact(() => rows.forget(node));
+      // A ledger of another process may bring a record again, to other books: the row says for a day what is applied.
+      if (!isElsewhere) connection.transact(() => rows.forget(node));
     },
   };
 }

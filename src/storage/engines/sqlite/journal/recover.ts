@@ -46,6 +46,19 @@ export function createRecover(parts: BooksParts, options: BooksOptions): () => r
   };
 }
 
+/** Returns a function that posts the journal of a process that is known to be gone, at once. Throws where another process is writing. */
+export function createPostNow(parts: BooksParts, options: BooksOptions): (owner: string) => void {
+  const { engine, rows } = parts;
+  const reported = new Set<string>();
+  return (owner) => {
+    const row = rows.find(owner);
+    const found = checkJournal(owner, row, { segments: engine.segments, database: rows.database() });
+    if (!found) return row?.isOpen ? recoverLost(owner, parts, options) : undefined;
+    if (found.faults.some(({ kind }) => kind === "foreign")) report(owner, found.faults, options, reported);
+    else post(owner, found, parts, options);
+  };
+}
+
 function recoverOne(owner: string, parts: BooksParts, options: BooksOptions, reported: Set<string>): void {
   const { engine, rows } = parts;
   const { segments } = engine;

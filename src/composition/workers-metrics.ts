@@ -22,13 +22,13 @@ export type LastMetrics = {
   readonly "metrics.last": readonly [metrics: readonly MetricJson[], answer: Done];
 };
 
-export interface CrewMetricsOptions extends WorkerGauges {
+export interface WorkersMetricsOptions extends WorkerGauges {
   /** The bound socket on which they are read; null where nobody reads them. */
   readonly fd: number | null;
   readonly log: Pick<Logger, "error">;
 }
 
-export interface CrewMetrics {
+export interface WorkersMetrics {
   /** Counts a worker in, as long as its channel is open. */
   add(channel: Channel): void;
   /** Begins to answer. */
@@ -39,7 +39,7 @@ export interface CrewMetrics {
 /** readMs is how long a worker may take to tell, in milliseconds. One that takes longer counts as it was last. */
 const readMs = 1_000;
 
-export function createCrewMetrics(options: CrewMetricsOptions): CrewMetrics {
+export function createWorkersMetrics(options: WorkersMetricsOptions): WorkersMetrics {
   const own = new Registry();
   const last = new Map<Channel, readonly MetricJson[]>();
   let ended: MetricJson[] = [];

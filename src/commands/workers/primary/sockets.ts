@@ -8,9 +8,9 @@
 import { lookup } from "node:dns/promises";
 import net, { type BoundSocket } from "node:net";
 import type { Logger } from "pino";
-import type { Config } from "../../config/config.ts";
-import { StartError } from "../line/errors.ts";
-import { explainListening } from "../serving/listening.ts";
+import type { Config } from "../../../config/config.ts";
+import { StartError } from "../../line/errors.ts";
+import { explainListening } from "../../serving/listening.ts";
 
 export interface Sockets {
   readonly port: number;

@@ -2,10 +2,10 @@
 
 /** A process that lived for longer, in milliseconds, has started well. */
 const wellMs = 10_000;
-const [firstPauseMs, maxPauseMs] = [500, 30_000];
+const firstPauseMs = 500;
 
-/** Returns a function that is called at each end, with how long the process lived, and returns the pause in milliseconds. */
-export function createPauses(): (livedMs: number) => number {
+/** Returns a function that is called at each end, with how long the process lived, and returns the pause in milliseconds, `maxPauseMs` at most. */
+export function createPauses(maxPauseMs = 30_000): (livedMs: number) => number {
   let ends = 0;
   return (livedMs) => {
     ends = livedMs >= wellMs ? 1 : ends + 1;

@@ -1,16 +1,23 @@
 /**
- * Keeps the workers of an owner running: one that dies is replaced at once, and later and later where it keeps dying. Then another worker
- * accepts its connections, too. One that no longer answers is killed.
+ * Keeps a generation of workers running: one that dies is replaced at once, and later and later where it keeps dying. Then another worker
+ * accepts its connections, too. One that no longer answers is killed. Their owner may change meanwhile.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { type Channel, ClosedError } from "../../runtime/ipc/channel.ts";
-import { type Child, type Ending, socketFd, startChild } from "./child.ts";
-import { type CrewQuestions, hello, type WorkerQuestions, type WorkerTask } from "./contract.ts";
+import { type Child, type Ending, socketFd, startChild } from "../child.ts";
+import type { Hello, StartQuestions, WorkerCounts, WorkerQuestions, WorkerTask } from "../contract.ts";
 import { createPauses } from "./pauses.ts";
 import { createPings, pingMs } from "./pings.ts";
 
-export interface CrewOptions {
+/** Ownership is what workers need to know of their owner. */
+export interface Ownership {
+  readonly hello: Hello;
+  /** path is where it listens. */
+  readonly path: string;
+}
+
+export interface SupervisorOptions {
+  readonly generation: number;
   /** Returns the configuration of each worker as it is now, serialised. */
   readonly config: () => string;
   /** The configuration file that was named on the command line; null for none. */
@@ -23,29 +30,28 @@ export interface CrewOptions {
   /** endMs is how long a worker may take to end, in milliseconds. */
   readonly endMs: number;
   readonly log: Logger;
-  /** Answers a worker what it asks its owner. */
-  readonly serve: (channel: Channel, number: number) => void;
+  /** Resolves to their owner, once there is one. */
+  readonly owner: () => Promise<Ownership>;
   /** Called when a worker serves, by its number. */
   readonly onServes: (number: number) => void;
-  /** Called when a worker has found another version of the configuration. Resolves when the workers serve by it, or it is refused. */
-  readonly onStored: () => Promise<void>;
-  /** Called when a worker turns out to be of another version. */
+  /** Called when a worker serves no more, or another has taken its place. */
+  readonly onCount: (counts: WorkerCounts) => void;
+  /** Called when a worker turns out to be of another version than its owner. */
   readonly onOutdated: () => void;
 }
 
-export interface Crew {
+export interface Supervisor {
   /** Resolves once all workers have served. */
   readonly ready: Promise<void>;
-  /** Resolves once all have ended, with the exit code of the owner. */
+  /** Resolves once all have ended, with an exit code: another than 0 where none could start. */
   readonly ended: Promise<number>;
+  /** Has all workers go on with the owner at a path. Resolves once those that live do. */
+  join(path: string): Promise<void>;
   /** Has a worker end, or all for 0. It is not replaced. */
   end(number: number, how: "close" | "leave"): void;
-  /** Has all workers serve by the configuration as it is now. Resolves once they do; rejects where one cannot. */
-  configure(): Promise<void>;
-  /** Returns how many workers serve. */
-  serving(): number;
-  /** Returns how many workers were replaced because they had died. */
-  replaced(): number;
+  /** Kills all that there are: each is replaced, unless it was to end. */
+  kill(): void;
+  counts(): WorkerCounts;
 }
 
 interface Slot {
@@ -61,42 +67,44 @@ interface Slot {
 }
 
 interface State {
-  readonly options: CrewOptions;
-  readonly own: ReturnType<typeof hello>;
+  readonly options: SupervisorOptions;
   readonly slots: readonly Slot[];
   readonly onReady: () => void;
   readonly onEnded: (code: number) => void;
   replaced: number;
+  /** code is what it ends with. */
+  code: number;
 }
 
-/** From such a pause on another worker accepts the connections of one that keeps dying, in milliseconds. */
+/** adoptMs is the pause, in milliseconds, from which on another worker accepts the connections of one that keeps dying. */
 const adoptMs = 1_000;
 /** cleanEndMs is how long a worker that ended by itself is waited for before it is replaced: all processes may have been asked to end. */
 const cleanEndMs = 200;
 const outdatedMs = 5_000;
-/** configureMs is how long a change of the configuration waits for a worker that has not taken it, in milliseconds. */
-const configureMs = 1_000;
 
-export function startCrew(options: CrewOptions): Crew {
+export function superviseWorkers(options: SupervisorOptions): Supervisor {
   const ready = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<number>();
   const slots = Array.from({ length: options.count }, (_, i) => newSlot(i + 1));
-  const state: State = {
-    ...{ options, own: hello(), slots, replaced: 0 },
-    ...{ onReady: ready.resolve, onEnded: ended.resolve },
-  };
+  const state: State = { options, slots, replaced: 0, code: 0, onReady: ready.resolve, onEnded: ended.resolve };
   for (const slot of options.oneByOne ? slots.slice(0, 1) : slots) start(state, slot);
   const pinging = setInterval(() => pingAll(state), pingMs).unref();
   void ended.promise.then(() => clearInterval(pinging));
   return {
     ready: ready.promise,
     ended: ended.promise,
+    async join(path) {
+      await Promise.allSettled(
+        slots.map(({ child }) => child?.channel.by<WorkerQuestions>().ask("worker.owner", path)),
+      );
+    },
     end(number, how) {
       for (const slot of slots) if (number === 0 || slot.number === number) end(state, slot, how);
     },
-    configure: () => configure(state),
-    serving: () => slots.filter(({ serves }) => serves).length,
-    replaced: () => state.replaced,
+    kill() {
+      for (const { child } of slots) child?.process.kill("SIGKILL");
+    },
+    counts: () => countsOf(state),
   };
 }
 
@@ -105,37 +113,45 @@ function newSlot(number: number): Slot {
   return { number, pause: createPauses(), answers: () => true, ...before };
 }
 
+function countsOf({ slots, replaced }: State): WorkerCounts {
+  return { serving: slots.filter(({ serves }) => serves).length, replaced };
+}
+
 function start(state: State, slot: Slot): void {
-  const { options, own } = state;
+  const { options } = state;
   const child = startChild("worker", options.fds);
   const answers = createPings(() => child.channel.by<WorkerQuestions>().ask("worker.ping", null));
   Object.assign(slot, { child, answers, startedAt: performance.now() });
   let pauseMs: number | undefined;
-  child.channel.answer<CrewQuestions>({
-    "worker.begin"(its) {
-      if (its.protocol === own.protocol && its.version === own.version) return taskOf(slot, options);
+  child.channel.answer<StartQuestions>({
+    async "worker.begin"(its) {
+      const { hello, path } = await options.owner();
+      if (its.protocol === hello.protocol && its.version === hello.version) return taskOf(slot, options, path);
       pauseMs = outdatedMs;
       options.onOutdated();
       return null;
     },
     "worker.ready": () => onServes(state, slot),
-    "worker.stored": () => options.onStored(),
   });
-  options.serve(child.channel, slot.number);
   void child.ended.then((ending) => onEnd(state, slot, ending, pauseMs));
 }
 
-function taskOf({ number }: Slot, { config, file, count, fds }: CrewOptions): WorkerTask {
+function taskOf(
+  { number }: Slot,
+  { config, file, count, fds, generation }: SupervisorOptions,
+  path: string,
+): WorkerTask {
   const all = fds.map((_, index) => socketFd(index));
   const own = all.filter((_, index) =>
     fds.length < count ? index === (number - 1) % fds.length : index % count === number - 1,
   );
-  return { config: config(), file, number, count, fds: own };
+  return { config: config(), file, number, count, fds: own, generation, path };
 }
 
 function onServes(state: State, slot: Slot): void {
   const { slots, options } = state;
   Object.assign(slot, { serves: true, hasServed: true });
+  options.onCount(countsOf(state));
   options.onServes(slot.number);
   const following = slots.find(({ child, hasServed, isOver }) => !child && !hasServed && !isOver);
   if (following) start(state, following);
@@ -145,13 +161,15 @@ function onServes(state: State, slot: Slot): void {
 function onEnd(state: State, slot: Slot, { code, signal }: Ending, outdated: number | undefined): void {
   const { options, slots } = state;
   Object.assign(slot, { child: undefined, serves: false });
-  if (slot.isOver) return void endIfOver(state, 0);
+  if (slot.isOver) return void endIfOver(state);
   if (!slots.some(({ hasServed }) => hasServed) && outdated === undefined && signal === null) {
     // It has said why it could not start, as one that is killed cannot. So nothing serves.
+    state.code = code || 1;
     for (const one of slots) end(state, one, "close");
-    return void state.onEnded(code || 1);
+    return;
   }
   state.replaced++;
+  options.onCount(countsOf(state));
   const isClean = code === 0 ? cleanEndMs : 0;
   const pauseMs = outdated ?? Math.max(isClean, slot.pause(performance.now() - slot.startedAt));
   options.log.error({ worker: slot.number, code, signal, pause_ms: pauseMs }, "a worker has ended, and is replaced");
@@ -164,14 +182,14 @@ function onEnd(state: State, slot: Slot, { code, signal }: Ending, outdated: num
 /** Has another worker accept the connections that wait for this one. */
 function adopt({ slots, options }: State, slot: Slot): void {
   const other = slots.find(({ serves }) => serves);
-  for (const fd of taskOf(slot, options).fds) other?.child?.channel.by<WorkerQuestions>().tell("worker.adopt", fd);
+  for (const fd of taskOf(slot, options, "").fds) other?.child?.channel.by<WorkerQuestions>().tell("worker.adopt", fd);
 }
 
 function end(state: State, slot: Slot, how: "close" | "leave"): void {
   if (slot.isOver) return;
   slot.isOver = true;
   const { child } = slot;
-  if (!child) return void endIfOver(state, 0);
+  if (!child) return void endIfOver(state);
   const kill = () => void child.process.kill("SIGKILL");
   if (!slot.serves) return void kill();
   child.channel.by<WorkerQuestions>().tell("worker.end", how);
@@ -179,24 +197,8 @@ function end(state: State, slot: Slot, how: "close" | "leave"): void {
   void child.ended.then(() => clearTimeout(late));
 }
 
-function endIfOver({ slots, onEnded }: State, code: number): void {
+function endIfOver({ slots, onEnded, code }: State): void {
   if (slots.every(({ isOver, child }) => isOver && !child)) onEnded(code);
-}
-
-async function configure({ slots, options }: State): Promise<void> {
-  const config = options.config();
-  const told = slots
-    .flatMap(({ child }) => (child ? [child] : []))
-    .map(async ({ channel }) => {
-      const late = delay(configureMs, undefined, { ref: false });
-      const asking = channel.by<WorkerQuestions>().ask("worker.configure", config);
-      // One that is not as far yet takes it when it begins, and one that ends needs none.
-      const taken = asking.then(undefined, (error: unknown) => {
-        if (!(error instanceof ClosedError)) throw error;
-      });
-      await Promise.race([taken, late]);
-    });
-  await Promise.all(told);
 }
 
 function pingAll({ slots, options: { log } }: State): void {

@@ -7,7 +7,7 @@ import { openSource } from "../serving/configuration-source.ts";
 import { type Following, followConfiguration } from "../serving/follow-configuration.ts";
 import type { OwnerTask } from "./contract.ts";
 
-export interface CrewConfigurationOptions {
+export interface OwnerConfigurationOptions {
   readonly task: OwnerTask;
   /** given is the configuration of the task: that of the file, or what another owner served by before it died. */
   readonly given: Config;
@@ -15,20 +15,20 @@ export interface CrewConfigurationOptions {
   readonly log: Logger;
 }
 
-export interface CrewConfiguration {
+export interface OwnerConfiguration {
   /** current returns what the workers are to serve by. */
   current(): Config;
   /** follow has `onChange` called with each configuration that takes the place of another. */
   follow(onChange: (next: Config) => Promise<void>): Following;
 }
 
-/** openCrewConfiguration reads it for the first time. Rejects with a ConfigError where it is wrong. */
-export async function openCrewConfiguration({
+/** openOwnerConfiguration reads it for the first time. Rejects with a ConfigError where it is wrong. */
+export async function openOwnerConfiguration({
   task,
   given,
   storage,
   log,
-}: CrewConfigurationOptions): Promise<CrewConfiguration> {
+}: OwnerConfigurationOptions): Promise<OwnerConfiguration> {
   const file = task.file ?? undefined;
   // How many workers there are, the primary says: by the command line, perhaps.
   const adapt = (read: Config) => ({ ...read, workers: given.workers });
@@ -38,7 +38,7 @@ export async function openCrewConfiguration({
     current = adapt(await source.load());
   } catch (error) {
     // Where another owner has died its workers are to serve again, by what they served.
-    if (!task.isSuccessor || task.isReplacing) throw error;
+    if (!task.isRestarted) throw error;
     log.error({ cause: (error as Error).message }, "the configuration cannot be read, and is as it was before");
   }
   return {

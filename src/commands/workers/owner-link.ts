@@ -1,0 +1,69 @@
+/** Leads a worker to its owner: it connects, joins, and does so again where the owner has died or another takes its place. */
+import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { createLink, type Link } from "../../runtime/ipc/link.ts";
+import type { Joining, LinkQuestions } from "./contract.ts";
+
+export interface OwnerLink {
+  readonly link: Link;
+  /** Goes on with the owner at a path. Resolves once it is connected with that, or with one that it was led to later. */
+  lead(path: string): Promise<void>;
+}
+
+/** retryMs is how long it waits before it tries again, in milliseconds. */
+const retryMs = 50;
+
+export function createOwnerLink(joining: Joining): OwnerLink {
+  const link = createLink();
+  let wanted = "";
+  let connecting: Promise<void> | undefined;
+
+  async function connectAtLast(): Promise<void> {
+    while (link.isClosed()) {
+      const path = wanted;
+      const socket = await open(path);
+      if (socket && path === wanted) link.connect(socket);
+      else {
+        socket?.destroy();
+        await delay(retryMs);
+      }
+    }
+  }
+
+  function reconnect(): Promise<void> {
+    connecting ??= connectAtLast().finally(() => {
+      connecting = undefined;
+    });
+    return connecting;
+  }
+
+  // The first of all: an owner answers nothing else before.
+  link.onConnect(
+    () =>
+      void link
+        .by<LinkQuestions>()
+        .ask("worker.join", joining)
+        .then(undefined, () => {}),
+  );
+  link.onClose(() => void reconnect());
+  return {
+    link,
+    async lead(path) {
+      wanted = path;
+      await link.leave();
+      await reconnect();
+    },
+  };
+}
+
+/** Resolves to undefined where nobody listens. */
+function open(path: string): Promise<Socket | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("error", () => resolve(undefined));
+    socket.once("connect", () => {
+      socket.removeAllListeners("error");
+      resolve(socket);
+    });
+  });
+}

@@ -1,0 +1,120 @@
+/**
+ * Keeps a worker's books open with its owner, whoever that is: where one has died, or another takes its place, they are opened with the
+ * next. Meanwhile no lease is drawn on: each hold is decided, once there is an owner.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { newId } from "../../../runtime/ids.ts";
+import { ClosedError } from "../../../runtime/ipc/channel.ts";
+import type { Link } from "../../../runtime/ipc/link.ts";
+import { Deferred } from "../../../runtime/maybe-promise.ts";
+import type { BooksOptions } from "../../money/books.ts";
+import type { Before, BooksQuestions } from "./contract.ts";
+
+export interface KeepOpenOptions extends Pick<BooksOptions, "node" | "recall" | "holding" | "onError"> {
+  readonly link: Link;
+  readonly hasJournal: boolean;
+}
+
+export interface KeptOpen {
+  isOpen(): boolean;
+  /**
+   * Resolves when the books are open. Rejects with a ClosedError once they have been shut for `maxMs` milliseconds; without them it waits
+   * for as long as it takes.
+   */
+  whenOpen(maxMs?: number): Promise<void>;
+  /** Opens them no more. */
+  end(): void;
+}
+
+/** retryMs is how long it waits before it tries again to open books that an owner could not open, in milliseconds. */
+const retryMs = 500;
+
+interface State extends KeepOpenOptions {
+  /** The names under which owners keep the books, or may keep them. */
+  nodes: readonly string[];
+  isOpen: boolean;
+  /** Resolves when they are open. */
+  opened: Deferred<void>;
+  /** shutAt is when they were last shut, by `performance.now()`. */
+  shutAt: number;
+  /** Counts owners, so that what was begun with one ends with it. */
+  round: number;
+  isEnded: boolean;
+}
+
+export function keepOpen(options: KeepOpenOptions): KeptOpen {
+  const { link, recall } = options;
+  const state: State = {
+    ...options,
+    ...{ nodes: [], isOpen: false, opened: new Deferred(), shutAt: performance.now(), round: 0, isEnded: false },
+  };
+  link.onClose(() => {
+    shut(state);
+    recall("");
+  });
+  link.onConnect(() => void openWith(state));
+  link.onLeave(async () => {
+    if (!state.isOpen) return;
+    shut(state);
+    await link.by<BooksQuestions>().ask("books.leave", recall(""));
+  });
+  if (!link.isClosed()) void openWith(state);
+  return {
+    isOpen: () => state.isOpen,
+    whenOpen: (maxMs) => whenOpen(state, maxMs),
+    end() {
+      state.isEnded = true;
+    },
+  };
+}
+
+function shut(state: State): void {
+  state.round++;
+  if (!state.isOpen) return;
+  Object.assign(state, { isOpen: false, opened: new Deferred(), shutAt: performance.now() });
+}
+
+/** Opens the books with the owner that is connected, and tries again until they are open or it is gone. */
+async function openWith(state: State): Promise<void> {
+  shut(state);
+  const { round, link, onError } = state;
+  while (round === state.round && !state.isEnded) {
+    try {
+      await openOnce(state);
+    } catch (error) {
+      if (link.isClosed() || round !== state.round) return;
+      if (!(error instanceof ClosedError)) onError(error);
+      await delay(retryMs, undefined, { ref: false });
+      continue;
+    }
+    if (round !== state.round) return;
+    state.isOpen = true;
+    return state.opened.resolve();
+  }
+}
+
+/** Each try has a name of its own: an owner that dies meanwhile may have opened the books under it. */
+async function openOnce(state: State): Promise<void> {
+  const { link, hasJournal, nodes, round } = state;
+  const node = nodes.length === 0 ? state.node : newId("nod");
+  const before = nodes.length === 0 ? null : leftBefore(state);
+  state.nodes = [...nodes, node];
+  await link.by<BooksQuestions>().ask("books.open", { node, hasJournal, before });
+  if (round === state.round) state.nodes = [node];
+}
+
+function leftBefore({ nodes, recall, holding }: State): Before {
+  const { records } = recall("");
+  return { nodes, records, calls: holding?.() ?? [] };
+}
+
+function whenOpen({ opened, shutAt }: State, maxMs: number | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const leftMs = maxMs === undefined ? undefined : shutAt + maxMs - performance.now();
+    const late = leftMs === undefined ? undefined : setTimeout(() => reject(new ClosedError()), Math.max(0, leftMs));
+    opened.then(() => {
+      clearTimeout(late);
+      resolve();
+    });
+  });
+}

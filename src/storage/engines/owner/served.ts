@@ -1,0 +1,94 @@
+/** Keeps what an owner knows of a worker whose books are open, and does what it asks of them. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Channel } from "../../../runtime/ipc/channel.ts";
+import { andThen, isPromise, type MaybePromise } from "../../../runtime/maybe-promise.ts";
+import type { Books, Recalled } from "../../money/books.ts";
+import type { LedgerQuestions, Noted } from "./contract.ts";
+import type { HeldLeases } from "./held-leases.ts";
+
+/** Served is a worker whose books are open. */
+export interface Served {
+  readonly channel: Channel;
+  readonly node: string;
+  readonly books: Books;
+  readonly leases: HeldLeases;
+  /** The last record that is written or applied. */
+  written: number;
+  /** Calls whose records are still to come. */
+  noted: Noted[];
+  /** Leases that a turn that failed was to give back: they go with what is given back next. */
+  unreleased: readonly string[];
+  /** underWay is what it has asked and is not done. */
+  readonly underWay: Set<PromiseLike<unknown>>;
+  /** Says that it goes on with other books: its calls run on. */
+  hasLeft: boolean;
+}
+
+/** Keeps what a worker has asked among what is under way, until it is done. */
+export function tracked<T>({ underWay }: Served, made: MaybePromise<T>): MaybePromise<T> {
+  if (!isPromise(made)) return made;
+  underWay.add(made);
+  const done = () => void underWay.delete(made);
+  made.then(done, done);
+  return made;
+}
+
+/** Notes calls whose record is still to come: a turn that was asked just before may have brought it. */
+export function note({ noted, written }: Served, calls: Noted): void {
+  if (calls.seq > written) noted.push(calls);
+}
+
+/** Writes a record, unless a question before this one has brought it. */
+export function write(worker: Served, record: Recalled["records"][number]): MaybePromise<void> {
+  if (record.seq <= worker.written) return undefined;
+  return andThen(worker.books.write(record), () => wrote(worker, [record]));
+}
+
+export function wrote(worker: Served, records: Recalled["records"]): void {
+  worker.written = Math.max(worker.written, records.at(-1)?.seq ?? 0);
+  while (worker.noted[0] && worker.noted[0].seq <= worker.written) worker.noted.shift();
+}
+
+/** Has calls of a worker that died held for nothing, where its record of them never came: they are lost with all that it held. */
+export async function recordNoted({ books, noted, written }: Served, at: number): Promise<void> {
+  const entries = noted.flatMap(({ holds }) =>
+    holds.map((hold) => ({ kind: "hold" as const, ...hold, amount: 0, taken: undefined })),
+  );
+  if (entries.length > 0) await books.write({ seq: written + 1, at, entries });
+}
+
+/** Writes records, and releases leases behind them. */
+export function giveBack(worker: Served, left: Recalled): MaybePromise<void> {
+  return tracked(worker, writeAndRelease(worker, left));
+}
+
+async function writeAndRelease(worker: Served, { records, leases }: Recalled): Promise<void> {
+  const writing = records.map((record) => write(worker, record));
+  const given = [...worker.unreleased, ...leases];
+  worker.unreleased = [];
+  for (const id of given) worker.leases.remove(id);
+  const releasing = given.length > 0 ? worker.books.releaseLeases(given) : undefined;
+  await Promise.all([...writing, releasing]);
+}
+
+export function haveLeases(workers: readonly Served[], accountId: string): boolean {
+  return workers.some(({ leases }) => leases.hasOf(accountId));
+}
+
+/** Has workers give back what they keep of accounts, or of all for an empty id. Resolves after `maxMs` milliseconds at most. */
+export async function recallFrom(
+  workers: readonly Served[],
+  accounts: readonly string[],
+  maxMs: number,
+): Promise<void> {
+  const asked = workers.filter(({ leases }) => accounts.some((id) => leases.hasOf(id)));
+  if (asked.length === 0) return;
+  const waiting = new AbortController();
+  const recalled = asked.map(async (worker) => {
+    const left = await worker.channel.by<LedgerQuestions>().ask("ledger.recall", accounts);
+    await giveBack(worker, left);
+  });
+  const late = delay(Math.max(1, maxMs), undefined, waiting).catch(() => {});
+  await Promise.race([Promise.allSettled(recalled), late]);
+  waiting.abort();
+}
