@@ -4,7 +4,15 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../bench/free-port.ts";
-import { bin, type Commands, modelGateway, run, startCommands, startServer, temporaryFolder } from "../support/command.ts";
+import {
+  bin,
+  type Commands,
+  modelGateway,
+  run,
+  startCommands,
+  startServer,
+  temporaryFolder,
+} from "../support/command.ts";
 
 let commands: Commands;
 beforeAll(() => {
