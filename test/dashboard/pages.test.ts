@@ -135,10 +135,12 @@ const outside = `[...document.querySelectorAll("main *, header *")].filter((elem
 /** Goes on to another page as its links do, and waits for it as `open` does. */
 async function goTo(page: Page, path: string): Promise<void> {
   await page.evaluate(`new Promise((resolve) => {
+    const before = __TSR_ROUTER__.state.location;
     history.pushState(null, "", ${JSON.stringify(`/dashboard${path}`)});
     const look = () => {
-      const { status, resolvedLocation } = __TSR_ROUTER__.state;
-      if (status === "idle" && resolvedLocation.href.endsWith(${JSON.stringify(path)})) resolve();
+      // A page may complete its address.
+      const { status, location, resolvedLocation } = __TSR_ROUTER__.state;
+      if (status === "idle" && location !== before && resolvedLocation?.href === location.href) resolve();
       else requestAnimationFrame(look);
     };
     look();
