@@ -25,6 +25,7 @@ const pages = (accountId: string, requestId: string, model: string) => ({
   request: `/usage/${requestId}`,
   recharge: "/recharge",
   models: "/models",
+  model: `/models/${encodeURIComponent(model)}`,
   playground: "/playground?model=embedded-chat",
   settings: "/settings",
   "operator-overview": "/operator",

@@ -1,7 +1,14 @@
 /** Maps addresses to pages. Pages load when they are first opened. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from "@tanstack/react-router";
 import { PageFailed, PageMissing, PageOpening } from "./frame/page-states.tsx";
-import { type KeySearch, type RequestSearch, readAuditSearch, readKeySearch, readRequestSearch } from "./search.ts";
+import {
+  type KeySearch,
+  type RequestSearch,
+  readAuditSearch,
+  readKeySearch,
+  readRequestSearch,
+  readUserSearch,
+} from "./search.ts";
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: () => <PageMissing outside /> });
 
@@ -66,6 +73,11 @@ const models = createRoute({
   path: "/models",
   component: lazyRouteComponent(() => import("./pages/models/models-page.tsx"), "ModelsPage"),
 });
+const model = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/models/$modelId",
+  component: lazyRouteComponent(() => import("./pages/models/model-page.tsx"), "ModelPage"),
+});
 const playground = createRoute({
   getParentRoute: () => signedIn,
   path: "/playground",
@@ -103,6 +115,7 @@ const account = createRoute({
 const users = createRoute({
   getParentRoute: () => operator,
   path: "/users",
+  validateSearch: readUserSearch,
   component: lazyRouteComponent(() => import("./pages/operator/users-page.tsx"), "UsersPage"),
 });
 const codes = createRoute({
@@ -189,7 +202,7 @@ const operatorPages = [
 /** Any other address, within the frame. */
 const missing = createRoute({ getParentRoute: () => signedIn, path: "$", component: () => <PageMissing /> });
 
-const accountPages = [overview, keys, usage, request, recharge, models, playground, settings, missing];
+const accountPages = [overview, keys, usage, request, recharge, models, model, playground, settings, missing];
 
 export const router = createRouter({
   routeTree: root.addChildren([

@@ -46,6 +46,15 @@ export function readKeySearch({ create, ...search }: Record<string, unknown>): K
   return { ...pick(search, ["find"]), ...(create === true ? { create } : {}) };
 }
 
+export interface UserSearch {
+  /** find is what the users are searched for. */
+  readonly find?: string;
+}
+
+export function readUserSearch(search: Record<string, unknown>): UserSearch {
+  return pick(search, ["find"]);
+}
+
 export function readRequestSearch(search: Record<string, unknown>): RequestSearch {
   return pick(search, ["key", "model", "upstream", "tag", "outcome", "from", "to", "account", "view", "reason"]);
 }

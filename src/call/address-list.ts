@@ -19,10 +19,16 @@ export function addressList(entries: readonly string[]): AddressList {
   }
   return {
     has(address) {
-      const plain = unmapped(address);
+      const plain = unmapped(withoutZone(address));
       return isIP(plain) !== 0 && list.check(plain, isIPv6(plain) ? "ipv6" : "ipv4");
     },
   };
+}
+
+/** Drops the zone of an address of this machine's links: `fe80::1%eth0`. Which of them it came by says nothing of whose it is. */
+function withoutZone(address: string): string {
+  const end = address.indexOf("%");
+  return end < 0 ? address : address.slice(0, end);
 }
 
 /** Reports whether an entry is an address or a network. An address with a zone is none: a zone means something on its machine only. */
@@ -34,14 +40,23 @@ export function isAddressOrNetwork(entry: string): boolean {
 }
 
 /**
- * Returns an IPv4 address, or a network of such, that is mapped to IPv6 in the dotted form as IPv4: `::ffff:192.0.2.0/120` is
- * `192.0.2.0/24`. `BlockList` knows the other form. A network of more than the mapped addresses stays one of IPv6.
+ * Returns an IPv4 address, or a network of such, that is mapped to IPv6 as IPv4: `::ffff:192.0.2.0/120` and `::ffff:c000:200/120` are
+ * `192.0.2.0/24`. A network of more than the mapped addresses stays one of IPv6.
  */
 export function unmapped(entry: string): string {
-  const [, address, bits] = /^::ffff:(\d+\.[^/]*)(?:\/(\d+))?$/i.exec(entry) ?? [];
+  const [, dotted, high, low, bits] = mapped.exec(entry) ?? [];
+  const address = high === undefined || low === undefined ? dotted : `${octetsOf(high)}.${octetsOf(low)}`;
   if (address === undefined) return entry;
   if (bits === undefined) return address;
   return Number(bits) < mappedBits ? entry : `${address}/${Number(bits) - mappedBits}`;
+}
+
+const mapped = /^(?:::|(?:0{1,4}:){5})ffff:(?:(\d+\.[^/]*)|([\da-f]{1,4}):([\da-f]{1,4}))(?:\/(\d+))?$/i;
+
+/** Returns 16 bits as two parts of an IPv4 address. */
+function octetsOf(hex: string): string {
+  const value = Number.parseInt(hex, 16);
+  return `${value >> 8}.${value & 255}`;
 }
 
 /** mappedBits is how many bits of a mapped address come before the IPv4 address. */

@@ -38,6 +38,8 @@ export interface Caller {
   readonly budgets?: CallerBudgets | undefined;
   /** The key's own limits; undefined where it has none. */
   readonly limits?: KeyLimits | undefined;
+  /** The addresses and networks that the key may be used from; unset: all. */
+  readonly allowedIps?: readonly string[] | undefined;
   /** The version of the stored data that all of this was read at; unset where that is not known. */
   readonly asOf?: number | undefined;
   /** The account's tier; undefined where there is no account. */

@@ -318,6 +318,13 @@ export function wayUnpriced(model: string, param: "service_tier" | "speed" | "in
   return new Refusal(Reason.MODEL_UNPRICED, message, { param });
 }
 
+export function otherModelUnpriced(model: string): Refusal {
+  const message =
+    `The model \`${model}\` has no price for a tool by which its vendor calls another model. ` +
+    "Leave the tool out, and call that model yourself.";
+  return new Refusal(Reason.MODEL_UNPRICED, message, { param: "tools" });
+}
+
 // The path and the model.
 
 export function unknownPath(method: string, path: string): Refusal {

@@ -64,3 +64,15 @@ export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
   }
   return Object.fromEntries(sum) as unknown as CallUsage;
 }
+
+/** Returns the tokens that were used by the names that rows of calls keep them under; `cache_write` has all writes. */
+export function keptTokens({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning }: Usage) {
+  return {
+    input,
+    cache_read: cacheRead,
+    cache_write: cacheWrite + cacheWriteHour,
+    cache_write_hour: cacheWriteHour,
+    output,
+    reasoning,
+  };
+}

@@ -11,6 +11,7 @@ import type { Config, UpstreamConfig } from "../config/config.ts";
 import { embeddedUpstream } from "../config/references.ts";
 import { createKeyRing } from "../config/stored/key-ring.ts";
 import { createStoredConfiguration } from "../config/stored/stored-configuration.ts";
+import { createLimitsLeft } from "../pipeline/admit/limits-left.ts";
 import { createModelRates } from "../pipeline/admit/model-rates.ts";
 import { type CaptureOptions, createCapture } from "../pipeline/charge/capture.ts";
 import { createKeptPrices } from "../pipeline/charge/kept-prices.ts";
@@ -97,7 +98,8 @@ interface ModelCalls {
 function createModelCalls({ live, storage, log, clock, random }: Parts, shared: Shared): ModelCalls {
   const settings = live.current;
   const { catalog, upstreams, targets, ledger, counting, drains, limit, cache, onError } = shared;
-  const modelRates = createModelRates(shared.limits.rates);
+  const { rates: limiter, keyPlaces } = shared.limits;
+  const modelRates = createModelRates(limiter);
   const onUsed: CaptureOptions["onUsed"] = (caller, model, tokens) => {
     void limit.used(caller, tokens).catch(onError);
     if (caller.limits) void modelRates.used(caller, model, tokens).catch(onError);
@@ -108,19 +110,19 @@ function createModelCalls({ live, storage, log, clock, random }: Parts, shared: 
     log.warn({ request_id: id, model, upstream: attempts.at(-1)?.upstream }, doubtWords);
   const keepPrice = (priceId: string, card: string) => storage.prices.keep(priceId, card, clock());
   const keptPrices = createKeptPrices({ keep: keepPrice, onError });
-  const settle = createCapture({ ledger, keptPrices, clock, onUsed, onWaived, onImplausible, onError });
+  const capture = createCapture({ ledger, keptPrices, clock, onUsed, onWaived, onImplausible, onError });
   const hedge = createHedge(() => settings().hedging?.share ?? 0);
   const send = createSend({ targets, hedge, clock, random });
-  const leadsOf = createCandidatesFor({ catalog, providers: upstreams.providers, targets, random });
+  const candidatesFor = createCandidatesFor({ catalog, providers: upstreams.providers, targets, random });
   const { available, budgets } = storage;
-  const budgetLeft = ({ accountId, keyId, budgets: terms }: Caller) =>
-    terms && budgets.left(accountId, keyId, terms, clock());
+  const budgetsLeft = ({ accountId, keyId, budgets: terms }: Caller) =>
+    terms ? budgets.left(accountId, keyId, terms, clock()) : [];
   const complete = createComplete({
-    candidatesFor: leadsOf,
+    candidatesFor,
     send,
     ledger,
     modelRates,
-    capture: settle,
+    capture,
     counting,
     drains,
     settings,
@@ -129,13 +131,14 @@ function createModelCalls({ live, storage, log, clock, random }: Parts, shared: 
   const caching = { cache, catalog, ledger, clock, onError, settings };
   const cacheState = createCacheState(caching);
   return {
-    complete: withKeyConcurrency(withCache(complete, caching), shared.limits.keyPlaces),
+    complete: withKeyConcurrency(withCache(complete, caching), keyPlaces),
     explain: createExplain({
       validate: createValidate(),
-      candidatesFor: leadsOf,
+      candidatesFor,
       targets,
       available,
-      budgetLeft,
+      budgetsLeft,
+      limitsLeft: createLimitsLeft({ limiter, places: keyPlaces, clock }),
       cacheState,
       clock,
     }),

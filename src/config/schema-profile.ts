@@ -129,6 +129,38 @@ const facts = {
       description: "The key for the reasoning of an earlier message; `none`: it is left out.",
       examples: ["reasoning_content"],
     }),
+  thoughts_demanded: z
+    .boolean()
+    .optional()
+    .meta({
+      description: `Whether each earlier message of the model must have its reasoning, unless thinking is switched off: one without any gets a
+      space.`,
+      examples: [false],
+    }),
+  call_ids: z
+    .enum(["any", "nine"])
+    .optional()
+    .meta({
+      description: `The form of the ids of calls: \`nine\` letters and digits, or any. Others are replaced, the same one always by the
+      same.`,
+      examples: ["any"],
+    }),
+  after_tools: z
+    .enum(["any", "assistant"])
+    .optional()
+    .meta({
+      description: `What may follow the results of tools: any message, or only one of the model's (assistant). Before another, a short one is
+      put there.`,
+      examples: ["any"],
+    }),
+  schemas: z
+    .enum(["whole", "plain"])
+    .optional()
+    .meta({
+      description: `What the parameters of functions may have: all of JSON Schema (whole), or no references, no tuples, no \`type\` beside
+      \`anyOf\`, and the usual keywords only (plain). What is left out is told in the description, and named.`,
+      examples: ["whole"],
+    }),
   include_usage: z
     .boolean()
     .optional()

@@ -4,11 +4,12 @@
  * Gemini refuses the next turn without the signature that it put beside a call. Only chat has a member for it.
  * Clients of other families send a call's id back unread, so the signature travels at the end of the id. It is valid
  * for the model that made it: any other model gets the bare id. For calls of another model Gemini gets its vendor's
- * word for skipping the check.
+ * word for skipping the check. OpenRouter has signatures and encrypted reasoning of all vendors in `reasoning_details`,
+ * and wants these back: they are sealed as a text's signature is.
  */
 import { createHash } from "node:crypto";
 import { sealMark } from "../providers/profile/sealed-signature.ts";
-import type { JsonObject, JsonValue } from "../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 
 const mark = "-sig-";
 const skipValidation = "skip_thought_signature_validator";
@@ -30,6 +31,33 @@ export function sealedSignature(signature: string, model: string | undefined): s
 export function signatureForText(sealed: string, model: string | undefined): JsonObject {
   const [, form, maker, text = ""] = pattern.exec(`-${sealed}`) ?? [];
   return maker !== undefined && maker === makerOf(model) ? beside(decoded(form, text)) : {};
+}
+
+/** Returns OpenRouter's details for the caller. `model` is the model's name at its upstream. */
+export function sealedDetails(details: readonly JsonObject[], model: string | undefined): string {
+  return `${sealMark}d${makerOf(model)}-${Buffer.from(JSON.stringify(details)).toString("base64url")}`;
+}
+
+const detailsPattern = /^sig-d([0-9a-f]{8})-([A-Za-z0-9_-]+)$/;
+
+/** Returns sealed details; none where another model made them, and undefined for any other seal. */
+export function detailsIn(sealed: string, model: string | undefined): readonly JsonObject[] | undefined {
+  const [, maker, text = ""] = detailsPattern.exec(sealed) ?? [];
+  if (maker === undefined) return undefined;
+  if (maker !== makerOf(model)) return [];
+  try {
+    const details = JSON.parse(Buffer.from(text, "base64url").toString()) as JsonValue;
+    return Array.isArray(details) ? details.filter(isObject) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Returns the member for details of the history. The signature of a text comes without it: the text is the caller's. */
+export function detailsMember(details: readonly JsonObject[], reasoning: string): JsonObject {
+  if (details.length === 0) return {};
+  const isBare = ({ type, text = "" }: JsonObject) => type === "reasoning.text" && text === "";
+  return { reasoning_details: details.map((detail) => (isBare(detail) ? { ...detail, text: reasoning } : detail)) };
 }
 
 function encoded(signature: string, model: string | undefined): string {

@@ -2,13 +2,19 @@
  * ChatOutput is what a chat model puts out, in a unary message or the next delta of a stream, in whichever form its
  * vendor writes it.
  *
- * Reasoning is `reasoning_content`, `reasoning`, or parts of the content; content may be a list of parts; arguments
+ * Reasoning is `reasoning_content`, `reasoning`, `reasoning_details`, or parts of the content; content may be a list of parts; arguments
  * may be an object instead of text; `function_call` is a call, too. A call's index is undefined where the vendor
  * gives none, and its id and name are empty where they did not come.
  */
-import type { AssistantMessage, ToolCall } from "../../gen/modelgateway/v1/chat_pb.ts";
+import {
+  type AssistantMessage,
+  AssistantMessageSchema,
+  type ChunkChoice,
+  type ToolCall,
+} from "../../gen/modelgateway/v1/chat_pb.ts";
 import { isSealedReasoning } from "../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
+import { readMessage } from "../wire/read.ts";
 import { signatureOf } from "./call-signature.ts";
 import type { ToolInput } from "./tool-input.ts";
 
@@ -21,6 +27,8 @@ export interface ChatOutput {
   readonly calls: readonly CallPiece[];
   /** The vendor's signature of the text; empty without one. */
   readonly signature: string;
+  /** OpenRouter's signed and encrypted reasoning, which it wants back. */
+  readonly details: readonly JsonObject[];
 }
 
 /** SealedThinking is reasoning that was sealed (`providers/profile/reasoning-seal.ts`). */
@@ -40,7 +48,13 @@ export interface CallPiece {
   readonly signature: string;
 }
 
-const nothing: ChatOutput = { reasoning: "", sealed: [], text: "", refusal: "", calls: [], signature: "" };
+const nothing: ChatOutput = { reasoning: "", sealed: [], text: "", refusal: "", calls: [], signature: "", details: [] };
+
+/** Returns the next part of a choice. Some vendors have it in `message`, as in a unary answer. */
+export function deltaOf({ delta, extra }: Pick<ChunkChoice, "delta" | "extra">): AssistantMessage | undefined {
+  if (delta || !isObject(extra?.message)) return delta;
+  return readMessage(AssistantMessageSchema, extra.message, { lenient: true });
+}
 
 export function readChatOutput(message: AssistantMessage | undefined): ChatOutput {
   if (!message) return nothing;
@@ -48,14 +62,24 @@ export function readChatOutput(message: AssistantMessage | undefined): ChatOutpu
   const calls = toolCalls.map(callOf);
   if (functionCall) calls.push(callOf({ index: 0, function: functionCall }));
   const parts = Array.isArray(extra?.content) ? extra.content : [];
+  const details = Array.isArray(extra?.reasoning_details) ? extra.reasoning_details.filter(isObject) : [];
   return {
-    reasoning: message.reasoningContent ?? textOrEmpty(extra?.reasoning) + thinkingIn(parts),
+    reasoning: message.reasoningContent ?? (textOrEmpty(extra?.reasoning) + thinkingIn(parts) || detailedText(details)),
     sealed: sealedIn(extra?.thinking_blocks),
     text: content ?? textIn(parts),
     refusal,
     calls,
     signature: signatureOf(extra) || signatureIn(parts),
+    details: details.filter(isWantedBack),
   };
+}
+
+function isWantedBack({ type, signature }: JsonObject): boolean {
+  return type === "reasoning.encrypted" || (typeof signature === "string" && signature !== "");
+}
+
+function detailedText(details: readonly JsonObject[]): string {
+  return details.map(({ text, summary }) => textOrEmpty(text) || textOrEmpty(summary)).join("");
 }
 
 /** Returns the last signature of the parts: it covers all of the text. */

@@ -39,12 +39,20 @@ function changedItems({ data }: JsonObject, format: VectorFormat): JsonValue[] |
 function encodedItem(item: JsonValue, format: VectorFormat): JsonValue {
   const embedding = (item as JsonObject | null)?.embedding;
   if (Array.isArray(embedding)) {
-    checkNumbers(embedding);
-    return format === "float" ? item : { ...(item as JsonObject), embedding: toBase64(embedding) };
+    const vector = onlyVector(embedding);
+    checkNumbers(vector);
+    if (format === "float") return vector === embedding ? item : { ...(item as JsonObject), embedding: vector };
+    return { ...(item as JsonObject), embedding: toBase64(vector) };
   }
   if (typeof embedding !== "string") throw unreadable();
   const floats = toFloats(embedding);
   return format === "base64" ? item : { ...(item as JsonObject), embedding: [...floats] };
+}
+
+/** llama.cpp has a list of vectors, mostly of one. */
+function onlyVector(embedding: JsonValue[]): JsonValue[] {
+  const [first] = embedding;
+  return embedding.length === 1 && Array.isArray(first) ? first : embedding;
 }
 
 /** Items without an index keep their position. */

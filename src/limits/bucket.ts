@@ -17,12 +17,17 @@ export function newBucket({ capacity, windowMs }: Rate, now: number): Bucket {
   return { parts: capacity * windowMs, at: now, capacity, windowMs };
 }
 
-/** Refills a bucket up to now. A bucket whose rate has changed stays filled in the same proportion. */
+/**
+ * Refills a bucket up to now. A bucket whose rate has changed stays filled in the same proportion, and one in debt owes the same units as
+ * before, or a window's worth of the new rate where that is less.
+ */
 export function refill(bucket: Bucket, { capacity, windowMs }: Rate, now: number): void {
   bucket.parts = Math.min(fullOf(bucket), bucket.parts + (now - bucket.at) * bucket.capacity);
   bucket.at = now;
   if (bucket.capacity !== capacity || bucket.windowMs !== windowMs) {
-    bucket.parts = Math.round((bucket.parts / fullOf(bucket)) * (capacity * windowMs));
+    const full = capacity * windowMs;
+    const owed = Math.max(-full, Math.round((bucket.parts / bucket.windowMs) * windowMs));
+    bucket.parts = bucket.parts < 0 ? owed : Math.round((bucket.parts / fullOf(bucket)) * full);
     bucket.capacity = capacity;
     bucket.windowMs = windowMs;
   }

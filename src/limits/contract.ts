@@ -9,7 +9,7 @@ import type { Rate } from "./limiter.ts";
 /** Ask asks for a slice of a bucket. All numbers are whole units; `least` 0 with `need` 0 and `spare` 0 only looks. */
 export interface Ask {
   readonly id: string;
-  /** The bucket's rate. When it changes, the bucket stays filled in the same proportion. */
+  /** The bucket's rate. When it changes, the bucket stays filled in the same proportion; what it owes it owes still. */
   readonly rate: Rate;
   /** least is what the smallest call that waits takes. A bucket that holds less grants nothing. */
   readonly least: number;

@@ -146,7 +146,7 @@ export function isShareFull({ share, rate }: HeldBucket, now: number): boolean {
  * Ends the share once the keeper is back, and makes what was taken from it something to be told. The keeper refilled the whole
  * bucket meanwhile, so this process's part of it is full up to what the share lacks: all processes together tell what is missing.
  */
-export function settleShare(held: HeldBucket, now: number): void {
+export function endShare(held: HeldBucket, now: number): void {
   if (!held.share) return;
   const { parts, nodes } = refilledShare(held, now, held.share.nodes, 0);
   held.share = undefined;

@@ -7,13 +7,15 @@
  * keeper is away each process has its part, the places divided by the processes that lived last, and one at least.
  */
 import { Deferred, isPromise, type MaybePromise } from "../runtime/maybe-promise.ts";
-import type { PlaceKeeper, PlacesGrant } from "./places.ts";
+import { type PlaceKeeper, type PlacesGrant, partOf } from "./places.ts";
 
 export interface KeyPlaces {
   /** Takes one of the places of a key. Returns false, now or later, where all are taken. */
   tryTake(id: string, places: number): MaybePromise<boolean>;
   /** Gives back a place that was taken. */
   release(id: string): void;
+  /** Returns how many places of a key this process has taken. */
+  running(id: string): number;
   /** Returns how many places are taken, of all keys. */
   taken(): number;
   /** Tells nothing more to the keeper. */
@@ -71,6 +73,7 @@ export function createKeyPlaces(options: KeyPlacesOptions = {}): KeyPlaces {
       ask(state, of);
       forgetIdle(state, of);
     },
+    running: (id) => state.byKey.get(id)?.running ?? 0,
     taken: () => state.taken,
     close() {
       state.isClosed = true;
@@ -94,13 +97,9 @@ function takeHere(state: State, of: Places, places: number): boolean {
 
 /** Takes a place of this process's part, while the keeper is away. Throws where that is not wanted. */
 function takePart(state: State, of: Places): boolean {
-  if (!state.whenAway) return takeHere(state, of, partOf(state, of));
+  if (!state.whenAway) return takeHere(state, of, partOf(of.places, state.keeper));
   forgetIdle(state, of);
   throw state.whenAway();
-}
-
-function partOf({ keeper }: State, { places }: Places): number {
-  return Math.max(1, Math.floor(places / (keeper?.nodes() ?? 1)));
 }
 
 function run(state: State, of: Places): void {
@@ -112,16 +111,17 @@ function run(state: State, of: Places): void {
 /** Asks the keeper for the calls that wait, or tells it how many run. */
 function ask(state: State, of: Places): void {
   const { keeper, isClosed } = state;
-  if (!keeper || of.isAsking || isClosed) return;
+  if (!keeper || of.isAsking) return;
   const waiting = of.waiting.splice(0);
   const { id, places, running } = of;
-  if (keeper.isAway()) {
+  // Whoever still waits when nothing is told any more is answered by this process's part.
+  if (isClosed || keeper.isAway()) {
     failed(state, of, waiting);
     return;
   }
   // A flood of calls beyond what runs here already costs the keeper nothing.
   if (waiting.length > 0 && running >= places) {
-    settle(state, of, waiting, 0);
+    answer(state, of, waiting, 0);
     return;
   }
   of.isAsking = true;
@@ -149,7 +149,7 @@ function receive(state: State, of: Places, waiting: readonly Waiting[], { before
   for (let i = 0; i < taken; i++) run(state, of);
   // Some may have ended while the keeper was asked, and calls may have come.
   if (of.waiting.length > 0 || of.running !== granted) ask(state, of);
-  settle(state, of, waiting, taken);
+  answer(state, of, waiting, taken);
 }
 
 /** Decides by this process's part, since the keeper does not answer. */
@@ -162,13 +162,13 @@ function failed(state: State, of: Places, asked: readonly Waiting[]): void {
     forgetIdle(state, of);
     return;
   }
-  const taken = Math.min(waiting.length, Math.max(0, partOf(state, of) - of.running));
+  const taken = Math.min(waiting.length, Math.max(0, partOf(of.places, state.keeper) - of.running));
   for (let i = 0; i < taken; i++) run(state, of);
-  settle(state, of, waiting, taken);
+  answer(state, of, waiting, taken);
 }
 
 /** Tells calls whether they may go: the first ones, whose places are counted already, and no others. */
-function settle(state: State, of: Places, waiting: readonly Waiting[], taken: number): void {
+function answer(state: State, of: Places, waiting: readonly Waiting[], taken: number): void {
   for (const [i, turn] of waiting.entries()) turn.resolve(i < taken);
   forgetIdle(state, of);
 }

@@ -14,12 +14,12 @@ import {
   decideShare,
   drawHeld,
   drawShare,
+  endShare,
   type HeldBucket,
   isShareFull,
   isStale,
   newHeldBucket,
   receive,
-  settleShare,
 } from "./held-bucket.ts";
 import type { Decision, Limiter, Rate } from "./limiter.ts";
 import { createRotating } from "./rotating.ts";
@@ -67,7 +67,7 @@ export function createLeasedLimiter(options: LeasedLimiterOptions): LeasedLimite
       const now = time();
       const held = buckets.find(id, rate, now);
       if (slices.isAway()) return decideAway(state, held, cost, now);
-      if (held.share) settleShare(held, now);
+      if (held.share) endShare(held, now);
       const decision = decideHeld(held, cost, now);
       if (!decision) return wait(state, held, cost);
       counts.slice++;
@@ -75,7 +75,7 @@ export function createLeasedLimiter(options: LeasedLimiterOptions): LeasedLimite
     },
     draw(id, rate, cost) {
       const now = time();
-      const held = buckets.find(id, rate, now);
+      const held = buckets.find(id, rate, now, true);
       if (slices.isAway() && !whenAway) drawShare(held, cost, now, slices.nodes());
       else drawHeld(held, cost, now);
       owe(state, held);
@@ -222,7 +222,7 @@ function tell(state: State): void {
     if (isAway) {
       if (isShareFull(held, now)) held.share = undefined;
     } else {
-      settleShare(held, now);
+      endShare(held, now);
       if (held.drawn !== 0 || isStale(held, now)) askSoon(state, held);
     }
     owe(state, held);
@@ -231,7 +231,7 @@ function tell(state: State): void {
 
 /** Makes what is owed of a bucket something to be told: what is at hand goes back. */
 function giveUp(held: HeldBucket, now: number): HeldBucket {
-  settleShare(held, now);
+  endShare(held, now);
   held.drawn -= held.left;
   held.left = 0;
   return held;
@@ -244,9 +244,9 @@ function giveUp(held: HeldBucket, now: number): HeldBucket {
 function createHeldBuckets(nameOf: (id: string) => string, onUnused: (id: string, rate: Rate, units: number) => void) {
   const buckets = createRotating<HeldBucket>();
   return {
-    find(id: string, rate: Rate, now: number): HeldBucket {
+    find(id: string, rate: Rate, now: number, keepsRate = false): HeldBucket {
       const held = buckets.find(id, 2 * rate.windowMs, now) ?? buckets.add(id, newHeldBucket(nameOf(id), rate, now));
-      if (!isSameRate(held.rate, rate)) {
+      if (!keepsRate && !isSameRate(held.rate, rate)) {
         if (held.left > 0) onUnused(held.id, held.rate, held.left);
         const { waiting, isAsking, drawn } = held;
         Object.assign(held, { ...newHeldBucket(held.id, rate, now), waiting, isAsking, drawn });

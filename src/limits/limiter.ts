@@ -12,6 +12,11 @@ export interface Rate {
   readonly windowMs: number;
 }
 
+/** perMinute returns the rate of so many a minute. */
+export function perMinute(capacity: number): Rate {
+  return { capacity, windowMs: 60_000 };
+}
+
 export interface Decision {
   readonly allowed: boolean;
   /** The rate's capacity. */
@@ -27,12 +32,13 @@ export interface Decision {
 export interface Limiter {
   /**
    * Takes `cost`, an integer, from the bucket if it holds as much, and nothing otherwise. A cost of 0 only looks, and is refused
-   * while the bucket is in debt. When the rate of an id changes, its bucket stays filled in the same proportion.
+   * while the bucket is in debt. When the rate of an id changes, its bucket stays filled in the same proportion; what it owes it owes
+   * still.
    */
   take(id: string, rate: Rate, cost: number): MaybePromise<Decision>;
   /**
    * Takes what was used already. The bucket may go into debt by one window's worth at most. A negative cost gives back what was
-   * taken and not used.
+   * taken and not used. A bucket that is there keeps its rate: a call that ran for long may know an earlier one.
    */
   draw(id: string, rate: Rate, cost: number): MaybePromise<void>;
 }

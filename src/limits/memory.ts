@@ -25,7 +25,7 @@ export function createMemoryLimiter(clock: () => number, maxIds = Number.POSITIV
       if (decision.allowed) bucket.parts -= cost * rate.windowMs;
       return decision;
     },
-    draw: (id, rate, cost) => drawFrom(bucketOf(id, rate), cost),
+    draw: (id, rate, cost) => drawFrom(bucketOf(id, rate, true), cost),
   };
 }
 
@@ -56,16 +56,16 @@ function grant(bucket: Bucket, { least, need, spare, drawn }: Ask): Slice {
   return { units, parts: bucket.parts };
 }
 
-/** Returns a function that finds an id's bucket, refilled up to now. */
-function createBuckets(clock: () => number, maxIds: number): (id: string, rate: Rate) => Bucket {
+/** Returns a function that finds an id's bucket, refilled up to now, and of the rate that is given unless it is to keep its own. */
+function createBuckets(clock: () => number, maxIds: number): (id: string, rate: Rate, keepsRate?: boolean) => Bucket {
   const time = forwardTime(clock);
   const buckets = createRotating<Bucket>(maxIds);
-  return (id, rate) => {
+  return (id, rate, keepsRate = false) => {
     const now = time();
     // One window pays the deepest debt and another fills the bucket. A bucket that was not used for so long is full, and a full
     // bucket is the same as none.
     const bucket = buckets.find(id, 2 * rate.windowMs, now) ?? buckets.add(id, newBucket(rate, now));
-    refill(bucket, rate, now);
+    refill(bucket, keepsRate ? bucket : rate, now);
     return bucket;
   };
 }

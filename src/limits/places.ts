@@ -118,7 +118,12 @@ function run(state: State): undefined {
 
 /** Returns how many calls of this process may run now. The keeper may give to others what it was not told to run while it is asked. */
 function allowed({ keeper, granted, places, told = granted }: State): number {
-  return keeper.isAway() ? Math.max(1, Math.floor(places / keeper.nodes())) : Math.min(granted, told);
+  return keeper.isAway() ? partOf(places, keeper) : Math.min(granted, told);
+}
+
+/** Returns a process's part of places whose keeper is away: one at least. */
+export function partOf(places: number, keeper: Pick<PlaceKeeper, "nodes"> | undefined): number {
+  return Math.max(1, Math.floor(places / (keeper?.nodes() ?? 1)));
 }
 
 function serve(state: State): void {

@@ -148,9 +148,9 @@ function withAccount(db: Database) {
 
 type Finding = Pick<KeyStore, "findBySecretHash" | "findWithAccount" | "find" | "list" | "page" | "labels">;
 
-function createFinding({ db, unsettled, pending }: Scope): Finding {
+function createFinding({ db, unflushed, pending }: Scope): Finding {
   // It does not flush the ledger: neither for keys that are guessed, nor for each of a million that call now and then.
-  const bySecretHash = compiledOnce<KeyWithAccount>(() => secretQuery(unsettled), unsettled);
+  const bySecretHash = compiledOnce<KeyWithAccount>(() => secretQuery(unflushed), unflushed);
   const sums = (id: string) =>
     [pending.spentOf(id).as("pending_spent"), pending.freedOf(id).as("pending_freed")] as const;
   const listed = (accountId: string | undefined) =>

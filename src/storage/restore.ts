@@ -24,7 +24,7 @@ export interface RestoreInit {
   /** Moves the database that is there aside; else that is refused. */
   readonly movesAside: boolean;
   /** Posts the journal that came with the back-up, and ends what its processes held. `createdAt` is the back-up's moment. */
-  readonly settle: (storage: Storage, createdAt: number) => Promise<void>;
+  readonly recover: (storage: Storage, createdAt: number) => Promise<void>;
   /** Ends it before the database gets its name. Then its reason is thrown, and the folder is as it was. */
   readonly signal?: AbortSignal;
 }
@@ -43,7 +43,7 @@ export interface Restored {
 const beside = ["-wal", "-shm", "-journal", ".notes"] as const;
 
 /** Throws a StorageError, and changes nothing, where the file or the folder is not fit for it. */
-export async function restore({ file, name, database, movesAside, settle, signal }: RestoreInit): Promise<Restored> {
+export async function restore({ file, name, database, movesAside, recover, signal }: RestoreInit): Promise<Restored> {
   const header = await readBackup(file, name);
   const place = placeOf(database);
   refusePlace(place, movesAside);
@@ -53,7 +53,7 @@ export async function restore({ file, name, database, movesAside, settle, signal
   try {
     unpackBackup(file, staging, header);
     const hadLeftFor = await stay(staging);
-    const proof = await proveIn(staging, (storage) => settle(storage, header.created_at));
+    const proof = await proveIn(staging, (storage) => recover(storage, header.created_at));
     await setImmediate();
     signal?.throwIfAborted();
     syncFile(staging);
@@ -119,11 +119,11 @@ function isUnusedAt(place: string): boolean {
   }
 }
 
-/** Makes a database of the unpacked back-up: brings its tables up to date, settles it, and proves its sums. */
-async function proveIn(staging: string, settle: (storage: Storage) => Promise<void>): Promise<Reconciliation> {
+/** Makes a database of the unpacked back-up: brings its tables up to date, recovers it, and proves its sums. */
+async function proveIn(staging: string, recover: (storage: Storage) => Promise<void>): Promise<Reconciliation> {
   const storage = await openStorage(staging, "power");
   try {
-    await settle(storage);
+    await recover(storage);
     return await storage.reconcile();
   } finally {
     await storage.close();

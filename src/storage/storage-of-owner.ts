@@ -36,7 +36,7 @@ export async function openStorageOfOwner(
     ...createTakeOver(parts, { node, clock, onError }),
     openBooks: storage.openBooks,
     available: steps.available,
-    settle: () => engine.read(() => {}),
+    flush: () => engine.read(() => {}),
     endDeadlines: (of) => whenUnlocked(() => engine.books.transact(() => void statements.renewHolds.run(clock(), of))),
     version() {
       // None may go unnoticed.
@@ -66,17 +66,17 @@ export async function openStorageOfWorker(path: string, durability: Durability, 
           mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
         }),
     async available(keyId) {
-      await owner.settled();
+      await owner.flushed();
       return steps.available(keyId);
     },
     recall: owner.recall,
     writable: owner.writableBeside(engine.writable),
     async *findings(options) {
-      await owner.settled();
+      await owner.flushed();
       return yield* storage.findings(options);
     },
     async reconcile(options) {
-      await owner.settled();
+      await owner.flushed();
       return storage.reconcile(options);
     },
   };

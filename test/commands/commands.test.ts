@@ -252,6 +252,13 @@ describe("money", () => {
     expect((await commands.run(["keys", "update", id, "--budget", "5/week"], env)).code).toBe(0);
     expect(await list()).toContain(" 5.00/week ");
     expect((await commands.run(["keys", "update", id, "--budget="], env)).code).toBe(0);
+    const below = await commands.run(["keys", "update", id, "--budget", "-1/day"], env);
+    expect([below.code, below.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        "--budget needs AMOUNT/PERIOD, as 10/day or 10/rolling-day, and no value begins with a hyphen",
+      ) as string,
+    ]);
     expect(await list()).not.toContain("/week");
     const zone = ["accounts", "update", "budgeted", "--budget", "50/month", "--time-zone", "asia/tokyo"];
     expect((await commands.run(zone, env)).stderr).toMatch(/^Changed budgeted /);

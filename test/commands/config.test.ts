@@ -9,6 +9,7 @@ import { chatStatus, startServer } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { shareCommands } from "../support/shared-commands.ts";
+import { answerAsOpenAi } from "../support/vendors.ts";
 
 const { commands, folder } = shareCommands();
 const secret = "sk-canary-7d31-never-shown";
@@ -34,6 +35,42 @@ const upstreams = `upstreams:
     api_key: \${KEY_OF_TEST}
 `;
 
+describe("config test-upstream", () => {
+  test("prints what came of each step, by the credentials of the file and of what is stored", async () => {
+    const at = workplace("tested");
+    const seen: string[] = [];
+    const upstream = await startScriptedUpstream((exchange) => {
+      seen.push(String(exchange.headers.authorization));
+      if (exchange.path.endsWith("/models")) exchange.json(200, { data: [{ id: "m" }] });
+      else answerAsOpenAi(exchange);
+    });
+    const entry = (name: string) =>
+      `upstreams: [{ name: ${name}, kind: openai, base_url: "${upstream.baseUrl}", api_key: "\${KEY_OF_TEST}" }]\n`;
+    await at.run("config", "apply", await at.file("a.yaml", entry("stored")));
+    const own = ["--config", await at.file("gateway.yaml", entry("written"))];
+    for (const name of ["stored", "written"]) {
+      const { code, stdout } = await at.run("config", "test-upstream", name, ...own);
+      expect(code, stdout).toBe(0);
+      expect(stdout).toMatch(/^list models +ok +\d+ ms +It lists 1 model\.$/m);
+      expect(stdout).toMatch(/^call a model +ok +\d+ ms +m answered\. \d+ tokens in, \d+ out\.$/m);
+    }
+    expect(new Set(seen)).toEqual(new Set([`Bearer ${secret}`]));
+    seen.length = 0;
+    const listed = await at.run("config", "test-upstream", "stored", "--list-only", ...own);
+    expect([listed.code, seen.length, listed.stdout.includes("call")]).toEqual([0, 1, false]);
+    const unset = await commands.run(["config", "test-upstream", "written", ...own], { DATA_DIR: at.env.DATA_DIR });
+    expect(unset.stderr).toContain("the environment variable KEY_OF_TEST is not set");
+    await upstream.close();
+    const failed = await at.run("config", "test-upstream", "stored", ...own);
+    expect(failed.code).toBe(1);
+    expect(failed.stdout).toMatch(/^list models +failed .* nothing listens at 127\.0\.0\.1:\d+/m);
+    expect(failed.stdout).toMatch(/^call a model +skipped +No model was called: the step before failed\.$/m);
+    const unknown = await at.run("config", "test-upstream", "far");
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("far") as string]);
+    expect(failed.stdout + listed.stdout).not.toContain(secret);
+  });
+});
+
 describe("config", () => {
   test("goes from a file into the database and back, its secrets as masks", async () => {
     const at = workplace("round");
@@ -41,7 +78,7 @@ describe("config", () => {
     const dry = await at.run("config", "apply", file, "--dry-run");
     expect(dry.stdout).toBe(
       '+ upstreams[openai]: {"name":"openai","kind":"openai","base_url":"https://api.openai.com/v1","api_key":"…hown"}\n' +
-        '+ retries: {"attempts":2}\n',
+        "~ retries.attempts: 3 → 2\n",
     );
     expect(dry.stderr).toContain("Nothing was stored: --dry-run.");
     expect((await at.run("config", "versions")).stderr).toContain("Nothing is stored yet");

@@ -8,6 +8,8 @@ export interface CrashOptions {
   readonly kills: number;
   /** What ACCELERATORS is set to; all accelerators where it is not given. */
   readonly accelerators?: string;
+  /** Whether the account has budgets, beside some of its keys. */
+  readonly isBudgeted?: boolean;
   /** Told after each kill. */
   readonly onKill?: (kill: number, calls: readonly ClientCall[]) => void;
   /** Ends the run after the kill that is under way. */
@@ -25,8 +27,8 @@ const clients = 64;
 /** No call has a number that its input could be estimated at. */
 const firstNumber = 1000;
 
-export async function crash({ kills, accelerators, onKill, signal }: CrashOptions): Promise<Crashed> {
-  const stage = await setStage();
+export async function crash({ kills, accelerators, isBudgeted, onKill, signal }: CrashOptions): Promise<Crashed> {
+  const stage = await setStage(isBudgeted);
   const calls: ClientCall[] = [];
   const faults: string[] = [];
   let number = firstNumber;

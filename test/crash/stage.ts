@@ -43,7 +43,8 @@ const budgetedKeys = 8;
 /** So many that their sums are merged later. */
 const unlimitedKeys = 40;
 
-export async function setStage(): Promise<Stage> {
+/** `isBudgeted` gives the account budgets, too: then no call of any key takes its hold from a lease. */
+export async function setStage(isBudgeted = false): Promise<Stage> {
   const folder = await temporaryFolder();
   const upstream = await startCountingUpstream();
   const config = join(folder.path, "gateway.yaml");
@@ -55,6 +56,7 @@ export async function setStage(): Promise<Stage> {
   const accountId = newId("acc", now);
   await storage.accounts.insert({ id: accountId, name: "crash", created_at: now });
   await storage.entries.record({ id: newId("led", now), accountId, kind: 1, amount: recharge, note: null, now });
+  if (isBudgeted) await storage.accounts.update(accountId, { budgets, time_zone: "Asia/Kathmandu" }, now);
   const issue = async (bounds: { creditLimit?: number; budgets?: string | null } = {}) =>
     (await issueKey(storage.keys, { accountId, name: "crash", admin: false, now, ...bounds })).secret;
   const apiKeys = [await issue({ creditLimit })];

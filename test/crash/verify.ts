@@ -92,6 +92,7 @@ export function verify(stage: Stage, calls: readonly ClientCall[]): Verdict {
     else charged.set(call, row);
   }
   for (const [call, row] of charged) faults.push(...chargeFaults(stage, call, row));
+  faults.push(...windowFaults(stage.engine));
   const count = (end: ClientCall["end"], from: Iterable<ClientCall>) =>
     [...from].filter((call) => call.end === end).length;
   return {
@@ -104,6 +105,22 @@ export function verify(stage: Stage, calls: readonly ClientCall[]): Verdict {
     lost: rows.filter(({ outcome }) => outcome === Outcome.LOST).length,
     dueBatches: stage.engine.prepare<[], { seq: number }>(batchesMade).get()?.seq ?? 0,
   };
+}
+
+/** What budgets count in a quarter of an hour is what the calls that came in it have cost, of each account and key with budgets. */
+function windowFaults(engine: Stage["engine"]): string[] {
+  return engine
+    .prepare<[], { fault: string }>(
+      `WITH subjects AS (SELECT id FROM accounts WHERE budgets <> '' UNION ALL SELECT id FROM api_keys WHERE budgets <> ''),
+         calls AS (SELECT s.id, r.created_at - r.created_at % 900000 AS quarter, sum(r.cost) AS cost
+           FROM requests r JOIN subjects s ON s.id IN (r.account_id, r.key_id) WHERE r.cost <> 0 GROUP BY 1, 2)
+       SELECT coalesce(c.id, q.subject) || ' has spent ' || coalesce(q.spent, 0) || ' in a quarter whose calls cost ' ||
+         coalesce(c.cost, 0) AS fault
+       FROM calls c FULL JOIN spent_by_quarter q ON q.subject = c.id AND q.quarter_start = c.quarter
+       WHERE coalesce(q.spent, 0) <> coalesce(c.cost, 0)`,
+    )
+    .all()
+    .map(({ fault }) => fault);
 }
 
 function chargeFaults({ upstream }: Stage, { number, end }: ClientCall, { outcome, cost }: Row): string[] {

@@ -28,6 +28,8 @@ const signedInPages = (gateway: Furnished, requestId: string) =>
     [`/usage/${requestId}`, "Request"],
     ["/recharge", "Recharge"],
     ["/models", "Models"],
+    ["/models/embedded-chat", "embedded-chat"],
+    ["/models/embedded-speech", "embedded-speech"],
     ["/playground", "Playground"],
     ["/settings", "Settings"],
     ["/operator", "Gateway overview"],
@@ -244,16 +246,6 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
       await context.close();
     },
   );
-
-  test("are searched by a palette that is accessible, too", async () => {
-    const { page, context } = await signedIn();
-    await open(page, gateway, "/");
-    await page.getByRole("button", { name: /^Search/ }).click();
-    await page.getByRole("dialog", { name: "Search" }).getByRole("textbox", { name: "Search" }).fill("key");
-    await page.getByRole("dialog").getByRole("button", { name: "API keys" }).waitFor();
-    expect(await faults(page)).toEqual([]);
-    await context.close();
-  });
 
   test("tell all that a model costs beyond its ordinary rates", async () => {
     const { page, context } = await signedIn();

@@ -3,9 +3,10 @@
  * something is not as it must be.
  */
 import { countsMoney, type Demo, endsWell, serves, showsDashboard, speaks, startDemo, takesOver } from "./checks.ts";
+import { worksInParallel } from "./parallel.ts";
 import { forgetPrevious, openWorkshop, previousVersion, type Way, waysIn } from "./ways.ts";
 
-const columns = ["serves", "money", "dashboard", "speech", "SIGTERM", "upgrade"] as const;
+const columns = ["serves", "money", "dashboard", "speech", "SIGTERM", "workers", "upgrade"] as const;
 type Column = (typeof columns)[number];
 type Row = Record<Column, string>;
 
@@ -42,6 +43,7 @@ async function rowOf(way: Way, previous: Way | undefined): Promise<Row> {
   } finally {
     await demo.running.stop();
   }
+  row.workers = await outcome(way, "workers", () => worksInParallel(way));
   row.upgrade = previous ? await outcome(way, "upgrade", () => takesOver(way, previous)) : "skipped";
   return row;
 }

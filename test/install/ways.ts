@@ -19,6 +19,8 @@ export interface Way {
   readonly name: string;
   /** The folder of the gateway's data, as this process sees it. */
   readonly data: string;
+  /** The same folder as the gateway sees it. */
+  readonly inside: string;
   /** Starts a command of the gateway, with these variables. */
   start(args: readonly string[], env: Readonly<Record<string, string>>): Running;
 }
@@ -60,7 +62,7 @@ function clone(folder: string): Way {
   const data = join(folder, "clone/data");
   return {
     name: "clone",
-    data,
+    ...{ data, inside: data },
     start: (args, env) => new Running(systemNode, [bin, ...args], { ...env, DATA_DIR: data }),
   };
 }
@@ -75,7 +77,7 @@ function npmPackage(folder: string): Way {
   const data = join(here, "data");
   return {
     name: "npm package",
-    data,
+    ...{ data, inside: data },
     start: (args, env) => new Running(process.execPath, [starter, ...args], env, { cwd: here }),
   };
 }
@@ -85,7 +87,8 @@ function executable(folder: string): Way {
   mkdirSync(here);
   cpSync(join(dist, "model-gateway"), join(here, "model-gateway"));
   const start: Way["start"] = (args, env) => new Running(join(here, "model-gateway"), args, env, { cwd: here });
-  return { name: "executable", data: join(here, "data"), start };
+  const data = join(here, "data");
+  return { name: "executable", data, inside: data, start };
 }
 
 function executableInEmptyDebian(debian: string): Way {
@@ -99,7 +102,7 @@ function executableInEmptyDebian(debian: string): Way {
     const inside = ["/usr/bin/env", "-i", ...variables, "/bin/sh", "-c", run, "model-gateway", ...args];
     return new Running("chroot", [debian, ...inside], {});
   };
-  return { name: "executable in an empty Debian", data: join(here, "data"), start };
+  return { name: "executable in an empty Debian", data: join(here, "data"), inside: "/opt/gateway/data", start };
 }
 
 /**
@@ -121,7 +124,7 @@ export function previousVersion(folder: string): Way | undefined {
   const starter = join(tree, "bin/model-gateway.js");
   return {
     name: "the version before",
-    data,
+    ...{ data, inside: data },
     start: (args, env) => new Running(systemNode, [starter, ...args], { ...env, DATA_DIR: data }),
   };
 }

@@ -13,3 +13,9 @@ test("killed twice, it has charged what its callers have, and no more", async ()
   expect(faults).toEqual([]);
   expect(answers).toBeGreaterThan(0);
 });
+
+test("killed between a hold and its charge while its account has budgets, it counts in their windows what was charged, and no more", async () => {
+  const { faults, answers } = await crash({ kills: 2, isBudgeted: true });
+  expect(faults).toEqual([]);
+  expect(answers).toBeGreaterThan(0);
+});

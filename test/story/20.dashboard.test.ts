@@ -97,7 +97,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard in Chromium", { timeo
     const example = dialog.getByRole("tabpanel");
     expect(await example.textContent()).toContain(gateway.baseUrl);
     await dialog.getByText("China CDN").click();
-    for (const client of ["curl", "OpenAI SDK", "Anthropic SDK", "gRPC"]) {
+    for (const client of ["curl", "Python", "TypeScript", "Anthropic SDK", "gRPC"]) {
       await dialog.getByRole("tab", { name: client }).click();
       expect(await example.textContent(), client).toContain(regions.cn);
     }

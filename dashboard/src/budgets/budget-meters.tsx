@@ -49,8 +49,12 @@ function BudgetMeter({ budget }: { readonly budget: Budget }) {
   return (
     <Stack gap={4}>
       <Group justify="space-between" gap="xs">
-        <Text size="sm" style={{ fontVariantNumeric: "tabular-nums" }}>
-          {t.of(format.money(spent), format.money(amount), window)}
+        <Text
+          size="sm"
+          style={{ fontVariantNumeric: "tabular-nums" }}
+          title={t.of(format.money(spent), format.money(amount), window)}
+        >
+          {t.of(format.rounded(spent), format.rounded(amount), window)}
         </Text>
         {byOperator && (
           <Badge variant="default" size="sm" tt="none" radius="sm" miw="max-content">
@@ -69,8 +73,8 @@ function BudgetMeter({ budget }: { readonly budget: Budget }) {
         )}
       </Progress.Root>
       <Text size="xs" c="dimmed">
-        {isSpent ? t.spentUp : t.left(format.money(remaining))}
-        {held > 0n && ` · ${t.held(format.money(held))}`}
+        {isSpent ? t.spentUp : <span title={t.left(format.money(remaining))}>{t.left(format.rounded(remaining))}</span>}
+        {held > 0n && ` · ${t.held(format.rounded(held))}`}
         {windowEndsAt && (
           <>
             {` · ${rolling ? t.frees : t.resets} `}

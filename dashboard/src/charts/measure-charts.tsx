@@ -1,5 +1,5 @@
 /** Draws how upstreams and models did over time: the share that was answered, the time to the first byte, and output tokens a second. */
-import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Box, Paper, SimpleGrid, Skeleton, Title, VisuallyHidden } from "@mantine/core";
 import { lazy, Suspense } from "react";
 import type { AttemptMeasures } from "../../../gen/modelgateway/v1/measures_pb.ts";
@@ -17,7 +17,8 @@ const said = texts(
     throughput: "Output tokens a second",
     median: "Median",
     slow: "95th percentile",
-    share: "Share of attempts",
+    attempts: "Share of attempts",
+    calls: "Share of calls",
     time: "Time",
     overTime: (what: string) => `${what} over time`,
     rate: (count: string) => `${counted(count, "token")} a second`,
@@ -28,17 +29,28 @@ const said = texts(
     throughput: "每秒输出 Token 数",
     median: "中位数",
     slow: "P95",
-    share: "占尝试次数的比例",
+    attempts: "占尝试次数的比例",
+    calls: "占调用次数的比例",
     time: "时间",
     overTime: (what: string) => `${what}走势`,
     rate: (count: string) => `每秒 ${count} 个 Token`,
   },
 );
 
+/** Measured is the measures of a bucket. */
+export interface Measured {
+  readonly beginsAt?: Timestamp | undefined;
+  /** answered is the share that was answered, 0 to 1. */
+  readonly answered: number | undefined;
+  readonly firstByteP50Ms?: number | undefined;
+  readonly firstByteP95Ms?: number | undefined;
+  readonly tokensPerSecondP50?: number | undefined;
+}
+
 interface Series {
   readonly label: string;
   readonly color: string;
-  readonly of: (measures: AttemptMeasures) => number | undefined;
+  readonly of: (measures: Measured) => number | undefined;
 }
 
 interface ChartProps {
@@ -46,17 +58,19 @@ interface ChartProps {
   readonly series: readonly Series[];
   readonly write: (value: number) => string;
   readonly most?: number;
-  readonly sums: readonly AttemptMeasures[];
+  readonly sums: readonly Measured[];
   readonly buckets: Buckets;
 }
 
 interface Props {
   /** sums are of one group. */
-  readonly sums: readonly AttemptMeasures[];
+  readonly sums: readonly Measured[];
   readonly buckets: Buckets;
+  /** parts are what the shares are of. */
+  readonly parts: "attempts" | "calls";
 }
 
-export function MeasureCharts({ sums, buckets }: Props) {
+export function MeasureCharts({ sums, buckets, parts }: Props) {
   const t = useTexts(said);
   const format = useFormat();
   const shared = { sums, buckets };
@@ -68,7 +82,7 @@ export function MeasureCharts({ sums, buckets }: Props) {
         title={t.uptime}
         write={format.percent}
         most={1}
-        series={[{ label: t.share, color: "teal.7", of: answeredShare }]}
+        series={[{ label: t[parts], color: "teal.7", of: ({ answered }) => answered }]}
       />
       <MeasureChart
         {...shared}

@@ -86,7 +86,11 @@ export function MeasuresOverTime(of: Props) {
             <>
               {completeFrom && <Text size="sm">{t.partial(format.moment(completeFrom))}</Text>}
               <Totals of={total} />
-              <MeasureCharts sums={sums} buckets={{ bucket: span.bucket, begins }} />
+              <MeasureCharts
+                sums={sums.map((sum) => ({ ...sum, answered: answeredShare(sum) }))}
+                buckets={{ bucket: span.bucket, begins }}
+                parts="attempts"
+              />
             </>
           )
         }

@@ -46,12 +46,11 @@ function bucketsBetween(from: number, to: number): Buckets {
   return { bucket: isShort ? Bucket.HOUR : Bucket.DAY, begins };
 }
 
-const weekMs = 7 * 24 * hourMs;
-
-/** chosenBuckets returns the buckets of chosen moments: by default of the last seven days. */
+/** chosenBuckets returns the buckets of chosen moments: by default seven days of UTC, the last of which is that of the end. */
 export function chosenBuckets(from: number | undefined, to: number | undefined, now: number): Buckets {
   const ends = to === undefined ? now : Math.min(to, now);
-  return bucketsBetween(from ?? ends - weekMs, ends);
+  if (from !== undefined) return bucketsBetween(from, ends);
+  return { bucket: Bucket.DAY, begins: bucketsOf(spans.week, to === undefined ? ends : ends - 1) };
 }
 
 /** spanMs returns the length of the whole span. */

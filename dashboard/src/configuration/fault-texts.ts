@@ -4,13 +4,12 @@
  */
 import type { DocumentFault } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import { FaultReason } from "../../../gen/modelgateway/v1/reasons_pb.ts";
-import { useLanguage } from "../language/language.tsx";
 
 type Parameters = Readonly<Record<string, string>>;
 type Text = string | ((of: Parameters) => string);
 
 /** faultTextsInChinese has a text for each reason. */
-export const faultTextsInChinese: Readonly<Record<Exclude<keyof typeof FaultReason, "UNSPECIFIED">, Text>> = {
+const faultTextsInChinese: Readonly<Record<Exclude<keyof typeof FaultReason, "UNSPECIFIED">, Text>> = {
   FILE_UNREADABLE: ({ code }) => `无法读取文件（${code}）`,
   FILE_EMPTY: "文件为空，可能是写入未完成。如需留空，请写入 {}",
   YAML_BROKEN: ({ code = "" }) => `不是有效的 YAML：${yamlProblems.get(code) ?? code}`,
@@ -129,15 +128,11 @@ const texts: ReadonlyMap<number, Text> = new Map(
   Object.entries(faultTextsInChinese).map(([reason, text]) => [FaultReason[reason as keyof typeof FaultReason], text]),
 );
 
-/** useFaultText returns what is wrong at a fault's place, with the line of a file that has it. */
-export function useFaultText(): (fault: DocumentFault) => string {
-  const { language } = useLanguage();
-  return (fault) => {
-    const { message, reason, parameters, file, line } = fault;
-    const own = texts.get(reason);
-    const text =
-      language === "zh-CN" && own !== undefined ? (typeof own === "string" ? own : own(parameters)) : message;
-    if (file === "") return text;
-    return `${file}${line > 0 ? `:${line}` : ""}${language === "zh-CN" ? "：" : ": "}${text}`;
-  };
+/** faultInChinese returns what is wrong; undefined where the reason is not known here. */
+export function faultInChinese({
+  reason,
+  parameters,
+}: Pick<DocumentFault, "reason" | "parameters">): string | undefined {
+  const text = texts.get(reason);
+  return typeof text === "function" ? text(parameters) : text;
 }

@@ -1,11 +1,12 @@
 /** The faults of a refused change, each with its place. */
 import { Alert, Code, List, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
-import { texts, useTexts } from "../language/language.tsx";
+import type { DocumentFault } from "../../../gen/modelgateway/v1/errors_pb.ts";
+import { texts, useLanguage, useTexts } from "../language/language.tsx";
 import { Failure } from "../parts/failure.tsx";
 import text from "../parts/text.module.css";
 import { refusalOf } from "../refusal.ts";
-import { useFaultText } from "./fault-texts.ts";
+import { faultInChinese } from "./fault-texts.ts";
 
 const said = texts({ refused: "This cannot be saved. Nothing has changed." }, { refused: "无法保存，未做任何更改。" });
 
@@ -26,6 +27,16 @@ export function Faults({ of }: { readonly of: unknown }) {
       </List>
     </Alert>
   );
+}
+
+/** useFaultText returns what is wrong at a fault's place, with the line of a file that has it. */
+function useFaultText(): (fault: DocumentFault) => string {
+  const { language } = useLanguage();
+  return (fault) => {
+    const { message, file, line } = fault;
+    const text = (language === "zh-CN" ? faultInChinese(fault) : undefined) ?? message;
+    return file === "" ? text : `${file}${line > 0 ? `:${line}` : ""}: ${text}`;
+  };
 }
 
 /** useFaultAt returns a function that says what is wrong at a place, such as `upstreams[openai].base_url`, or at an entry of a list there. */

@@ -4,19 +4,19 @@ import { useDisclosure } from "@mantine/hooks";
 import { Navigate, Outlet, useRouter } from "@tanstack/react-router";
 import { lazy, memo, Suspense, useState } from "react";
 import { texts, useTexts } from "../language/language.tsx";
+import { PaletteButton } from "../palette/palette-button.tsx";
 import { useSession } from "../session.tsx";
 import classes from "./app-frame.module.css";
 import { LanguageSwitch } from "./language-switch.tsx";
 import { Mark } from "./mark.tsx";
 import { Navigation } from "./navigation.tsx";
-import { PaletteButton } from "./palette-button.tsx";
 import { ThemeSwitch } from "./theme-switch.tsx";
 import { UserMenu } from "./user-menu.tsx";
 
 const said = texts({ skip: "Skip to the content", menu: "Menu" }, { skip: "跳到正文", menu: "菜单" });
 
 const Corner = lazy(() => import("./corner.tsx"));
-const Palette = lazy(() => import("./palette.tsx"));
+const Palette = lazy(() => import("../palette/palette.tsx"));
 
 export function AppFrame() {
   const t = useTexts(said);
@@ -58,12 +58,12 @@ export function AppFrame() {
           <Navigation operator={user.operator} onNavigate={close} />
         </ScrollArea>
       </AppShell.Navbar>
-      <AppShell.Main id="content" tabIndex={-1}>
+      <AppShell.Main id="content" tabIndex={-1} className={classes.main}>
         <div className={classes.content}>
           <Outlet />
           <Suspense>
             <Corner />
-            <Palette />
+            <Palette operator={user.operator} />
           </Suspense>
         </div>
       </AppShell.Main>

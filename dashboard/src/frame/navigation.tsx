@@ -98,13 +98,18 @@ const operatorPlaces: readonly Place[] = [
 export interface ShownPlace {
   readonly to: LinkProps["to"] & string;
   readonly label: string;
+  /** names are its label, and the same in the other language. */
+  readonly names: readonly string[];
   readonly icon: ComponentType<{ readonly size?: number }>;
 }
 
 /** usePlaces returns the pages of both areas, by the names that the navigation has for them. */
 export function usePlaces(): { readonly own: readonly ShownPlace[]; readonly operators: readonly ShownPlace[] } {
   const t = useTexts(said);
-  const named = ([to, name, icon]: Place) => ({ to, label: t[name], icon });
+  const named = ([to, name, icon]: Place) => ({
+    ...{ to, label: t[name], icon },
+    names: [t[name], said.en[name], said["zh-CN"][name]],
+  });
   return { own: places.map(named), operators: operatorPlaces.map(named) };
 }
 

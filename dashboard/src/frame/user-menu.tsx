@@ -1,7 +1,7 @@
 /** Shows the signed-in user, and signs out. */
 import { useMutation } from "@connectrpc/connect-query";
 import { ActionIcon, Menu, Text } from "@mantine/core";
-import { IconLogout, IconSettings, IconUserCircle } from "@tabler/icons-react";
+import { IconBook, IconLogout, IconSettings, IconUserCircle } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { User } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { SessionService } from "../../../gen/modelgateway/v1/sessions_pb.ts";
@@ -9,8 +9,13 @@ import { texts, useTexts } from "../language/language.tsx";
 import { useSession } from "../session.tsx";
 
 const said = texts(
-  { user: (email: string) => `Signed in as ${email}`, settings: "Settings", signOut: "Sign out" },
-  { user: (email: string) => `已登录：${email}`, settings: "设置", signOut: "退出登录" },
+  {
+    user: (email: string) => `Signed in as ${email}`,
+    settings: "Settings",
+    docs: "Documentation",
+    signOut: "Sign out",
+  },
+  { user: (email: string) => `已登录：${email}`, settings: "设置", docs: "文档", signOut: "退出登录" },
 );
 
 export function UserMenu({ user }: { readonly user: User }) {
@@ -36,6 +41,9 @@ export function UserMenu({ user }: { readonly user: User }) {
         <Menu.Divider />
         <Menu.Item component={Link} to="/settings" leftSection={<IconSettings size={16} aria-hidden />}>
           {t.settings}
+        </Menu.Item>
+        <Menu.Item component="a" href="/docs/" target="_blank" leftSection={<IconBook size={16} aria-hidden />}>
+          {t.docs}
         </Menu.Item>
         <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={() => signOut.mutate({})}>
           {t.signOut}

@@ -54,12 +54,12 @@ function formatOf(language: Language, symbol: string): Format {
   const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 });
   const date = new Intl.DateTimeFormat(language, { dateStyle: "medium" });
   const month = new Intl.DateTimeFormat(language, { year: "numeric", month: "long", timeZone: "UTC" });
-  const minute = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
-  const second = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
+  const minute = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
+  const second = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
   const brief = new Intl.DateTimeFormat(language, {
     ...{ month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
   });
-  const clock = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
+  const clock = new Intl.DateTimeFormat(language, { timeStyle: "medium", hourCycle: "h23" });
   const ago = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   return {
     money: (millionths) => `${millionths < 0n ? "−" : ""}${symbol}${amount.format(decimalOf(millionths))}`,

@@ -43,8 +43,8 @@ const said = texts(
 
 interface Props {
   readonly of: readonly LedgerEntry[];
-  /** linked links a charge to its call, which only exists for the account's own calls. */
-  readonly linked?: boolean;
+  /** linked is where the pages of the charged calls are. */
+  readonly linked: "/usage/$requestId" | "/operator/requests/$requestId";
 }
 
 /** withoutCharges are the other kinds of entries: there is a charge for each call. */
@@ -54,7 +54,7 @@ export function EntryList(props: Props) {
   return useNarrow("48em") ? <Lines {...props} /> : <Rows {...props} />;
 }
 
-function Rows({ of, linked = false }: Props) {
+function Rows({ of, linked }: Props) {
   const t = useTexts(said);
   const kindOf = useEntryKinds();
   return (
@@ -87,7 +87,7 @@ function Rows({ of, linked = false }: Props) {
   );
 }
 
-function Lines({ of, linked = false }: Props) {
+function Lines({ of, linked }: Props) {
   const t = useTexts(said);
   const kindOf = useEntryKinds();
   return (
@@ -132,7 +132,7 @@ function Amount({ of: { amount } }: { readonly of: LedgerEntry }) {
 
 interface DetailsProps {
   readonly of: LedgerEntry;
-  readonly linked: boolean;
+  readonly linked: Props["linked"];
 }
 
 function Details({ of: { requestId, note, calls, createdAt }, linked }: DetailsProps) {
@@ -145,18 +145,12 @@ function Details({ of: { requestId, note, calls, createdAt }, linked }: DetailsP
       </Text>
     );
   }
-  if (!linked) {
-    return (
-      <Text size="sm" ff="monospace">
-        {requestId}
-      </Text>
-    );
-  }
   return (
     <Anchor
       size="sm"
       ff="monospace"
-      renderRoot={(props) => <Link to="/usage/$requestId" params={{ requestId }} {...props} />}
+      style={{ overflowWrap: "anywhere" }}
+      renderRoot={(props) => <Link to={linked} params={{ requestId }} {...props} />}
     >
       {requestId}
     </Anchor>

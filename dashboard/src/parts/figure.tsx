@@ -7,7 +7,7 @@ interface Props {
   readonly title: string;
   /** value is undefined while it is loading. */
   readonly value: ReactNode;
-  /** change is shown beside the value. */
+  /** change is shown beside the name, where every figure has room for it. */
   readonly change?: ReactNode;
   readonly children: ReactNode;
 }
@@ -16,10 +16,13 @@ export function Figure({ title, value, change, children }: Props) {
   return (
     <Paper withBorder p="md">
       <Stack gap={6} h="100%">
-        <Text size="sm" c="dimmed" component="h2" fw={400}>
-          {title}
-        </Text>
-        <Group mih={32} gap="xs" align="baseline">
+        <Group gap="xs" justify="space-between" align="baseline" wrap="nowrap">
+          <Text size="sm" c="dimmed" component="h2" fw={400}>
+            {title}
+          </Text>
+          {value !== undefined && change}
+        </Group>
+        <Group mih={32} align="baseline">
           {value === undefined ? (
             <Skeleton height={24} width="60%" />
           ) : (
@@ -27,7 +30,6 @@ export function Figure({ title, value, change, children }: Props) {
               {value}
             </Text>
           )}
-          {value !== undefined && change}
         </Group>
         {children}
       </Stack>

@@ -91,7 +91,7 @@ export function useRequestColumns({
       name: "key",
       head: t.key,
       clipped: true,
-      ...both(({ keyId }) => <Clipped text={keyNames?.get(keyId) ?? keyId} title={keyId} />),
+      ...both(({ keyId }) => <Clipped text={keyNames?.get(keyId) ?? shortId(keyId)} title={keyId} />),
     },
     { name: "operation", head: t.operation, ...both(({ operation }) => operation) },
     {
@@ -150,4 +150,9 @@ function Clipped({ text, title = text }: { readonly text: string; readonly title
 
 function sinceSeconds(at: Date): number {
   return Math.max(0, Math.round((Date.now() - at.getTime()) / 1000));
+}
+
+/** shortId returns the end of an id: ids are long, and their beginnings alike. */
+function shortId(id: string): string {
+  return id === "" ? "" : `${id.split("_")[0]}_…${id.slice(-6)}`;
 }

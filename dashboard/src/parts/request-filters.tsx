@@ -76,7 +76,7 @@ export function RequestFilters({ search, onChange, models, upstreams, tags = [],
   const outcomeChoices = (Object.keys(outcomes) as OutcomeWord[]).map((word) => ({ value: word, label: names[word] }));
   const modelChoices = models.map((id) => ({ value: id, label: id }));
   return (
-    <Group component="fieldset" gap="sm" align="flex-end" bd={0} p={0} m={0} aria-label={t.filters}>
+    <Group component="fieldset" gap={10} align="flex-end" bd={0} p={0} m={0} aria-label={t.filters}>
       {ofAccounts && <Typed label={t.account} hint={t.accountHint} value={account} on={(v) => change("account", v)} />}
       {keys ? (
         <Picked label={t.key} all={t.all} data={keys} value={key} on={(value) => change("key", value)} />
@@ -84,7 +84,7 @@ export function RequestFilters({ search, onChange, models, upstreams, tags = [],
         <Typed label={t.key} hint={t.keyHint} value={key} on={(v) => change("key", v)} disabled={needsAccount} />
       )}
       <Picked
-        {...{ label: t.model, all: t.all, data: modelChoices, value: model, disabled: needsAccount, width: 190 }}
+        {...{ label: t.model, all: t.all, data: modelChoices, value: model, disabled: needsAccount, width: 150 }}
         on={(value) => change("model", value)}
       />
       {upstreams && !isOfRefused && (
@@ -103,7 +103,7 @@ export function RequestFilters({ search, onChange, models, upstreams, tags = [],
       )}
       {isOfRefused ? (
         <Picked
-          {...{ label: t.reason, all: t.all, value: reason, width: 190 }}
+          {...{ label: t.reason, all: t.all, value: reason, width: 150 }}
           data={reasonWords.map((value) => ({ value, label: reasonName(value) }))}
           on={(value) => change("reason", value)}
         />
@@ -113,8 +113,10 @@ export function RequestFilters({ search, onChange, models, upstreams, tags = [],
           on={(value) => change("outcome", value)}
         />
       )}
-      <Day label={t.from} value={from} max={to} on={(value) => change("from", value)} />
-      <Day label={t.to} value={to} min={from} on={(value) => change("to", value)} />
+      <Group gap={10} wrap="nowrap" w={{ base: "100%", xs: "auto" }}>
+        <Day label={t.from} value={from} max={to} on={(value) => change("from", value)} />
+        <Day label={t.to} value={to} min={from} on={(value) => change("to", value)} />
+      </Group>
       {isFiltered(search) && (
         <Button
           variant="subtle"
@@ -146,7 +148,7 @@ function Picked({
   value,
   on,
   disabled = false,
-  width = 150,
+  width = 128,
 }: FieldProps & { all: string; data: readonly Choice[] }) {
   const known = value === undefined || data.some((one) => one.value === value);
   return (
@@ -168,7 +170,7 @@ function useDraft(value: string): [draft: string, setDraft: (draft: string) => v
 }
 
 /** Typed applies its text on Enter, or when it loses the focus. */
-function Typed({ label, hint, value = "", on, disabled = false, width = 150 }: FieldProps & { hint: string }) {
+function Typed({ label, hint, value = "", on, disabled = false, width = 128 }: FieldProps & { hint: string }) {
   const [draft, setDraft] = useDraft(value);
   const finish = () => {
     if (draft.trim() !== value) on(draft.trim());
@@ -196,7 +198,7 @@ function Day({ label, value = "", on, min, max }: FieldProps & { min?: string | 
       type="date"
       {...{ label, value: draft, min, max }}
       onChange={(event) => change(event.currentTarget.value)}
-      w={{ base: "calc(50% - 6px)", xs: 140 }}
+      w={{ base: "50%", xs: 136 }}
     />
   );
 }

@@ -14,7 +14,14 @@ interface Props extends TableProps {
 
 export function WideTable({ label, minWidth, flush = false, ...table }: Props) {
   return (
-    <Table.ScrollContainer minWidth={minWidth} type="native" tabIndex={0} role="region" aria-label={label}>
+    <Table.ScrollContainer
+      minWidth={minWidth}
+      type="native"
+      tabIndex={0}
+      role="region"
+      aria-label={label}
+      className={classes.scrolls ?? ""}
+    >
       <Table
         verticalSpacing="xs"
         horizontalSpacing="md"

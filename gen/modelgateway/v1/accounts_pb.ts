@@ -22,7 +22,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/accounts.proto.
  */
 export const file_modelgateway_v1_accounts: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tb2RlbGdhdGV3YXkvdjEvYWNjb3VudHMucHJvdG8SD21vZGVsZ2F0ZXdheS52MSKbAwoHQWNjb3VudBISCgJpZBgBIAEoCUIGirUYAggBEhQKBG5hbWUYAiABKAlCBoq1GAIIARIZCgdiYWxhbmNlGAMgASgDQgiKtRgECAEoBhIWCgRoZWxkGAQgASgDQgiKtRgECAEoBhIbCglyZWNoYXJnZWQYBSABKANCCIq1GAQIASgGEiMKBHRpZXIYBiABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIoCgluZXh0X3RpZXIYByABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIYCghwb3N0cGFpZBgIIAEoCEIGirUYAggBEjAKDHN1c3BlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoJdGltZV96b25lGAsgASgJQgaKtRgCCAESMAoHYnVkZ2V0cxgMIAMoCzIXLm1vZGVsZ2F0ZXdheS52MS5CdWRnZXRCBoq1GAIIASKTAQoEVGllchIUCgRuYW1lGAEgASgJQgaKtRgCCAESGgoIcmVjaGFyZ2UYAiABKANCCIq1GAQIASgGEiMKE3JlcXVlc3RzX3Blcl9taW51dGUYAyABKA1CBoq1GAIIARIeChF0b2tlbnNfcGVyX21pbnV0ZRgEIAEoDUgAiAEBQhQKEl90b2tlbnNfcGVyX21pbnV0ZSLDAgoLTGVkZ2VyRW50cnkSEgoCaWQYASABKAlCBoq1GAIIARIaCgphY2NvdW50X2lkGAIgASgJQgaKtRgCCAESMAoEa2luZBgDIAEoDjIaLm1vZGVsZ2F0ZXdheS52MS5FbnRyeUtpbmRCBoq1GAIIARIYCgZhbW91bnQYBCABKANCCIq1GAQIASgGEhcKCnJlcXVlc3RfaWQYBSABKAlIAIgBARITCgZrZXlfaWQYBiABKAlIAYgBARIRCgRub3RlGAcgASgJSAKIAQESLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGgoFY2FsbHMYCSABKANCBoq1GAIQAUgDiAEBQg0KC19yZXF1ZXN0X2lkQgkKB19rZXlfaWRCBwoFX25vdGVCCAoGX2NhbGxzIhMKEUdldEFjY291bnRSZXF1ZXN0Ip8BChJHZXRBY2NvdW50UmVzcG9uc2USKQoHYWNjb3VudBgBIAEoCzIYLm1vZGVsZ2F0ZXdheS52MS5BY2NvdW50EiQKBXRpZXJzGAIgAygLMhUubW9kZWxnYXRld2F5LnYxLlRpZXISFAoEdW5pdBgDIAEoCUIGirUYAggBEiIKEnJlcXVlc3RzX3JlbWFpbmluZxgEIAEoDUIGirUYAggBInMKFFVwZGF0ZUJ1ZGdldHNSZXF1ZXN0EiwKB2J1ZGdldHMYASABKAsyGy5tb2RlbGdhdGV3YXkudjEuQnVkZ2V0TGlzdBIfCgl0aW1lX3pvbmUYAiABKAlCB7pIBHICGEBIAIgBAUIMCgpfdGltZV96b25lIkIKFVVwZGF0ZUJ1ZGdldHNSZXNwb25zZRIpCgdhY2NvdW50GAEgASgLMhgubW9kZWxnYXRld2F5LnYxLkFjY291bnQiOwoRUmVkZWVtQ29kZVJlcXVlc3QSHQoEY29kZRgBIAEoCUIKukgHyAEBcgIYZEgAiAEBQgcKBV9jb2RlImwKElJlZGVlbUNvZGVSZXNwb25zZRIrCgVlbnRyeRgBIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5MZWRnZXJFbnRyeRIpCgdhY2NvdW50GAIgASgLMhgubW9kZWxnYXRld2F5LnYxLkFjY291bnQirAEKEUxpc3RMZWRnZXJSZXF1ZXN0EiIKCXBhZ2Vfc2l6ZRgBIAEoDUIKukgHKgUY6AcoAUgAiAEBEiEKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGMgBSAGIAQESMwoFa2luZHMYAyADKA4yGi5tb2RlbGdhdGV3YXkudjEuRW50cnlLaW5kQgi6SAWSAQIQCkIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuInUKEkxpc3RMZWRnZXJSZXNwb25zZRItCgdlbnRyaWVzGAEgAygLMhwubW9kZWxnYXRld2F5LnYxLkxlZGdlckVudHJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iFAoSTGlzdENhdGFsb2dSZXF1ZXN0IkQKE0xpc3RDYXRhbG9nUmVzcG9uc2USLQoGbW9kZWxzGAEgAygLMh0ubW9kZWxnYXRld2F5LnYxLkNhdGFsb2dNb2RlbCLBAgoMQ2F0YWxvZ01vZGVsEhIKAmlkGAEgASgJQgaKtRgCCAESDwoHYWxpYXNlcxgCIAMoCRIWCgZmYW1pbHkYAyABKAlCBoq1GAIIARIwCgRraW5kGAQgASgOMhoubW9kZWxnYXRld2F5LnYxLk1vZGVsS2luZEIGirUYAggBEhYKBnZlbmRvchgFIAEoCUIGirUYAggBEhsKDmNvbnRleHRfd2luZG93GAYgASgNSACIAQESHgoRbWF4X291dHB1dF90b2tlbnMYByABKA1IAYgBARIqCgVwcmljZRgIIAEoCzIbLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFByaWNlEhgKCGNhbGxhYmxlGAkgASgIQgaKtRgCCAFCEQoPX2NvbnRleHRfd2luZG93QhQKEl9tYXhfb3V0cHV0X3Rva2VucyKxBAoKTW9kZWxQcmljZRIXCgVpbnB1dBgBIAEoA0IIirUYBAgBKAYSHAoKY2FjaGVfcmVhZBgCIAEoA0IIirUYBAgBKAYSHQoLY2FjaGVfd3JpdGUYAyABKANCCIq1GAQIASgGEhgKBm91dHB1dBgEIAEoA0IIirUYBAgBKAYSHAoKY2hhcmFjdGVycxgFIAEoA0IIirUYBAgBKAYSIgoQY2FjaGVfd3JpdGVfaG91chgGIAEoA0IIirUYBAgBKAYSIAoLaW5wdXRfYXVkaW8YByABKANCBoq1GAIoBkgAiAEBEiAKC2lucHV0X2ltYWdlGAggASgDQgaKtRgCKAZIAYgBARIhCgxvdXRwdXRfYXVkaW8YCSABKANCBoq1GAIoBkgCiAEBEh8KCndlYl9zZWFyY2gYCiABKANCBoq1GAIoBkgDiAEBEhwKB3JlcXVlc3QYCyABKANCBoq1GAIoBkgEiAEBEh0KCHJlZ2lvbmFsGAwgASgDQgaKtRgCKAZIBYgBARIoCgRsb25nGA0gAygLMhoubW9kZWxnYXRld2F5LnYxLkxvbmdQcmljZRIpCgVtb2RlcxgOIAMoCzIaLm1vZGVsZ2F0ZXdheS52MS5Nb2RlUHJpY2VCDgoMX2lucHV0X2F1ZGlvQg4KDF9pbnB1dF9pbWFnZUIPCg1fb3V0cHV0X2F1ZGlvQg0KC193ZWJfc2VhcmNoQgoKCF9yZXF1ZXN0QgsKCV9yZWdpb25hbCK4AgoKVG9rZW5SYXRlcxIXCgVpbnB1dBgBIAEoA0IIirUYBAgBKAYSHAoKY2FjaGVfcmVhZBgCIAEoA0IIirUYBAgBKAYSHQoLY2FjaGVfd3JpdGUYAyABKANCCIq1GAQIASgGEiIKEGNhY2hlX3dyaXRlX2hvdXIYBCABKANCCIq1GAQIASgGEhgKBm91dHB1dBgFIAEoA0IIirUYBAgBKAYSIAoLaW5wdXRfYXVkaW8YBiABKANCBoq1GAIoBkgAiAEBEiAKC2lucHV0X2ltYWdlGAcgASgDQgaKtRgCKAZIAYgBARIhCgxvdXRwdXRfYXVkaW8YCCABKANCBoq1GAIoBkgCiAEBQg4KDF9pbnB1dF9hdWRpb0IOCgxfaW5wdXRfaW1hZ2VCDwoNX291dHB1dF9hdWRpbyJOCglMb25nUHJpY2USFQoFYWJvdmUYASABKA1CBoq1GAIIARIqCgVyYXRlcxgCIAEoCzIbLm1vZGVsZ2F0ZXdheS52MS5Ub2tlblJhdGVzIncKCU1vZGVQcmljZRIUCgRtb2RlGAEgASgJQgaKtRgCCAESKgoFcmF0ZXMYAiABKAsyGy5tb2RlbGdhdGV3YXkudjEuVG9rZW5SYXRlcxIoCgRsb25nGAMgAygLMhoubW9kZWxnYXRld2F5LnYxLkxvbmdQcmljZSq1AQoJRW50cnlLaW5kEhoKFkVOVFJZX0tJTkRfVU5TUEVDSUZJRUQQABIlChNFTlRSWV9LSU5EX1JFQ0hBUkdFEAEaDKK1GAhyZWNoYXJnZRIhChFFTlRSWV9LSU5EX1JFRlVORBACGgqitRgGcmVmdW5kEh8KEEVOVFJZX0tJTkRfR1JBTlQQAxoJorUYBWdyYW50EiEKEUVOVFJZX0tJTkRfQ0hBUkdFEAQaCqK1GAZjaGFyZ2UqkgEKCU1vZGVsS2luZBIaChZNT0RFTF9LSU5EX1VOU1BFQ0lGSUVEEAASHQoPTU9ERUxfS0lORF9DSEFUEAEaCKK1GARjaGF0EicKFE1PREVMX0tJTkRfRU1CRURESU5HEAIaDaK1GAllbWJlZGRpbmcSIQoRTU9ERUxfS0lORF9TUEVFQ0gQAxoKorUYBnNwZWVjaDKoBAoOQWNjb3VudFNlcnZpY2USXQoKR2V0QWNjb3VudBIiLm1vZGVsZ2F0ZXdheS52MS5HZXRBY2NvdW50UmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5HZXRBY2NvdW50UmVzcG9uc2UiBtq1GAIQAhKIAQoNVXBkYXRlQnVkZ2V0cxIlLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVCdWRnZXRzUmVxdWVzdBomLm1vZGVsZ2F0ZXdheS52MS5VcGRhdGVCdWRnZXRzUmVzcG9uc2UiKNq1GCQQAkogCgphY2NvdW50LmlkEgdidWRnZXRzEgl0aW1lX3pvbmUSawoKUmVkZWVtQ29kZRIiLm1vZGVsZ2F0ZXdheS52MS5SZWRlZW1Db2RlUmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5SZWRlZW1Db2RlUmVzcG9uc2UiFNq1GBAQAjAFSgoKCGVudHJ5LmlkEmAKC0xpc3RDYXRhbG9nEiMubW9kZWxnYXRld2F5LnYxLkxpc3RDYXRhbG9nUmVxdWVzdBokLm1vZGVsZ2F0ZXdheS52MS5MaXN0Q2F0YWxvZ1Jlc3BvbnNlIgbatRgCEAISXQoKTGlzdExlZGdlchIiLm1vZGVsZ2F0ZXdheS52MS5MaXN0TGVkZ2VyUmVxdWVzdBojLm1vZGVsZ2F0ZXdheS52MS5MaXN0TGVkZ2VyUmVzcG9uc2UiBtq1GAIQAmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_keys, file_modelgateway_v1_wire]);
+  fileDesc("Ch5tb2RlbGdhdGV3YXkvdjEvYWNjb3VudHMucHJvdG8SD21vZGVsZ2F0ZXdheS52MSKbAwoHQWNjb3VudBISCgJpZBgBIAEoCUIGirUYAggBEhQKBG5hbWUYAiABKAlCBoq1GAIIARIZCgdiYWxhbmNlGAMgASgDQgiKtRgECAEoBhIWCgRoZWxkGAQgASgDQgiKtRgECAEoBhIbCglyZWNoYXJnZWQYBSABKANCCIq1GAQIASgGEiMKBHRpZXIYBiABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIoCgluZXh0X3RpZXIYByABKAsyFS5tb2RlbGdhdGV3YXkudjEuVGllchIYCghwb3N0cGFpZBgIIAEoCEIGirUYAggBEjAKDHN1c3BlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoJdGltZV96b25lGAsgASgJQgaKtRgCCAESMAoHYnVkZ2V0cxgMIAMoCzIXLm1vZGVsZ2F0ZXdheS52MS5CdWRnZXRCBoq1GAIIASKTAQoEVGllchIUCgRuYW1lGAEgASgJQgaKtRgCCAESGgoIcmVjaGFyZ2UYAiABKANCCIq1GAQIASgGEiMKE3JlcXVlc3RzX3Blcl9taW51dGUYAyABKA1CBoq1GAIIARIeChF0b2tlbnNfcGVyX21pbnV0ZRgEIAEoDUgAiAEBQhQKEl90b2tlbnNfcGVyX21pbnV0ZSLDAgoLTGVkZ2VyRW50cnkSEgoCaWQYASABKAlCBoq1GAIIARIaCgphY2NvdW50X2lkGAIgASgJQgaKtRgCCAESMAoEa2luZBgDIAEoDjIaLm1vZGVsZ2F0ZXdheS52MS5FbnRyeUtpbmRCBoq1GAIIARIYCgZhbW91bnQYBCABKANCCIq1GAQIASgGEhcKCnJlcXVlc3RfaWQYBSABKAlIAIgBARITCgZrZXlfaWQYBiABKAlIAYgBARIRCgRub3RlGAcgASgJSAKIAQESLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGgoFY2FsbHMYCSABKANCBoq1GAIQAUgDiAEBQg0KC19yZXF1ZXN0X2lkQgkKB19rZXlfaWRCBwoFX25vdGVCCAoGX2NhbGxzIhMKEUdldEFjY291bnRSZXF1ZXN0Ip8BChJHZXRBY2NvdW50UmVzcG9uc2USKQoHYWNjb3VudBgBIAEoCzIYLm1vZGVsZ2F0ZXdheS52MS5BY2NvdW50EiQKBXRpZXJzGAIgAygLMhUubW9kZWxnYXRld2F5LnYxLlRpZXISFAoEdW5pdBgDIAEoCUIGirUYAggBEiIKEnJlcXVlc3RzX3JlbWFpbmluZxgEIAEoDUIGirUYAggBInMKFFVwZGF0ZUJ1ZGdldHNSZXF1ZXN0EiwKB2J1ZGdldHMYASABKAsyGy5tb2RlbGdhdGV3YXkudjEuQnVkZ2V0TGlzdBIfCgl0aW1lX3pvbmUYAiABKAlCB7pIBHICGEBIAIgBAUIMCgpfdGltZV96b25lIkIKFVVwZGF0ZUJ1ZGdldHNSZXNwb25zZRIpCgdhY2NvdW50GAEgASgLMhgubW9kZWxnYXRld2F5LnYxLkFjY291bnQiOwoRUmVkZWVtQ29kZVJlcXVlc3QSHQoEY29kZRgBIAEoCUIKukgHyAEBcgIYZEgAiAEBQgcKBV9jb2RlImwKElJlZGVlbUNvZGVSZXNwb25zZRIrCgVlbnRyeRgBIAEoCzIcLm1vZGVsZ2F0ZXdheS52MS5MZWRnZXJFbnRyeRIpCgdhY2NvdW50GAIgASgLMhgubW9kZWxnYXRld2F5LnYxLkFjY291bnQirAEKEUxpc3RMZWRnZXJSZXF1ZXN0EiIKCXBhZ2Vfc2l6ZRgBIAEoDUIKukgHKgUY6AcoAUgAiAEBEiEKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGMgBSAGIAQESMwoFa2luZHMYAyADKA4yGi5tb2RlbGdhdGV3YXkudjEuRW50cnlLaW5kQgi6SAWSAQIQCkIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuInUKEkxpc3RMZWRnZXJSZXNwb25zZRItCgdlbnRyaWVzGAEgAygLMhwubW9kZWxnYXRld2F5LnYxLkxlZGdlckVudHJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iFAoSTGlzdENhdGFsb2dSZXF1ZXN0IkQKE0xpc3RDYXRhbG9nUmVzcG9uc2USLQoGbW9kZWxzGAEgAygLMh0ubW9kZWxnYXRld2F5LnYxLkNhdGFsb2dNb2RlbCKYAwoMQ2F0YWxvZ01vZGVsEhIKAmlkGAEgASgJQgaKtRgCCAESDwoHYWxpYXNlcxgCIAMoCRIWCgZmYW1pbHkYAyABKAlCBoq1GAIIARIwCgRraW5kGAQgASgOMhoubW9kZWxnYXRld2F5LnYxLk1vZGVsS2luZEIGirUYAggBEhYKBnZlbmRvchgFIAEoCUIGirUYAggBEhsKDmNvbnRleHRfd2luZG93GAYgASgNSACIAQESHgoRbWF4X291dHB1dF90b2tlbnMYByABKA1IAYgBARIqCgVwcmljZRgIIAEoCzIbLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbFByaWNlEhgKCGNhbGxhYmxlGAkgASgIQgaKtRgCCAESFgoJcmVhc29uaW5nGAogASgISAKIAQESLwoLcmVsZWFzZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhEKD19jb250ZXh0X3dpbmRvd0IUChJfbWF4X291dHB1dF90b2tlbnNCDAoKX3JlYXNvbmluZyJnChRNZWFzdXJlTW9kZWxzUmVxdWVzdBIcCgVtb2RlbBgBIAEoCUIIukgFcgMYyAFIAIgBARIeCgRkYXlzGAIgASgNQgu6SAgqBjABMAcwHkgBiAEBQggKBl9tb2RlbEIHCgVfZGF5cyJ1ChVNZWFzdXJlTW9kZWxzUmVzcG9uc2USLgoGbW9kZWxzGAEgAygLMh4ubW9kZWxnYXRld2F5LnYxLk1vZGVsTWVhc3VyZXMSLAoEc3VtcxgCIAMoCzIeLm1vZGVsZ2F0ZXdheS52MS5Nb2RlbE1lYXN1cmVzIv0CCg1Nb2RlbE1lYXN1cmVzEhUKBW1vZGVsGAEgASgJQgaKtRgCCAESLQoJYmVnaW5zX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCghhbnN3ZXJlZBgDIAEoAUIGirUYAggBEh4KEWZpcnN0X2J5dGVfcDUwX21zGAQgASgNSACIAQESHgoRZmlyc3RfYnl0ZV9wOTVfbXMYBSABKA1IAYgBARIcCg9kdXJhdGlvbl9wNTBfbXMYBiABKA1IAogBARIcCg9kdXJhdGlvbl9wOTVfbXMYByABKA1IA4gBARIiChV0b2tlbnNfcGVyX3NlY29uZF9wNTAYCCABKAFIBIgBAUIUChJfZmlyc3RfYnl0ZV9wNTBfbXNCFAoSX2ZpcnN0X2J5dGVfcDk1X21zQhIKEF9kdXJhdGlvbl9wNTBfbXNCEgoQX2R1cmF0aW9uX3A5NV9tc0IYChZfdG9rZW5zX3Blcl9zZWNvbmRfcDUwIrEECgpNb2RlbFByaWNlEhcKBWlucHV0GAEgASgDQgiKtRgECAEoBhIcCgpjYWNoZV9yZWFkGAIgASgDQgiKtRgECAEoBhIdCgtjYWNoZV93cml0ZRgDIAEoA0IIirUYBAgBKAYSGAoGb3V0cHV0GAQgASgDQgiKtRgECAEoBhIcCgpjaGFyYWN0ZXJzGAUgASgDQgiKtRgECAEoBhIiChBjYWNoZV93cml0ZV9ob3VyGAYgASgDQgiKtRgECAEoBhIgCgtpbnB1dF9hdWRpbxgHIAEoA0IGirUYAigGSACIAQESIAoLaW5wdXRfaW1hZ2UYCCABKANCBoq1GAIoBkgBiAEBEiEKDG91dHB1dF9hdWRpbxgJIAEoA0IGirUYAigGSAKIAQESHwoKd2ViX3NlYXJjaBgKIAEoA0IGirUYAigGSAOIAQESHAoHcmVxdWVzdBgLIAEoA0IGirUYAigGSASIAQESHQoIcmVnaW9uYWwYDCABKANCBoq1GAIoBkgFiAEBEigKBGxvbmcYDSADKAsyGi5tb2RlbGdhdGV3YXkudjEuTG9uZ1ByaWNlEikKBW1vZGVzGA4gAygLMhoubW9kZWxnYXRld2F5LnYxLk1vZGVQcmljZUIOCgxfaW5wdXRfYXVkaW9CDgoMX2lucHV0X2ltYWdlQg8KDV9vdXRwdXRfYXVkaW9CDQoLX3dlYl9zZWFyY2hCCgoIX3JlcXVlc3RCCwoJX3JlZ2lvbmFsIrgCCgpUb2tlblJhdGVzEhcKBWlucHV0GAEgASgDQgiKtRgECAEoBhIcCgpjYWNoZV9yZWFkGAIgASgDQgiKtRgECAEoBhIdCgtjYWNoZV93cml0ZRgDIAEoA0IIirUYBAgBKAYSIgoQY2FjaGVfd3JpdGVfaG91chgEIAEoA0IIirUYBAgBKAYSGAoGb3V0cHV0GAUgASgDQgiKtRgECAEoBhIgCgtpbnB1dF9hdWRpbxgGIAEoA0IGirUYAigGSACIAQESIAoLaW5wdXRfaW1hZ2UYByABKANCBoq1GAIoBkgBiAEBEiEKDG91dHB1dF9hdWRpbxgIIAEoA0IGirUYAigGSAKIAQFCDgoMX2lucHV0X2F1ZGlvQg4KDF9pbnB1dF9pbWFnZUIPCg1fb3V0cHV0X2F1ZGlvIk4KCUxvbmdQcmljZRIVCgVhYm92ZRgBIAEoDUIGirUYAggBEioKBXJhdGVzGAIgASgLMhsubW9kZWxnYXRld2F5LnYxLlRva2VuUmF0ZXMidwoJTW9kZVByaWNlEhQKBG1vZGUYASABKAlCBoq1GAIIARIqCgVyYXRlcxgCIAEoCzIbLm1vZGVsZ2F0ZXdheS52MS5Ub2tlblJhdGVzEigKBGxvbmcYAyADKAsyGi5tb2RlbGdhdGV3YXkudjEuTG9uZ1ByaWNlKrUBCglFbnRyeUtpbmQSGgoWRU5UUllfS0lORF9VTlNQRUNJRklFRBAAEiUKE0VOVFJZX0tJTkRfUkVDSEFSR0UQARoMorUYCHJlY2hhcmdlEiEKEUVOVFJZX0tJTkRfUkVGVU5EEAIaCqK1GAZyZWZ1bmQSHwoQRU5UUllfS0lORF9HUkFOVBADGgmitRgFZ3JhbnQSIQoRRU5UUllfS0lORF9DSEFSR0UQBBoKorUYBmNoYXJnZSqSAQoJTW9kZWxLaW5kEhoKFk1PREVMX0tJTkRfVU5TUEVDSUZJRUQQABIdCg9NT0RFTF9LSU5EX0NIQVQQARoIorUYBGNoYXQSJwoUTU9ERUxfS0lORF9FTUJFRERJTkcQAhoNorUYCWVtYmVkZGluZxIhChFNT0RFTF9LSU5EX1NQRUVDSBADGgqitRgGc3BlZWNoMpAFCg5BY2NvdW50U2VydmljZRJdCgpHZXRBY2NvdW50EiIubW9kZWxnYXRld2F5LnYxLkdldEFjY291bnRSZXF1ZXN0GiMubW9kZWxnYXRld2F5LnYxLkdldEFjY291bnRSZXNwb25zZSIG2rUYAhACEogBCg1VcGRhdGVCdWRnZXRzEiUubW9kZWxnYXRld2F5LnYxLlVwZGF0ZUJ1ZGdldHNSZXF1ZXN0GiYubW9kZWxnYXRld2F5LnYxLlVwZGF0ZUJ1ZGdldHNSZXNwb25zZSIo2rUYJBACSiAKCmFjY291bnQuaWQSB2J1ZGdldHMSCXRpbWVfem9uZRJrCgpSZWRlZW1Db2RlEiIubW9kZWxnYXRld2F5LnYxLlJlZGVlbUNvZGVSZXF1ZXN0GiMubW9kZWxnYXRld2F5LnYxLlJlZGVlbUNvZGVSZXNwb25zZSIU2rUYEBACMAVKCgoIZW50cnkuaWQSYAoLTGlzdENhdGFsb2cSIy5tb2RlbGdhdGV3YXkudjEuTGlzdENhdGFsb2dSZXF1ZXN0GiQubW9kZWxnYXRld2F5LnYxLkxpc3RDYXRhbG9nUmVzcG9uc2UiBtq1GAIQAhJmCg1NZWFzdXJlTW9kZWxzEiUubW9kZWxnYXRld2F5LnYxLk1lYXN1cmVNb2RlbHNSZXF1ZXN0GiYubW9kZWxnYXRld2F5LnYxLk1lYXN1cmVNb2RlbHNSZXNwb25zZSIG2rUYAhACEl0KCkxpc3RMZWRnZXISIi5tb2RlbGdhdGV3YXkudjEuTGlzdExlZGdlclJlcXVlc3QaIy5tb2RlbGdhdGV3YXkudjEuTGlzdExlZGdlclJlc3BvbnNlIgbatRgCEAJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_modelgateway_v1_access, file_modelgateway_v1_keys, file_modelgateway_v1_wire]);
 
 /**
  * Account is a customer that pays for calls, with its balance and tier.
@@ -87,14 +87,14 @@ export type Account = Message<"modelgateway.v1.Account"> & {
   postpaid: boolean;
 
   /**
-   * When the account was suspended: its calls are refused since then. Unset: not suspended.
+   * The time at which the account was suspended: its calls are refused since then. Unset: not suspended.
    *
    * @generated from field: google.protobuf.Timestamp suspended_at = 9;
    */
   suspendedAt?: Timestamp | undefined;
 
   /**
-   * When it was created.
+   * The time at which it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
@@ -222,15 +222,15 @@ export type LedgerEntry = Message<"modelgateway.v1.LedgerEntry"> & {
   note?: string | undefined;
 
   /**
-   * When the entry was recorded. For the charges of a month: when the month began, by UTC.
+   * The time at which the entry was recorded. For the charges of a month: when the month began, by UTC.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * How many calls the entry charges. Set where it has the charges of a key in a month whose calls are no longer kept. It grows as
-   * further calls of that month are forgotten. Unset for any other entry.
+   * The number of calls that the entry charges. Set where it has the charges of a key in a month whose calls are no longer kept. It
+   * grows as further calls of that month are forgotten. Unset for any other entry.
    *
    * @generated from field: optional int64 calls = 9;
    */
@@ -570,6 +570,20 @@ export type CatalogModel = Message<"modelgateway.v1.CatalogModel"> & {
    * @generated from field: bool callable = 9;
    */
   callable: boolean;
+
+  /**
+   * Whether it reasons before it answers. Unset: unknown.
+   *
+   * @generated from field: optional bool reasoning = 10;
+   */
+  reasoning?: boolean | undefined;
+
+  /**
+   * The day of its release. Unset: unknown.
+   *
+   * @generated from field: google.protobuf.Timestamp released_at = 11;
+   */
+  releasedAt?: Timestamp | undefined;
 };
 
 /**
@@ -578,6 +592,136 @@ export type CatalogModel = Message<"modelgateway.v1.CatalogModel"> & {
  */
 export const CatalogModelSchema: GenMessage<CatalogModel> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_accounts, 13);
+
+/**
+ * MeasureModelsRequest selects models and a time.
+ *
+ * @generated from message modelgateway.v1.MeasureModelsRequest
+ */
+export type MeasureModelsRequest = Message<"modelgateway.v1.MeasureModelsRequest"> & {
+  /**
+   * Measures only this model, by its id or an alias, and returns its course over time, too. Default: all models, without.
+   *
+   * @generated from field: optional string model = 1;
+   */
+  model?: string | undefined;
+
+  /**
+   * The time until now: 1 is the hour that it is and the 23 before it, 7 and 30 are the day that it is, by UTC, and the days before it.
+   * Default: 1.
+   *
+   * @generated from field: optional uint32 days = 2;
+   */
+  days?: number | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.MeasureModelsRequest.
+ * Use `create(MeasureModelsRequestSchema)` to create a new message.
+ */
+export const MeasureModelsRequestSchema: GenMessage<MeasureModelsRequest> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_accounts, 14);
+
+/**
+ * MeasureModelsResponse returns the measures. They are of at most the newest 200,000 calls; answers from the cache are not among them.
+ *
+ * @generated from message modelgateway.v1.MeasureModelsResponse
+ */
+export type MeasureModelsResponse = Message<"modelgateway.v1.MeasureModelsResponse"> & {
+  /**
+   * The measures of each model over the whole time, in the catalogue's order. Models with fewer than 20 calls are left out.
+   *
+   * @generated from field: repeated modelgateway.v1.ModelMeasures models = 1;
+   */
+  models: ModelMeasures[];
+
+  /**
+   * The measures of the model that was asked for in each hour, or each day if `days` is more than 1; oldest first. Hours and days with fewer
+   * than 20 calls are left out.
+   *
+   * @generated from field: repeated modelgateway.v1.ModelMeasures sums = 2;
+   */
+  sums: ModelMeasures[];
+};
+
+/**
+ * Describes the message modelgateway.v1.MeasureModelsResponse.
+ * Use `create(MeasureModelsResponseSchema)` to create a new message.
+ */
+export const MeasureModelsResponseSchema: GenMessage<MeasureModelsResponse> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_accounts, 15);
+
+/**
+ * ModelMeasures says how reliable and how fast a model was, as its callers saw it: a call that another target of the model answered, when one
+ * had failed, was answered.
+ *
+ * @generated from message modelgateway.v1.ModelMeasures
+ */
+export type ModelMeasures = Message<"modelgateway.v1.ModelMeasures"> & {
+  /**
+   * The model's id.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * The beginning of the hour or day. Unset: the whole time.
+   *
+   * @generated from field: google.protobuf.Timestamp begins_at = 2;
+   */
+  beginsAt?: Timestamp | undefined;
+
+  /**
+   * The share of calls that did not fail and were not broken off by an upstream, 0 to 1; rounded down, to hundredths or, of at least 1,000
+   * calls, to thousandths. Callers who disconnected count for it.
+   *
+   * @generated from field: double answered = 3;
+   */
+  answered: number;
+
+  /**
+   * The median time to the first byte in milliseconds, to within 4 %. Unset: there was none.
+   *
+   * @generated from field: optional uint32 first_byte_p50_ms = 4;
+   */
+  firstByteP50Ms?: number | undefined;
+
+  /**
+   * The 95th percentile of the time to the first byte in milliseconds, to within 4 %. Unset: there was none.
+   *
+   * @generated from field: optional uint32 first_byte_p95_ms = 5;
+   */
+  firstByteP95Ms?: number | undefined;
+
+  /**
+   * The median duration of answered calls in milliseconds, to within 4 %. Unset: none was answered.
+   *
+   * @generated from field: optional uint32 duration_p50_ms = 6;
+   */
+  durationP50Ms?: number | undefined;
+
+  /**
+   * The 95th percentile of the duration of answered calls in milliseconds, to within 4 %. Unset: none was answered.
+   *
+   * @generated from field: optional uint32 duration_p95_ms = 7;
+   */
+  durationP95Ms?: number | undefined;
+
+  /**
+   * The median of output tokens a second of answered calls, over their whole duration, to within 4 %. Unset: none had output.
+   *
+   * @generated from field: optional double tokens_per_second_p50 = 8;
+   */
+  tokensPerSecondP50?: number | undefined;
+};
+
+/**
+ * Describes the message modelgateway.v1.ModelMeasures.
+ * Use `create(ModelMeasuresSchema)` to create a new message.
+ */
+export const ModelMeasuresSchema: GenMessage<ModelMeasures> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_accounts, 16);
 
 /**
  * ModelPrice is the price of a model: rates for a million tokens or characters in millionths of the unit, the rates
@@ -691,7 +835,7 @@ export type ModelPrice = Message<"modelgateway.v1.ModelPrice"> & {
  * Use `create(ModelPriceSchema)` to create a new message.
  */
 export const ModelPriceSchema: GenMessage<ModelPrice> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 14);
+  messageDesc(file_modelgateway_v1_accounts, 17);
 
 /**
  * TokenRates are the prices of a million tokens of each kind, in millionths of the unit.
@@ -761,7 +905,7 @@ export type TokenRates = Message<"modelgateway.v1.TokenRates"> & {
  * Use `create(TokenRatesSchema)` to create a new message.
  */
 export const TokenRatesSchema: GenMessage<TokenRates> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 15);
+  messageDesc(file_modelgateway_v1_accounts, 18);
 
 /**
  * LongPrice is the rates of a call whose prompt is longer than a bound. They apply to all of the call's tokens.
@@ -789,7 +933,7 @@ export type LongPrice = Message<"modelgateway.v1.LongPrice"> & {
  * Use `create(LongPriceSchema)` to create a new message.
  */
 export const LongPriceSchema: GenMessage<LongPrice> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 16);
+  messageDesc(file_modelgateway_v1_accounts, 19);
 
 /**
  * ModePrice is the rates of a call in one service mode.
@@ -825,7 +969,7 @@ export type ModePrice = Message<"modelgateway.v1.ModePrice"> & {
  * Use `create(ModePriceSchema)` to create a new message.
  */
 export const ModePriceSchema: GenMessage<ModePrice> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_accounts, 17);
+  messageDesc(file_modelgateway_v1_accounts, 20);
 
 /**
  * EntryKind is the reason for a change of the balance.
@@ -979,6 +1123,18 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof ListCatalogRequestSchema;
     output: typeof ListCatalogResponseSchema;
+  },
+  /**
+   * Tells how reliable and how fast the models were that the gateway serves, over time and for all accounts together. It counts nothing: what
+   * is told of few calls is left out, so that nobody learns from it how much others call. It may be a minute old, and ten for more than a day.
+   * Refuses with NOT_FOUND a model that is not served.
+   *
+   * @generated from rpc modelgateway.v1.AccountService.MeasureModels
+   */
+  measureModels: {
+    methodKind: "unary";
+    input: typeof MeasureModelsRequestSchema;
+    output: typeof MeasureModelsResponseSchema;
   },
   /**
    * Lists the account's ledger entries, newest first.

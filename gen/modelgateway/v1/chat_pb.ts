@@ -284,7 +284,7 @@ export type CreateChatCompletionRequest = Message<"modelgateway.v1.CreateChatCom
   promptCacheKey?: string | undefined;
 
   /**
-   * How long the vendor keeps the cached prefix (in_memory, 24h).
+   * The time for which the vendor keeps the cached prefix (in_memory, 24h).
    *
    * @generated from field: optional string prompt_cache_retention = 35;
    */
@@ -1302,7 +1302,7 @@ export type ChatCompletion = Message<"modelgateway.v1.ChatCompletion"> & {
   object: string;
 
   /**
-   * When the answer was created, in seconds since 1970.
+   * The time at which the answer was created, in seconds since 1970.
    *
    * @generated from field: int64 created = 3;
    */
@@ -1379,7 +1379,7 @@ export type Choice = Message<"modelgateway.v1.Choice"> & {
   message?: AssistantMessage | undefined;
 
   /**
-   * Why the output ended.
+   * The reason why the output ended.
    *
    * @generated from field: optional modelgateway.v1.FinishReason finish_reason = 3;
    */
@@ -1589,7 +1589,7 @@ export type AudioAnswer = Message<"modelgateway.v1.AudioAnswer"> & {
   data?: string | undefined;
 
   /**
-   * When the audio can no longer be referred to, in seconds since 1970.
+   * The time at which the audio can no longer be referred to, in seconds since 1970.
    *
    * @generated from field: optional int64 expires_at = 3;
    */
@@ -1890,7 +1890,7 @@ export type ChatCompletionChunk = Message<"modelgateway.v1.ChatCompletionChunk">
   object: string;
 
   /**
-   * When the answer was begun, in seconds since 1970; the same in all its chunks.
+   * The time at which the answer was begun, in seconds since 1970; the same in all its chunks.
    *
    * @generated from field: int64 created = 3;
    */
@@ -1967,7 +1967,7 @@ export type ChunkChoice = Message<"modelgateway.v1.ChunkChoice"> & {
   delta?: AssistantMessage | undefined;
 
   /**
-   * Why the output ended. In the last part of the choice only.
+   * The reason why the output ended. In the last part of the choice only.
    *
    * @generated from field: optional modelgateway.v1.FinishReason finish_reason = 3;
    */

@@ -319,7 +319,7 @@ export type Completion = Message<"modelgateway.v1.Completion"> & {
   object: string;
 
   /**
-   * When the answer was created, in seconds since 1970.
+   * The time at which the answer was created, in seconds since 1970.
    *
    * @generated from field: int64 created = 3;
    */
@@ -396,7 +396,7 @@ export type CompletionChoice = Message<"modelgateway.v1.CompletionChoice"> & {
   logprobs?: CompletionLogProbs | undefined;
 
   /**
-   * Why the text ended.
+   * The reason why the text ended.
    *
    * @generated from field: optional modelgateway.v1.FinishReason finish_reason = 4;
    */

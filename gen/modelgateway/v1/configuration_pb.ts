@@ -76,14 +76,14 @@ export type Configuration = Message<"modelgateway.v1.Configuration"> & {
   shadowed: string[];
 
   /**
-   * Why the stored document cannot be changed now, and what to do about that. Unset: it can.
+   * The reason why the stored document cannot be changed now, and what to do about that. Unset: it can.
    *
    * @generated from field: optional string locked = 7;
    */
   locked?: string | undefined;
 
   /**
-   * When the version was made. Unset: nothing was ever stored.
+   * The time at which the version was made. Unset: nothing was ever stored.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
@@ -351,7 +351,7 @@ export type ChangeConfigurationResponse = Message<"modelgateway.v1.ChangeConfigu
   configuration?: Configuration | undefined;
 
   /**
-   * How the stored document differs from the one before. Empty: nothing changed, and no version was made.
+   * The differences of the stored document from the one before. Empty: nothing changed, and no version was made.
    *
    * @generated from field: repeated modelgateway.v1.ConfigurationDifference differences = 2;
    */
@@ -442,7 +442,7 @@ export type ConfigurationVersion = Message<"modelgateway.v1.ConfigurationVersion
   version: number;
 
   /**
-   * When it was made.
+   * The time at which it was made.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 2;
    */
@@ -582,7 +582,7 @@ export type RollBackConfigurationResponse = Message<"modelgateway.v1.RollBackCon
   configuration?: Configuration | undefined;
 
   /**
-   * How the stored document differs from the one before.
+   * The differences of the stored document from the one before.
    *
    * @generated from field: repeated modelgateway.v1.ConfigurationDifference differences = 2;
    */

@@ -9,7 +9,8 @@
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { TokenRates } from "./accounts_pb.ts";
 import { file_modelgateway_v1_accounts } from "./accounts_pb.ts";
 import { file_modelgateway_v1_wire } from "./wire_pb.ts";
@@ -19,7 +20,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/explain.proto.
  */
 export const file_modelgateway_v1_explain: GenFile = /*@__PURE__*/
-  fileDesc("Ch1tb2RlbGdhdGV3YXkvdjEvZXhwbGFpbi5wcm90bxIPbW9kZWxnYXRld2F5LnYxIowBChJFeHBsYWluQ2FsbFJlcXVlc3QSGwoEcGF0aBgBIAEoCUIIukgFcgMYyAFIAIgBARIwCgdyZXF1ZXN0GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGukgDyAEBEhMKBnN0cmljdBgDIAEoCEgBiAEBQgcKBV9wYXRoQgkKB19zdHJpY3Qi2gEKE0V4cGxhaW5DYWxsUmVzcG9uc2USGQoJb3BlcmF0aW9uGAEgASgJQgaKtRgCCAESLwoGbW9kZWxzGAIgAygLMh8ubW9kZWxnYXRld2F5LnYxLkV4cGxhaW5lZE1vZGVsEiwKBHJhdGUYAyABKAsyHi5tb2RlbGdhdGV3YXkudjEuRXhwbGFpbmVkUmF0ZRIVCgVjYWNoZRgEIAEoCUIGirUYAggBEjIKB3JlZnVzYWwYBSABKAsyIS5tb2RlbGdhdGV3YXkudjEuRXhwbGFpbmVkUmVmdXNhbCKIAQoORXhwbGFpbmVkTW9kZWwSFQoFbW9kZWwYASABKAlCBoq1GAIIARIxCgd0YXJnZXRzGAIgAygLMiAubW9kZWxnYXRld2F5LnYxLkV4cGxhaW5lZFRhcmdldBIsCgRob2xkGAMgASgLMh4ubW9kZWxnYXRld2F5LnYxLkV4cGxhaW5lZEhvbGQingIKD0V4cGxhaW5lZFRhcmdldBIYCgh1cHN0cmVhbRgBIAEoCUIGirUYAggBEhUKBW1vZGVsGAIgASgJQgaKtRgCCAESGQoJb3BlcmF0aW9uGAMgASgJQgaKtRgCCAESDwoHZHJvcHBlZBgEIAMoCRIcCg9yZXN0aW5nX3NlY29uZHMYBSABKAFIAIgBARIWCgZxdWV1ZWQYBiABKA1CBoq1GAIIARIYCghwcmlvcml0eRgHIAEoDUIGirUYAggBEhYKBndlaWdodBgIIAEoDUIGirUYAggBEjIKB3JlZnVzYWwYCSABKAsyIS5tb2RlbGdhdGV3YXkudjEuRXhwbGFpbmVkUmVmdXNhbEISChBfcmVzdGluZ19zZWNvbmRzIsgBCg1FeHBsYWluZWRIb2xkEhgKBndhbnRlZBgBIAEoA0IIirUYBAgBKAYSFwoFbGVhc3QYAiABKANCCIq1GAQIASgGEh4KCWF2YWlsYWJsZRgDIAEoA0IGirUYAigGSACIAQESGQoMb3V0cHV0X2JvdW5kGAQgASgNSAGIAQESKgoFcmF0ZXMYBSABKAsyGy5tb2RlbGdhdGV3YXkudjEuVG9rZW5SYXRlc0IMCgpfYXZhaWxhYmxlQg8KDV9vdXRwdXRfYm91bmQibgoNRXhwbGFpbmVkUmF0ZRIUCgR0aWVyGAEgASgJQgaKtRgCCAESIwoTcmVxdWVzdHNfcGVyX21pbnV0ZRgCIAEoDUIGirUYAggBEiIKEnJlcXVlc3RzX3JlbWFpbmluZxgDIAEoDUIGirUYAggBInIKEEV4cGxhaW5lZFJlZnVzYWwSFgoGc3RhdHVzGAEgASgNQgaKtRgCCAESFgoGcmVhc29uGAIgASgJQgaKtRgCCAESFwoHbWVzc2FnZRgDIAEoCUIGirUYAggBEhUKBXBhcmFtGAQgASgJQgaKtRgCCAFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct, file_modelgateway_v1_accounts, file_modelgateway_v1_wire]);
+  fileDesc("Ch1tb2RlbGdhdGV3YXkvdjEvZXhwbGFpbi5wcm90bxIPbW9kZWxnYXRld2F5LnYxIowBChJFeHBsYWluQ2FsbFJlcXVlc3QSGwoEcGF0aBgBIAEoCUIIukgFcgMYyAFIAIgBARIwCgdyZXF1ZXN0GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGukgDyAEBEhMKBnN0cmljdBgDIAEoCEgBiAEBQgcKBV9wYXRoQgkKB19zdHJpY3QiwQIKE0V4cGxhaW5DYWxsUmVzcG9uc2USGQoJb3BlcmF0aW9uGAEgASgJQgaKtRgCCAESLwoGbW9kZWxzGAIgAygLMh8ubW9kZWxnYXRld2F5LnYxLkV4cGxhaW5lZE1vZGVsEiwKBHJhdGUYAyABKAsyHi5tb2RlbGdhdGV3YXkudjEuRXhwbGFpbmVkUmF0ZRIVCgVjYWNoZRgEIAEoCUIGirUYAggBEjIKB3JlZnVzYWwYBSABKAsyIS5tb2RlbGdhdGV3YXkudjEuRXhwbGFpbmVkUmVmdXNhbBIvCgZsaW1pdHMYBiADKAsyHy5tb2RlbGdhdGV3YXkudjEuRXhwbGFpbmVkTGltaXQSFwoHYWRkcmVzcxgHIAEoCUIGirUYAggBEhsKC2FsbG93ZWRfaXBzGAggAygJQgaKtRgCCAEiiAEKDkV4cGxhaW5lZE1vZGVsEhUKBW1vZGVsGAEgASgJQgaKtRgCCAESMQoHdGFyZ2V0cxgCIAMoCzIgLm1vZGVsZ2F0ZXdheS52MS5FeHBsYWluZWRUYXJnZXQSLAoEaG9sZBgDIAEoCzIeLm1vZGVsZ2F0ZXdheS52MS5FeHBsYWluZWRIb2xkIp4CCg9FeHBsYWluZWRUYXJnZXQSGAoIdXBzdHJlYW0YASABKAlCBoq1GAIIARIVCgVtb2RlbBgCIAEoCUIGirUYAggBEhkKCW9wZXJhdGlvbhgDIAEoCUIGirUYAggBEg8KB2Ryb3BwZWQYBCADKAkSHAoPcmVzdGluZ19zZWNvbmRzGAUgASgBSACIAQESFgoGcXVldWVkGAYgASgNQgaKtRgCCAESGAoIcHJpb3JpdHkYByABKA1CBoq1GAIIARIWCgZ3ZWlnaHQYCCABKA1CBoq1GAIIARIyCgdyZWZ1c2FsGAkgASgLMiEubW9kZWxnYXRld2F5LnYxLkV4cGxhaW5lZFJlZnVzYWxCEgoQX3Jlc3Rpbmdfc2Vjb25kcyLIAQoNRXhwbGFpbmVkSG9sZBIYCgZ3YW50ZWQYASABKANCCIq1GAQIASgGEhcKBWxlYXN0GAIgASgDQgiKtRgECAEoBhIeCglhdmFpbGFibGUYAyABKANCBoq1GAIoBkgAiAEBEhkKDG91dHB1dF9ib3VuZBgEIAEoDUgBiAEBEioKBXJhdGVzGAUgASgLMhsubW9kZWxnYXRld2F5LnYxLlRva2VuUmF0ZXNCDAoKX2F2YWlsYWJsZUIPCg1fb3V0cHV0X2JvdW5kIm4KDUV4cGxhaW5lZFJhdGUSFAoEdGllchgBIAEoCUIGirUYAggBEiMKE3JlcXVlc3RzX3Blcl9taW51dGUYAiABKA1CBoq1GAIIARIiChJyZXF1ZXN0c19yZW1haW5pbmcYAyABKA1CBoq1GAIIASK0AgoORXhwbGFpbmVkTGltaXQSFAoEbmFtZRgBIAEoCUIGirUYAggBEhIKBW1vZGVsGAIgASgJSACIAQESEgoFbGltaXQYAyABKA1IAYgBARIWCglyZW1haW5pbmcYBCABKA1IAogBARIbCgZhbW91bnQYBSABKANCBoq1GAIoBkgDiAEBEiUKEGFtb3VudF9yZW1haW5pbmcYBiABKANCBoq1GAIoBkgEiAEBEi0KCXJlc2V0c19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoHbmVhcmVzdBgIIAEoCEIGirUYAggBQggKBl9tb2RlbEIICgZfbGltaXRCDAoKX3JlbWFpbmluZ0IJCgdfYW1vdW50QhMKEV9hbW91bnRfcmVtYWluaW5nInIKEEV4cGxhaW5lZFJlZnVzYWwSFgoGc3RhdHVzGAEgASgNQgaKtRgCCAESFgoGcmVhc29uGAIgASgJQgaKtRgCCAESFwoHbWVzc2FnZRgDIAEoCUIGirUYAggBEhUKBXBhcmFtGAQgASgJQgaKtRgCCAFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct, file_google_protobuf_timestamp, file_modelgateway_v1_accounts, file_modelgateway_v1_wire]);
 
 /**
  * ExplainCallRequest is a request to explain.
@@ -97,6 +98,28 @@ export type ExplainCallResponse = Message<"modelgateway.v1.ExplainCallResponse">
    * @generated from field: modelgateway.v1.ExplainedRefusal refusal = 5;
    */
   refusal?: ExplainedRefusal | undefined;
+
+  /**
+   * Every limit that counts for the call, beside the credit (`hold`): the rates of the account and of the key, the calls
+   * that the key may have running, the key's rates for the models that would be tried, and the budgets of both.
+   *
+   * @generated from field: repeated modelgateway.v1.ExplainedLimit limits = 6;
+   */
+  limits: ExplainedLimit[];
+
+  /**
+   * The caller's address, as the gateway sees it.
+   *
+   * @generated from field: string address = 7;
+   */
+  address: string;
+
+  /**
+   * The addresses and networks that the key may be used from. Empty: all.
+   *
+   * @generated from field: repeated string allowed_ips = 8;
+   */
+  allowedIps: string[];
 };
 
 /**
@@ -177,7 +200,7 @@ export type ExplainedTarget = Message<"modelgateway.v1.ExplainedTarget"> & {
   dropped: string[];
 
   /**
-   * How long the target gets no calls yet because it kept failing, in seconds. Unset: it gets calls.
+   * The time for which the target gets no calls yet because it kept failing, in seconds. Unset: it gets calls.
    *
    * @generated from field: optional double resting_seconds = 5;
    */
@@ -306,6 +329,80 @@ export const ExplainedRateSchema: GenMessage<ExplainedRate> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_explain, 5);
 
 /**
+ * ExplainedLimit is a limit that counts for a call, and what is left of it after this explanation, which itself took a
+ * request from the rates.
+ *
+ * @generated from message modelgateway.v1.ExplainedLimit
+ */
+export type ExplainedLimit = Message<"modelgateway.v1.ExplainedLimit"> & {
+  /**
+   * The name, as in the headers `x-gateway-limit` and `x-gateway-budget`: `account-requests`, `account-tokens`,
+   * `key-requests`, `key-tokens`, `model-requests`, `model-tokens`, `key-concurrency`; of a budget whose it is and its
+   * window, such as `key-month` or `account-rolling-day`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The key's entry, of `model-requests` and `model-tokens`: a model's id, or `family:name`. Unset: another limit.
+   *
+   * @generated from field: optional string model = 2;
+   */
+  model?: string | undefined;
+
+  /**
+   * The requests or tokens in a minute, or the calls at a time. Unset: a budget.
+   *
+   * @generated from field: optional uint32 limit = 3;
+   */
+  limit?: number | undefined;
+
+  /**
+   * The requests, tokens or calls that are left. Unset: a budget.
+   *
+   * @generated from field: optional uint32 remaining = 4;
+   */
+  remaining?: number | undefined;
+
+  /**
+   * The most that may be spent in a budget's window, in millionths of the unit. Unset: another limit.
+   *
+   * @generated from field: optional int64 amount = 5;
+   */
+  amount?: bigint | undefined;
+
+  /**
+   * The rest of the budget, at least 0, in millionths of the unit. Unset: another limit.
+   *
+   * @generated from field: optional int64 amount_remaining = 6;
+   */
+  amountRemaining?: bigint | undefined;
+
+  /**
+   * When a rate is whole again if nothing else is taken from it; when a budget's window ends, or the oldest spending
+   * leaves a rolling one. Unset: calls that run, whose end nobody knows, and a rolling budget of which nothing is spent.
+   *
+   * @generated from field: google.protobuf.Timestamp resets_at = 7;
+   */
+  resetsAt?: Timestamp | undefined;
+
+  /**
+   * Whether it is the limit of which the least is left, in proportion. Exactly one limit is.
+   *
+   * @generated from field: bool nearest = 8;
+   */
+  nearest: boolean;
+};
+
+/**
+ * Describes the message modelgateway.v1.ExplainedLimit.
+ * Use `create(ExplainedLimitSchema)` to create a new message.
+ */
+export const ExplainedLimitSchema: GenMessage<ExplainedLimit> = /*@__PURE__*/
+  messageDesc(file_modelgateway_v1_explain, 6);
+
+/**
  * ExplainedRefusal is a refusal that a call would get.
  *
  * @generated from message modelgateway.v1.ExplainedRefusal
@@ -345,5 +442,5 @@ export type ExplainedRefusal = Message<"modelgateway.v1.ExplainedRefusal"> & {
  * Use `create(ExplainedRefusalSchema)` to create a new message.
  */
 export const ExplainedRefusalSchema: GenMessage<ExplainedRefusal> = /*@__PURE__*/
-  messageDesc(file_modelgateway_v1_explain, 6);
+  messageDesc(file_modelgateway_v1_explain, 7);
 

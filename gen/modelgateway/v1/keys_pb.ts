@@ -101,28 +101,28 @@ export type ApiKey = Message<"modelgateway.v1.ApiKey"> & {
   disabled: boolean;
 
   /**
-   * When it was created.
+   * The time at which it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 11;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it expires: from then on it is refused. Unset: never.
+   * The time at which it expires: from then on it is refused. Unset: never.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 12;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * When it was last used, to the minute. Unset: never.
+   * The time at which it was last used, to the minute. Unset: never.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 13;
    */
   lastUsedAt?: Timestamp | undefined;
 
   /**
-   * When the previous secret expires. Unset: there is no valid previous secret.
+   * The time at which the previous secret expires. Unset: there is no valid previous secret.
    *
    * @generated from field: google.protobuf.Timestamp previous_secret_expires_at = 14;
    */
@@ -261,14 +261,14 @@ export type Budget = Message<"modelgateway.v1.Budget"> & {
   remaining: bigint;
 
   /**
-   * When the window began.
+   * The time at which the window began.
    *
    * @generated from field: google.protobuf.Timestamp window_starts_at = 9;
    */
   windowStartsAt?: Timestamp | undefined;
 
   /**
-   * When the next window begins; of a rolling budget, when the oldest spending leaves the window. Unset: the budget is
+   * The time at which the next window begins; of a rolling budget, when the oldest spending leaves the window. Unset: the budget is
    * rolling, and nothing was spent.
    *
    * @generated from field: google.protobuf.Timestamp window_ends_at = 10;
@@ -501,7 +501,7 @@ export type CreateKeyRequest = Message<"modelgateway.v1.CreateKeyRequest"> & {
   models?: ModelPermissions | undefined;
 
   /**
-   * When the key expires: in the future, before the year 10000. Default: never.
+   * The time at which the key expires: in the future, before the year 10000. Default: never.
    *
    * @generated from field: modelgateway.v1.Expiry expires_at = 4;
    */
@@ -637,7 +637,7 @@ export type UpdateKeyRequest = Message<"modelgateway.v1.UpdateKeyRequest"> & {
   models?: ModelPermissions | undefined;
 
   /**
-   * When the key expires: in the future, before the year 10000; empty for never. Unset: unchanged.
+   * The time at which the key expires: in the future, before the year 10000; empty for never. Unset: unchanged.
    *
    * @generated from field: modelgateway.v1.Expiry expires_at = 5;
    */
@@ -760,7 +760,7 @@ export type RotateKeyRequest = Message<"modelgateway.v1.RotateKeyRequest"> & {
   id?: string | undefined;
 
   /**
-   * How long the old secret stays valid, in seconds, 0 to 2,592,000 (30 days). Default: 86,400 (a day).
+   * The time for which the old secret stays valid, in seconds, 0 to 2,592,000 (30 days). Default: 86,400 (a day).
    *
    * @generated from field: optional uint32 overlap_seconds = 2;
    */

@@ -229,7 +229,7 @@ export type DescribeModelsResponse = Message<"modelgateway.v1.DescribeModelsResp
   models: DescribedModel[];
 
   /**
-   * How many units a US dollar is, in millionths: the rate by which the catalogue's prices become units.
+   * The number of units that a US dollar is, in millionths: the rate by which the catalogue's prices become units.
    *
    * @generated from field: int64 dollar = 2;
    */
@@ -336,7 +336,7 @@ export type ModelTarget = Message<"modelgateway.v1.ModelTarget"> & {
   weight: number;
 
   /**
-   * How long it gets no calls yet, because it kept failing, in milliseconds. 0: it gets calls.
+   * The time for which it gets no calls yet, because it kept failing, in milliseconds. 0: it gets calls.
    *
    * @generated from field: uint32 resting_ms = 5;
    */

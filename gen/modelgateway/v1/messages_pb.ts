@@ -1054,7 +1054,7 @@ export type Message = Message$1<"modelgateway.v1.Message"> & {
   content: ContentBlock[];
 
   /**
-   * Why the output ended.
+   * The reason why the output ended.
    *
    * @generated from field: optional modelgateway.v1.StopReason stop_reason = 6;
    */
@@ -1335,7 +1335,7 @@ export type MessageDelta = Message$1<"modelgateway.v1.MessageDelta"> & {
   citation?: Citation | undefined;
 
   /**
-   * Why the output ended.
+   * The reason why the output ended.
    *
    * @generated from field: optional modelgateway.v1.StopReason stop_reason = 7;
    */

@@ -312,7 +312,7 @@ export type CreateRedeemCodesRequest = Message<"modelgateway.v1.CreateRedeemCode
   count?: number | undefined;
 
   /**
-   * When the codes expire. Default: never.
+   * The time at which the codes expire. Default: never.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 3;
    */
@@ -403,21 +403,21 @@ export type RedeemCode = Message<"modelgateway.v1.RedeemCode"> & {
   note?: string | undefined;
 
   /**
-   * When it was created.
+   * The time at which it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it expires: from then on it is refused. Unset: never.
+   * The time at which it expires: from then on it is refused. Unset: never.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 7;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * When it was claimed. Unset: it was not.
+   * The time at which it was claimed. Unset: it was not.
    *
    * @generated from field: google.protobuf.Timestamp claimed_at = 8;
    */
@@ -431,7 +431,7 @@ export type RedeemCode = Message<"modelgateway.v1.RedeemCode"> & {
   claimedBy?: string | undefined;
 
   /**
-   * When it was revoked. Unset: it was not.
+   * The time at which it was revoked. Unset: it was not.
    *
    * @generated from field: google.protobuf.Timestamp revoked_at = 10;
    */
@@ -593,7 +593,7 @@ export type ReconcileResponse = Message<"modelgateway.v1.ReconcileResponse"> & {
   entries: bigint;
 
   /**
-   * What was found, at most 1,000 of each kind. Empty: all sums agree.
+   * The findings, at most 1,000 of each kind. Empty: all sums agree.
    *
    * @generated from field: repeated modelgateway.v1.Difference differences = 3;
    */
@@ -635,7 +635,7 @@ export const ReconcileResponseSchema: GenMessage<ReconcileResponse> = /*@__PURE_
  */
 export type Difference = Message<"modelgateway.v1.Difference"> & {
   /**
-   * What is concerned, such as "balance of acc_…".
+   * The thing that is concerned, such as "balance of acc_…".
    *
    * @generated from field: string what = 1;
    */
@@ -663,14 +663,14 @@ export type Difference = Message<"modelgateway.v1.Difference"> & {
   kind: string;
 
   /**
-   * What the finding means, in English.
+   * The meaning of the finding, in English.
    *
    * @generated from field: string means = 5;
    */
   means: string;
 
   /**
-   * What to do about it, in English.
+   * The remedy, in English.
    *
    * @generated from field: string repair = 6;
    */
@@ -1091,14 +1091,14 @@ export const GetLossesRequestSchema: GenMessage<GetLossesRequest> = /*@__PURE__*
  */
 export type GetLossesResponse = Message<"modelgateway.v1.GetLossesResponse"> & {
   /**
-   * What calls cost beyond their holds, in millionths of the unit.
+   * The cost of calls beyond their holds, in millionths of the unit.
    *
    * @generated from field: int64 waived = 1;
    */
   waived: bigint;
 
   /**
-   * What accounts were charged in the same hours, in millionths of the unit.
+   * The charges of accounts in the same hours, in millionths of the unit.
    *
    * @generated from field: int64 cost = 2;
    */
@@ -1140,7 +1140,7 @@ export type AccountLoss = Message<"modelgateway.v1.AccountLoss"> & {
   name: string;
 
   /**
-   * What its calls cost beyond their holds, in millionths of the unit.
+   * The cost of its calls beyond their holds, in millionths of the unit.
    *
    * @generated from field: int64 waived = 3;
    */
@@ -1276,7 +1276,7 @@ export type Upstream = Message<"modelgateway.v1.Upstream"> & {
   lastFailure?: string | undefined;
 
   /**
-   * When the last failure happened. Unset: there was none.
+   * The time at which the last failure happened. Unset: there was none.
    *
    * @generated from field: google.protobuf.Timestamp last_failure_at = 12;
    */
@@ -1389,7 +1389,7 @@ export type DescribeLimitsResponse = Message<"modelgateway.v1.DescribeLimitsResp
   bodyTimeoutSeconds: number;
 
   /**
-   * How long answers of `/v1/responses` are stored, in hours.
+   * The time for which answers of `/v1/responses` are stored, in hours.
    *
    * @generated from field: double responses_keep_hours = 7;
    */
@@ -1445,14 +1445,14 @@ export type DescribeLimitsResponse = Message<"modelgateway.v1.DescribeLimitsResp
   breakerFailures: number;
 
   /**
-   * How long a breaker stays open, in seconds.
+   * The time for which a breaker stays open, in seconds.
    *
    * @generated from field: double breaker_open_seconds = 15;
    */
   breakerOpenSeconds: number;
 
   /**
-   * How long a call that is not streamed waits for an answer before a second attempt is made beside the first, in
+   * The time for which a call that is not streamed waits for an answer before a second attempt is made beside the first, in
    * seconds. Unset: never (no hedging).
    *
    * @generated from field: optional double hedge_after_seconds = 16;
@@ -1488,21 +1488,21 @@ export type DescribeLimitsResponse = Message<"modelgateway.v1.DescribeLimitsResp
   cachePriceShare: number;
 
   /**
-   * How long single calls are kept, in days. Their sums and charges are kept for good. Unset: for good.
+   * The time for which single calls are kept, in days. Their sums and charges are kept for good. Unset: for good.
    *
    * @generated from field: optional double requests_keep_days = 21;
    */
   requestsKeepDays?: number | undefined;
 
   /**
-   * How long audit events are kept, in days. Unset: for good.
+   * The time for which audit events are kept, in days. Unset: for good.
    *
    * @generated from field: optional double audit_keep_days = 22;
    */
   auditKeepDays?: number | undefined;
 
   /**
-   * How long refused calls are kept, and how many there were, in days. Unset: for good.
+   * The time for which refused calls are kept, and how many there were, in days. Unset: for good.
    *
    * @generated from field: optional double refused_keep_days = 23;
    */
@@ -1628,7 +1628,7 @@ export type Act = Message<"modelgateway.v1.Act"> & {
   id: string;
 
   /**
-   * When it happened.
+   * The time at which it happened.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 2;
    */
@@ -1670,7 +1670,7 @@ export type Act = Message<"modelgateway.v1.Act"> & {
   details: string;
 
   /**
-   * Why it was refused: a value of Reason without its prefix. Empty: it was done.
+   * The reason why it was refused: a value of Reason without its prefix. Empty: it was done.
    *
    * @generated from field: string refused = 8;
    */
@@ -1775,14 +1775,14 @@ export type User = Message<"modelgateway.v1.User"> & {
   secondFactor: boolean;
 
   /**
-   * When the user was created.
+   * The time at which the user was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the user was last active in the dashboard, to the minute, according to the user's sessions. Unset: there is
+   * The time at which the user was last active in the dashboard, to the minute, according to the user's sessions. Unset: there is
    * none.
    *
    * @generated from field: google.protobuf.Timestamp last_seen_at = 8;
@@ -1987,7 +1987,7 @@ export type CreateLinkRequest = Message<"modelgateway.v1.CreateLinkRequest"> & {
   email?: string | undefined;
 
   /**
-   * How long the link is valid, in seconds, from a minute to 30 days. Default: 3 days.
+   * The time for which the link is valid, in seconds, from a minute to 30 days. Default: 3 days.
    *
    * @generated from field: optional uint32 valid_seconds = 4;
    */
@@ -2022,7 +2022,7 @@ export type CreateLinkResponse = Message<"modelgateway.v1.CreateLinkResponse"> &
   url: string;
 
   /**
-   * When it expires.
+   * The time at which it expires.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 3;
    */

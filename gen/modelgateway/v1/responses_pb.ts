@@ -260,7 +260,7 @@ export type CreateResponseRequest = Message<"modelgateway.v1.CreateResponseReque
   promptCacheKey?: string | undefined;
 
   /**
-   * How long the vendor keeps the cached prefix (in_memory, 24h).
+   * The time for which the vendor keeps the cached prefix (in_memory, 24h).
    *
    * @generated from field: optional string prompt_cache_retention = 29;
    */
@@ -912,7 +912,7 @@ export type ModelResponse = Message<"modelgateway.v1.ModelResponse"> & {
   object: string;
 
   /**
-   * When the response was begun, in seconds since 1970.
+   * The time at which the response was begun, in seconds since 1970.
    *
    * @generated from field: int64 created_at = 3;
    */
@@ -933,7 +933,7 @@ export type ModelResponse = Message<"modelgateway.v1.ModelResponse"> & {
   error?: ResponseFailure | undefined;
 
   /**
-   * Why the output is incomplete.
+   * The reason why the output is incomplete.
    *
    * @generated from field: optional modelgateway.v1.IncompleteDetails incomplete_details = 6;
    */
@@ -1131,7 +1131,7 @@ export type CompactedResponse = Message<"modelgateway.v1.CompactedResponse"> & {
   object?: string | undefined;
 
   /**
-   * When the answer was begun, in seconds since 1970.
+   * The time at which the answer was begun, in seconds since 1970.
    *
    * @generated from field: optional uint32 created_at = 3;
    */

@@ -293,7 +293,7 @@ export type DescribeLinkResponse = Message<"modelgateway.v1.DescribeLinkResponse
   accountName?: string | undefined;
 
   /**
-   * When it expires.
+   * The time at which it expires.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 4;
    */
@@ -689,21 +689,21 @@ export type Session = Message<"modelgateway.v1.Session"> & {
   userAgent: string;
 
   /**
-   * When it began.
+   * The time at which it began.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last used, to the minute.
+   * The time at which it was last used, to the minute.
    *
    * @generated from field: google.protobuf.Timestamp last_seen_at = 6;
    */
   lastSeenAt?: Timestamp | undefined;
 
   /**
-   * When it ends at the latest.
+   * The time at which it ends at the latest.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 7;
    */

@@ -193,7 +193,7 @@ export type Request = Message<"modelgateway.v1.Request"> & {
   upstream: string;
 
   /**
-   * How the call ended.
+   * The outcome of the call.
    *
    * @generated from field: modelgateway.v1.Outcome outcome = 6;
    */
@@ -221,7 +221,7 @@ export type Request = Message<"modelgateway.v1.Request"> & {
   cost: bigint;
 
   /**
-   * When the call arrived.
+   * The time at which the call arrived.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
@@ -287,8 +287,8 @@ export type Request = Message<"modelgateway.v1.Request"> & {
   priceId?: string | undefined;
 
   /**
-   * How the call was charged, where that takes more than `usage` and `price_id`: several requests to the upstream, audio,
-   * images or searches. Empty for most calls.
+   * The charges of the call, where they take more than `usage` and `price_id`: several requests to the upstream, audio, images or
+   * searches. Empty for most calls.
    *
    * @generated from field: repeated modelgateway.v1.PricePart price_parts = 19;
    */
@@ -324,16 +324,16 @@ export const RequestSchema: GenMessage<Request> = /*@__PURE__*/
  */
 export type Charge = Message<"modelgateway.v1.Charge"> & {
   /**
-   * What is counted: input, cache_read, cache_write, cache_write_hour, output, input_audio, input_image, output_audio and
-   * characters are charged by the million, search and request each, share once. These counts do not overlap: input_audio
-   * is not within input.
+   * The kind of what is counted: input, cache_read, cache_write, cache_write_hour, output, input_audio, input_image, output_audio
+   * and characters are charged by the million, search and request each, share once. These counts do not overlap: input_audio is not
+   * within input.
    *
    * @generated from field: string kind = 1;
    */
   kind: string;
 
   /**
-   * How many there are. Of a share it is what the answer cost at first, in millionths of the unit.
+   * The number of them. Of a share it is what the answer cost at first, in millionths of the unit.
    *
    * @generated from field: int64 count = 2;
    */
@@ -390,7 +390,7 @@ export type FailedAttempt = Message<"modelgateway.v1.FailedAttempt"> & {
   upstream: string;
 
   /**
-   * When the attempt began.
+   * The time at which the attempt began.
    *
    * @generated from field: google.protobuf.Timestamp at = 2;
    */
@@ -498,7 +498,7 @@ export type Running = Message<"modelgateway.v1.Running"> & {
   held: bigint;
 
   /**
-   * When the call arrived.
+   * The time at which the call arrived.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
@@ -857,7 +857,7 @@ export type UsageSum = Message<"modelgateway.v1.UsageSum"> & {
   cost: bigint;
 
   /**
-   * What the calls cost beyond that and was not charged, in millionths of the unit: the operator's loss.
+   * The cost of the calls beyond that, which was not charged, in millionths of the unit: the operator's loss.
    *
    * @generated from field: int64 waived = 7;
    */
@@ -1155,15 +1155,15 @@ export type Refused = Message<"modelgateway.v1.Refused"> & {
   status: number;
 
   /**
-   * What was refused, in the words of the error, or the path of the field at fault; at most 300 characters. Empty: the
-   * reason says it all, or the error quotes the request.
+   * The fault, in the words of the error, or the path of the field at fault; at most 300 characters. Empty: the reason says it all,
+   * or the error quotes the request.
    *
    * @generated from field: string detail = 8;
    */
   detail: string;
 
   /**
-   * When the call arrived.
+   * The time at which the call arrived.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 9;
    */

@@ -4,10 +4,10 @@
  */
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { settle } from "../../composition/settle.ts";
+import { recover } from "../../composition/recover.ts";
 import { type Config, loadDataConfig } from "../../config/config.ts";
-import { counted } from "../../runtime/words/counted.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
 import { type Moved, type MovedTable, move } from "../../storage/moving/move.ts";
 import type { Place } from "../../storage/moving/places.ts";
@@ -38,7 +38,8 @@ export async function migrateTo(args: readonly string[]): Promise<void> {
     place: from,
     dataDir: config.dataDir,
     open: () => openConfigured(config, report),
-    settle: (storage: Parameters<typeof settle>[0], livedAt: number) => settle(storage, { livedAt, onError: report }),
+    recover: (storage: Parameters<typeof recover>[0], livedAt: number) =>
+      recover(storage, { livedAt, onError: report }),
   };
   const stays = "the data stay shut where they are. The same command goes on, --undo opens them again";
   const moved = await onDisk(() =>

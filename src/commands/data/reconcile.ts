@@ -2,8 +2,9 @@
  * `model-gateway reconcile`: proves that all sums of money agree with the ledger and that all charges are posted. Prints what it finds, with
  * what that means and what to do. Exit code 1 on any finding, also on one that it repairs.
  */
-import { counted } from "../../runtime/words/counted.ts";
+
 import { formatDecimal } from "../../runtime/decimal.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import type { Finding } from "../../storage/proof/finding.ts";
 import type { Reconciliation } from "../../storage/proof/proof.ts";
 import { withStorage } from "../command.ts";

@@ -6,7 +6,7 @@ import { createWriteStream, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { settle } from "../../composition/settle.ts";
+import { recover } from "../../composition/recover.ts";
 import { loadDataConfig } from "../../config/config.ts";
 import { onDisk } from "../../runtime/write-trouble.ts";
 import { type RestoreInit, restore as restoreData } from "../../storage/restore.ts";
@@ -23,8 +23,8 @@ export async function restore(args: readonly string[]): Promise<void> {
   const config = loadDataConfig(values.config);
   refuseOnPostgres(config, "copy them with pg_restore");
   const database = databasePath(config);
-  const settleAt: RestoreInit["settle"] = (storage, livedAt) => settle(storage, { livedAt, onError: report });
-  const init = { database, movesAside: values.force ?? false, settle: settleAt };
+  const recoverAt: RestoreInit["recover"] = (storage, livedAt) => recover(storage, { livedAt, onError: report });
+  const init = { database, movesAside: values.force ?? false, recover: recoverAt };
   const from = (signal: AbortSignal) =>
     file === "-"
       ? fromStandardInput(signal, (spooled) => restoreData({ ...init, signal, file: spooled, name: "standard input" }))

@@ -116,11 +116,7 @@ function cutOff(usage: CallUsage, random: Random): CallUsage {
   return { ...usage, output, reasoning: Math.min(usage.reasoning, output) };
 }
 
-const failures = [
-  "the upstream answered with status 529",
-  "the upstream answered with status 503",
-  "no answer in time",
-];
+const failures = ["it answered with status 529", "it answered with status 503", "it did not answer in time"];
 
 function retryOf(upstream: string, at: number, random: Random) {
   const failure = failures[random.whole(0, failures.length - 1)] as string;

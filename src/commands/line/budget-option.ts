@@ -1,6 +1,7 @@
 /** Reads `--budget` of keys and accounts, as the field of the requests that set budgets. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type BudgetList, BudgetListSchema, BudgetPeriod } from "../../../gen/modelgateway/v1/keys_pb.ts";
+import { mostOfKey } from "../../call/key-bounds.ts";
 import { readAmount } from "../command.ts";
 import { UsageError } from "./errors.ts";
 
@@ -10,16 +11,13 @@ const periods = new Map([
   ["month", BudgetPeriod.MONTH],
 ]);
 
-/** The bound of the contract (`keys.proto`). */
-const most = 10;
-
 export type BudgetFields = { readonly budgets?: MessageInitShape<typeof BudgetListSchema> };
 
 /** readBudgetOption reads `10/day` and `10/rolling-day`; one that is empty removes all. Throws a UsageError. */
 export function readBudgetOption(entries: readonly string[] | undefined): BudgetFields {
   if (!entries) return {};
   if (entries.length === 1 && entries[0]?.trim() === "") return { budgets: { budgets: [] } };
-  if (entries.length > most) throw new UsageError(`--budget: expected at most ${most}`);
+  if (entries.length > mostOfKey.budgets) throw new UsageError(`--budget: expected at most ${mostOfKey.budgets}`);
   return { budgets: { budgets: entries.map(readBudget) } };
 }
 

@@ -1,6 +1,7 @@
 /** Reads the options of `keys create` and `keys update` that limit a key, as the fields of the requests of KeyService. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type UpdateKeyRequest, UpdateKeyRequestSchema } from "../../../gen/modelgateway/v1/keys_pb.ts";
+import { mostOfKey, ownerBounds, tagBounds } from "../../call/key-bounds.ts";
 import { UsageError } from "./errors.ts";
 import type { OptionValues } from "./read-options.ts";
 
@@ -12,23 +13,24 @@ export type KeyLimitFields = Pick<
   "requestsPerMinute" | "tokensPerMinute" | "modelRates" | "maxConcurrent" | "allowedIps" | "tags" | "owner"
 >;
 
-/** The bounds of the contract (`keys.proto`). */
-const most = { requests: 1_000_000, tokens: 1_000_000_000, rates: 100, addresses: 100, tags: 20 } as const;
-
 /** readKeyLimits reads the options. Throws a UsageError. */
 export function readKeyLimits(values: Values): KeyLimitFields {
   const { rpm, tpm, owner, tag, "model-rate": rates, "max-concurrent": concurrent, "allow-ip": addresses } = values;
   return {
-    ...(rpm === undefined ? {} : { requestsPerMinute: { limit: readCount("--rpm", rpm, most.requests) } }),
-    ...(tpm === undefined ? {} : { tokensPerMinute: { limit: readCount("--tpm", tpm, most.tokens) } }),
-    ...(rates === undefined ? {} : { modelRates: { rates: listed("--model-rate", rates, most.rates).map(readRate) } }),
+    ...(rpm === undefined
+      ? {}
+      : { requestsPerMinute: { limit: readCount("--rpm", rpm, mostOfKey.requestsPerMinute) } }),
+    ...(tpm === undefined ? {} : { tokensPerMinute: { limit: readCount("--tpm", tpm, mostOfKey.tokensPerMinute) } }),
+    ...(rates === undefined
+      ? {}
+      : { modelRates: { rates: listed("--model-rate", rates, mostOfKey.modelRates).map(readRate) } }),
     ...(concurrent === undefined
       ? {}
-      : { maxConcurrent: { limit: readCount("--max-concurrent", concurrent, most.requests) } }),
+      : { maxConcurrent: { limit: readCount("--max-concurrent", concurrent, mostOfKey.maxConcurrent) } }),
     ...(addresses === undefined
       ? {}
-      : { allowedIps: { addresses: [...listed("--allow-ip", addresses, most.addresses)] } }),
-    ...(tag === undefined ? {} : { tags: { tags: listed("--tag", tag, most.tags).map(readTag) } }),
+      : { allowedIps: { addresses: [...listed("--allow-ip", addresses, mostOfKey.allowedIps)] } }),
+    ...(tag === undefined ? {} : { tags: { tags: listed("--tag", tag, mostOfKey.tags).map(readTag) } }),
     ...(owner === undefined ? {} : { owner: readOwner(owner) }),
   };
 }
@@ -60,8 +62,8 @@ function readRate(text: string) {
     throw new UsageError(
       "--model-rate: expected MODEL=RPM,TPM, as some-model=10,50000, some-model=10 or some-model=,50000",
     );
-  const requestsPerMinute = readCount("--model-rate", requests, most.requests);
-  const tokensPerMinute = readCount("--model-rate", tokens, most.tokens);
+  const requestsPerMinute = readCount("--model-rate", requests, mostOfKey.requestsPerMinute);
+  const tokensPerMinute = readCount("--model-rate", tokens, mostOfKey.tokensPerMinute);
   return {
     model: model.trim(),
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
@@ -70,13 +72,17 @@ function readRate(text: string) {
 }
 
 function readTag(tag: string): string {
-  if (tag !== "" && tag.length <= 64 && !/\p{Cc}/u.test(tag)) return tag;
-  throw new UsageError("--tag: expected 1 to 64 characters, and no line breaks or other control characters");
+  if (tagBounds.fits(tag)) return tag;
+  throw new UsageError(
+    `--tag: expected 1 to ${tagBounds.maxLength} characters, not all blank, without control characters`,
+  );
 }
 
 function readOwner(owner: string) {
   const name = owner.trim();
-  if (name.length > 200 || /\p{Cc}/u.test(name))
-    throw new UsageError("--owner: expected at most 200 characters, and no line breaks or other control characters");
+  if (!ownerBounds.fits(name))
+    throw new UsageError(
+      `--owner: expected at most ${ownerBounds.maxLength} characters, and no line breaks or other control characters`,
+    );
   return name === "" ? {} : { name };
 }

@@ -36,15 +36,15 @@ export interface Following {
 }
 
 const lookMs = 500;
-/** settleMs is how long a file must have stayed as it is: whoever writes it may not be done. */
-const settleMs = 250;
+/** debounceMs is how long a file must have stayed as it is: whoever writes it may not be done. */
+const debounceMs = 250;
 
 export function followConfiguration({ config, source, adapt, file, log, take }: FollowOptions): Following {
   let current = config;
   let isClosed = false;
   let reading = Promise.resolve();
   let waiting: Promise<void> | undefined;
-  let settling: NodeJS.Timeout | undefined;
+  let debouncing: NodeJS.Timeout | undefined;
 
   async function read(why: string): Promise<void> {
     try {
@@ -79,8 +79,8 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
     return waiting;
   };
   const onLooked = () => {
-    clearTimeout(settling);
-    settling = setTimeout(() => void reload("the file has changed"), settleMs).unref();
+    clearTimeout(debouncing);
+    debouncing = setTimeout(() => void reload("the file has changed"), debounceMs).unref();
   };
   const endStored = source.onStoredChange(() => reload(storedAnew));
   if (file !== undefined) watchFile(file, { interval: lookMs, persistent: false }, onLooked);
@@ -89,7 +89,7 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
     close() {
       isClosed = true;
       endStored();
-      clearTimeout(settling);
+      clearTimeout(debouncing);
       if (file !== undefined) unwatchFile(file, onLooked);
     },
   };

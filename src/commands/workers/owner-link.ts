@@ -8,6 +8,8 @@ export interface OwnerLink {
   readonly link: Link;
   /** Goes on with the owner at a path. Resolves once it is connected with that, or with one that it was led to later. */
   lead(path: string): Promise<void>;
+  /** Calls `listener` where its owner is gone, and it was not led to another. */
+  onLost(listener: () => void): void;
 }
 
 /** retryMs is how long it waits before it tries again, in milliseconds. */
@@ -17,6 +19,7 @@ export function createOwnerLink(joining: Joining): OwnerLink {
   const link = createLink();
   let wanted = "";
   let connecting: Promise<void> | undefined;
+  let isLed = false;
 
   async function connectAtLast(): Promise<void> {
     while (link.isClosed()) {
@@ -48,9 +51,16 @@ export function createOwnerLink(joining: Joining): OwnerLink {
   link.onClose(() => void reconnect());
   return {
     link,
+    onLost(listener) {
+      link.onClose(() => {
+        if (!isLed) listener();
+      });
+    },
     async lead(path) {
       wanted = path;
+      isLed = true;
       await link.leave();
+      isLed = false;
       await reconnect();
     },
   };

@@ -117,9 +117,9 @@ async function serveTask(task: WorkerTask, control: Control, onReady: () => Prom
   const [fd, ...others] = task.fds;
   setEngine();
   const log = openLog(config.logLevel, number);
-  const { link, lead } = createOwnerLink({ number, generation });
+  const { link, lead, onLost } = createOwnerLink({ number, generation });
   const { follow } = followOwner(link, task);
-  link.onClose(() =>
+  onLost(() =>
     log.warn("the process that owns the database is gone: calls go on, and are charged once there is another"),
   );
   await lead(control.begin(task.path, lead));

@@ -28,16 +28,14 @@ function as(reason: ConnectionReason, ...codes: readonly string[]) {
 
 /** OpenSSL's errors of certificates. */
 const ofCertificate = /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|PATH_LENGTH_)/;
-/** The parser's errors: what came is no HTTP. */
-const ofParser = /^HPE_/;
 
 /** connectionReason returns the reason of a connection's error; undefined where it is no such error. */
 export function connectionReason(error: unknown): ConnectionReason | undefined {
   const { name, code } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
   if (name === "TimeoutError") return "NO_ANSWER";
+  if (name === "HTTPParserError") return "TLS_EXPECTED";
   if (typeof code !== "string") return undefined;
   if (ofCertificate.test(code)) return "CERTIFICATE_REFUSED";
-  if (ofParser.test(code)) return "TLS_EXPECTED";
   return reasonsByCode.get(code) ?? "CONNECTION_FAILED";
 }
 

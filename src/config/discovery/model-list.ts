@@ -65,7 +65,7 @@ export async function askForModels(
     return { kind: "list", list: readList(await readText(upstream, signal)) };
   } catch (error) {
     if (error instanceof NoModelList) return { kind: error.kind, cause: error.message, ...error.failure };
-    const { code = "" } = error as NodeJS.ErrnoException;
+    const { name, code = name } = error as NodeJS.ErrnoException;
     const parameters = { host: hostOf(upstream.base_url), code, milliseconds: String(timeout) };
     return { kind: "down", cause: causeOf(error), reason: connectionReason(error) ?? "CONNECTION_FAILED", parameters };
   }

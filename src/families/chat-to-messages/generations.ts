@@ -13,6 +13,14 @@ export function thinksByBudget(model: string): boolean {
   return budgetModels.test(model);
 }
 
+const generation = /claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/i;
+
+/** Reports whether the model is known to refuse a token budget for its thinking (from 4.7). */
+export function refusesBudget(model: string): boolean {
+  const [, major, minor = "0"] = generation.exec(model) ?? [];
+  return major !== undefined && Number(major) * 100 + Number(minor) > 406;
+}
+
 /**
  * Reports whether the model supports JSON Schemas, for its output and, with `strict`, for its tools' input (from
  * 4.1).

@@ -3,7 +3,7 @@
  *
  * Translated: the system prompt, turns with text, images, documents, search results, tool calls and results;
  * functions, web search, and the choice among tools; the output bound, sampling, up to four stop texts, formats,
- * thinking as reasoning effort, the end user. Dropped and named: signed and redacted thinking of other vendors,
+ * thinking as reasoning effort, the end user, compaction. Dropped and named: signed and redacted thinking of other vendors,
  * vendors' tools at work, cache marks, unknown keys. Refused: images and files that only the vendor has, tools that
  * only the vendor runs, a stored thread.
  *
@@ -18,6 +18,7 @@ import { Wire } from "../../wire/wire.ts";
 import type { Translation } from "../translation.ts";
 import { type AnswerContext, messageOf } from "./answer/answer.ts";
 import { eventsOf } from "./answer/stream.ts";
+import { asksToCompact } from "./compaction.ts";
 import { droppedOf } from "./request/dropped.ts";
 import { chatRequestOf, stopsOf } from "./request/request.ts";
 import { ToolNames } from "./tool-names.ts";
@@ -40,7 +41,7 @@ const paths: ReadonlyMap<string, string> = new Map([
 export const messagesToChat: Translation<"messages", "chat"> = {
   from: "messages",
   to: "chat",
-  callersPath: (path) => paths.get(path),
+  callersPath: (path) => paths.get(path) ?? (path.startsWith("tools[") ? "tools" : undefined),
   *translate(request, context) {
     const asked = request.message();
     const names = new ToolNames();
@@ -48,7 +49,8 @@ export const messagesToChat: Translation<"messages", "chat"> = {
     const chat = yield* chatRequestOf(asked, context, names, omitted);
     const asks = Wire.ofJson(operations.chat.input, chat);
     const { answerId, target } = context;
-    const answerContext = { answerId, model: asked.model ?? "", stops: stopsOf(asked), names, target };
+    const compacts = asksToCompact(asked);
+    const answerContext = { answerId, model: asked.model ?? "", stops: stopsOf(asked), names, target, compacts };
     return {
       request: asks,
       dropped: yield* droppedOf(request.json(), omitted),

@@ -18,7 +18,8 @@ that goes on with the work, and nothing else. Say what the user wants, with ever
 own words where they matter; what was done and decided, and why; what was found out: files, names, commands, values, errors, \
 as they are; what is left to do, and the next step. Leave out what no longer matters.`;
 
-const summaryFollows = "The conversation so far, in a summary that was made of it:";
+/** The beginning of a message that holds a summary. */
+export const summaryFollows = "The conversation so far, in a summary that was made of it:";
 
 /** The types of the item that stands for a conversation. */
 export const compactionTypes: ReadonlySet<string> = new Set(["compaction", "compaction_summary", "context_compaction"]);

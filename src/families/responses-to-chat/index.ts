@@ -19,6 +19,7 @@ import type { Translation } from "../translation.ts";
 import { responseOf } from "./answer/answer.ts";
 import { type AnswerContext, answerContextOf } from "./answer/response.ts";
 import { eventsOf } from "./answer/stream.ts";
+import { withConfiguration } from "./request/configuration-updates.ts";
 import { chatRequestOf } from "./request/request.ts";
 import { toolsetOf } from "./request/tools.ts";
 
@@ -34,11 +35,12 @@ const paths: ReadonlyMap<string, string> = new Map([
 export const responsesToChat: Translation<"responses", "chat"> = {
   from: "responses",
   to: "chat",
-  callersPath: (path) => (path.startsWith("messages") ? undefined : (paths.get(path) ?? path)),
+  callersPath: (path) =>
+    path.startsWith("messages") ? undefined : (paths.get(path) ?? path.replace(/^(tools\[\d+\])\.function\./, "$1.")),
   *translate(request, context) {
     const dropped = new Dropped();
     const tools = yield* toolsetOf(request.message(), context.customTools, dropped);
-    const chat = yield* chatRequestOf(request, tools, context, dropped);
+    const chat = yield* chatRequestOf(withConfiguration(request), tools, context, dropped);
     const answerContext = answerContextOf(request, context, tools.names);
     return {
       request: chat,

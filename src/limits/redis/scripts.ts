@@ -33,7 +33,10 @@ if type(text) == 'string' then
   if held then
     c, w = tonumber(c), tonumber(w)
     parts = math.min(c * w, tonumber(held) + math.max(0, now - tonumber(at)) * c)
-    if c ~= capacity or w ~= window then parts = math.floor(parts / (c * w) * full + 0.5) end
+    if c ~= capacity or w ~= window then
+      if parts < 0 then parts = math.floor(parts / w * window + 0.5)
+      else parts = math.floor(parts / (c * w) * full + 0.5) end
+    end
   end
 end
 parts = math.min(full, math.max(-full, parts - drawn * window))

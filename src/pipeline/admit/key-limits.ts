@@ -1,5 +1,4 @@
 /** Reads what a stored key has of limits, in the form that calls go by. A key is read once, and has thousands of calls. */
-import { type AddressList, addressList } from "../../call/address-list.ts";
 import type { KeyLimits } from "../../call/key-limits.ts";
 import type { ApiKey, KeyModelRate } from "../../storage/keys.ts";
 
@@ -7,11 +6,10 @@ import type { ApiKey, KeyModelRate } from "../../storage/keys.ts";
 export function limitsOf(key: ApiKey): KeyLimits | undefined {
   const { requests_per_minute, tokens_per_minute, model_rates, max_concurrent } = key;
   if ([requests_per_minute, tokens_per_minute, model_rates, max_concurrent].every((limit) => limit === null)) return;
-  const rates = model_rates === null ? [] : (JSON.parse(model_rates) as readonly KeyModelRate[]);
   return {
     requestsPerMinute: requests_per_minute ?? undefined,
     tokensPerMinute: tokens_per_minute ?? undefined,
-    models: rates.map(({ model, requests, tokens }) => ({
+    models: modelRatesOf(key).map(({ model, requests, tokens }) => ({
       model,
       requestsPerMinute: requests,
       tokensPerMinute: tokens,
@@ -20,7 +18,12 @@ export function limitsOf(key: ApiKey): KeyLimits | undefined {
   };
 }
 
-/** Returns the addresses that a key may be used from; undefined where it may be used from all. */
-export function allowedOf({ allowed_ips }: ApiKey): AddressList | undefined {
-  return allowed_ips === null ? undefined : addressList(JSON.parse(allowed_ips) as string[]);
+/** modelRatesOf returns the rates for single models of a stored key; none where it has none. */
+export function modelRatesOf({ model_rates }: Pick<ApiKey, "model_rates">): readonly KeyModelRate[] {
+  return model_rates === null ? [] : (JSON.parse(model_rates) as KeyModelRate[]);
+}
+
+/** Returns the addresses and networks that a key may be used from; undefined where it may be used from all. */
+export function allowedIpsOf({ allowed_ips }: ApiKey): readonly string[] | undefined {
+  return allowed_ips === null ? undefined : (JSON.parse(allowed_ips) as string[]);
 }

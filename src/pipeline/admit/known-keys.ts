@@ -3,14 +3,14 @@
  * account, by whatever process: so a revoked key is refused from the next call on.
  */
 import { LRUCache } from "lru-cache";
-import type { AddressList } from "../../call/address-list.ts";
+import { type AddressList, addressList } from "../../call/address-list.ts";
 import type { Caller } from "../../call/call.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
 import { isUnchanged, type Ledger } from "../../ledger/contract.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 import type { Changes } from "../../storage/money/books.ts";
-import { allowedOf, limitsOf } from "./key-limits.ts";
+import { allowedIpsOf, limitsOf } from "./key-limits.ts";
 
 export interface KnownKey {
   readonly key: KeyWithAccount;
@@ -132,7 +132,8 @@ function createKnow({ settings, ledger: { credit }, isFreeUnpriced = () => false
     const made = settings();
     const tier = tierOf(made.tiers, key.account_recharged);
     const caller = { ...callerOf(key, tier, asOf), isFreeUnpriced: await isFreeUnpriced(key.account_id) };
-    return { key, tier, settings: made, caller, allowed: allowedOf(key), usedAt: key.last_used_at ?? 0 };
+    const allowed = caller.allowedIps && addressList(caller.allowedIps);
+    return { key, tier, settings: made, caller, allowed, usedAt: key.last_used_at ?? 0 };
   };
 }
 
@@ -157,6 +158,7 @@ function callerOf(key: KeyWithAccount, tier: Tier, asOf: number | undefined): Ca
     budgets: hasBudgets ? { zone, ofAccount, ofKey } : undefined,
     tier,
     limits: limitsOf(key),
+    allowedIps: allowedIpsOf(key),
     asOf,
   };
 }

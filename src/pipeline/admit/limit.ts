@@ -16,11 +16,12 @@ import type { AnswerHeaders, Caller } from "../../call/call.ts";
 import type { KeyLimits, NearestLimit } from "../../call/key-limits.ts";
 import { internal, type Refusal, rateLimited } from "../../call/refusals.ts";
 import type { Tier } from "../../call/tiers.ts";
-import type { Decision, Limiter, Rate } from "../../limits/limiter.ts";
+import { type Decision, type Limiter, perMinute, type Rate } from "../../limits/limiter.ts";
 import { andThen, catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { sequence } from "../../runtime/sequence.ts";
 import { accessOf } from "./authorize.ts";
 import { type LimitName, nearer, nearestHeader, nearestOf } from "./nearest-limit.ts";
+import { apartId, ownId, perSecond, requestsOf, tokensId, tokensOf, wholeOne } from "./rate-buckets.ts";
 import { rateHeaders } from "./rate-headers.ts";
 
 /** The account, user or address that a limit counts. */
@@ -96,7 +97,7 @@ export function createLimit({ limiter, clock }: LimitOptions): Limit {
       if (!rate) throw internal(new Error(`${method} has no limit a second`));
       const id = ownId(accountId, method);
       return andThen(limiter.take(id, rate, 1), (own) => {
-        if (!own.allowed) throw refusalOf(own, "call", "of this RPC a second", {});
+        if (!own.allowed) throw ownRefusal(own, {});
         return () => void limiter.draw(id, rate, -1);
       });
     },
@@ -230,7 +231,7 @@ function giveBackKeyRequest(call: LimitedCall, limiter: Limiter): void {
 function keyRequestsOf({ account: { key }, access, method }: LimitedCall) {
   const rate = key && requestsOf(key.limits);
   if (!rate) return undefined;
-  return { id: access?.ownRate ? `${ownId(key.id, method as DescMethod)} apart` : key.id, rate };
+  return { id: access?.ownRate ? apartId(key.id, method as DescMethod) : key.id, rate };
 }
 
 function isAllowedSoFar({ own, tokens, keyTokens, keyRequests }: LimitedCall): boolean {
@@ -276,55 +277,30 @@ function nearestLimit({ tokens, keyRequests, keyTokens }: LimitedCall, requests:
 function countedAccount({ account, method, access }: LimitedCall): LimitedAccount {
   if (!access?.ownRate) return account;
   const { id, tier } = account;
-  return { id: `${ownId(id, method as DescMethod)} apart`, tier: { ...tier, tokensPerMinute: undefined } };
-}
-
-/** Turns a look at a bucket into the decision whether it holds one. */
-function wholeOne(looked: Decision, { capacity, windowMs }: Rate): Decision {
-  if (looked.remaining > 0) return looked;
-  return { ...looked, allowed: false, retryAfterMs: Math.ceil(looked.resetMs - windowMs + windowMs / capacity) };
-}
-
-function ownId(accountId: string, method: DescMethod): string {
-  return `${accountId} ${method.name}`;
+  return { id: apartId(id, method as DescMethod), tier: { ...tier, tokensPerMinute: undefined } };
 }
 
 function refuseBeyond(call: LimitedCall, requests: Decision, headers: AnswerHeaders): void {
   const { own, tokens, keyTokens, keyRequests } = call;
-  if (own?.allowed === false) throw refusalOf(own, "call", "of this RPC a second", headers);
-  if (tokens?.allowed === false) throw refusalOf(tokens, "token", "a minute", headers);
-  if (keyTokens?.allowed === false) throw refusalOf(keyTokens, "token", "a minute", headers, "the API key");
-  if (keyRequests?.allowed === false) throw refusalOf(keyRequests, "request", "a minute", headers, "the API key");
-  if (!requests.allowed) throw refusalOf(requests, "request", "a minute", headers);
+  if (own?.allowed === false) throw ownRefusal(own, headers);
+  if (tokens?.allowed === false) throw rateRefusal(tokens, "token", "the account", headers);
+  if (keyTokens?.allowed === false) throw rateRefusal(keyTokens, "token", "the API key", headers);
+  if (keyRequests?.allowed === false) throw rateRefusal(keyRequests, "request", "the API key", headers);
+  if (!requests.allowed) throw rateRefusal(requests, "request", "the account", headers);
 }
 
-function refusalOf(
+function ownRefusal({ limit, retryAfterMs }: Decision, headers: AnswerHeaders): Refusal {
+  return rateLimited(`${limit} ${limit === 1 ? "call" : "calls"} of this RPC a second`, retryAfterMs, headers);
+}
+
+export type RateUnit = "request" | "token";
+
+/** Returns the refusal of a call for a rate that is used up. */
+export function rateRefusal(
   { limit, retryAfterMs }: Decision,
-  one: string,
-  window: string,
-  headers: AnswerHeaders,
-  whose: "the account" | "the API key" = "the account",
+  unit: RateUnit,
+  whose: "the account" | "the API key",
+  headers: AnswerHeaders = {},
 ): Refusal {
-  return rateLimited(`${limit} ${limit === 1 ? one : `${one}s`} ${window}`, retryAfterMs, headers, whose);
-}
-
-/** Of an account, or of a key: their ids are never the same. */
-function tokensId(id: string): string {
-  return `${id} tokens`;
-}
-
-function tokensOf({ tokensPerMinute }: Pick<Tier, "tokensPerMinute">): Rate | undefined {
-  return tokensPerMinute === undefined ? undefined : perMinute(tokensPerMinute);
-}
-
-function requestsOf({ requestsPerMinute }: Pick<KeyLimits, "requestsPerMinute">): Rate | undefined {
-  return requestsPerMinute === undefined ? undefined : perMinute(requestsPerMinute);
-}
-
-function perMinute(capacity: number): Rate {
-  return { capacity, windowMs: 60_000 };
-}
-
-function perSecond(capacity: number): Rate | undefined {
-  return capacity === 0 ? undefined : { capacity, windowMs: 1_000 };
+  return rateLimited(`${limit} ${limit === 1 ? unit : `${unit}s`} a minute`, retryAfterMs, headers, whose);
 }

@@ -2,18 +2,20 @@
  * Limits a key to its rates for single models, once the model of a call is known and before anything is held or sent.
  *
  * A call takes one request from each entry that names its model or its model's family, once for each model that it is sent to, however
- * many attempts it takes. Tokens are only looked at, and drawn after the call, as those of a tier. A refusal takes nothing.
+ * many attempts it takes. Tokens are only looked at, and drawn after the call, as those of a tier. A refusal takes nothing, and neither does an
+ * answer from the cache or a replay, for which no model is asked.
  */
 import type { Caller } from "../../call/call.ts";
 import type { KeyLimits, ModelLimit, NearestLimit } from "../../call/key-limits.ts";
 import { type Refusal, rateLimited } from "../../call/refusals.ts";
-import type { Decision, Limiter, Rate } from "../../limits/limiter.ts";
+import { type Decision, type Limiter, perMinute, type Rate } from "../../limits/limiter.ts";
 import { andThen, catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Model } from "../../targets/catalog.ts";
+import type { RateUnit } from "./limit.ts";
 import { nearer, nearestHeader, nearestOf } from "./nearest-limit.ts";
 
 /** RatedModel is what the rates go by of a model. */
-type RatedModel = Pick<Model, "id" | "family">;
+export type RatedModel = Pick<Model, "id" | "family">;
 
 export interface ModelRates {
   /**
@@ -21,6 +23,8 @@ export interface ModelRates {
    * Throws a Refusal, now or later.
    */
   take(caller: Caller, model: RatedModel): MaybePromise<NearestLimit | undefined>;
+  /** Gives back what was taken for a call that was not sent after all. */
+  giveBack(caller: Caller, model: RatedModel): void;
   /** Draws the tokens that a call used of a model. */
   used(caller: Caller, model: RatedModel, tokens: number): Promise<void>;
 }
@@ -31,6 +35,9 @@ export function createModelRates(limiter: Limiter): ModelRates {
       const entries = entriesFor(caller.limits, model);
       if (entries.length === 0) return undefined;
       return takeEach(limiter, caller.keyId, entries, undefined);
+    },
+    giveBack({ keyId, limits }, model) {
+      for (const entry of entriesFor(limits, model)) giveBack(limiter, keyId, entry);
     },
     async used({ keyId, limits }, model, tokens) {
       for (const { model: name, tokensPerMinute } of entriesFor(limits, model))
@@ -71,11 +78,11 @@ function takeOne(limiter: Limiter, keyId: string, entry: ModelLimit): MaybePromi
   const looked =
     tokensPerMinute === undefined ? undefined : limiter.take(tokensId(keyId, model), perMinute(tokensPerMinute), 0);
   return andThen(looked, (tokens) => {
-    if (tokens?.allowed === false) throw refusalOf(tokens, "tokens", model);
+    if (tokens?.allowed === false) throw modelRefusal(tokens, "token", model);
     const ofTokens = tokens && nearestOf({ name: "model-tokens", decision: tokens, model });
     if (requestsPerMinute === undefined) return ofTokens;
     return andThen(limiter.take(requestsId(keyId, model), perMinute(requestsPerMinute), 1), (requests) => {
-      if (!requests.allowed) throw refusalOf(requests, "requests", model);
+      if (!requests.allowed) throw modelRefusal(requests, "request", model);
       return nearer(nearestOf({ name: "model-requests", decision: requests, model }), ofTokens);
     });
   });
@@ -85,18 +92,35 @@ function giveBack(limiter: Limiter, keyId: string, { model, requestsPerMinute }:
   if (requestsPerMinute !== undefined) void limiter.draw(requestsId(keyId, model), perMinute(requestsPerMinute), -1);
 }
 
-function refusalOf(decision: Decision, unit: "requests" | "tokens", model: string): Refusal {
+/** Returns the refusal of a call for a rate of an entry that is used up. */
+export function modelRefusal(decision: Decision, unit: RateUnit, model: string): Refusal {
   const { limit, retryAfterMs } = decision;
-  const one = unit.slice(0, -1);
   const what = model.startsWith("family:") ? `models of the family \`${model.slice(7)}\`` : `the model \`${model}\``;
-  const allowed = `${limit} ${limit === 1 ? one : unit} a minute of ${what}`;
-  const nearest = nearestOf({ name: `model-${unit}`, decision, model });
+  const allowed = `${limit} ${limit === 1 ? unit : `${unit}s`} a minute of ${what}`;
+  const nearest = nearestOf({ name: `model-${unit}s`, decision, model });
   return rateLimited(allowed, retryAfterMs, nearestHeader(nearest), "the API key");
+}
+
+/** RatedBucket is a bucket that calls of a model take from. */
+export interface RatedBucket {
+  readonly id: string;
+  readonly rate: Rate;
+  readonly unit: RateUnit;
+  /** The key's entry: a model's id, or `family:name`. */
+  readonly entry: string;
+}
+
+/** Returns the buckets of a key that calls of a model take from, or draw from. */
+export function ratedBuckets(keyId: string, limits: KeyLimits | undefined, model: RatedModel): RatedBucket[] {
+  return entriesFor(limits, model).flatMap(({ model: entry, requestsPerMinute, tokensPerMinute }) => {
+    const of = (id: string, capacity: number | undefined, unit: RateUnit): RatedBucket[] =>
+      capacity === undefined ? [] : [{ id, rate: perMinute(capacity), unit, entry }];
+    return [
+      ...of(tokensId(keyId, entry), tokensPerMinute, "token"),
+      ...of(requestsId(keyId, entry), requestsPerMinute, "request"),
+    ];
+  });
 }
 
 const requestsId = (keyId: string, model: string) => `${keyId} ${model} requests`;
 const tokensId = (keyId: string, model: string) => `${keyId} ${model} tokens`;
-
-function perMinute(capacity: number): Rate {
-  return { capacity, windowMs: 60_000 };
-}

@@ -69,7 +69,7 @@ export class CallAttempt {
 export interface AttemptOptions {
   readonly ledger: Ledger;
   /** Takes from a key's own rates for single models. Omitted: it has none. */
-  readonly modelRates?: Pick<ModelRates, "take"> | undefined;
+  readonly modelRates?: Pick<ModelRates, "take" | "giveBack"> | undefined;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -78,7 +78,7 @@ export interface AttemptOptions {
 export type RunAttempt = (attempt: CallAttempt) => MaybePromise<CallAttempt>;
 
 export function createRunAttempt({ ledger, modelRates, clock }: AttemptOptions): RunAttempt {
-  const holdCredit = createHoldCredit(ledger, modelRates?.take);
+  const holdCredit = createHoldCredit(ledger, modelRates);
   const hold = (attempt: CallAttempt, translated: Translated<Operation, Operation>) => {
     takeTranslation(attempt, translated);
     return holdCredit(attempt.modelCall, attempt.candidate, translated.request);

@@ -1,5 +1,6 @@
 /** The attempts of a call that another attempt replaced, as the call's row keeps them (`requests.tried`). */
 import type { AttemptRecord } from "../../call/call-record.ts";
+import { keptTokens } from "../../call/usage.ts";
 
 /** A FailedAttempt failed before the attempt that counts, or was overtaken by a faster one beside it. */
 export interface FailedAttempt {
@@ -17,8 +18,7 @@ export interface FailedAttempt {
   readonly told?: TokensTold;
 }
 
-type Part = "input" | "cache_read" | "cache_write" | "cache_write_hour" | "output" | "reasoning";
-type TokensTold = { readonly [part in Part]?: number };
+type TokensTold = Readonly<Partial<ReturnType<typeof keptTokens>>>;
 
 /** The model that answered, and the cost of that: an attempt that was overtaken may have cost as much. */
 interface CallCost {
@@ -30,16 +30,7 @@ const overtaken = "another attempt was quicker";
 
 function toldOf({ told }: AttemptRecord): Pick<FailedAttempt, "told"> {
   if (!told) return {};
-  const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = told;
-  const parts = {
-    input,
-    cache_read: cacheRead,
-    cache_write: cacheWrite + cacheWriteHour,
-    cache_write_hour: cacheWriteHour,
-    output,
-    reasoning,
-  };
-  return { told: Object.fromEntries(Object.entries(parts).filter(([, count]) => count > 0)) };
+  return { told: Object.fromEntries(Object.entries(keptTokens(told)).filter(([, count]) => count > 0)) };
 }
 
 /** Returns the failed attempts as a JSON list; null for none. `last` is the attempt that the row itself describes. */

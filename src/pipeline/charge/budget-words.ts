@@ -1,6 +1,7 @@
 /** Says in words, and in the header `x-gateway-budget`, which budget is nearest to its end. */
+import type { AnswerHeaders } from "../../call/call.ts";
 import type { BudgetWords } from "../../call/refusals.ts";
-import type { BudgetLeft } from "../../ledger/contract.ts";
+import type { BudgetLeft, Hold } from "../../ledger/contract.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 
 const rolling = { day: "the last 24 hours", week: "the last 7 days", month: "the last 30 days" } as const;
@@ -17,6 +18,15 @@ export function budgetHeader({ of, budget, left, endsAt }: BudgetLeft, now: numb
   const remaining = formatDecimal(Math.max(0, left));
   return `${of}-${window};limit="${formatDecimal(budget.amount)}";remaining="${remaining}"${reset}`;
 }
+
+/** Returns the header once a call has been charged: what its hold was not needed for is left again. Undefined where no budget bounded it. */
+export function budgetHeaderAfter(held: ChargedHold | undefined, cost: number, now: number): AnswerHeaders | undefined {
+  if (!held?.budget) return undefined;
+  const { amount, budget } = held;
+  return { "x-gateway-budget": budgetHeader({ ...budget, left: budget.left + amount - cost }, now) };
+}
+
+type ChargedHold = Pick<Hold, "amount" | "budget">;
 
 export function budgetWords(left: BudgetLeft, now: number): BudgetWords {
   const { of, budget, endsAt } = left;

@@ -15,7 +15,7 @@ import { sequence } from "../../runtime/sequence.ts";
 import type { Model } from "../../targets/catalog.ts";
 import { failedAttemptsOf } from "../attempt/failed-attempts.ts";
 import type { ModelCall } from "../complete/model-call.ts";
-import { budgetHeader } from "./budget-words.ts";
+import { budgetHeaderAfter } from "./budget-words.ts";
 import { captureOnce } from "./capture-once.ts";
 import { charactersOf } from "./estimate.ts";
 import type { KeptPrices } from "./kept-prices.ts";
@@ -159,10 +159,7 @@ function recordCharge(
   }
   onUsed(call.caller, modelCall.lastCandidate.model, tokensOf(usage));
   const headers = costHeaders(record.cost, usage, measured.estimated);
-  const { budget, amount } = hold.held ?? {};
-  if (!budget || amount === undefined) return headers;
-  const left = budget.left + amount - record.cost;
-  return { ...headers, "x-gateway-budget": budgetHeader({ ...budget, left }, arrivedAt) };
+  return { ...headers, ...budgetHeaderAfter(hold.held, record.cost, arrivedAt) };
 }
 
 function tokensOf({ input, cacheRead, cacheWrite, cacheWriteHour, output }: CallUsage): number {

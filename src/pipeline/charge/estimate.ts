@@ -4,7 +4,7 @@
  */
 import type { Operation } from "../../call/operations.ts";
 import type { Price, Rates } from "../../call/price.ts";
-import { beyondAnyHold, modelUnpriced, wayUnpriced } from "../../call/refusals.ts";
+import { beyondAnyHold, modelUnpriced, otherModelUnpriced, wayUnpriced } from "../../call/refusals.ts";
 import { maxHold } from "../../ledger/contract.ts";
 import { isFree, outputFor, worstCost } from "../../ledger/price.ts";
 import { type Asked, type Holding, heldFees, heldRates, isPlain, isUnpriced, unpricedKey } from "../../ledger/rates.ts";
@@ -18,7 +18,7 @@ import {
   outputBound,
   promptsOf,
 } from "../../ledger/worst-case.ts";
-import { requestedManner, toolFee } from "../../providers/usage/manner.ts";
+import { requestedManner, toolFee, usesOtherModels } from "../../providers/usage/manner.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { JsonObject } from "../../wire/json.ts";
@@ -50,8 +50,11 @@ export interface Estimate {
 
 /** Throws a Refusal where a request, in its upstream's dialect, asks for a service tier, speed, region or tool without a price. */
 export function refuseUnpriced({ id, price }: Model, request: Wire): Asked {
-  const asked = requestedManner(request.outline());
-  const key = price && !isFree(price) ? unpricedKey(price, asked) : undefined;
+  const json = request.outline();
+  const asked = requestedManner(json);
+  const isPriced = price !== undefined && !isFree(price);
+  if (isPriced && usesOtherModels(json)) throw otherModelUnpriced(id);
+  const key = isPriced ? unpricedKey(price, asked) : undefined;
   if (key) throw wayUnpriced(id, key);
   return asked;
 }

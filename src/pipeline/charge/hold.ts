@@ -10,7 +10,7 @@ import { budgetExceeded, insufficientCredit, type Refusal } from "../../call/ref
 import type { Ledger, Short } from "../../ledger/contract.ts";
 import { withOutputBound } from "../../ledger/worst-case.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import { andThen, catchError, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { ModelRates } from "../admit/model-rates.ts";
 import type { Candidate } from "../complete/candidates.ts";
@@ -32,9 +32,9 @@ export type HoldCredit = <W extends Wire>(
 ) => MaybePromise<W>;
 
 /**
- * `takeRate` takes a request of a model from its key's own rate for it, before anything is held. It throws a Refusal, now or later.
+ * A request of a model is taken from its key's own rates for it before anything is held, and given back where the hold is refused.
  */
-export function createHoldCredit(ledger: Ledger, takeRate?: ModelRates["take"]): HoldCredit {
+export function createHoldCredit(ledger: Ledger, modelRates?: Pick<ModelRates, "take" | "giveBack">): HoldCredit {
   return (modelCall, candidate, request) => {
     if (modelCall.operation === "count_tokens") return request;
     const { call, hold } = modelCall;
@@ -43,9 +43,15 @@ export function createHoldCredit(ledger: Ledger, takeRate?: ModelRates["take"]):
     else {
       const released = hold.boundOutput && release(modelCall, ledger);
       hold.boundOutput = andThen(released, () =>
-        andThen(takeRate?.(call.caller, model), (nearest) => {
+        andThen(modelRates?.take(call.caller, model), (nearest) => {
           hold.nearest = nearest;
-          return makeHold(modelCall, candidate, request, ledger);
+          return catchError(
+            () => makeHold(modelCall, candidate, request, ledger),
+            (error): never => {
+              modelRates?.giveBack(call.caller, model);
+              throw error;
+            },
+          );
         }),
       );
       hold.model = model;

@@ -1,6 +1,6 @@
 /** Prices what a call used, and says by which price: so that its row can be priced again (`ledger/reprice.ts`). */
 import type { Price } from "../../call/price.ts";
-import { addUsage, type CallUsage } from "../../call/usage.ts";
+import { addUsage, type CallUsage, keptTokens } from "../../call/usage.ts";
 import { type ChargedUsage, costOf, costOfAll } from "../../ledger/price.ts";
 import { oneFactor } from "../../ledger/price-card.ts";
 import { chargedRates, isPlain } from "../../ledger/rates.ts";
@@ -66,16 +66,10 @@ function hasRare({ inputAudio = 0, inputImage = 0, outputAudio = 0, searches = 0
 }
 
 function writtenPart({ id, isKept, json }: KeptPrice, { used, requests }: ChargedUsage): WrittenPart {
-  const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, characters } = used;
-  const { inputAudio, inputImage, outputAudio, searches } = used;
+  const { characters, inputAudio, inputImage, outputAudio, searches } = used;
   const card = isKept ? {} : { card: JSON.parse(json) as Record<string, unknown> };
   const counts = {
-    input,
-    cache_read: cacheRead,
-    cache_write: cacheWrite + cacheWriteHour,
-    cache_write_hour: cacheWriteHour,
-    output,
-    reasoning,
+    ...keptTokens(used),
     characters,
     input_audio: inputAudio,
     input_image: inputImage,

@@ -2,7 +2,7 @@
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Answer, Call, Handler } from "../../call/call.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
-import { type ChatBody, readForeignBody } from "../../families/chat-bodies.ts";
+import { type ChatBody, readForeignBody } from "../../families/foreign-bodies/foreign-bodies.ts";
 import { type CooperativeTask, runCooperatively } from "../../runtime/cooperative.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { droppedHeaders } from "../attempt/dropped-headers.ts";

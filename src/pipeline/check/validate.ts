@@ -17,9 +17,9 @@ import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
 import { type CooperativeTask, nextSlice, runInSlices } from "../../runtime/cooperative.ts";
-import { counted } from "../../runtime/words/counted.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { planOf } from "../../wire/plan.ts";
 import { Wire } from "../../wire/wire.ts";

@@ -45,7 +45,7 @@ export interface CompleteOptions {
   readonly send: Send;
   readonly ledger: Ledger;
   /** Takes from a key's own rates for single models. Omitted: it has none. */
-  readonly modelRates?: Pick<ModelRates, "take"> | undefined;
+  readonly modelRates?: Pick<ModelRates, "take" | "giveBack"> | undefined;
   readonly capture: CaptureCall;
   readonly counting: Counting;
   /** Omitted: no stream is drained after its caller has disconnected. */

@@ -2,6 +2,8 @@
  * Explains what would become of a call at this moment, by the stages that it would go through: validated, put to its candidates,
  * translated for their upstreams, its cost estimated. Nothing is sent, held or recorded.
  *
+ * The limits that count are looked at, too: by the rates of its caller a call is refused before anything is read of it.
+ *
  * Equal targets are chosen at random when a call is made, so that the next call may go elsewhere. What upstreams would answer is
  * not known.
  */
@@ -18,6 +20,7 @@ import type { Available, BudgetLeft } from "../../storage/money/contract.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { Targets } from "../../targets/targets.ts";
 import type { Wire } from "../../wire/wire.ts";
+import { type LimitLeft, type LimitsLeft, limitOfBudget } from "../admit/limits-left.ts";
 import { fitted, translateAlongPath } from "../attempt/translate.ts";
 import { affordableOutput, type EstimatedCall, estimateOf } from "../charge/estimate.ts";
 import { shortOf } from "../charge/hold.ts";
@@ -43,6 +46,8 @@ export interface Explained {
   readonly cache: CacheState;
   /** The refusal that the call would get before anything is sent. */
   readonly refusal: Refusal | undefined;
+  /** All that count for the call. */
+  readonly limits: readonly LimitLeft[];
 }
 
 export interface ExplainedModel {
@@ -80,8 +85,9 @@ export interface ExplainOptions {
   readonly candidatesFor: CandidatesFor;
   readonly targets: Targets;
   readonly available: (keyId: string) => MaybePromise<Available>;
-  /** Returns what the tightest budget of a caller leaves; undefined where there is none. */
-  readonly budgetLeft: (caller: Caller) => MaybePromise<BudgetLeft | undefined>;
+  /** Returns what each budget of a caller leaves, the tightest first. */
+  readonly budgetsLeft: (caller: Caller) => MaybePromise<readonly BudgetLeft[]>;
+  readonly limitsLeft: LimitsLeft;
   /** Throws a Refusal where the caller accepts only a cached answer and there is none. */
   readonly cacheState: (asked: Operation, form: Form, call: Call) => CacheState;
   /** Milliseconds since 1970. */
@@ -91,29 +97,70 @@ export interface ExplainOptions {
 export type Explain = (explaining: Explaining, call: Call, prepare: Prepare) => Promise<Explained>;
 
 export function createExplain(options: ExplainOptions): Explain {
-  const { validate, candidatesFor, targets, clock, cacheState } = options;
+  const { limitsLeft, budgetsLeft } = options;
   return async (explaining, given, prepare) => {
-    const { asked, form } = explaining;
+    const { caller } = given;
+    const [ofCaller, budgets] = [await limitsLeft.ofCaller(caller, given.method), await budgetsLeft(caller)];
+    const limits = [...ofCaller, ...budgets.map(limitOfBudget)];
+    // A call is refused by a rate before its request is looked at, and by calls that run before its targets are.
+    const [running, rates] = [ofCaller.filter(isOfRunning), ofCaller.filter((limit) => !isOfRunning(limit))];
+    const [byRate, byRunning] = [firstRefusal(rates), firstRefusal(running)];
     try {
-      const own = { ...given, record: newCallRecord() };
-      await (own.request.isLong ? validateLong(own.request, validate) : validate(own.request));
-      const call = await prepare(asked, own);
-      timeoutsOf(call.header);
-      isStrict(call.header);
-      const candidates = candidatesFor(asked, call);
-      const order = attemptOrder(candidates, targets);
-      const resting = candidates.filter((candidate) => !order.includes(candidate));
-      const translateFor = createTranslator({ call, form, arrivedAt: clock() });
-      const found: ExplainedTarget[] = [];
-      for (const candidate of [...order, ...resting])
-        found.push(await explainTarget(candidate, translateFor, { call, operation: asked }, options));
-      const cache = cacheState(asked, form, call);
-      const refusal = cache === "hit" ? undefined : refusalBefore(found, candidates);
-      return { models: byModel(found), cache, refusal };
+      const { ofModels, ...explained } = await explainRequest(explaining, given, prepare, { ...options, budgets });
+      const refusal = byRate ?? byRunning ?? explained.refusal;
+      return { ...explained, refusal, limits: [...limits, ...ofModels] };
     } catch (error) {
-      return { models: [], cache: "", refusal: refusalOf(error) };
+      return { models: [], cache: "", refusal: byRate ?? refusalOf(error), limits };
     }
   };
+}
+
+const isOfRunning = ({ name }: LimitLeft) => name === "key-concurrency";
+
+function firstRefusal(limits: readonly LimitLeft[]): Refusal | undefined {
+  return limits.find(({ refusal }) => refusal)?.refusal;
+}
+
+interface RequestOptions extends ExplainOptions {
+  /** What the caller's budgets leave, the tightest first. */
+  readonly budgets: readonly BudgetLeft[];
+}
+
+/** Explains what follows from the request. Throws a Refusal. */
+async function explainRequest(
+  { asked, form }: Explaining,
+  given: Call,
+  prepare: Prepare,
+  options: RequestOptions,
+): Promise<Omit<Explained, "limits"> & { readonly ofModels: readonly LimitLeft[] }> {
+  const { validate, candidatesFor, targets, clock, cacheState, limitsLeft } = options;
+  const own = { ...given, record: newCallRecord() };
+  await (own.request.isLong ? validateLong(own.request, validate) : validate(own.request));
+  const call = await prepare(asked, own);
+  timeoutsOf(call.header);
+  isStrict(call.header);
+  const candidates = candidatesFor(asked, call);
+  const order = attemptOrder(candidates, targets);
+  const resting = candidates.filter((candidate) => !order.includes(candidate));
+  const translateFor = createTranslator({ call, form, arrivedAt: clock() });
+  const found: ExplainedTarget[] = [];
+  const rates = new Map<Model, readonly LimitLeft[]>();
+  for (const candidate of [...order, ...resting]) {
+    const { model } = candidate;
+    // Counting tokens takes nothing of a model's rate.
+    const ofModel = rates.get(model) ?? (asked === "count_tokens" ? [] : await limitsLeft.ofModel(call.caller, model));
+    rates.set(model, ofModel);
+    const target = await explainTarget(candidate, translateFor, { call, operation: asked }, options);
+    found.push({ ...target, refusal: target.refusal ?? firstRefusal(ofModel) });
+  }
+  const cache = cacheState(asked, form, call);
+  const refusal = cache === "hit" ? undefined : refusalBefore(found, candidates);
+  return { models: byModel(found), cache, refusal, ofModels: distinct([...rates.values()].flat()) };
+}
+
+/** Models of a family share the limits of its entry. */
+function distinct(limits: readonly LimitLeft[]): LimitLeft[] {
+  return [...new Map(limits.map((limit) => [`${limit.name} ${limit.model}`, limit])).values()];
 }
 
 /** Returns the refusal of the first target: where that refuses the call itself, no other is tried. */
@@ -149,7 +196,7 @@ async function explainTarget(
   candidate: Candidate,
   translateFor: Translator,
   estimated: EstimatedCall,
-  { available, budgetLeft, clock }: ExplainOptions,
+  { available, budgets, clock }: RequestOptions,
 ): Promise<ExplainedTarget> {
   const { header, caller } = estimated.call;
   const restMs = candidate.state.breaker.restMs();
@@ -162,7 +209,7 @@ async function explainTarget(
   }
   const { dropped, request } = translated;
   if (dropped.length > 0 && isStrict(header)) return { ...explained, dropped, refusal: wouldBeDropped(dropped) };
-  const credit = { ...(await available(caller.keyId)), budget: await budgetLeft(caller), now: clock() };
+  const credit = { ...(await available(caller.keyId)), budget: budgets[0], now: clock() };
   return { ...explained, dropped, ...explainHold(candidate, request, estimated, credit) };
 }
 

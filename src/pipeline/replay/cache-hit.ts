@@ -11,7 +11,7 @@ import { millionthsOf, shareOf } from "../../ledger/price.ts";
 import type { WrittenPart } from "../../ledger/reprice.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
-import { budgetHeader } from "../charge/budget-words.ts";
+import { budgetHeaderAfter } from "../charge/budget-words.ts";
 import { type ChargeCall, captureOnce } from "../charge/capture-once.ts";
 import { shortOf } from "../charge/hold.ts";
 import { serverTiming } from "../complete/server-timing.ts";
@@ -97,13 +97,7 @@ function chargeOf(hitCall: HitCall, ledger: Ledger): ChargeCall {
     const charged = await ledger.capture(row, hitCall.held);
     const { cost = 0, waived = 0 } = charged ?? {};
     Object.assign(hitCall.call.record, { outcome, used: nothingUsed, cost, waived });
-    const { budget, amount = 0 } = hitCall.held ?? {};
-    if (!budget) return { "x-gateway-cost": formatDecimal(cost) };
-    const left = budget.left + amount - cost;
-    return {
-      "x-gateway-cost": formatDecimal(cost),
-      "x-gateway-budget": budgetHeader({ ...budget, left }, hitCall.arrivedAt),
-    };
+    return { "x-gateway-cost": formatDecimal(cost), ...budgetHeaderAfter(hitCall.held, cost, hitCall.arrivedAt) };
   };
 }
 

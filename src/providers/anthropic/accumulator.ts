@@ -34,12 +34,22 @@ class EventAccumulator implements Accumulator {
         if (isObject(content_block)) this.#blocks.set(index, blockOf(content_block));
         return;
       case "content_block_delta":
-        if (isObject(delta)) addTo(this.#blocks.get(index), delta);
+        if (isObject(delta)) addTo(this.#blockAt(index, delta), delta);
         return;
       case "message_delta":
         if (isObject(delta)) this.#end = { ...this.#end, ...delta };
         this.#count(usage);
     }
+  }
+
+  /** Some servers send text without announcing its block. */
+  #blockAt(index: JsonValue, { type }: JsonObject): Block | undefined {
+    const known = this.#blocks.get(index);
+    const begun = type === "text_delta" ? "text" : type === "thinking_delta" ? "thinking" : undefined;
+    if (known || begun === undefined) return known;
+    const block = blockOf({ type: begun, [begun]: "" });
+    this.#blocks.set(index, block);
+    return block;
   }
 
   #count(usage: JsonValue | undefined): void {

@@ -1,12 +1,12 @@
 /**
  * The dialect of Anthropic's Messages API.
  *
- * In a request `model` is replaced and `stream` is set. Sampling settings that the caller's API version does not have
- * are left out and named, and so is thinking that Claude has not signed. `anthropic-version` and `anthropic-beta`
- * pass through. Errors keep the vendor's wording, by which clients switch features off.
+ * In a request `model` is replaced and `stream` is set. Sampling settings that the caller's API version or the model
+ * does not have are left out and named, and so are thinking that Claude has not signed, and fallback models: they have
+ * prices and permissions of their own. `anthropic-version` and `anthropic-beta` pass through. Errors keep the vendor's wording, by which clients switch features off.
  */
 
-import type { JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Operation } from "../../call/operations.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
@@ -15,12 +15,14 @@ import type { Attempt, Provider, Speak } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
 import { createRedact, type Redact } from "../errors/redact.ts";
 import { type ErrorDialect, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
+import { isDefault } from "../profile/refused.ts";
 import { checkOver, commonFields, lowerCased, secretsOf, speakOver } from "../upstream/speak.ts";
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { createEventAccumulator } from "./accumulator.ts";
 import { anthropicFaults } from "./faults.ts";
 import { eventsOfMessage } from "./frames.ts";
+import { refusesSampling } from "./sampling.ts";
 import { trackEvents } from "./tracker.ts";
 import { requiresSignedThinking, withoutUnsigned } from "./unsigned-thinking.ts";
 import { meterMessage } from "./usage.ts";
@@ -58,7 +60,14 @@ export function createAnthropicProvider(options: AnthropicOptions): Provider {
 const defaultVersion = "2023-06-01";
 /** From this version on the API refuses sampling settings, even default ones. */
 const firstWithoutSampling = "2026-10-21";
-const sampling = ["temperature", "top_p", "top_k"];
+const sampling = ["temperature", "top_p", "top_k"] as const;
+
+/** Returns the keys of a request that the vendor would refuse, or by which it would answer with another model. */
+function refusedKeys(request: JsonObject, model: string, header: Attempt["header"]): string[] {
+  const hasNoSampling = versionOf(header) >= firstWithoutSampling || refusesSampling(model);
+  const keys = hasNoSampling ? [...sampling, "fallbacks"] : ["fallbacks"];
+  return keys.filter((key) => (request[key] ?? null) !== null);
+}
 
 /** Leaves out what the vendor would refuse and names it. With `x-gateway-strict` it refuses the request instead. */
 function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model: string) => boolean): Speak<O> {
@@ -66,14 +75,16 @@ function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model:
     const { header, model } = attempt;
     const signed = isSigned(model) ? await withoutUnsigned(attempt.request) : { request: attempt.request, dropped: [] };
     const given = signed.request.outline();
-    const refused =
-      versionOf(header) < firstWithoutSampling ? [] : sampling.filter((key) => (given[key] ?? null) !== null);
-    const dropped = [...refused, ...signed.dropped];
-    if (dropped.length === 0) return speak({ ...attempt, request: signed.request });
-    if (header("x-gateway-strict")?.trim().toLowerCase() === "true") throw wouldBeDropped(dropped);
+    const refused = refusedKeys(given, model, header);
+    const isLost = (key: string) => !isDefault(key, given[key]) || versionOf(header) >= firstWithoutSampling;
+    const dropped = [...refused.filter(isLost), ...signed.dropped];
+    if (refused.length === 0 && dropped.length === 0) return speak({ ...attempt, request: signed.request });
+    const isStrict = header("x-gateway-strict")?.trim().toLowerCase() === "true";
+    if (isStrict && dropped.length > 0) throw wouldBeDropped(dropped);
     const left = Object.fromEntries(refused.map((key) => [key, undefined]));
     const request = refused.length === 0 ? signed.request : signed.request.with(left);
     const answer = await speak({ ...attempt, request });
+    if (dropped.length === 0) return answer;
     const further = answer.headers?.["x-gateway-dropped"] ?? [];
     return { ...answer, headers: { ...answer.headers, "x-gateway-dropped": dropped.concat(further).join(", ") } };
   };

@@ -34,9 +34,10 @@ const failedEnds: ReadonlySet<unknown> = new Set([
   "internal_error",
   "server_error",
   "insufficient_system_resource",
+  ...["function_call_filter", "malformed_function_call", "unexpected_tool_call"], // Gemini
 ]);
 
 /** Reports whether an answer ended by its upstream's failure, by its `finish_reason` or `stop_reason`. */
 export function isFailedEnd(reason: JsonValue | undefined): boolean {
-  return typeof reason === "string" && failedEnds.has(reason.toLowerCase());
+  return typeof reason === "string" && failedEnds.has(reason.toLowerCase().replace(/:.*$/s, ""));
 }

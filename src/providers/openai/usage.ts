@@ -27,12 +27,15 @@ export function meterChoice(choice: JsonObject, meter: Meter): void {
 }
 
 /** Finish reasons for an end by an error or a filter. */
-const givenUp = new Set(["content_filter", "error", "abort", "sensitive", "insufficient_system_resource"]);
+const givenUp = new Set([
+  ...["content_filter", "error", "abort", "sensitive", "insufficient_system_resource"],
+  ...["safety", "recitation", "prohibited_content"],
+]);
 
 function hasGivenUp(finish: unknown): boolean {
   if (typeof finish !== "string") return false;
   // Gemini names the filter after a colon.
-  return givenUp.has(finish) || finish.startsWith("content_filter:");
+  return givenUp.has(finish.toLowerCase().replace(/:.*$/s, ""));
 }
 
 /** Choice is what is read of a choice. Upstreams may send anything in its place. */

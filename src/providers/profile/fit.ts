@@ -12,6 +12,7 @@ import { fitResponse } from "./fit-response.ts";
 import { fitMessages } from "./messages.ts";
 import type { Capabilities, ModelProfile } from "./profile.ts";
 import { isDefault, refusedIn } from "./refused.ts";
+import { fitTools } from "./schemas.ts";
 
 /**
  * Returns the fitter of a model. `reasons` says whether the model reasons: a server whose efforts nobody stated is
@@ -64,7 +65,11 @@ interface FittedJson {
 
 function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): FittedJson {
   const effort = fitEffort(json, capabilities);
-  const messages = fitMessages(json.messages, capabilities);
+  const messages = fitMessages(
+    json.messages,
+    thinksNot(json) ? { ...capabilities, thoughts_demanded: false } : capabilities,
+  );
+  const tools = fitTools(json.tools, capabilities);
   const refused = refusedIn(json, capabilities.refuses, capabilities, effort.reasons);
   const format = fitFormat(json, capabilities);
   const changes: Record<string, JsonValue | undefined> = {
@@ -75,14 +80,23 @@ function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): 
     ...(isOwn ? {} : withoutEmptyTools(json)),
     ...(capabilities.include_usage === false && json.stream_options !== undefined ? { stream_options: undefined } : {}),
     ...(messages ? { messages: messages.messages as JsonValue } : {}),
+    ...(tools ? { tools: tools.tools } : {}),
   };
   const dropped = [
     ...(messages?.dropped ?? []),
+    ...(tools?.dropped ?? []),
     ...effort.dropped,
     ...refused.filter((key) => !isDefault(key, json[key])),
     ...format.dropped,
   ];
   return { changes, dropped };
+}
+
+/** Reports whether a request switches thinking off. */
+function thinksNot({ thinking, reasoning_effort: effort, enable_thinking: isEnabled }: JsonObject): boolean {
+  const type =
+    typeof thinking === "object" && thinking !== null && !Array.isArray(thinking) ? thinking.type : undefined;
+  return type === "disabled" || effort === "none" || isEnabled === false;
 }
 
 /** The two names of the output bound. Where both are set the larger counts, as it does for the price. */

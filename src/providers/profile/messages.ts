@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { placeInstructions } from "./instructions.ts";
 import type { Capabilities } from "./profile.ts";
+import { bridgeResults, fitCallIds } from "./tool-turns.ts";
 
 /** Returns the messages and the paths of what was left out; undefined where they can stay as they are. */
 export function fitMessages(
@@ -13,19 +14,20 @@ export function fitMessages(
   const fitted = messages.map((message, i) =>
     fitMessage(message as JsonObject, capabilities, `messages[${i}]`, dropped),
   );
-  const folded = placeInstructions(fitted, capabilities);
+  const folded = bridgeResults(placeInstructions(fitted, capabilities), capabilities);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);
   return isChanged ? { messages: folded, dropped } : undefined;
 }
 
 function fitMessage(message: JsonObject, capabilities: Capabilities, path: string, dropped: string[]): JsonObject {
-  const changes: Record<string, JsonValue | undefined> = {};
+  const changes: Record<string, JsonValue | undefined> = fitCallIds(message, capabilities);
   const role = message.role === "developer" ? "system" : message.role;
   if (capabilities.plain_text?.some((plain) => plain === role)) {
     const text = textOf(message.content);
     if (text !== undefined) changes.content = text;
   }
   fitThoughts(message, capabilities, path, changes, dropped);
+  fillThoughts(message, capabilities, changes);
   for (const key of capabilities.refuses ?? []) {
     const [, name] = /^messages\[\]\.(\w+)$/.exec(key) ?? [];
     if (name === undefined || (message[name] ?? null) === null) continue;
@@ -56,6 +58,17 @@ function fitThoughts(
     if (thoughts === "none") dropped.push(`${path}.${name}`);
     else if ((message[thoughts] ?? null) === null) changes[thoughts] = thought as JsonValue;
   }
+}
+
+/** Some servers refuse an earlier message of a model that thinks without its reasoning, and an empty one, too. */
+function fillThoughts(
+  message: JsonObject,
+  { thoughts, thoughts_demanded: isDemanded }: Capabilities,
+  changes: Record<string, JsonValue | undefined>,
+): void {
+  if (!isDemanded || message.role !== "assistant" || thoughts === undefined || thoughts === "none") return;
+  const { [thoughts]: present } = withChanges(message, changes);
+  if (typeof present !== "string" || present === "") changes[thoughts] = " ";
 }
 
 /** Joins a list of texts; undefined for a string, and for lists with anything else. */

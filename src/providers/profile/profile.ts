@@ -60,6 +60,10 @@ const conservative: AllCapabilities = {
   effort_default: "none",
   tools: ["function"],
   thoughts: "reasoning_content",
+  thoughts_demanded: false,
+  call_ids: "any",
+  after_tools: "any",
+  schemas: "whole",
   include_usage: true,
   response_formats: ["json_object", "json_schema"],
 };

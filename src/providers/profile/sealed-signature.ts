@@ -1,11 +1,11 @@
 /**
- * Recognises sealed signatures of Gemini's texts. Callers of Messages hold them as redacted thinking, which no other
- * vendor accepts. `families/call-signature.ts` writes and reads them.
+ * Recognises sealed signatures of Gemini's texts, and sealed reasoning of OpenRouter's models. Callers of Messages hold
+ * them as redacted thinking, which no other vendor accepts. `families/call-signature.ts` writes and reads them.
  */
 
 export const sealMark = "sig-";
 
-const sealed = /^sig-[bt][0-9a-f]{8}-[A-Za-z0-9_-]+$/;
+const sealed = /^sig-[btd][0-9a-f]{8}-[A-Za-z0-9_-]+$/;
 
 export function isSealedSignature(text: unknown): boolean {
   return typeof text === "string" && sealed.test(text);

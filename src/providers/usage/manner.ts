@@ -64,12 +64,21 @@ const heedsBound = /^web_search_\d{8}$/;
 /** The types of tools of responses that are charged by the call, the container or the image, at OpenAI and xAI. */
 const paidOtherwise = /^(code_interpreter|file_search|image_generation|x_search|collections_search)$/;
 
+/** The types of tools by which a vendor calls another model: that has a price, and a permission, of its own. */
+const ofOtherModels = /^(advisor_\d{8}|openrouter:(advisor|subagent|fusion|image_generation))$/;
+
+/** Reports whether a request lets its vendor call another model. */
+export function usesOtherModels({ tools }: JsonObject): boolean {
+  if (!Array.isArray(tools)) return false;
+  return tools.some((tool) => isObject(tool) && typeof tool.type === "string" && ofOtherModels.test(tool.type));
+}
+
 /** Returns what a tool of responses is charged for beside tokens, if anything. */
 export function toolFee({ type, environment }: JsonObject): "search" | "other" | undefined {
   if (typeof type !== "string") return undefined;
   if (searching.test(type)) return "search";
   const isHosted = type === "shell" && isObject(environment) && environment.type !== "local";
-  return isHosted || paidOtherwise.test(type) ? "other" : undefined;
+  return isHosted || paidOtherwise.test(type) || ofOtherModels.test(type) ? "other" : undefined;
 }
 
 /** Counts the searches that the model may make: by tools, which items may add, too, and at xAI by parameters. */

@@ -5,6 +5,8 @@
  * A stream reports usage repeatedly, and the greatest counts stand. Of the input that is the report with the greatest sum of all
  * parts, and of equal ones the last: parts of different reports are not mixed, because a later one may split the same tokens
  * otherwise. A part that a report leaves out keeps its value.
+ *
+ * What the vendor used to compact the conversation is billed, and is in `iterations` alone: it is added to the sums.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ToldManner, ToldUsage } from "../../call/usage.ts";
@@ -12,6 +14,9 @@ import { countOf, isBrokenCount, membersOf } from "./count.ts";
 import { reportedManner } from "./manner.ts";
 
 type Written = Pick<ToldUsage, "cacheWrite" | "cacheWriteHour">;
+type Compacted = { readonly [part in "input" | "cacheRead" | "cacheWrite" | "cacheWriteHour" | "output"]: number };
+
+const nothingCompacted: Compacted = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0, output: 0 };
 
 export class MessageUsageReader {
   #input: Pick<ToldUsage, "input" | "cacheRead"> & Written = {};
@@ -21,6 +26,7 @@ export class MessageUsageReader {
   #searches: number | undefined;
   #manner: ToldManner | undefined;
   #isBroken = false;
+  #compacted: Compacted | undefined;
 
   /** Takes the value of `usage`. Returns whether it was an object. */
   take(usage: JsonValue | undefined): boolean {
@@ -28,6 +34,7 @@ export class MessageUsageReader {
     this.#isBroken ||= isBrokenCount(usage.input_tokens) || isBrokenCount(usage.output_tokens);
     this.#takeInput(usage);
     this.#takeManner(usage);
+    this.#takeIterations(usage.iterations);
     const output = countOf(usage.output_tokens);
     const thinking = countOf(membersOf(usage.output_tokens_details).thinking_tokens);
     if (thinking !== undefined) {
@@ -48,6 +55,15 @@ export class MessageUsageReader {
     if (sumOf(next) >= sumOf(this.#input)) this.#input = next;
   }
 
+  /** The list grows with the answer: the greatest sum stands. */
+  #takeIterations(iterations: JsonValue | undefined): void {
+    if (!Array.isArray(iterations)) return;
+    const compactions = iterations.filter((one) => membersOf(one).type === "compaction");
+    if (compactions.length === 0) return;
+    const sum = compactions.map((one) => compactedIn(membersOf(one))).reduce(added, nothingCompacted);
+    if (sumOf(sum) + sum.output >= sumOf(this.#compacted ?? {}) + (this.#compacted?.output ?? 0)) this.#compacted = sum;
+  }
+
   /** Each word stands until there is another: the end of a stream need not repeat it. */
   #takeManner(usage: JsonObject): void {
     const searches = countOf(membersOf(usage.server_tool_use).web_search_requests);
@@ -61,8 +77,9 @@ export class MessageUsageReader {
   /** The usage reported so far; unreported parts are left out. Reasoning is 0 where only the output was reported. */
   get reported(): ToldUsage {
     const output = this.#output;
-    const reported =
+    const plain =
       output === undefined ? this.#input : { ...this.#input, output, reasoning: Math.min(output, this.#reasoning) };
+    const reported = this.#compacted ? { ...plain, ...added(this.#compacted, plain) } : plain;
     if (this.#searches === undefined && !this.#manner && !this.#isBroken) return reported;
     const searches = this.#searches === undefined ? {} : { searches: this.#searches };
     return {
@@ -77,6 +94,27 @@ export class MessageUsageReader {
   get hasReasoning(): boolean {
     return this.#hasReasoning;
   }
+}
+
+function compactedIn(usage: JsonObject): Compacted {
+  const { cacheWrite = 0, cacheWriteHour = 0 } = writtenParts(usage, 0);
+  return {
+    input: countOf(usage.input_tokens) ?? 0,
+    cacheRead: countOf(usage.cache_read_input_tokens) ?? 0,
+    cacheWrite,
+    cacheWriteHour,
+    output: countOf(usage.output_tokens) ?? 0,
+  };
+}
+
+function added(sum: Compacted, more: ToldUsage): Compacted {
+  return {
+    input: sum.input + (more.input ?? 0),
+    cacheRead: sum.cacheRead + (more.cacheRead ?? 0),
+    cacheWrite: sum.cacheWrite + (more.cacheWrite ?? 0),
+    cacheWriteHour: sum.cacheWriteHour + (more.cacheWriteHour ?? 0),
+    output: sum.output + (more.output ?? 0),
+  };
 }
 
 function sumOf({ input = 0, cacheRead = 0, cacheWrite = 0, cacheWriteHour = 0 }: ToldUsage): number {

@@ -16,6 +16,7 @@ import type { Tier } from "../../call/tiers.ts";
 import type { AccountRate } from "../../pipeline/admit/limit.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { Account, AccountStore } from "../../storage/accounts.ts";
+import type { RequestStore } from "../../storage/calls/requests.ts";
 import type { BudgetStore } from "../../storage/money/budget-store.ts";
 import { readBudgets } from "../../storage/money/budgets.ts";
 import type { EntryStore } from "../../storage/money/entries.ts";
@@ -27,6 +28,7 @@ import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
 import { entryMessage, tierMessage } from "./account-message.ts";
 import { readBudgetList, readTimeZone } from "./budget-messages.ts";
+import { createMeasureModels } from "./model-measures.ts";
 import { creditedInFull } from "./record-entry.ts";
 import { hashRedeemCode } from "./redeem-codes.ts";
 import { createShowAccount, type ShowAccount } from "./show-account.ts";
@@ -37,6 +39,7 @@ export interface AccountParts {
   readonly budgets: BudgetStore;
   readonly entries: EntryStore;
   readonly redeemCodes: RedeemCodeStore;
+  readonly requests: Pick<RequestStore, "measureAttempts">;
   readonly catalog: Catalog;
   /** settings returns the tiers, lowest first. */
   readonly settings: () => { readonly tiers: readonly Tier[] };
@@ -85,6 +88,7 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
         models: catalog.list().map((model) => catalogMessage(model, mayCallUnpriced)),
       });
     },
+    measureModels: createMeasureModels(parts),
     async listLedger({ request, caller, signal }) {
       const message = request.message();
       const { kinds } = message;

@@ -1,5 +1,6 @@
 /** Builds the API messages of the catalogue's models and prices. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { type CatalogModelSchema, ModelKind, type ModelPriceSchema } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import { modes, type Price, type RateCard, type Rates } from "../../call/price.ts";
 import type { Model } from "../../targets/catalog.ts";
@@ -14,7 +15,7 @@ const kinds: Readonly<Record<Model["kind"], ModelKind>> = {
  * catalogMessage builds a model's message. `mayCallUnpriced` is whether the account may call a model without a price.
  */
 export function catalogMessage(model: Model, mayCallUnpriced: boolean): MessageInitShape<typeof CatalogModelSchema> {
-  const { id, aliases, family, vendor, contextWindow, maxOutputTokens, price } = model;
+  const { id, aliases, family, vendor, contextWindow, maxOutputTokens, price, reasons, releasedAt } = model;
   return {
     id,
     aliases: [...aliases],
@@ -25,6 +26,8 @@ export function catalogMessage(model: Model, mayCallUnpriced: boolean): MessageI
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(price ? { price: priceMessage(price) } : {}),
     callable: price !== undefined || mayCallUnpriced,
+    ...(reasons === undefined ? {} : { reasoning: reasons }),
+    ...(releasedAt === 0 ? {} : { releasedAt: timestampFromMs(releasedAt) }),
   };
 }
 

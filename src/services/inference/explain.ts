@@ -1,8 +1,10 @@
 /** ExplainCall: describes how the gateway would handle a request, without sending it. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type ExplainCallRequestSchema,
   ExplainCallResponseSchema,
+  type ExplainedLimitSchema,
   type ExplainedModelSchema,
   type ExplainedRefusalSchema,
   type ExplainedTargetSchema,
@@ -10,6 +12,7 @@ import {
 import type { Answer, Call, Caller } from "../../call/call.ts";
 import { type Refusal, reasonWord, resourceNotFound } from "../../call/refusals.ts";
 import type { AccountRate } from "../../pipeline/admit/limit.ts";
+import { type LimitLeft, nearestLeft } from "../../pipeline/admit/limits-left.ts";
 import { endpointAt } from "../../pipeline/complete/endpoints.ts";
 import type {
   Explain,
@@ -45,13 +48,17 @@ export function explainMethod({ explain, accountRate, queued }: ExplainParts, pr
     const request = await Wire.ofBytes(method.input, textOf(call.request)).parseInSlices();
     const asIfSent = { ...call, method, request, header: headerWith(call.header, strict) };
     const explaining = { asked, form: endpoint.formOf(request.outline()) };
-    const { models, cache, refusal } = await explain(explaining, asIfSent, prepare);
+    const { models, cache, refusal, limits } = await explain(explaining, asIfSent, prepare);
+    const nearest = nearestLeft(limits);
     const { tier, requestsRemaining } = await accountRate(call.caller);
     return whole(ExplainCallResponseSchema, {
       operation: asked,
       models: models.map((model) => modelMessage(model, queued)),
       rate: { tier: tier.name, requestsPerMinute: tier.requestsPerMinute, requestsRemaining },
       cache,
+      limits: limits.map((limit) => limitMessage(limit, limit === nearest)),
+      address: call.peer.address,
+      allowedIps: [...(call.caller.allowedIps ?? [])],
       ...(refusal ? { refusal: refusalMessage(refusal) } : {}),
     });
   };
@@ -106,6 +113,20 @@ function holdMessage({ max, min, available, outputBound, rates }: ExplainedHold)
     ...(available === undefined ? {} : { available: BigInt(available) }),
     ...(outputBound === undefined ? {} : { outputBound }),
     rates: ratesMessage(rates),
+  };
+}
+
+function limitMessage(
+  { name, model, isMoney, limit, remaining, resetsAt }: LimitLeft,
+  nearest: boolean,
+): MessageInitShape<typeof ExplainedLimitSchema> {
+  const counts = isMoney ? { amount: BigInt(limit), amountRemaining: BigInt(remaining) } : { limit, remaining };
+  return {
+    name,
+    ...(model === undefined ? {} : { model }),
+    ...counts,
+    ...(resetsAt === undefined ? {} : { resetsAt: timestampFromMs(resetsAt) }),
+    nearest,
   };
 }
 

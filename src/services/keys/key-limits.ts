@@ -8,6 +8,7 @@ import type {
 } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import { isAddressOrNetwork, unmapped } from "../../call/address-list.ts";
 import { invalidValue } from "../../call/refusals.ts";
+import { modelRatesOf } from "../../pipeline/admit/key-limits.ts";
 import { type ApiKey, type KeyLimitColumn, type KeyModelRate, listIn } from "../../storage/keys.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { permittedName } from "./key-permissions.ts";
@@ -21,6 +22,8 @@ type LimitFields =
   | "allowedIps"
   | "tags"
   | "owner";
+
+export { modelRatesOf };
 
 /** KeyLimitRequest is what of a request is about limits. */
 export type KeyLimitRequest = Pick<CreateKeyRequest | UpdateKeyRequest, LimitFields>;
@@ -91,8 +94,4 @@ export function limitFields(key: ApiKey): MessageInitShape<typeof ApiKeySchema> 
     tags: listIn(key.tags),
     ...(owner === null ? {} : { owner }),
   };
-}
-
-export function modelRatesOf({ model_rates }: Pick<ApiKey, "model_rates">): readonly KeyModelRate[] {
-  return model_rates === null ? [] : (JSON.parse(model_rates) as KeyModelRate[]);
 }

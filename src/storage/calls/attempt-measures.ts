@@ -1,5 +1,5 @@
 /**
- * Measures attempts at upstreams over time: how often each failed and how fast it was.
+ * Measures attempts at upstreams, or calls of models, over time: how often each failed and how fast it was.
  *
  * A call's last attempt is its row; those before it are in its column `tried`.
  */
@@ -20,6 +20,11 @@ export interface MeasureFilter {
   readonly model: string | undefined;
   /** groupBy is undefined where all attempts are one group, with an empty name. */
   readonly groupBy: "upstream" | "model" | undefined;
+  /**
+   * of is what is measured. A call is measured once for each model that was asked, as its caller saw it: it failed only where no attempt at
+   * the model answered, and its times have all attempts in them. Default: attempts.
+   */
+  readonly of?: "attempts" | "calls";
 }
 
 export interface AttemptMeasures {
@@ -61,13 +66,14 @@ export async function measureAttempts(
   asker?: Asker,
 ): Promise<Measures> {
   const tallies = newTallies(newTally);
+  const partsOf = filter.of === "calls" ? callsOf : attemptsOf;
   const completeFrom = await readCalls({
     span: spanOf(filter, undefined),
     step: (span) => stepQuery(db, filter, span).execute(),
     most: limits.calls,
     asker,
     onCall: (row) => {
-      for (const attempt of attemptsOf(row)) add(tallies, attempt, filter);
+      for (const attempt of partsOf(row)) add(tallies, attempt, filter);
     },
   });
   return { ...measuresOf(tallies, limits.groups), completeFrom };
@@ -108,12 +114,30 @@ interface Attempt {
 /** attemptsOf returns a call's attempts. Each counts at the time at which the call came. */
 function attemptsOf(row: Row): Attempt[] {
   const { created_at: at, model, upstream } = row;
-  const before = row.tried === null ? [] : (JSON.parse(row.tried) as readonly Tried[]);
-  const earlier = before
-    .filter(({ lost }) => lost === undefined)
-    .map((one): Attempt => ({ at, upstream: one.upstream, model: one.model ?? model, isFailed: true, ...noTimes }));
+  const earlier = failedBefore(row).map(
+    (one): Attempt => ({ at, upstream: one.upstream, model: one.model ?? model, isFailed: true, ...noTimes }),
+  );
   if (upstream === "" || row.outcome === lost) return earlier;
   return [...earlier, { at, upstream, model, isFailed: failed.has(row.outcome), ...timesOf(row) }];
+}
+
+/** callsOf returns a call as its caller saw each model that was asked: those that failed for good, and the last one. */
+function callsOf(row: Row): Attempt[] {
+  const { created_at: at, model, upstream } = row;
+  const others = new Map(
+    failedBefore(row).flatMap((one) => (one.model && one.model !== model ? [[one.model, one.upstream]] : [])),
+  );
+  const given = [...others].map(
+    ([other, upstream]): Attempt => ({ at, upstream, model: other, isFailed: true, ...noTimes }),
+  );
+  if (upstream === "" || row.outcome === lost) return given;
+  const times = others.size > 0 ? noTimes : wholeTimes(row);
+  return [...given, { at, upstream, model, isFailed: failed.has(row.outcome), ...times }];
+}
+
+/** failedBefore returns the attempts that failed before the last one. */
+function failedBefore({ tried }: Row): readonly Tried[] {
+  return tried === null ? [] : (JSON.parse(tried) as readonly Tried[]).filter(({ lost }) => lost === undefined);
 }
 
 /** Tried is an entry of the column `tried`; `lost` tells one that a faster attempt replaced. */
@@ -126,8 +150,11 @@ interface Tried {
 const noTimes = { firstByteMs: undefined, durationMs: undefined, tokensPerSecond: undefined } as const;
 
 /** timesOf returns the times of the last attempt. Those of a call with earlier attempts have theirs in them, so only its own count. */
-function timesOf({ first_byte_ms, duration_ms, outcome, output, tried }: Row) {
-  if (tried !== null) return noTimes;
+function timesOf(row: Row) {
+  return row.tried === null ? wholeTimes(row) : noTimes;
+}
+
+function wholeTimes({ first_byte_ms, duration_ms, outcome, output }: Row) {
   const isAnswered = outcome === answered;
   return {
     firstByteMs: first_byte_ms ?? undefined,

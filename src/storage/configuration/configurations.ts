@@ -31,10 +31,10 @@ export interface ConfigurationStore {
   add(configuration: NewConfiguration): Promise<boolean>;
 }
 
-export function configurationStore({ unsettled, transact }: Scope): ConfigurationStore {
+export function configurationStore({ unflushed, transact }: Scope): ConfigurationStore {
   // No sum of money depends on them.
   const versions = () =>
-    unsettled
+    unflushed
       .selectFrom("configurations")
       .leftJoin("users", "users.id", "configurations.actor_id")
       .select(["version", "configurations.created_at", "actor_kind", "actor_id", "note", "changed"])
@@ -42,7 +42,7 @@ export function configurationStore({ unsettled, transact }: Scope): Configuratio
       .orderBy("version", "desc");
   return {
     async highestVersion() {
-      const row = await unsettled
+      const row = await unflushed
         .selectFrom("configurations")
         .select("version")
         .orderBy("version", "desc")

@@ -26,9 +26,9 @@ export interface MoveEnd {
   open(mark: MoveMark | undefined): Promise<void>;
   /**
    * Releases what processes held that are gone, and adds up what is due: then all of it is in the tables that every engine has. Throws a
-   * StorageError where something cannot be settled.
+   * StorageError where something cannot be recovered.
    */
-  settle(): Promise<void>;
+  recover(): Promise<void>;
   /** Returns what a proof finds beside the tables. */
   beside(): Promise<readonly Finding[]>;
   /** Has the engine look at what its tables have by now, so that it plans queries by that. */

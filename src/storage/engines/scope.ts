@@ -15,7 +15,7 @@ export interface Scope {
   /** db posts what the ledger has written until now before a query reads or writes. */
   readonly db: Database;
   /** The same without that: for reads that do without what the ledger has not posted yet. */
-  readonly unsettled: Database;
+  readonly unflushed: Database;
   readonly pending: PendingSums;
   /** Runs work in a transaction that nobody sees half of; within one, as a part of it. */
   transact<T>(work: (scope: Scope) => Promise<T>): Promise<T>;
@@ -59,15 +59,15 @@ export function compiledOnce<R>(build: () => Compilable<R>, db: Database): (...v
   };
 }
 
-export interface ScopeParts extends Pick<Scope, "db" | "unsettled" | "pending" | "lock"> {
+export interface ScopeParts extends Pick<Scope, "db" | "unflushed" | "pending" | "lock"> {
   readonly within: WithinTransaction;
 }
 
 /** Returns the scope of a whole database. */
-export function createScope({ db, unsettled, pending, lock, within }: ScopeParts): Scope {
+export function createScope({ db, unflushed, pending, lock, within }: ScopeParts): Scope {
   return {
     db,
-    unsettled,
+    unflushed,
     pending,
     lock: async () => {
       throw new Error("there is no transaction to lock rows for");
@@ -76,7 +76,7 @@ export function createScope({ db, unsettled, pending, lock, within }: ScopeParts
       db.transaction().execute((transaction) => {
         const scope: Scope = {
           db: transaction,
-          unsettled: transaction,
+          unflushed: transaction,
           pending,
           lock,
           transact: (part) => part(scope),

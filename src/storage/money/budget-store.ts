@@ -14,8 +14,8 @@ import {
   type BudgetUse,
   type BudgetWindow,
   budgetLeft,
+  byTightness,
   readBudgets,
-  tightest,
   windowsOf,
 } from "./budgets.ts";
 import { hourMs } from "./totals.ts";
@@ -36,13 +36,13 @@ export interface Budgeted {
 export interface BudgetStore {
   /** Returns how budgets stand at a moment, in their order, by the ids of their accounts and keys; nothing of those that have none. */
   statuses(all: readonly Budgeted[], now: number): Promise<ReadonlyMap<string, readonly BudgetStatus[]>>;
-  /** Returns what the tightest budget of an account and a key leaves at a moment; undefined where there is none. */
+  /** Returns what each budget of an account and a key leaves at a moment, the tightest first. */
   left(
     accountId: string,
     keyId: string,
     terms: Pick<BudgetTerms, "ofAccount" | "ofKey">,
     now: number,
-  ): Promise<BudgetLeft | undefined>;
+  ): Promise<readonly BudgetLeft[]>;
 }
 
 export function budgetStore(scope: Scope): BudgetStore {
@@ -55,7 +55,7 @@ export function budgetStore(scope: Scope): BudgetStore {
         { accountId, keyId, budgets: ofKey },
       ];
       const all = [...(await statuses(asked, now)).values()].flat();
-      return tightest(all.map(({ window, ...use }) => budgetLeft(window, use)));
+      return byTightness(all.map(({ window, ...use }) => budgetLeft(window, use)));
     },
   };
 }

@@ -53,6 +53,12 @@ export interface BudgetUse {
   readonly oldest: number | undefined;
 }
 
+/**
+ * How many running calls from before a window, or from after it, are looked at to tell what calls of the window hold: what is held in all is
+ * known. With more of them, the calls of the window are summed.
+ */
+export const maxOutside = 256;
+
 /** Returns the budgets of a stored list. */
 export function readBudgets(text: string | null): readonly Budget[] {
   return text === null ? [] : (JSON.parse(text) as Budget[]);
@@ -94,6 +100,11 @@ export function endOf({ rolling, period }: Budget, to: number, oldest: number | 
 
 /** Returns the one that leaves least, of those that leave alike the one that lasts longest; undefined for none. */
 export function tightest(all: readonly BudgetLeft[]): BudgetLeft | undefined {
+  return byTightness(all)[0];
+}
+
+/** Returns all, those that leave least first, of those that leave alike those that last longest. */
+export function byTightness(all: readonly BudgetLeft[]): readonly BudgetLeft[] {
   const end = ({ endsAt }: BudgetLeft) => endsAt ?? 0;
-  return all.toSorted((one, other) => one.left - other.left || end(other) - end(one))[0];
+  return all.toSorted((one, other) => one.left - other.left || end(other) - end(one));
 }

@@ -11,12 +11,12 @@ export interface PriceStore {
   find(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
-export function priceStore({ db, unsettled }: Scope): PriceStore {
+export function priceStore({ db, unflushed }: Scope): PriceStore {
   return {
     async keep(id, card, created_at) {
       // No sum depends on it, so the ledger keeps its leases. After a start most are there, and reading takes no lock.
-      if (await unsettled.selectFrom("prices").select("id").where("id", "=", id).executeTakeFirst()) return;
-      await unsettled
+      if (await unflushed.selectFrom("prices").select("id").where("id", "=", id).executeTakeFirst()) return;
+      await unflushed
         .insertInto("prices")
         .values({ id, card, created_at })
         .onConflict((conflict) => conflict.column("id").doNothing())

@@ -1,7 +1,7 @@
 /**
  * Moves all data from one engine to another: accounts, keys by the hashes of their secrets, sessions, calls, money, answers.
  *
- * The end that they leave is shut first, settled, and proved; then they are copied, counted and summed at both ends, and proved again where
+ * The end that they leave is shut first, recovered, and proved; then they are copied, counted and summed at both ends, and proved again where
  * they came to. Only then does one end open and the other stay shut. At every moment one end at most may be written by a gateway, and what
  * is ended amid it, by whatever, goes on when it is asked for again.
  */
@@ -137,7 +137,7 @@ async function begin(
   await from.shut({ id, state: "leaving", place: to.name, at });
   try {
     onStep({ kind: "settling", name: from.name });
-    await from.settle();
+    await from.recover();
     onStep({ kind: "proving", name: from.name });
     const { findings } = await proofOf(from);
     const [first] = findings;

@@ -19,14 +19,14 @@ export interface Source {
   /** Opens the source as a gateway does, which writes what dead processes have left beside it. */
   open(): Promise<Storage>;
   /** Posts its journal and releases what dead processes held; `livedAt` is this moment. */
-  settle(storage: Storage, livedAt: number): Promise<void>;
+  recover(storage: Storage, livedAt: number): Promise<void>;
 }
 
 /** Opens the end that data leave, once all that is beside it is written, unless the move has begun before. */
-export async function openSource({ place, dataDir, open, settle }: Source): Promise<MoveEnd> {
+export async function openSource({ place, dataDir, open, recover }: Source): Promise<MoveEnd> {
   if (place.engine === "sqlite") {
     refuseUsed(place.path);
-    if (!(await isMoving(place.path))) await withStorage(open, (storage) => settle(storage, Date.now()));
+    if (!(await isMoving(place.path))) await withStorage(open, (storage) => recover(storage, Date.now()));
     return openSqliteEnd(place.path);
   }
   const { openPostgresEnd, refuseKept } = await import("../engines/postgres/moving/end.ts");

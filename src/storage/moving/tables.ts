@@ -9,7 +9,7 @@ const ofDatabase: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * In an order in which rows find what they refer to. A table that one engine alone has is empty once all is settled, or is about its own
+ * In an order in which rows find what they refer to. A table that one engine alone has is empty once all is recovered, or is about its own
  * nodes.
  */
 export const movedTables: readonly TableShape[] = schema.tables.filter(

@@ -197,7 +197,7 @@ describe("a caller of responses is refused, with the field and the reason,", () 
     test(name, () => {
       let refusal: unknown;
       try {
-        translate({ model: "m", ...request }, "whole");
+        translate({ model: "m", ...request }, "whole", { customTools: true });
       } catch (error) {
         refusal = error;
       }

@@ -2,6 +2,7 @@
  * A key's own limits, on real sockets: rates beside its account's tier, rates for single models, and the addresses that it may be used
  * from. The clock is the test's, so that nothing is refilled unless it says so.
  */
+import { request as httpRequest } from "node:http";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
@@ -241,6 +242,48 @@ describe("the addresses of a key", () => {
       expect(code).toBe("ip_not_authorized");
     }
   });
+
+  test("are read from the last of several headers that a trusted proxy has written, by every server", async () => {
+    await change({ allowed_ips: JSON.stringify(["192.0.2.7"]) });
+    const body = JSON.stringify(request);
+    const asked: readonly (readonly [forwarded: readonly string[], status: number])[] = [
+      [["203.0.113.9", "192.0.2.7"], 200],
+      [["192.0.2.7", "203.0.113.9"], 403],
+      // What the client has written stands before what the proxy adds.
+      [["192.0.2.7, 203.0.113.9", "192.0.2.7"], 200],
+      [["203.0.113.9, 127.0.0.1", "127.0.0.1"], 403],
+      [["192.0.2.7, 127.0.0.1"], 200],
+      [["192.0.2.7", "unknown"], 403],
+      [["192.0.2.7", ""], 403],
+      [["fe80::1%eth0"], 403],
+      [["::ffff:c000:207"], 200],
+      [["0:0:0:0:0:FFFF:192.0.2.7"], 200],
+      [[], 403],
+    ];
+    for (const [forwarded, status] of asked)
+      for (const [method, path, sent] of [
+        ["GET", "/v1/models", ""],
+        ["POST", "/v1/chat/completions", body],
+      ] as const)
+        expect([forwarded, method, await statusOf(method, path, forwarded, sent)]).toEqual([forwarded, method, status]);
+  });
+
+  /** Sends each of the headers in a line of its own. */
+  function statusOf(method: string, path: string, forwarded: readonly string[], body: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const headers = {
+        ...{ authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+        ...(forwarded.length > 0 ? { "x-forwarded-for": [...forwarded] } : {}),
+        ...(body === "" ? {} : { "content-length": Buffer.byteLength(body) }),
+      };
+      const asked = httpRequest({ host: "127.0.0.1", port: gateway.port, method, path, headers }, (answer) => {
+        answer.resume();
+        answer.on("end", () => resolve(answer.statusCode ?? 0));
+      });
+      asked.on("error", reject);
+      asked.end(body);
+    });
+  }
 
   test("are refused before anything is counted, and a network of IPv4 alone lets no IPv6 in", async () => {
     await change({ allowed_ips: JSON.stringify(["0.0.0.0/0"]) });

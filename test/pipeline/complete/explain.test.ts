@@ -148,6 +148,13 @@ describe("what would become of a call", () => {
       ],
       rate: { tier: "Premium", requests_per_minute: 10_000, requests_remaining: 9_999 },
       cache: "",
+      limits: [
+        {
+          ...{ name: "account-requests", limit: 10_000, remaining: 9_999, nearest: true },
+          resets_at: "2026-01-02T00:00:00.006Z",
+        },
+      ],
+      ...{ address: "127.0.0.1", allowed_ips: [] },
     });
     expect([received(), (await rows()).length, (await holds()).length]).toEqual([0, 0, 0]);
     expect(await gateway.storage.accounts.find(gateway.accountId)).toMatchObject({ balance: 300_000_000, held: 0 });

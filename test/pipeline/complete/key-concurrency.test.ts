@@ -8,7 +8,7 @@ import { openSocket } from "../../support/clients/response-sockets.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
-import { wholeAnswer } from "../../support/upstreams/two-upstreams.ts";
+import { at, openStage, served, wholeAnswer } from "../../support/upstreams/two-upstreams.ts";
 
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
@@ -153,6 +153,52 @@ describe("a place is free again", () => {
     expect((await ask(false)).status).toBe(200);
   });
 
+  test("after an upstream that never answers, once the caller's deadline has passed", async () => {
+    const asked = fetch(`${gateway.baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${gateway.apiKey}`,
+        "content-type": "application/json",
+        "x-gateway-timeout": "1",
+      },
+      body: JSON.stringify({ model: "embedded-chat", messages: [{ role: "user", content: "Hi" }] }),
+    });
+    await upstream.next();
+    expect(running()).toBe(1);
+    await freedBy(async () => void (await asked));
+  });
+
+  test("after a call whose client leaves while another of the same idempotency key waits for it, which takes no place", async () => {
+    const again = (signal?: AbortSignal) =>
+      fetch(`${gateway.baseUrl}/chat/completions`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${gateway.apiKey}`,
+          "content-type": "application/json",
+          "idempotency-key": "same",
+        },
+        body: JSON.stringify({ model: "embedded-chat", messages: [{ role: "user", content: "Hi" }] }),
+        ...(signal ? { signal } : {}),
+      });
+    const first = again();
+    const exchange = await upstream.next();
+    const second = again();
+    // The second waits for the first, and is not refused for it.
+    expect((await ask(false)).status).toBe(429);
+    exchange.json(200, wholeAnswer);
+    expect((await first).status).toBe(200);
+    const replay = await second;
+    expect([replay.status, replay.headers.get("x-gateway-replayed")]).toEqual([200, "true"]);
+    await eventually(() => expect(running()).toBe(0));
+    const left = new AbortController();
+    const third = ask(false, left.signal).catch(() => {});
+    await upstream.next();
+    await freedBy(async () => {
+      left.abort();
+      await third;
+    });
+  });
+
   test("after a message over a WebSocket, whose connection stays; the next one is refused while a call runs", async () => {
     upstream.script = (exchange) => exchange.json(200, wholeAnswer);
     const socket = await openSocket(gateway);
@@ -194,4 +240,23 @@ test("of another key of the same account is its own, and keys without it have no
   expect((await ask(false)).status).toBe(200);
   first.json(200, wholeAnswer);
   await held;
+});
+
+test("is taken once by a call that is hedged, or falls back to another upstream", async () => {
+  const targets = [at("first"), at("second", 1)];
+  const stage = await openStage([served(targets)], { hedging: { afterMs: 10, share: 1 } });
+  try {
+    await stage.gateway.storage.keys.update(stage.gateway.accountId, stage.gateway.keyId, { max_concurrent: 1 });
+    const well = stage.first.script;
+    stage.first.script = undefined;
+    expect((await stage.ask()).headers.get("x-gateway-upstream")).toBe("second");
+    await eventually(() => expect(stage.gateway.counts().keyCalls).toBe(0));
+    stage.first.script = (exchange) => exchange.json(500, {});
+    expect((await stage.ask()).status).toBe(200);
+    expect(stage.gateway.counts().keyCalls).toBe(0);
+    stage.first.script = well;
+    expect((await stage.ask()).status).toBe(200);
+  } finally {
+    await stage.close();
+  }
 });

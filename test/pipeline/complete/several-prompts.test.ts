@@ -179,13 +179,13 @@ function completeAt(upstream: Upstream) {
   const targets = createTargets({ settings: () => settings, clock });
   const send = createSend({ targets, hedge: createHedge(() => 0), clock, random });
   const keptPrices = createKeptPrices({ keep: async () => {}, onError: () => {} });
-  const settle = createCapture({ ledger, keptPrices, clock, onUsed: () => {}, onError: () => {} });
+  const capture = createCapture({ ledger, keptPrices, clock, onUsed: () => {}, onError: () => {} });
   const complete = createComplete({
     ...{
       candidatesFor: createCandidatesFor({ catalog, providers: () => providers, targets, random }),
       send,
       ledger,
-      capture: settle,
+      capture,
       clock,
     },
     counting: createCounting({ counter, hurry: new CallerAbort(), onError: () => {} }),

@@ -54,6 +54,76 @@ const requests = {
   "/completions": { prompt: text, max_tokens: 16, temperature: 0.5, stop: ["END"], logprobs: 2 },
 };
 
+/** A schema with what is in those of real tools. */
+const schema = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  type: "object",
+  properties: {
+    city: { type: "string", minLength: 1 },
+    unit: { anyOf: [{ type: "string", enum: ["C", "F"] }, { type: "null" }] },
+    filter: {
+      type: "object",
+      anyOf: [{ properties: { a: { type: "string" } } }, { properties: { b: { const: "x" } } }],
+    },
+    place: { description: "Where", $ref: "#/$defs/place" },
+    pair: { type: "array", items: [{ type: "string" }, { type: "number" }] },
+    days: { type: "integer", exclusiveMinimum: 0 },
+    either: { oneOf: [{ type: "string" }, { type: "number" }] },
+  },
+  required: ["city"],
+  additionalProperties: false,
+  $defs: { place: { type: "object", properties: { x: { type: "number" } } } },
+};
+
+/** A turn that goes on after a tool's result, with what the user adds, as agents send it. */
+const conversations = {
+  "/chat/completions": {
+    max_tokens: 100,
+    messages: [
+      { role: "user", content: text },
+      {
+        role: "assistant",
+        content: "I look.",
+        tool_calls: [{ id: "call_0123456789", type: "function", function: { name: "weather", arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: "call_0123456789", content: "12" },
+      { role: "user", content: "And now?" },
+    ],
+    tools: [{ type: "function", function: { name: "weather", parameters: schema } }],
+  },
+  "/messages": {
+    max_tokens: 100,
+    messages: [
+      { role: "user", content: text },
+      {
+        role: "assistant",
+        content: [
+          { type: "text", text: "I look." },
+          { type: "tool_use", id: "toolu_01ABC", name: "weather", input: {} },
+        ],
+      },
+      {
+        role: "user",
+        content: [
+          { type: "tool_result", tool_use_id: "toolu_01ABC", content: "12" },
+          { type: "text", text: "And now?" },
+        ],
+      },
+    ],
+    tools: [{ name: "weather", input_schema: schema }],
+  },
+  "/responses": {
+    store: false,
+    input: [
+      { role: "user", content: text },
+      { type: "function_call", call_id: "call_1", name: "weather", arguments: "{}" },
+      { type: "function_call_output", call_id: "call_1", output: "12" },
+      { role: "user", content: "And now?" },
+    ],
+    tools: [{ type: "function", name: "weather", parameters: schema, strict: false }],
+  },
+};
+
 describe.each(strictServers)("$model at $vendor", (server) => {
   let upstream: ScriptedUpstream;
   let gateway: TestGateway;
@@ -76,11 +146,11 @@ describe.each(strictServers)("$model at $vendor", (server) => {
     await upstream.close();
   });
 
-  const ways = Object.entries(requests).flatMap(([path, body]) =>
-    [false, true].map((stream) => ({ path, body, stream })),
+  const ways = Object.entries({ settings: requests, conversation: conversations }).flatMap(([what, all]) =>
+    Object.entries(all).flatMap(([path, body]) => [false, true].map((stream) => ({ what, path, body, stream }))),
   );
 
-  test.each(ways)("takes $path, stream: $stream", async ({ path, body, stream }) => {
+  test.each(ways)("takes $what by $path, stream: $stream", async ({ path, body, stream }) => {
     asked = [];
     // A chat caller of an unknown server uses the server's own words.
     const isOwn = path === "/chat/completions" && server.vendor === "nobody's";

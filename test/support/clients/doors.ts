@@ -30,6 +30,8 @@ export interface ChatCall {
   readonly request: JsonObject;
   readonly stream: boolean;
   readonly apiKey?: string | undefined;
+  /** Sent besides, as headers or metadata. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Door {
@@ -43,8 +45,8 @@ export const doors: readonly Door[] = [
   { name: "gRPC by grpc-js", chat: grpcJsChat },
 ];
 
-function authorization(gateway: TestGateway, { apiKey = gateway.apiKey }: ChatCall): Record<string, string> {
-  return apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` };
+function authorization(gateway: TestGateway, { apiKey = gateway.apiKey, headers }: ChatCall): Record<string, string> {
+  return { ...(apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` }), ...headers };
 }
 
 async function restChat(gateway: TestGateway, call: ChatCall): Promise<Outcome> {

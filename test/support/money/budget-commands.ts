@@ -4,6 +4,8 @@
  */
 import { deepStrictEqual, ok } from "node:assert";
 import fc, { type AsyncCommand } from "fast-check";
+import type { Accelerators } from "../../../src/composition/accelerators.ts";
+import type { LedgerOptions } from "../../../src/ledger/contract.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { holdMs } from "../../../src/storage/money/books.ts";
 import { quarterMs, rollingMs, windowOf } from "../../../src/storage/money/budget-windows.ts";
@@ -11,8 +13,11 @@ import { type Budget, type BudgetTerms, readBudgets, storedBudgets } from "../..
 import { reconciled } from "../../../src/storage/proof/proof.ts";
 import { proveAndRepair } from "../../../src/storage/proof/repair.ts";
 import type { Storage } from "../../../src/storage/storage.ts";
+import { openStorageOfOwner, openStorageOfWorker } from "../../../src/storage/storage-of-owner.ts";
 import { accelerators } from "../accelerators.ts";
-import { newTestDatabase } from "../storage/test-database.ts";
+import { eventually } from "../eventually.ts";
+import { newTestDatabase, type TestDatabase } from "../storage/test-database.ts";
+import { createLinked } from "../workers/channels.ts";
 import { endedCall } from "./ledger.ts";
 import { createLedger, type LedgerByIds } from "./ledger-by-ids.ts";
 import { openToProve } from "./proof.ts";
@@ -52,24 +57,85 @@ export interface RealBudgets {
   newId(): string;
   /** Has all that processes know written: a call that took its hold from a lease counts for a budget from then on. */
   settle(): Promise<void>;
+  /** Reports whether a call has a hold in the database. */
+  isHeld(id: string): Promise<boolean>;
   /** Rejects unless the proof of the sums is clean. */
   prove(now: number): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function openBudgets(now: number): Promise<RealBudgets> {
+/** OpenedProcesses are two processes on one database. */
+export interface OpenedProcesses extends Pick<RealBudgets, "processes"> {
+  readonly database: TestDatabase;
+  /** Ends both, and removes the database. */
+  close(): Promise<void>;
+}
+
+export type OpenProcesses = (options: Pick<LedgerOptions, "clock" | "onError">) => Promise<OpenedProcesses>;
+
+/** Two processes that open the database themselves, as the tests' environment says. */
+export const openHere: OpenProcesses = async (options) => openNodes(await newTestDatabase(), options);
+
+/** The same on a database, with a ledger of one kind. */
+export async function openNodes(
+  database: TestDatabase,
+  options: Pick<LedgerOptions, "clock" | "onError">,
+  { hasJournal, createLedger: create }: Pick<Accelerators, "hasJournal" | "createLedger"> = accelerators,
+): Promise<OpenedProcesses> {
+  const open = async () => {
+    const storage = await database.open();
+    return { storage, ledger: createLedger({ openBooks: storage.openBooks(hasJournal), ...options }, create) };
+  };
+  const processes = [await open(), await open()];
+  return {
+    ...{ database, processes },
+    async close() {
+      for (const { ledger, storage } of processes) {
+        await ledger.close();
+        await storage.close();
+      }
+      await database.remove();
+    },
+  };
+}
+
+/** Two workers of one machine, which ask the owner of its file for all that is money. */
+export async function openWorkers(
+  options: Pick<LedgerOptions, "clock" | "onError">,
+  { hasJournal, createLedger: create }: Pick<Accelerators, "hasJournal" | "createLedger">,
+): Promise<OpenedProcesses> {
   const database = await newTestDatabase();
+  const owner = await openStorageOfOwner(database.path, "process", { node: newId("nod", options.clock()), ...options });
+  const open = async () => {
+    const ends = createLinked();
+    await ends.connect(owner.books.serve);
+    const storage = await openStorageOfWorker(database.path, "process", ends.link);
+    return { ends, storage, ledger: createLedger({ openBooks: storage.openBooks(hasJournal), ...options }, create) };
+  };
+  const processes = [await open(), await open()];
+  return {
+    ...{ database, processes },
+    async close() {
+      for (const { ends, ledger, storage } of processes) {
+        await ledger.close();
+        await ends.kill();
+        await storage.close();
+      }
+      await owner.books.close();
+      await owner.storage.close();
+      await database.remove();
+    },
+  };
+}
+
+export async function openBudgets(now: number, open = openHere): Promise<RealBudgets> {
   let time = now;
   const onError = (error: unknown) => {
     throw error;
   };
-  const open = async () => {
-    const storage = await database.open();
-    const openBooks = storage.openBooks(accelerators.hasJournal);
-    return { storage, ledger: createLedger({ openBooks, clock: () => time, onError }) };
-  };
-  const processes = [await open(), await open()] as const;
-  const { accounts, entries, keys: store } = processes[0].storage;
+  const { database, processes, close } = await open({ clock: () => time, onError });
+  const [first] = processes as [RealBudgets["processes"][number]];
+  const { accounts, entries, keys: store } = first.storage;
   await accounts.insert({ id: account, name: "one", created_at: 1 });
   await entries.record({ id: "led_1", accountId: account, kind: 1, amount: 1e9, note: null, now: 1 });
   for (const id of keys)
@@ -78,7 +144,7 @@ export async function openBudgets(now: number): Promise<RealBudgets> {
   const proving = await openToProve(database);
   async function settle(): Promise<void> {
     for (const { storage } of processes) await storage.holds.total();
-    await processes[0].storage.recall(account);
+    await first.storage.recall(account);
   }
   return {
     processes,
@@ -91,17 +157,14 @@ export async function openBudgets(now: number): Promise<RealBudgets> {
     // Its time is where the proof looks for the call.
     newId: () => newId("req", time),
     settle,
+    isHeld: async (id) => (await database.query("SELECT 1 FROM holds WHERE request_id = ?", id)).length > 0,
     async prove(at) {
       await settle();
       deepStrictEqual((await reconciled(proveAndRepair(proving, { now: at }))).findings, []);
     },
     async close() {
-      for (const { ledger, storage } of processes) {
-        await ledger.close();
-        await storage.close();
-      }
       await proving.destroy();
-      await database.remove();
+      await close();
     },
   };
 }
@@ -193,6 +256,49 @@ const end = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 120 })).map(([which, pe
   }),
 );
 
+/** Calls that come at once, at both processes, each for the same: as many go as fit, whichever they are. */
+const burst = fc
+  .record({ keyId, known, max: fc.integer({ min: 1, max: 30 }), count: fc.integer({ min: 2, max: 12 }) })
+  .map(({ keyId, known, max, count }) =>
+    command(`${count} calls of ${keyId} at once for ${max}, known: ${known}`, async (model, real) => {
+      const left = leftIn(model, keyId);
+      const asked = Array.from({ length: count }, (_, i) => ({ requestId: real.newId(), process: i % 2 }));
+      const budgets = termsAs(model, keyId, known);
+      const names = { accountId: account, keyId, operation: "chat", model: "m", isLimited: false, budgets };
+      const held = await Promise.all(
+        asked.map(({ requestId, process }) =>
+          real.processes[process]?.ledger.hold({ requestId, ...names, max, min: max, now: model.now }),
+        ),
+      );
+      const { now: createdAt, changes } = model;
+      for (const [i, one] of held.entries())
+        if (one?.kind === "held") {
+          const { requestId: id, process } = asked[i] as (typeof asked)[number];
+          deepStrictEqual(one.amount, max);
+          model.calls.push({ id, keyId, process, createdAt, changes, amount: max, isRunning: true });
+        }
+      const fit = Math.min(count, Math.max(0, Math.floor(left / max)));
+      deepStrictEqual(held.filter((one) => one?.kind === "held").length, fit);
+    }),
+  );
+
+/** A call that comes to nothing, as one whose upstream failed. */
+const release = fc.nat().map((which) =>
+  command(`release ${which}`, async (model, real) => {
+    const running = model.calls.filter(({ isRunning }) => isRunning);
+    const one = running[which % Math.max(1, running.length)];
+    if (!one) return;
+    await real.processes[one.process]?.ledger.release(one.id);
+    // That a call which took its hold from a lease holds nothing any more is written a moment later.
+    await eventually(async () => {
+      await real.settle();
+      ok(!(await real.isHeld(one.id)));
+    });
+    one.isRunning = false;
+    one.amount = 0;
+  }),
+);
+
 const hour = 3_600_000;
 const jump = fc.oneof(
   fc.integer({ min: 1, max: 2 * quarterMs }),
@@ -260,10 +366,13 @@ const prove = fc.constant(
 );
 
 /** Many calls, and what happens between them. Budgets come first now and then. */
-export const budgetCommands = fc.commands([call, call, call, call, end, end, end, pass, pass, budgets, zones, prove], {
-  maxCommands: 80,
-  size: "+1",
-});
+export const budgetCommands = fc.commands(
+  [call, call, call, burst, end, end, end, release, pass, pass, budgets, zones, prove],
+  {
+    maxCommands: 80,
+    size: "+1",
+  },
+);
 
 function command(text: string, work: (model: BudgetModel, real: RealBudgets) => Promise<void>): BudgetCommand {
   return {

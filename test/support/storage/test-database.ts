@@ -63,7 +63,7 @@ export interface TestDatabase {
 export async function newTestDatabase(): Promise<TestDatabase> {
   const dataDir = await mkdtemp(join(tmpdir(), "gateway-test-"));
   const removeFolder = () => rm(dataDir, { recursive: true, force: true });
-  if (dialect === "postgres") return onServer(dataDir, await takeCopy(), removeFolder);
+  if (dialect === "postgres") return onServer(dataDir, await takeCopy(), removeFolder, drop);
   const path = join(dataDir, "gateway.db");
   await copyFile(await templateFile(), path);
   return inFile(dataDir, path, removeFolder);
@@ -112,7 +112,19 @@ function inFile(dataDir: string, path: string, removeFolder: () => Promise<void>
   };
 }
 
-function onServer(dataDir: string, url: string, removeFolder: () => Promise<void>): TestDatabase {
+/** Returns a database of a server that the test has started itself, whatever the run is about. It goes with its server. */
+export async function databaseAt(url: string): Promise<TestDatabase> {
+  const dataDir = await mkdtemp(join(tmpdir(), "gateway-test-"));
+  return onServer(dataDir, url, () => rm(dataDir, { recursive: true, force: true }));
+}
+
+/** `dropIt` is called once nobody here uses it any more. */
+function onServer(
+  dataDir: string,
+  url: string,
+  removeFolder: () => Promise<void>,
+  dropIt = (_: string) => {},
+): TestDatabase {
   const server = serverAt(url);
   let session: Promise<Session> | undefined;
   const inTurn = oneByOne();
@@ -143,7 +155,7 @@ function onServer(dataDir: string, url: string, removeFolder: () => Promise<void
     async remove() {
       (await session)?.close();
       await server.pool.end();
-      drop(url);
+      dropIt(url);
       await removeFolder();
     },
   };

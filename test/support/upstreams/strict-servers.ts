@@ -67,6 +67,52 @@ const efforts =
 const noSchema: Rule = ({ response_format: format }) =>
   (format as Json | undefined)?.type === "json_schema" ? "This response_format type is unavailable now" : undefined;
 
+/** As Mistral's API has it: nine letters and digits. */
+const nineSigns: Rule = ({ messages }) => {
+  const ids = messages.flatMap(({ tool_calls: calls, tool_call_id: id }) => [
+    ...(Array.isArray(calls) ? calls.map((call) => (call as Json).id) : []),
+    ...(has(id) ? [id] : []),
+  ]);
+  const wrong = ids.map((id) => `${id}`).find((id) => !/^[a-zA-Z0-9]{9}$/.test(id));
+  return wrong && `Tool call id was ${wrong} but must be a-z, A-Z, 0-9, with a length of 9.`;
+};
+
+/** As the templates of Mistral's models have it, wherever they are served. */
+const noUserAfterTool: Rule = ({ messages }) =>
+  messages.some(({ role }, i) => role === "user" && messages[i - 1]?.role === "tool")
+    ? "Unexpected role 'user' after role 'tool'"
+    : undefined;
+
+/** As DeepSeek's and Moonshot's models want it while they think. */
+const thoughtful: Rule = ({ messages }) =>
+  messages.some(({ role, reasoning_content: thought }) => role === "assistant" && !thought)
+    ? "The `reasoning_content` in the thinking mode must be passed back to the API."
+    : undefined;
+
+/** Finds a schema of the tools that breaks a rule. */
+const schemas =
+  (breaks: (schema: Json) => string | undefined): Rule =>
+  ({ tools }) => {
+    const walk = (value: unknown): string | undefined => {
+      if (Array.isArray(value)) return value.map(walk).find(has);
+      if (typeof value !== "object" || value === null) return undefined;
+      return breaks(value as Json) ?? Object.values(value).map(walk).find(has);
+    };
+    return walk(Array.isArray(tools) ? tools.map((tool) => ((tool as Json).function as Json)?.parameters) : []);
+  };
+
+const flavored = schemas((schema) => {
+  if (has(schema.$ref)) return "tools.function.parameters is not a valid moonshot flavored json schema: $ref";
+  if (Array.isArray(schema.items)) return "tools.function.parameters is not valid: items is a list";
+  return has(schema.anyOf) && has(schema.type) ? "when using anyOf, type should be defined in anyOf items" : undefined;
+});
+
+const unknownToGoogle = schemas((schema) => {
+  const names = ["$ref", "$schema", "$defs", "exclusiveMinimum", "const", "propertyNames", "oneOf", "allOf"];
+  const name = names.find((key) => has(schema[key]));
+  return name && `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`;
+});
+
 /** OpenAI's models that reason, so much unless they are told. */
 const reasoner =
   (unasked: string): Rule =>
@@ -131,6 +177,7 @@ export const strictServers: readonly StrictServer[] = [
       onlyFunctions,
       noSchema,
       efforts("low", "high", "max"),
+      thoughtful,
     ],
   },
   {
@@ -141,6 +188,7 @@ export const strictServers: readonly StrictServer[] = [
       systemFirst,
       without("prompt_cache_key", "web_search_options", "reasoning", "store", "metadata", "verbosity", "logit_bias"),
       efforts("low", "medium", "high"),
+      unknownToGoogle,
     ],
   },
   {
@@ -171,6 +219,8 @@ export const strictServers: readonly StrictServer[] = [
       systemFirst,
       noEmptyTools,
       efforts("none", "high"),
+      nineSigns,
+      noUserAfterTool,
     ],
   },
   {
@@ -180,6 +230,8 @@ export const strictServers: readonly StrictServer[] = [
       noDeveloper,
       without("temperature", "top_p", "presence_penalty", "frequency_penalty"),
       efforts("low", "high", "max"),
+      thoughtful,
+      flavored,
     ],
   },
   {
@@ -231,6 +283,12 @@ export const strictServers: readonly StrictServer[] = [
   },
   { vendor: "sglang", model: "any", rules: [noDeveloper, systemFirst, noEmptyTools, efforts("low", "medium", "high")] },
   { vendor: "together", model: "meta-llama/Llama-4", rules: [noDeveloper, systemFirst, without("reasoning_effort")] },
+  {
+    vendor: "vllm",
+    model: "mistralai/Mistral-Small-4",
+    rules: [noDeveloper, systemFirst, noUserAfterTool],
+    responses: vllmResponses,
+  },
   { vendor: "vllm", model: "any", rules: [noDeveloper, systemFirst, noEmptyTools], responses: vllmResponses },
   {
     vendor: "xai",

@@ -7,7 +7,6 @@ import { counted } from "../../language/counted.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import { BulkActions } from "./bulk-actions.tsx";
 import { KeyList } from "./key-list.tsx";
 import type { KeyActions } from "./key-menu.tsx";
@@ -115,7 +114,7 @@ export function FoundKeys({ among, find = "", ...actions }: Props) {
           value={state}
           onChange={(value) => value && setState(value)}
           allowDeselect={false}
-          w={160}
+          w={{ base: "calc(50% - 6px)", xs: 160 }}
         />
         <LabelSelect label={t.tag} all={t.allTags} data={tags} value={tag} onChange={setTag} />
         <LabelSelect label={t.owner} all={t.allOwners} data={owners} value={owner} onChange={setOwner} />
@@ -176,7 +175,7 @@ function LabelSelect({ label, all, data, value, onChange }: LabelProps) {
       onChange={onChange}
       searchable
       clearable
-      w={160}
+      w={{ base: "calc(50% - 6px)", xs: 160 }}
     />
   );
 }
@@ -186,10 +185,9 @@ interface OrderProps {
   readonly onOrder: (order: KeyOrder) => void;
 }
 
-/** OrderSelect chooses the order where there are cards, and no heads of columns. */
+/** OrderSelect chooses the order, also by what has no column of its own. */
 function OrderSelect({ order, onOrder }: OrderProps) {
   const t = useTexts(said);
-  if (!useNarrow("76em")) return null;
   return (
     <Select
       aria-label={t.order}
@@ -197,7 +195,7 @@ function OrderSelect({ order, onOrder }: OrderProps) {
       value={order.by}
       onChange={(by) => by && onOrder(by === "created" ? newestFirst : turned(newestFirst, by as KeyOrder["by"]))}
       allowDeselect={false}
-      w={160}
+      w={{ base: "calc(50% - 6px)", xs: 160 }}
     />
   );
 }

@@ -64,7 +64,6 @@ export function KeyList(props: Props) {
 
 function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
   const t = useTexts(said);
-  const { never } = useTexts(neverExpires);
   const head = (by: KeyOrder["by"], name: string) => <SortedHead {...{ by, name, order, onOrder }} />;
   const ids = of.map(({ id }) => id);
   const count = ids.filter((id) => selected.has(id)).length;
@@ -89,7 +88,6 @@ function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
             {head("spent", t.spent)}
             {head("created", t.created)}
             {head("used", t.used)}
-            {head("expires", t.expires)}
             <Table.Th pos="relative">
               <VisuallyHidden>{t.actions}</VisuallyHidden>
             </Table.Th>
@@ -105,7 +103,7 @@ function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
                 <KeyName of={key} />
               </Table.Td>
               <Table.Td>
-                <Text size="sm" maw={140} truncate title={key.owner}>
+                <Text size="sm" maw={110} truncate title={key.owner}>
                   {key.owner ?? "–"}
                 </Text>
               </Table.Td>
@@ -116,17 +114,19 @@ function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
                 <KeyModels of={key} />
                 <KeyBounds of={key} />
               </Table.Td>
-              <Table.Td className={text.nowrap}>
+              <Table.Td>
                 <KeySpend of={key} />
               </Table.Td>
               <Table.Td className={text.nowrap}>
                 <Moment at={key.createdAt} as="day" />
+                {key.expiresAt && (
+                  <Text size="xs" c="dimmed">
+                    {t.expires} <Moment at={key.expiresAt} as="day" />
+                  </Text>
+                )}
               </Table.Td>
               <Table.Td className={text.nowrap}>
                 <Moment at={key.lastUsedAt} as="ago" none={t.never} />
-              </Table.Td>
-              <Table.Td className={text.nowrap}>
-                <Moment at={key.expiresAt} as="day" none={never} />
               </Table.Td>
               <Table.Td>
                 <KeyMenu of={key} {...actions} />

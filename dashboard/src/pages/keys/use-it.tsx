@@ -8,7 +8,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { useSession } from "../../session.tsx";
 import { CodeBlock } from "./code-block.tsx";
-import { exportOf, firstModel, snippetsOf, variable } from "./snippets.ts";
+import { exportOf, firstModel, type SnippetModel, snippetsOf, variable } from "./snippets.ts";
 
 const said = texts(
   {
@@ -64,7 +64,7 @@ export function UseIt({ of, secret }: Props) {
   );
 }
 
-export function Examples({ model }: { readonly model: string | undefined }) {
+export function Examples({ model }: { readonly model: SnippetModel | undefined }) {
   const t = useTexts(said);
   const { addresses } = useSession();
   const reached = ways.filter((name) => addresses[name] !== "");

@@ -9,6 +9,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
+import { limitSections } from "./limit-sections.ts";
 import { RateTable } from "./limit-tables.tsx";
 import { MoneyForm } from "./money-form.tsx";
 import { SettingForm } from "./setting-form.tsx";
@@ -20,17 +21,17 @@ const said = texts(
   {
     title: "Limits and settings",
     about: "What accounts may do, and how the gateway treats calls. A change takes effect for the next call.",
-    rates: "Rates of single RPCs",
+    rates: limitSections.en.rates,
     ratesAbout: "How often an account may make these calls, besides the limit of its tier. They are part of the API.",
-    process: "Of the process",
+    process: limitSections.en.process,
     processAbout: "These are set in gateway.yaml or the environment alone, and take effect when the gateway starts.",
   },
   {
     title: "限制与设置",
     about: "账户的用量上限，以及网关处理调用的方式。更改对下一次调用生效。",
-    rates: "单个 RPC 的频率",
+    rates: limitSections["zh-CN"].rates,
     ratesAbout: "除等级限制外，每个账户调用以下 RPC 的频率上限。这是 API 的一部分。",
-    process: "进程设置",
+    process: limitSections["zh-CN"].process,
     processAbout: "仅在 gateway.yaml 或环境变量中设置，网关启动时生效。",
   },
 );
@@ -48,10 +49,10 @@ export function LimitsPage() {
               <>
                 {configuration && <TiersEditor configuration={configuration} tiers={limits.tiers} />}
                 {configuration && <Forms configuration={configuration} />}
-                <Section title={t.process} about={t.processAbout}>
+                <Section id="process" title={t.process} about={t.processAbout}>
                   <SettingList of={limits} />
                 </Section>
-                <Section title={t.rates} about={t.ratesAbout}>
+                <Section id="rates" title={t.rates} about={t.ratesAbout}>
                   <RateTable rates={limits.rpcRates} />
                 </Section>
               </>

@@ -50,7 +50,7 @@ export function SettingForm({ section: { name, fields }, configuration, more, on
     more?.reset();
   };
   return (
-    <Section title={titles[name]} about={titles[`${name}About`]}>
+    <Section id={name} title={titles[name]} about={titles[`${name}About`]}>
       <form
         id={formId}
         noValidate

@@ -13,6 +13,7 @@ import { useReview } from "../../configuration/use-review.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { RemoveRow } from "../../parts/row-buttons.tsx";
 import { Section } from "../../parts/section.tsx";
+import { limitSections } from "./limit-sections.ts";
 import { TierTable } from "./limit-tables.tsx";
 import { isInFile } from "./setting-form.tsx";
 import { TierChanges } from "./tier-changes.tsx";
@@ -20,7 +21,7 @@ import { sorted, type TierValues, tierEntries, tierValuesOf } from "./tier-value
 
 const said = texts(
   {
-    title: "Tiers",
+    title: limitSections.en.tiers,
     about: "What an account may do in a minute. Its tier follows from what it has recharged, less refunds.",
     name: "Name",
     recharge: "Recharged from",
@@ -34,7 +35,7 @@ const said = texts(
     change: "Change the tiers",
   },
   {
-    title: "等级",
+    title: limitSections["zh-CN"].tiers,
     about: "账户每分钟的用量上限。等级由累计充值（扣除退款）决定。",
     name: "名称",
     recharge: "累计充值达到",
@@ -62,7 +63,7 @@ export function TiersEditor({ configuration, tiers }: Props) {
     return <Editor key={edition.version} configuration={edition} {...{ tiers, onDirty, onSaved }} />;
   }
   return (
-    <Section title={t.title} about={t.about}>
+    <Section id="tiers" title={t.title} about={t.about}>
       <FileNotice fileName={configuration.fileName} />
       <TierTable tiers={tiers} />
     </Section>
@@ -88,7 +89,7 @@ function Editor({ configuration, tiers, onDirty, onSaved }: Props & Pick<Edition
   // Faults name a tier by its place among those that were sent.
   const places = new Map(sorted(values).map((tier, place) => [tier.key, place]));
   return (
-    <Section title={t.title} about={t.about}>
+    <Section id="tiers" title={t.title} about={t.about}>
       <form
         id={formId}
         noValidate

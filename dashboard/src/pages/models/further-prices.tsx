@@ -60,23 +60,50 @@ export function FurtherPrices({ prices }: { readonly prices: readonly string[] }
 /** useFurtherPrices returns each further price with its label. */
 export function useFurtherPrices({ price }: CatalogModel): readonly string[] {
   const t = useTexts(said);
-  const { money, count } = useFormat();
+  const { money } = useFormat();
+  const cards = useRateCards(price);
+  const surcharges = useSurcharges(price);
+  return [
+    ...cards.map(({ name, rates }) => `${name}: ${t.rates(money(rates.input), money(rates.output))}`),
+    ...surcharges,
+  ];
+}
+
+/** RateCard is the rates of long prompts, of a service mode, or of both. */
+export interface RateCard {
+  readonly name: string;
+  readonly rates: TokenRates;
+}
+
+/** useRateCards returns the rates that replace a price's own, each with its name. */
+export function useRateCards(price: ModelPrice | undefined): readonly RateCard[] {
+  const t = useTexts(said);
+  const { count } = useFormat();
   if (!price) return [];
-  const ratesOf = (rates: TokenRates | undefined) => t.rates(money(rates?.input ?? 0n), money(rates?.output ?? 0n));
+  const cardOf = (name: string, rates: TokenRates | undefined) => (rates ? [{ name, rates }] : []);
   const longOf = (long: ModelPrice["long"], way?: string) =>
-    long.map(({ above, rates }) => {
+    long.flatMap(({ above, rates }) => {
       const bound = t.above(count(above));
-      return `${way === undefined ? bound : t.both(way, bound)}: ${ratesOf(rates)}`;
+      return cardOf(way === undefined ? bound : t.both(way, bound), rates);
     });
   const names = new Map(Object.entries({ priority: t.priority, fast: t.fast, flex: t.flex, batch: t.batch }));
-  const each = (say: (price: string) => string, amount: bigint | undefined) =>
-    amount === undefined ? [] : [say(money(amount))];
   return [
     ...longOf(price.long),
     ...price.modes.flatMap(({ mode, rates, long }) => {
       const way = names.get(mode) ?? mode;
-      return [`${way}: ${ratesOf(rates)}`, ...longOf(long, way)];
+      return [...cardOf(way, rates), ...longOf(long, way)];
     }),
+  ];
+}
+
+/** useSurcharges returns the prices that are no rates of tokens as such, each with its label. */
+export function useSurcharges(price: ModelPrice | undefined): readonly string[] {
+  const t = useTexts(said);
+  const { money } = useFormat();
+  if (!price) return [];
+  const each = (say: (price: string) => string, amount: bigint | undefined) =>
+    amount === undefined ? [] : [say(money(amount))];
+  return [
     ...(price.cacheWriteHour === price.cacheWrite ? [] : [t.hour(money(price.cacheWriteHour))]),
     ...each(t.audio, price.inputAudio),
     ...each(t.image, price.inputImage),

@@ -1,5 +1,5 @@
 /** The facts of a model that the table and the cards share. */
-import { Button, Code, Group, Text } from "@mantine/core";
+import { Anchor, Button, Code, Group, Text } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
@@ -30,7 +30,7 @@ const said = texts(
     tryIt: "试用",
     tryModel: (id: string) => `试用：${id}`,
     closed: "不可调用：未定价",
-    closedMeans: "预付费账户的调用会被拒绝，因为无法得知费用。请由运营者为其定价。",
+    closedMeans: "预付费账户的调用会被拒绝，因为无法得知费用。请由网关管理员为其定价。",
   },
 );
 
@@ -55,9 +55,17 @@ export function ModelNames({ model: { id, aliases } }: Props) {
   return (
     <>
       <Group gap={4} wrap="nowrap">
-        <Text span size="sm" ff="monospace" fw={500} style={{ overflowWrap: "anywhere" }}>
+        <Anchor
+          component={Link}
+          to="/models/$modelId"
+          params={{ modelId: id } as never}
+          size="sm"
+          ff="monospace"
+          fw={500}
+          style={{ overflowWrap: "anywhere" }}
+        >
           {id}
-        </Text>
+        </Anchor>
         <Copy value={id} what={t.name(id)} />
       </Group>
       {aliases.length > 0 && (

@@ -31,6 +31,7 @@ import { WhoUsesIt } from "./who-uses-it.tsx";
 const said = texts(
   {
     all: "All models",
+    asCallers: "As callers see it",
     call: "How to call it",
     written: "Settings",
     catalogue:
@@ -45,6 +46,7 @@ const said = texts(
   },
   {
     all: "全部模型",
+    asCallers: "调用者视图",
     call: "调用方法",
     written: "设置",
     catalogue: "由内置目录描述。在此保存后会成为自定义条目，取代目录中的描述。",
@@ -94,6 +96,11 @@ function OneModel({ id, described, configuration }: Props) {
       actions={
         <>
           <OriginMark origin={origin} fileName={configuration.fileName} />
+          {described?.served && (
+            <Anchor component={Link} to="/models/$modelId" params={{ modelId: id } as never} size="sm">
+              {t.asCallers}
+            </Anchor>
+          )}
           <Anchor component={Link} to="/operator/models" size="sm">
             {t.all}
           </Anchor>
@@ -104,9 +111,9 @@ function OneModel({ id, described, configuration }: Props) {
       <MeasuresOverTime model={id} />
       {described?.served && <TargetStates of={described.targets} />}
       <WhoUsesIt model={id} />
-      {described?.served && (
+      {described?.served && described.model && (
         <Section title={t.call}>
-          <Examples model={id} />
+          <Examples model={described.model} />
         </Section>
       )}
       <Written {...{ id, described, configuration, origin }} />

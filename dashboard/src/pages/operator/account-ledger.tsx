@@ -58,7 +58,7 @@ export function AccountLedger({ accountId }: { readonly accountId: string }) {
           </Empty>
         }
       >
-        {(all) => <EntryList of={all} />}
+        {(all) => <EntryList of={all} linked="/operator/requests/$requestId" />}
       </PagedList>
     </Section>
   );

@@ -1,11 +1,10 @@
 /** Accounts, one a row. The name links to the account's page. */
-import { Table } from "@mantine/core";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Money } from "../../parts/money.tsx";
 import text from "../../parts/text.module.css";
-import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { AccountState, useBillingWord } from "./account-state.tsx";
 
@@ -37,48 +36,26 @@ const said = texts(
 export function AccountTable({ accounts }: { readonly accounts: readonly Account[] }) {
   const t = useTexts(said);
   const billing = useBillingWord();
-  return (
-    <WideTable label={t.accounts} minWidth={860}>
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{t.name}</Table.Th>
-          <Table.Th>{t.tier}</Table.Th>
-          <Table.Th className={text.number}>{t.balance}</Table.Th>
-          <Table.Th className={text.number}>{t.held}</Table.Th>
-          <Table.Th className={text.number}>{t.recharged}</Table.Th>
-          <Table.Th>{t.billing}</Table.Th>
-          <Table.Th>{t.state}</Table.Th>
-          <Table.Th>{t.created}</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {accounts.map((account) => (
-          <Table.Tr key={account.id}>
-            <Table.Td className={text.name}>
-              <AccountLink id={account.id} fz="inherit" fw={500} title={account.name}>
-                {account.name}
-              </AccountLink>
-            </Table.Td>
-            <Table.Td>{account.tier?.name}</Table.Td>
-            <Table.Td className={text.number}>
-              <Money of={account.balance} />
-            </Table.Td>
-            <Table.Td className={text.number}>
-              <Money of={account.held} />
-            </Table.Td>
-            <Table.Td className={text.number}>
-              <Money of={account.recharged} />
-            </Table.Td>
-            <Table.Td className={text.nowrap}>{billing(account)}</Table.Td>
-            <Table.Td className={text.nowrap}>
-              <AccountState of={account} />
-            </Table.Td>
-            <Table.Td className={text.nowrap}>
-              <Moment at={account.createdAt} as="day" />
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </WideTable>
-  );
+  const nowrap = { cellProps: { className: text.nowrap } };
+  const columns: readonly ListColumn<Account>[] = [
+    {
+      ...{ name: "name", head: t.name, isHeadline: true, cellProps: { className: text.name } },
+      cell: ({ id, name }) => (
+        <AccountLink id={id} fz="inherit" fw={500} title={name}>
+          {name}
+        </AccountLink>
+      ),
+    },
+    { name: "tier", head: t.tier, cell: ({ tier }) => tier?.name },
+    { ...{ name: "balance", head: t.balance, numeric: true }, cell: ({ balance }) => <Money of={balance} /> },
+    { ...{ name: "held", head: t.held, numeric: true }, cell: ({ held }) => <Money of={held} /> },
+    { ...{ name: "recharged", head: t.recharged, numeric: true }, cell: ({ recharged }) => <Money of={recharged} /> },
+    { ...{ name: "billing", head: t.billing, ...nowrap }, cell: billing },
+    { ...{ name: "state", head: t.state, ...nowrap }, cell: (account) => <AccountState of={account} /> },
+    {
+      ...{ name: "created", head: t.created, ...nowrap },
+      cell: ({ createdAt }) => <Moment at={createdAt} as="day" />,
+    },
+  ];
+  return <ColumnList label={t.accounts} entries={accounts} columns={columns} idOf={({ id }) => id} minWidth={860} />;
 }

@@ -66,11 +66,7 @@ export function AccountsPage() {
             </Paper>
           }
         >
-          {(found) => (
-            <Paper withBorder>
-              <AccountTable accounts={found} />
-            </Paper>
-          )}
+          {(found) => <AccountTable accounts={found} />}
         </PagedList>
       </Stack>
       <CreateAccount opened={creating} onClose={create.close} />

@@ -6,7 +6,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { PagedList } from "../../parts/paged-list.tsx";
-import { AuditEventTable } from "./audit-event-table.tsx";
+import { AuditEvents } from "./audit-events.tsx";
 import { AuditFilters } from "./audit-filters.tsx";
 import { useActs } from "./use-lists.ts";
 
@@ -53,11 +53,7 @@ export function AuditPage() {
             </Paper>
           }
         >
-          {(all) => (
-            <Paper withBorder>
-              <AuditEventTable acts={all} />
-            </Paper>
-          )}
+          {(all) => <AuditEvents acts={all} />}
         </PagedList>
       </Stack>
     </Page>

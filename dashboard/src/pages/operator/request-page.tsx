@@ -4,6 +4,7 @@ import { useParams } from "@tanstack/react-router";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { isUnknown, OneRequest } from "../usage/request-page.tsx";
 import { AccountLink } from "./account-link.tsx";
+import { useAccountNames } from "./use-account-names.ts";
 
 /** Only an account's own users see its keys' names. */
 const unnamed = () => undefined;
@@ -11,7 +12,8 @@ const unnamed = () => undefined;
 export function AnyRequestPage() {
   const { requestId } = useParams({ from: "/signed-in/operator/requests/$requestId" });
   const asked = useQuery(OperatorService.method.getAnyRequest, { id: requestId });
-  const account = (id: string) => <AccountLink id={id}>{id}</AccountLink>;
+  const names = useAccountNames();
+  const account = (id: string) => <AccountLink id={id}>{names.get(id) ?? id}</AccountLink>;
   const refused = useQuery(
     OperatorService.method.listAllRefused,
     { id: requestId },

@@ -7,9 +7,9 @@ import { texts, useTexts } from "../../language/language.tsx";
 
 const said = texts({ clear: "Clear the search" }, { clear: "清除搜索" });
 
-/** useSearch returns the text to search for, and the field's props. */
-export function useSearch() {
-  const [text, setText] = useState("");
+/** useSearch returns the text to search for, and the field's props. `initial` is what is searched for at first. */
+export function useSearch(initial = "") {
+  const [text, setText] = useState(initial);
   const [search] = useDebouncedValue(text.trim(), 250);
   return { search, field: { text, setText } };
 }

@@ -1,10 +1,9 @@
 /** Users, one a row, with their actions. */
-import { Table } from "@mantine/core";
 import type { User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
-import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { UserMenu } from "./user-menu.tsx";
 
@@ -21,7 +20,6 @@ const said = texts(
     off: "Off",
     created: "Created",
     seen: "Last active",
-    actions: "Actions",
   },
   {
     users: "用户",
@@ -35,7 +33,6 @@ const said = texts(
     off: "未启用",
     created: "创建时间",
     seen: "最近活动",
-    actions: "操作",
   },
 );
 
@@ -46,46 +43,40 @@ interface Props {
 
 export function UserTable({ users, withAccount }: Props) {
   const t = useTexts(said);
+  const account: ListColumn<User> = {
+    ...{ name: "account", head: t.account, cellProps: { className: text.name } },
+    cell: ({ accountId, accountName }) => (
+      <AccountLink id={accountId} fz="inherit" title={accountName}>
+        {accountName}
+      </AccountLink>
+    ),
+  };
+  const nowrap = { cellProps: { className: text.nowrap } };
+  const columns: readonly ListColumn<User>[] = [
+    {
+      ...{ name: "email", head: t.email, isHeadline: true, cellProps: { className: text.name } },
+      cell: ({ email }) => <span title={email}>{email}</span>,
+    },
+    ...(withAccount ? [account] : []),
+    { name: "role", head: t.role, cell: ({ operator }) => (operator ? t.operator : t.user) },
+    { name: "factor", head: t.factor, cell: ({ secondFactor }) => (secondFactor ? t.on : t.off) },
+    {
+      ...{ name: "created", head: t.created, ...nowrap },
+      cell: ({ createdAt }) => <Moment at={createdAt} as="day" />,
+    },
+    {
+      ...{ name: "seen", head: t.seen, ...nowrap },
+      cell: ({ lastSeenAt }) => <Moment at={lastSeenAt} as="ago" />,
+    },
+  ];
   return (
-    <WideTable label={t.users} minWidth={withAccount ? 860 : 720} flush={!withAccount}>
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{t.email}</Table.Th>
-          {withAccount && <Table.Th>{t.account}</Table.Th>}
-          <Table.Th>{t.role}</Table.Th>
-          <Table.Th>{t.factor}</Table.Th>
-          <Table.Th>{t.created}</Table.Th>
-          <Table.Th>{t.seen}</Table.Th>
-          <Table.Th ta="right">{t.actions}</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {users.map((user) => (
-          <Table.Tr key={user.id}>
-            <Table.Td className={text.name} title={user.email}>
-              {user.email}
-            </Table.Td>
-            {withAccount && (
-              <Table.Td className={text.name}>
-                <AccountLink id={user.accountId} fz="inherit" title={user.accountName}>
-                  {user.accountName}
-                </AccountLink>
-              </Table.Td>
-            )}
-            <Table.Td>{user.operator ? t.operator : t.user}</Table.Td>
-            <Table.Td>{user.secondFactor ? t.on : t.off}</Table.Td>
-            <Table.Td className={text.nowrap}>
-              <Moment at={user.createdAt} as="day" />
-            </Table.Td>
-            <Table.Td className={text.nowrap}>
-              <Moment at={user.lastSeenAt} as="ago" />
-            </Table.Td>
-            <Table.Td ta="right">
-              <UserMenu user={user} />
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </WideTable>
+    <ColumnList
+      label={t.users}
+      entries={users}
+      columns={columns}
+      idOf={({ id }) => id}
+      minWidth={withAccount ? 860 : 720}
+      actions={(user) => <UserMenu user={user} />}
+    />
   );
 }

@@ -2,10 +2,12 @@
 import { Button, Paper, Stack } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconUserPlus, IconUsers } from "@tabler/icons-react";
+import { getRouteApi } from "@tanstack/react-router";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { PagedList } from "../../parts/paged-list.tsx";
+import type { UserSearch } from "../../search.ts";
 import { Invite } from "./invite.tsx";
 import { SearchField, useSearch } from "./search-field.tsx";
 import { useUsers } from "./use-lists.ts";
@@ -32,9 +34,17 @@ const said = texts(
   },
 );
 
+const route = getRouteApi("/signed-in/operator/users");
+
 export function UsersPage() {
+  const { find } = route.useSearch();
+  return <Users key={find} {...(find === undefined ? {} : { find })} />;
+}
+
+/** Users shows those that match; `find` is what is searched for at first. */
+function Users({ find }: UserSearch) {
   const t = useTexts(said);
-  const { search, field } = useSearch();
+  const { search, field } = useSearch(find);
   const [inviting, invite] = useDisclosure();
   const users = useUsers(search);
   return (
@@ -60,11 +70,7 @@ export function UsersPage() {
             </Paper>
           }
         >
-          {(found) => (
-            <Paper withBorder>
-              <UserTable users={found} withAccount />
-            </Paper>
-          )}
+          {(found) => <UserTable users={found} withAccount />}
         </PagedList>
       </Stack>
       <Invite opened={inviting} onClose={invite.close} />

@@ -56,10 +56,10 @@ export function TopTable({ title, column, of, nameOf, searchOf }: Props) {
               <Table.Th ta="right" w={96} visibleFrom="xs">
                 {t.requests}
               </Table.Th>
-              <Table.Th ta="right" w={104}>
+              <Table.Th ta="right" w={{ base: 88, xs: 104 }}>
                 {t.spend}
               </Table.Th>
-              <Table.Th ta="right" w={{ base: 64, xs: 108 }}>
+              <Table.Th ta="right" w={{ base: 60, xs: 108 }}>
                 {t.share}
               </Table.Th>
             </Table.Tr>
@@ -72,7 +72,8 @@ export function TopTable({ title, column, of, nameOf, searchOf }: Props) {
                     renderRoot={(props) => <Link to="/usage" search={searchOf(id)} {...props} />}
                     size="sm"
                     display="block"
-                    truncate
+                    lineClamp={2}
+                    style={{ overflowWrap: "anywhere" }}
                     title={nameOf(id)}
                   >
                     {nameOf(id)}

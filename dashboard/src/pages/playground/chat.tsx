@@ -76,7 +76,7 @@ export function Chat({ keyId, model, models }: Props) {
           onChange={compare}
           searchable
           clearable
-          w={{ base: "100%", xs: 300 }}
+          w={{ base: "100%", xs: 260 }}
         />
         <ViewCode model={model} turns={first.turns.filter(isOver)} settings={settings} />
       </Group>

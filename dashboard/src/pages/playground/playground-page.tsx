@@ -104,7 +104,7 @@ function Trial({ keys, models }: Props) {
           onChange={(id) => id && void navigate({ to: "/playground", search: { model: id }, replace: true })}
           searchable
           allowDeselect={false}
-          w={{ base: "100%", xs: 300 }}
+          w={{ base: "100%", xs: 260 }}
         />
         <Select
           label={t.key}
@@ -113,7 +113,7 @@ function Trial({ keys, models }: Props) {
           onChange={(id) => id && setKeyId(id)}
           searchable
           allowDeselect={false}
-          w={{ base: "100%", xs: 220 }}
+          w={{ base: "100%", xs: 200 }}
         />
       </Group>
       {model.kind === ModelKind.SPEECH ? (

@@ -56,7 +56,7 @@ export function History() {
           </Empty>
         }
       >
-        {(all) => <EntryList of={all} linked />}
+        {(all) => <EntryList of={all} linked="/usage/$requestId" />}
       </PagedList>
     </Section>
   );

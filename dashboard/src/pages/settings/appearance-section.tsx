@@ -2,10 +2,25 @@
 import { Group, type MantineColorScheme, SegmentedControl, Stack, Text, useMantineColorScheme } from "@mantine/core";
 import { type Language, languages, texts, useLanguage, useTexts } from "../../language/language.tsx";
 import { Section } from "../../parts/section.tsx";
+import { ownSections } from "./own-sections.ts";
 
 const said = texts(
-  { title: "Appearance", theme: "Theme", auto: "System", light: "Light", dark: "Dark", language: "Language" },
-  { title: "外观", theme: "主题", auto: "跟随系统", light: "浅色", dark: "深色", language: "语言" },
+  {
+    title: ownSections.en.appearance,
+    theme: "Theme",
+    auto: "System",
+    light: "Light",
+    dark: "Dark",
+    language: "Language",
+  },
+  {
+    title: ownSections["zh-CN"].appearance,
+    theme: "主题",
+    auto: "跟随系统",
+    light: "浅色",
+    dark: "深色",
+    language: "语言",
+  },
 );
 
 const themes: readonly MantineColorScheme[] = ["auto", "light", "dark"];
@@ -15,7 +30,7 @@ export function AppearanceSection() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { language, speak } = useLanguage();
   return (
-    <Section title={t.title}>
+    <Section id="appearance" title={t.title}>
       <Group gap="xl" align="flex-start">
         <Stack gap={4}>
           <Text size="sm" fw={500} aria-hidden>

@@ -11,10 +11,11 @@ import { Section } from "../../parts/section.tsx";
 import { Reason, refusalOf } from "../../refusal.ts";
 import { useUser } from "../../session.tsx";
 import { useForgetSessions } from "./forget.ts";
+import { ownSections } from "./own-sections.ts";
 
 const said = texts(
   {
-    title: "Password",
+    title: ownSections.en.password,
     about: "Changing it ends all your other sessions.",
     current: "Current password",
     fresh: "New password",
@@ -24,7 +25,7 @@ const said = texts(
     done: "Your password is changed",
   },
   {
-    title: "密码",
+    title: ownSections["zh-CN"].password,
     about: "修改密码后，您的其他登录会话都会结束。",
     current: "当前密码",
     fresh: "新密码",
@@ -55,7 +56,7 @@ export function PasswordSection() {
     },
   });
   return (
-    <Section title={t.title} about={t.about}>
+    <Section id="password" title={t.title} about={t.about}>
       <form onSubmit={form.onSubmit((values) => change.mutate(values))} noValidate>
         <Stack maw={400}>
           {/* Password managers keep the password under what stands in this field. */}

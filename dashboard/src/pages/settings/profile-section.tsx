@@ -5,10 +5,11 @@ import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Section } from "../../parts/section.tsx";
 import { useUser } from "../../session.tsx";
+import { ownSections } from "./own-sections.ts";
 
 const said = texts(
   {
-    title: "Profile",
+    title: ownSections.en.profile,
     email: "E-mail address",
     account: "Account",
     role: "Role",
@@ -17,7 +18,7 @@ const said = texts(
     since: "Registered",
   },
   {
-    title: "个人信息",
+    title: ownSections["zh-CN"].profile,
     email: "邮箱",
     account: "账户",
     role: "角色",
@@ -31,7 +32,7 @@ export function ProfileSection() {
   const t = useTexts(said);
   const user = useUser();
   return (
-    <Section title={t.title}>
+    <Section id="profile" title={t.title}>
       <SimpleGrid component="dl" cols={{ base: 1, xs: 2, md: 4 }} m={0}>
         <Fact name={t.email}>{user.email}</Fact>
         <Fact name={t.account}>{user.accountName}</Fact>

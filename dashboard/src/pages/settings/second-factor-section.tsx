@@ -7,10 +7,11 @@ import { Section } from "../../parts/section.tsx";
 import { useUser } from "../../session.tsx";
 import { DisableSecondFactor } from "./disable-second-factor.tsx";
 import { EnableSecondFactor } from "./enable-second-factor.tsx";
+import { ownSections } from "./own-sections.ts";
 
 const said = texts(
   {
-    title: "Second factor",
+    title: ownSections.en["second-factor"],
     about: "With it, signing in takes a code from an authenticator app besides the password.",
     on: "On. Signing in asks for a code.",
     off: "Off. Your password is enough to sign in.",
@@ -18,7 +19,7 @@ const said = texts(
     turnOff: "Turn off",
   },
   {
-    title: "两步验证",
+    title: ownSections["zh-CN"]["second-factor"],
     about: "启用后，登录时除密码外还需输入身份验证器应用中的验证码。",
     on: "已启用。登录时需要输入验证码。",
     off: "未启用。仅凭密码即可登录。",
@@ -35,6 +36,7 @@ export function SecondFactorSection() {
   const Icon = secondFactor ? IconShieldCheck : IconShieldOff;
   return (
     <Section
+      id="second-factor"
       title={t.title}
       about={t.about}
       actions={

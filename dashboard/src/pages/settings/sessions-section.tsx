@@ -11,18 +11,19 @@ import { Failure } from "../../parts/failure.tsx";
 import { notify } from "../../parts/notify.ts";
 import { Section } from "../../parts/section.tsx";
 import { useForgetSessions } from "./forget.ts";
+import { ownSections } from "./own-sections.ts";
 import { SessionList } from "./session-list.tsx";
 
 const said = texts(
   {
-    title: "Sessions",
+    title: ownSections.en.sessions,
     about: "Where you are signed in. A session ends after 7 days without use, and after 30 days at the latest.",
     endOthers: "End all others",
     endOthersWhat: "You are signed out everywhere but here, at once.",
     ended: (count: number) => `${counted(count, "session")} ended`,
   },
   {
-    title: "登录会话",
+    title: ownSections["zh-CN"].sessions,
     about: "您已登录的位置。会话在 7 天未使用后结束，最长保留 30 天。",
     endOthers: "结束其他所有会话",
     endOthersWhat: "除当前会话外，您在其他位置的登录将立即失效。",
@@ -51,6 +52,7 @@ export function SessionsSection() {
   const others = sessions.data?.sessions.some(({ current }) => !current) ?? false;
   return (
     <Section
+      id="sessions"
       title={t.title}
       about={t.about}
       actions={

@@ -1,10 +1,9 @@
 /**
- * Tells the steps of an upstream's test in the reader's language. The gateway's own message is the English text; other languages have one
+ * Tells the steps of an upstream's test in Chinese. The gateway's own message is the English text; there is one
  * for each reason, and the message stands where a reason is not known here.
  */
 import type { TestStep } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { TestReason } from "../../../../gen/modelgateway/v1/reasons_pb.ts";
-import { useLanguage } from "../../language/language.tsx";
 
 type Parameters = Readonly<Record<string, string>>;
 type Text = string | ((of: Parameters) => string);
@@ -12,7 +11,7 @@ type Text = string | ((of: Parameters) => string);
 const addressHint = "如果下面的调用也失败，请检查地址：多数服务器的地址以 /v1 结尾。否则请自行填写模型名称。";
 
 /** testTextsInChinese has a text for each reason. */
-export const testTextsInChinese: Readonly<Record<Exclude<keyof typeof TestReason, "UNSPECIFIED">, Text>> = {
+const testTextsInChinese: Readonly<Record<Exclude<keyof typeof TestReason, "UNSPECIFIED">, Text>> = {
   MODELS_LISTED: ({ models }) => `列出了 ${models} 个模型。`,
   NO_MODELS_LISTED: "未列出任何模型：上游尚未加载模型，或该密钥无权使用。请在上游加载模型，或指定要调用的模型。",
   MODEL_ANSWERED: ({ model }) => `${model} 已应答。`,
@@ -55,12 +54,8 @@ const texts: ReadonlyMap<number, Text> = new Map(
   Object.entries(testTextsInChinese).map(([reason, text]) => [TestReason[reason as keyof typeof TestReason], text]),
 );
 
-/** useStepText returns what a step says. */
-export function useStepText(): (step: Pick<TestStep, "reason" | "parameters" | "message">) => string {
-  const { language } = useLanguage();
-  return ({ reason, parameters, message }) => {
-    const own = texts.get(reason);
-    if (language !== "zh-CN" || own === undefined) return message;
-    return typeof own === "string" ? own : own(parameters);
-  };
+/** stepInChinese returns what a step says; undefined where the reason is not known here. */
+export function stepInChinese({ reason, parameters }: Pick<TestStep, "reason" | "parameters">): string | undefined {
+  const text = texts.get(reason);
+  return typeof text === "function" ? text(parameters) : text;
 }

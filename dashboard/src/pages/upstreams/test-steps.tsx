@@ -10,9 +10,9 @@ import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts"
 import { Faults } from "../../configuration/faults.tsx";
 import { counted } from "../../language/counted.ts";
 import { useFormat } from "../../language/format.ts";
-import { texts, useTexts } from "../../language/language.tsx";
+import { texts, useLanguage, useTexts } from "../../language/language.tsx";
 import text from "../../parts/text.module.css";
-import { useStepText } from "./test-reason-texts.ts";
+import { stepInChinese } from "./test-reason-texts.ts";
 
 const said = texts(
   {
@@ -167,7 +167,7 @@ const unknown: Look = ["unknown", IconQuestionMark, "yellow.9"];
 function OneStep({ of }: { readonly of: TestStep }) {
   const t = useTexts(said);
   const format = useFormat();
-  const tell = useStepText();
+  const { language } = useLanguage();
   const [name, Icon, color] = looks[of.outcome] ?? unknown;
   const title = of.kind === TestStepKind.CALL ? (of.model ? t.callOf(of.model) : t.call) : t.list;
   const facts = [
@@ -193,7 +193,7 @@ function OneStep({ of }: { readonly of: TestStep }) {
         </Text>
         {of.outcome !== TestOutcome.OK && of.message && (
           <Text size="sm" className={text.anywhere}>
-            {tell(of)}
+            {(language === "zh-CN" ? stepInChinese(of) : undefined) ?? of.message}
           </Text>
         )}
         {shown.length > 0 && (

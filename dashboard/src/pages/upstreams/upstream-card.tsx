@@ -15,6 +15,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
+import { useFailureText } from "../../parts/use-failure-text.ts";
 import { Verbatim } from "../../parts/verbatim.tsx";
 import { CheckMark, HealthMark, OffMark } from "./health-mark.tsx";
 import { UpstreamMenu } from "./upstream-menu.tsx";
@@ -25,7 +26,7 @@ const said = texts(
     attempts: "Attempts",
     failures: "Failures",
     median: "First byte, median",
-    slow: "First byte, 95th percentile",
+    slow: "First byte, P95",
     running: "Running now",
     runningOf: (running: string, most: string) => `${running} of ${most}`,
     waiting: "Waiting for a place",
@@ -77,6 +78,7 @@ interface Props {
 export function UpstreamCard({ of, configuration, sums, buckets }: Props) {
   const t = useTexts(said);
   const format = useFormat();
+  const tell = useFailureText();
   const { name, kind, baseUrl, health, models, lastFailure, resting } = of;
   return (
     <Paper withBorder p="lg" component="section" aria-label={name}>
@@ -92,7 +94,7 @@ export function UpstreamCard({ of, configuration, sums, buckets }: Props) {
           of={({ firstByteP50Ms }) => firstByteP50Ms}
           write={format.duration}
         />
-        {lastFailure && <Verbatim>{lastFailure}</Verbatim>}
+        {lastFailure && <Verbatim>{tell(lastFailure)}</Verbatim>}
         {resting.length > 0 && <Names of={resting} title={t.resting} icon={IconZzz} />}
         <Names of={models} title={t.models} />
       </Stack>
@@ -142,8 +144,8 @@ interface HeadProps {
 function CardHead({ name, about, configuration, isServed, children }: HeadProps) {
   const origin = configuration && originOf(configuration, "upstreams", name);
   return (
-    <Group justify="space-between" align="flex-start" wrap="nowrap" gap="xs">
-      <div style={{ minWidth: 0 }}>
+    <Group justify="space-between" align="flex-start" gap="xs">
+      <div style={{ minWidth: 0, flex: "1 1 160px" }}>
         <Group gap="xs">
           <Title order={2} size="h4" className={text.anywhere}>
             <Anchor component={Link} to="/operator/upstreams/$upstream" params={{ upstream: name } as never} inherit>

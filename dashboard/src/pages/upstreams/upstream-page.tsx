@@ -16,6 +16,7 @@ import { Answer } from "../../parts/answer.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
 import text from "../../parts/text.module.css";
+import { useFailureText } from "../../parts/use-failure-text.ts";
 import { Verbatim } from "../../parts/verbatim.tsx";
 import { HealthMark } from "./health-mark.tsx";
 import { TestUpstream } from "./test-steps.tsx";
@@ -82,6 +83,7 @@ interface Props {
 
 function OneUpstream({ name, state, configuration }: Props) {
   const t = useTexts(said);
+  const tell = useFailureText();
   const navigate = useNavigate();
   const origin = originOf(configuration, "upstreams", name);
   const isOff = writtenEntry(configuration, "upstreams", name)?.disabled === true;
@@ -105,7 +107,7 @@ function OneUpstream({ name, state, configuration }: Props) {
       {state && (
         <Section title={t.now} about={t.nowAbout}>
           <Figures of={state} />
-          {state.lastFailure && <Verbatim>{state.lastFailure}</Verbatim>}
+          {state.lastFailure && <Verbatim>{tell(state.lastFailure)}</Verbatim>}
         </Section>
       )}
       <MeasuresOverTime upstream={name} />

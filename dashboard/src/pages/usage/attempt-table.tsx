@@ -1,13 +1,15 @@
 /** The attempts of one call on the time that it took, with their results: those that failed or were overtaken, and the last. */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { Group, Table, Text } from "@mantine/core";
+import { Group, Stack, Table, Text } from "@mantine/core";
 import { IconPlayerTrackNext } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { type FailedAttempt, Outcome, type Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { useNarrow } from "../../parts/narrow.ts";
 import { OutcomeMark } from "../../parts/outcome.tsx";
 import text from "../../parts/text.module.css";
+import { useFailureText } from "../../parts/use-failure-text.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
 import classes from "./attempt-table.module.css";
 
@@ -44,9 +46,23 @@ const said = texts(
   },
 );
 
+interface Row {
+  readonly upstream: string;
+  /** model is set where the attempts were of several. */
+  readonly model: string | undefined;
+  readonly outcome: ReactNode;
+  readonly bar: BarProps;
+  readonly firstByteMs: number | undefined;
+  readonly durationMs: number;
+}
+
 export function AttemptTable({ request }: { readonly request: Request }) {
-  const t = useTexts(said);
-  const format = useFormat();
+  const rows = rowsOf(request);
+  return useNarrow("62em") ? <Cards rows={rows} /> : <Wide rows={rows} />;
+}
+
+/** rowsOf returns the attempts, the last one last. */
+function rowsOf(request: Request): readonly Row[] {
   const { model, upstream, firstByteMs, durationMs, tried } = request;
   const begins = tried.map((attempt) => beginOf(request, attempt));
   // The last attempt began when the one before had failed; beside one that it overtook, it is not known when.
@@ -59,6 +75,33 @@ export function AttemptTable({ request }: { readonly request: Request }) {
   );
   // If all attempts were of one model, it is shown above.
   const several = tried.some((attempt) => attempt.model !== "");
+  const earlier = tried.map((attempt, place): Row => {
+    const from = begins[place] ?? 0;
+    return {
+      ...{ upstream: attempt.upstream, model: several ? attempt.model || model : undefined },
+      outcome: attempt.overtaken ? <Overtaken of={attempt} /> : <Failed of={attempt} />,
+      bar: { from, to: from + attempt.durationMs, of: durationMs, look: attempt.overtaken ? "overtaken" : "failed" },
+      ...{ firstByteMs: undefined, durationMs: attempt.durationMs },
+    };
+  });
+  const isFailed = request.outcome === Outcome.FAILED || request.outcome === Outcome.LOST;
+  const last: Row = {
+    ...{ upstream: upstream || "–", model: several ? model : undefined, outcome: <OutcomeMark of={request} /> },
+    bar: {
+      from: lastBegin,
+      to: durationMs,
+      of: durationMs,
+      firstByte: firstByteMs,
+      look: isFailed ? "failed" : "answered",
+    },
+    ...{ firstByteMs, durationMs: Math.max(0, durationMs - lastBegin) },
+  };
+  return [...earlier, last];
+}
+
+function Wide({ rows }: { readonly rows: readonly Row[] }) {
+  const t = useTexts(said);
+  const format = useFormat();
   return (
     <WideTable label={t.asked} minWidth={620} flush>
       <Table.Thead>
@@ -77,41 +120,50 @@ export function AttemptTable({ request }: { readonly request: Request }) {
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
-        {tried.map((attempt, place) => (
+        {rows.map(({ upstream, model, outcome, bar, firstByteMs, durationMs }, place) => (
           <Table.Tr key={place}>
-            <Asked upstream={attempt.upstream} model={several ? attempt.model || model : undefined} />
-            <Table.Td>{attempt.overtaken ? <Overtaken of={attempt} /> : <Failed of={attempt} />}</Table.Td>
             <Table.Td>
-              <Bar
-                from={begins[place] ?? 0}
-                to={(begins[place] ?? 0) + attempt.durationMs}
-                of={durationMs}
-                look={attempt.overtaken ? "overtaken" : "failed"}
-              />
+              {upstream}
+              {model && <Aside>{model}</Aside>}
             </Table.Td>
-            <Table.Td className={text.number}>–</Table.Td>
-            <Table.Td className={text.number}>{format.duration(attempt.durationMs)}</Table.Td>
+            <Table.Td>{outcome}</Table.Td>
+            <Table.Td>
+              <Bar {...bar} />
+            </Table.Td>
+            <Table.Td className={text.number}>
+              {firstByteMs === undefined ? "–" : format.duration(firstByteMs)}
+            </Table.Td>
+            <Table.Td className={text.number}>{format.duration(durationMs)}</Table.Td>
           </Table.Tr>
         ))}
-        <Table.Tr>
-          <Asked upstream={upstream || "–"} model={several ? model : undefined} />
-          <Table.Td>
-            <OutcomeMark of={request} />
-          </Table.Td>
-          <Table.Td>
-            <Bar
-              from={lastBegin}
-              to={durationMs}
-              of={durationMs}
-              firstByte={firstByteMs}
-              look={request.outcome === Outcome.FAILED || request.outcome === Outcome.LOST ? "failed" : "answered"}
-            />
-          </Table.Td>
-          <Table.Td className={text.number}>{firstByteMs === undefined ? "–" : format.duration(firstByteMs)}</Table.Td>
-          <Table.Td className={text.number}>{format.duration(Math.max(0, durationMs - lastBegin))}</Table.Td>
-        </Table.Tr>
       </Table.Tbody>
     </WideTable>
+  );
+}
+
+/** Cards show the timeline in its whole width, each attempt below the one before. */
+function Cards({ rows }: { readonly rows: readonly Row[] }) {
+  const t = useTexts(said);
+  const format = useFormat();
+  return (
+    <Stack component="ul" gap="md" className={text.list} aria-label={t.asked}>
+      {rows.map(({ upstream, model, outcome, bar, firstByteMs, durationMs }, place) => (
+        <Stack key={place} component="li" gap={6} display="flex">
+          <Group justify="space-between" align="flex-start" gap="xs" fz="sm">
+            <div>
+              {upstream}
+              {model && <Aside>{model}</Aside>}
+            </div>
+            <div>{outcome}</div>
+          </Group>
+          <Bar {...bar} />
+          <Text size="xs" c="dimmed">
+            {firstByteMs !== undefined && `${t.firstByte} ${format.duration(firstByteMs)} · `}
+            {t.duration} {format.duration(durationMs)}
+          </Text>
+        </Stack>
+      ))}
+    </Stack>
   );
 }
 
@@ -149,20 +201,12 @@ function Bar({ from, to, of, firstByte, look }: BarProps) {
   );
 }
 
-function Asked({ upstream, model }: { readonly upstream: string; readonly model: string | undefined }) {
-  return (
-    <Table.Td>
-      {upstream}
-      {model && <Aside>{model}</Aside>}
-    </Table.Td>
-  );
-}
-
 function Failed({ of }: { readonly of: FailedAttempt }) {
+  const tell = useFailureText();
   return (
     <>
       <OutcomeMark of={{ outcome: Outcome.FAILED, cached: false }} />
-      <Aside>{of.failure}</Aside>
+      <Aside>{tell(of.failure)}</Aside>
       <Told of={of} />
     </>
   );

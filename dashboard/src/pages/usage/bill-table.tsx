@@ -1,8 +1,9 @@
 /** The lines of a call's bill: what was counted, times the rate that was in force when the call ended; and their sum, the cost. */
-import { Table, Text } from "@mantine/core";
+import { Group, Stack, Table, Text } from "@mantine/core";
 import type { Charge, Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { useNarrow } from "../../parts/narrow.ts";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 
@@ -106,6 +107,7 @@ function divided(of: bigint, by: bigint): bigint {
 export function BillTable({ charges, request: { cost, waived }, label }: Props) {
   const t = useTexts(said);
   const format = useFormat();
+  const isNarrow = useNarrow("48em");
   const rateOf = ({ kind, rate, factor }: Charge) => {
     const times = factor === BigInt(millionths) ? "" : t.times(String(Number(factor) / millionths));
     if (kind === "share") return t.share(`${Number(rate) / 10_000} %`);
@@ -117,59 +119,110 @@ export function BillTable({ charges, request: { cost, waived }, label }: Props) 
   };
   if (charges.length === 0) return <Text size="sm">{t.unknown}</Text>;
   const modes = [...new Set(charges.map(({ mode }) => mode).filter((mode) => mode !== ""))];
+  const lines = charges.map((charge) => ({
+    ...{ key: `${charge.priceId} ${charge.kind}`, name: nameOf(charge.kind), rate: rateOf(charge) },
+    count: charge.kind === "share" ? format.money(charge.count) : format.count(charge.count),
+    amount: amountOf(charge),
+  }));
+  const shown = { lines, sum: cost + waived, waived };
   return (
     <>
-      <WideTable label={label} minWidth={420} flush fz="sm">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th scope="col">{t.part}</Table.Th>
-            <Table.Th scope="col" ta="right">
-              {t.count}
-            </Table.Th>
-            <Table.Th scope="col" ta="right">
-              {t.rate}
-            </Table.Th>
-            <Table.Th scope="col" ta="right">
-              {t.amount}
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {charges.map((charge) => (
-            <Table.Tr key={`${charge.priceId} ${charge.kind}`}>
-              <Table.Th scope="row" fw={400}>
-                {nameOf(charge.kind)}
-              </Table.Th>
-              <Table.Td ta="right" style={{ fontVariantNumeric: "tabular-nums" }}>
-                {charge.kind === "share" ? format.money(charge.count) : format.count(charge.count)}
-              </Table.Td>
-              <Table.Td className={text.number}>× {rateOf(charge)}</Table.Td>
-              <Table.Td className={text.number}>= {format.money(amountOf(charge))}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-        <Table.Tfoot>
-          <Table.Tr>
-            <Table.Th scope="row" colSpan={3}>
-              {t.sum}
-            </Table.Th>
-            <Table.Td className={text.number} fw={600}>
-              {format.money(cost + waived)}
-            </Table.Td>
-          </Table.Tr>
-          {waived > 0n && (
-            <Table.Tr>
-              <Table.Th scope="row" colSpan={3} fw={400}>
-                {t.waived}
-              </Table.Th>
-              <Table.Td className={text.number}>{format.money(waived)}</Table.Td>
-            </Table.Tr>
-          )}
-        </Table.Tfoot>
-      </WideTable>
+      {isNarrow ? <Lines {...shown} /> : <Rows {...shown} label={label} />}
       <Text size="xs" c="dimmed">
         {[...modes.map(t.mode), t.exact].join(" ")}
       </Text>
     </>
+  );
+}
+
+interface LinesProps {
+  readonly lines: readonly {
+    readonly key: string;
+    readonly name: string;
+    readonly count: string;
+    readonly rate: string;
+    readonly amount: bigint;
+  }[];
+  readonly sum: bigint;
+  readonly waived: bigint;
+}
+
+function Rows({ lines, sum, waived, label }: LinesProps & { readonly label: string }) {
+  const t = useTexts(said);
+  const format = useFormat();
+  return (
+    <WideTable label={label} minWidth={420} flush fz="sm">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th scope="col">{t.part}</Table.Th>
+          <Table.Th scope="col" ta="right">
+            {t.count}
+          </Table.Th>
+          <Table.Th scope="col" ta="right">
+            {t.rate}
+          </Table.Th>
+          <Table.Th scope="col" ta="right">
+            {t.amount}
+          </Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {lines.map(({ key, name, count, rate, amount }) => (
+          <Table.Tr key={key}>
+            <Table.Th scope="row" fw={400}>
+              {name}
+            </Table.Th>
+            <Table.Td className={text.number}>{count}</Table.Td>
+            <Table.Td className={text.number}>× {rate}</Table.Td>
+            <Table.Td className={text.number}>= {format.money(amount)}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+      <Table.Tfoot>
+        <Table.Tr>
+          <Table.Th scope="row" colSpan={3}>
+            {t.sum}
+          </Table.Th>
+          <Table.Td className={text.number} fw={600}>
+            {format.money(sum)}
+          </Table.Td>
+        </Table.Tr>
+        {waived > 0n && (
+          <Table.Tr>
+            <Table.Th scope="row" colSpan={3} fw={400}>
+              {t.waived}
+            </Table.Th>
+            <Table.Td className={text.number}>{format.money(waived)}</Table.Td>
+          </Table.Tr>
+        )}
+      </Table.Tfoot>
+    </WideTable>
+  );
+}
+
+function Lines({ lines, sum, waived }: LinesProps) {
+  const t = useTexts(said);
+  const format = useFormat();
+  const line = (name: string, amount: bigint) => (
+    <Group justify="space-between" wrap="nowrap" gap="xs">
+      <span>{name}</span>
+      <span className={text.number}>{format.money(amount)}</span>
+    </Group>
+  );
+  return (
+    <Stack component="ul" gap="sm" fz="sm" className={text.list}>
+      {lines.map(({ key, name, count, rate, amount }) => (
+        <li key={key}>
+          {line(name, amount)}
+          <Text size="xs" c="dimmed">
+            {count} × {rate}
+          </Text>
+        </li>
+      ))}
+      <Text component="li" size="sm" fw={600}>
+        {line(t.sum, sum)}
+      </Text>
+      {waived > 0n && <li>{line(t.waived, waived)}</li>}
+    </Stack>
   );
 }

@@ -18,6 +18,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Copy } from "../../parts/copy.tsx";
 import { Fact } from "../../parts/fact.tsx";
+import { ModelLink } from "../../parts/model-link.tsx";
 import { OutcomeMark, useOutcomeMeaning } from "../../parts/outcome.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
@@ -179,7 +180,9 @@ function RequestFacts({ request, charges, nameOf, account }: FactsProps) {
             <Fact name={t.cost}>{format.money(cost)}</Fact>
             <Fact name={t.duration}>{format.duration(durationMs)}</Fact>
             <Fact name={t.firstByte}>{firstByteMs === undefined ? t.noByte : format.duration(firstByteMs)}</Fact>
-            <Fact name={t.model}>{request.model}</Fact>
+            <Fact name={t.model}>
+              <ModelLink id={request.model} operators={account !== undefined} />
+            </Fact>
             {waived > 0n && <Fact name={t.waived}>{t.waivedMeans(format.money(waived))}</Fact>}
           </SimpleGrid>
           {/* Where the cache answered, nobody was asked. */}

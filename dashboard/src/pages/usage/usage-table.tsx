@@ -3,6 +3,7 @@ import { Table, Text } from "@mantine/core";
 import type { Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import wide from "../../parts/wide-table.module.css";
 
 const said = texts(
   {
@@ -73,7 +74,7 @@ export function UsageTable({ request: { usage, estimated, implausible }, label }
   if (used.length === 0) return <Text size="sm">{t.nothing}</Text>;
   return (
     <>
-      <Table aria-label={label} fz="sm">
+      <Table aria-label={label} fz="sm" className={wide.flush ?? ""}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th scope="col">{t.part}</Table.Th>
@@ -85,7 +86,11 @@ export function UsageTable({ request: { usage, estimated, implausible }, label }
         <Table.Tbody>
           {used.map(([part, is, count = 0n]) => (
             <Table.Tr key={part}>
-              <Table.Th scope="row" fw={400} pl={part === t.reasoning || part === t.cacheWriteHour ? "xl" : "xs"}>
+              <Table.Th
+                scope="row"
+                fw={400}
+                {...(part === t.reasoning || part === t.cacheWriteHour ? { style: { paddingInlineStart: 24 } } : {})}
+              >
                 {part}
                 <Text size="xs" c="dimmed">
                   {is}

@@ -1,4 +1,5 @@
 /** Reads the rates, the concurrency, the tags and the owner of a virtual key of LiteLLM. */
+import { mostOfKey, ownerBounds, type TextBounds, tagBounds } from "../../../call/key-bounds.ts";
 import type { Notes } from "../notes.ts";
 import { isOff, memberOf, type Source, textOf } from "../source.ts";
 
@@ -20,9 +21,6 @@ export interface DraftModelRate {
   readonly tokens: number | undefined;
 }
 
-/** The most that limits may be, and the most entries, as the contract has them. */
-const [mostRequests, mostTokens, mostTags, mostRates] = [1_000_000, 1_000_000_000, 20, 100];
-
 export function limitsOf(source: Source, name: string, notes: Notes): DraftLimits {
   const table = memberOf(source, "litellm_budget_table");
   const metadata = memberOf(source, "metadata");
@@ -30,20 +28,21 @@ export function limitsOf(source: Source, name: string, notes: Notes): DraftLimit
   const read = (member: string, most: number) =>
     numberOf(memberOf(source, member) ?? memberOf(table, member), most, () => untold.push(member));
   const limits = {
-    requestsPerMinute: read("rpm_limit", mostRequests),
-    tokensPerMinute: read("tpm_limit", mostTokens),
-    maxConcurrent: read("max_parallel_requests", mostRequests),
+    requestsPerMinute: read("rpm_limit", mostOfKey.requestsPerMinute),
+    tokensPerMinute: read("tpm_limit", mostOfKey.tokensPerMinute),
+    maxConcurrent: read("max_parallel_requests", mostOfKey.maxConcurrent),
   };
   const modelRates = ratesOf(source, metadata, (member) => untold.push(member));
-  if (modelRates.length > mostRates)
-    notes.changed(source, `"${name}": of its rates of models the first ${mostRates} are taken`);
+  if (modelRates.length > mostOfKey.modelRates)
+    notes.changed(source, `"${name}": of its rates of models the first ${mostOfKey.modelRates} are taken`);
   const tags = tagsOf(memberOf(metadata, "tags") ?? memberOf(source, "tags"));
-  if (tags.length > mostTags) notes.changed(source, `"${name}": of its tags the first ${mostTags} are taken`);
+  if (tags.length > mostOfKey.tags)
+    notes.changed(source, `"${name}": of its tags the first ${mostOfKey.tags} are taken`);
   return {
     ...limits,
-    modelRates: modelRates.slice(0, mostRates),
-    tags: tags.slice(0, mostTags),
-    owner: plain(textOf(memberOf(source, "user_id")) ?? "", 200),
+    modelRates: modelRates.slice(0, mostOfKey.modelRates),
+    tags: tags.slice(0, mostOfKey.tags),
+    owner: plain(textOf(memberOf(source, "user_id")) ?? "", ownerBounds),
     untold,
   };
 }
@@ -65,22 +64,19 @@ function ratesOf(source: Source, metadata: Source | undefined, failed: (member: 
   const [requests, tokens] = [written("model_rpm_limit"), written("model_tpm_limit")];
   return [...new Set([...requests.keys(), ...tokens.keys()])].map((model) => ({
     model,
-    requests: numberOf(requests.get(model), mostRequests, () => failed(`model_rpm_limit of ${model}`)),
-    tokens: numberOf(tokens.get(model), mostTokens, () => failed(`model_tpm_limit of ${model}`)),
+    requests: numberOf(requests.get(model), mostOfKey.requestsPerMinute, () => failed(`model_rpm_limit of ${model}`)),
+    tokens: numberOf(tokens.get(model), mostOfKey.tokensPerMinute, () => failed(`model_tpm_limit of ${model}`)),
   }));
 }
 
 function tagsOf(written: Source | undefined): string[] {
-  const tags = (written?.items ?? []).map((item) => plain(textOf(item) ?? "", 64));
+  const tags = (written?.items ?? []).map((item) => plain(textOf(item) ?? "", tagBounds));
   return [...new Set(tags.filter((tag) => tag !== undefined))];
 }
 
 /** Returns a text without control characters, cut where it is too long; undefined where nothing of it is left. */
-function plain(text: string, most: number): string | undefined {
-  return (
-    text
-      .replace(/\p{Cc}/gu, " ")
-      .trim()
-      .slice(0, most) || undefined
-  );
+function plain(text: string, { maxLength, fits }: TextBounds): string | undefined {
+  const cleared = text.replace(/\p{Cc}/gu, " ").trim();
+  const cut = [...cleared].slice(0, maxLength).join("").trim();
+  return cut !== "" && fits(cut) ? cut : undefined;
 }

@@ -2,6 +2,7 @@
  * Reads the virtual keys of a LiteLLM proxy, as its `GET /key/list?return_full_object=true` returns them. It keeps the SHA-256 of
  * each secret, as the gateway does: so its keys go on working, and nobody need be given a new one.
  */
+import { mostOfKey } from "../../../call/key-bounds.ts";
 import { parseDecimal } from "../../../runtime/decimal.ts";
 import { product } from "../decimals.ts";
 import { createNotes, type Note, type Notes } from "../notes.ts";
@@ -134,9 +135,6 @@ function expiryOf(source: Source): Told<number | undefined> {
   return Number.isNaN(read) ? unknown : read;
 }
 
-/** maxLimit is the most that a limit may be, in millionths. */
-const maxLimit = 1e15;
-
 /** durations are those of LiteLLM that are a period here. */
 const durations: ReadonlyMap<string, DraftBudget["period"]> = new Map([
   ...(["1d", "24h", "daily"] as const).map((text) => [text, "day"] as const),
@@ -153,7 +151,7 @@ function durationOf(source: Source): Source | undefined {
 function budgetOf(source: Source): DraftBudget | undefined {
   const period = durations.get(textOf(durationOf(source)) ?? "");
   const written = memberOf(source, "max_budget") ?? memberOf(source, "litellm_budget_table", "max_budget");
-  const amount = amountOf(written, maxLimit);
+  const amount = amountOf(written, mostOfKey.creditLimit);
   return period && typeof amount === "number" && amount > 0 ? { amount, period } : undefined;
 }
 
@@ -169,7 +167,7 @@ function noteDuration(source: Source, name: string, notes: Notes): void {
  */
 function creditLeft(source: Source): Told<number | undefined> {
   const table = memberOf(source, "litellm_budget_table");
-  const budget = amountOf(memberOf(source, "max_budget") ?? memberOf(table, "max_budget"), maxLimit);
+  const budget = amountOf(memberOf(source, "max_budget") ?? memberOf(table, "max_budget"), mostOfKey.creditLimit);
   const spent = amountOf(memberOf(source, "spend"), 0);
   if (budget === undefined) {
     const elsewhere = [...(table ? [] : [memberOf(source, "budget_id")]), memberOf(source, "model_max_budget")];

@@ -4,7 +4,8 @@
  * Blocks without a counterpart in a chat message, such as the vendor's own tools at work, are left out.
  */
 import { type ContentBlock, ContentBlockType, type Message } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { readToolInput } from "../../tool-input.ts";
 import { type Called, explanationOf, finishReason } from "./finish.ts";
 import {
   type AnswerContext,
@@ -43,7 +44,7 @@ export function chatCompletion(message: Message, usage: JsonValue | undefined, c
   };
   for (const block of message.content) addBlock(block, draft, context);
   const called: Called = draft.toolCalls.length > 0 ? "tool_calls" : draft.functionCall && "function_call";
-  const finish = finishReason(message.stopReason, called);
+  const finish = finishReason(message, called);
   const refusal = finish === "content_filter" ? (explanationOf(message.extra) ?? null) : null;
   return {
     id: context.id,
@@ -92,7 +93,7 @@ function addBlock(block: ContentBlock, draft: Draft, context: AnswerContext): vo
 
 function addCall(block: ContentBlock, draft: Draft, context: AnswerContext): void {
   const { kind, name } = calledTool(block, context);
-  const input = block.input ?? {};
+  const { input = readToolInput(textOrEmpty(block.extra?.input)) } = block;
   const id = callId(block, draft.toolCalls.length, context);
   switch (kind) {
     case "function":

@@ -4,11 +4,14 @@
  * The first chunk has the role, one chunk the finish reason, and the last the usage, where it was asked for. Unknown
  * events and deltas are ignored. A stream that ends before its message fails, after its chunks were handed over.
  */
+import { create } from "@bufbuild/protobuf";
 import { ChatCompletionChunkSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import {
+  ContentBlockType,
+  MessageDeltaType,
   MessageEventType,
   type MessageStreamEvent,
-  type MessageStreamEventSchema,
+  MessageStreamEventSchema,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { Frames } from "../../../call/call.ts";
 import { upstreamFailed } from "../../../call/refusals.ts";
@@ -80,7 +83,7 @@ class ChunkStream {
         this.#openBlock(event);
         break;
       case MessageEventType.CONTENT_BLOCK_DELTA:
-        this.#say(event.delta && this.#open.get(event.index ?? 0)?.next(event.delta));
+        this.#continueBlock(event);
         break;
       case MessageEventType.CONTENT_BLOCK_STOP:
         this.#stopBlock(event.index ?? 0);
@@ -111,6 +114,16 @@ class ChunkStream {
     this.#say(block.first);
   }
 
+  /** Some servers send text without announcing its block. */
+  #continueBlock({ index = 0, delta }: MessageStreamEvent): void {
+    if (!delta) return;
+    const type = unannounced.get(delta.type);
+    if (!this.#open.has(index) && type !== undefined) {
+      this.#openBlock(create(MessageStreamEventSchema, { index, contentBlock: { type } }));
+    }
+    this.#say(this.#open.get(index)?.next(delta));
+  }
+
   #stopBlock(index: number): void {
     const block = this.#open.get(index);
     this.#open.delete(index);
@@ -123,7 +136,7 @@ class ChunkStream {
     for (const index of [...this.#open.keys()]) this.#stopBlock(index);
     const { toolCalls, functionCalled } = this.#progress;
     const called = toolCalls > 0 ? "tool_calls" : functionCalled ? "function_call" : undefined;
-    const reason = finishReason(delta?.stopReason, called);
+    const reason = finishReason(delta ?? {}, called);
     const refusal = reason === "content_filter" ? explanationOf(delta?.extra) : undefined;
     if (refusal !== undefined) this.#say({ refusal });
     this.#finished = true;
@@ -144,6 +157,12 @@ class ChunkStream {
     this.#chunks.push(Wire.ofJson(ChatCompletionChunkSchema, includeUsage ? { ...chunk, usage } : chunk));
   }
 }
+
+/** The types of blocks by their deltas, where these say all of them. */
+const unannounced: ReadonlyMap<MessageDeltaType | undefined, ContentBlockType> = new Map([
+  [MessageDeltaType.TEXT_DELTA, ContentBlockType.TEXT],
+  [MessageDeltaType.THINKING_DELTA, ContentBlockType.THINKING],
+]);
 
 /** Reports a stop reason, unknown ones included. */
 function hasStopReason({ delta }: MessageStreamEvent): boolean {

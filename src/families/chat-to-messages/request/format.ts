@@ -5,7 +5,7 @@
  * - `json_object`, JSON without a schema, becomes an instruction after the caller's own: the API refuses open schemas, and a forced tool without a schema is often called with nothing.
  */
 import { type CreateChatCompletionRequest, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
-import type { JsonObject } from "../../../wire/json.ts";
+import { isObject, type JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { supportsSchemas } from "../generations.ts";
 import { inputSchema } from "./input-schema.ts";
@@ -25,22 +25,30 @@ export interface Format {
 const answerTool = "json_tool_call";
 const onlyJson = "Answer with one JSON object and nothing else: no words before or after it, no code fence.";
 
-export function formatOf(request: CreateChatCompletionRequest, thinks: boolean, dropped: Dropped): Format {
-  const { responseFormat: format } = request;
+/** `model` is the upstream's name of it. */
+export function formatOf(
+  { responseFormat: format }: CreateChatCompletionRequest,
+  model: string,
+  thinks: boolean,
+  dropped: Dropped,
+): Format {
   if (!format) return {};
   const path = "response_format";
-  dropped.addExtra(format.extra, path, ["type"]);
+  // Some servers have the schema of `json_object` beside the type.
+  const { schema: beside } = format.extra ?? {};
+  const isBeside = !format.jsonSchema && isObject(beside);
+  dropped.addExtra(format.extra, path, isBeside ? ["type", "schema"] : ["type"]);
   if (format.type === ResponseFormatType.TEXT) return {};
-  const isSchema = format.type === ResponseFormatType.JSON_SCHEMA || format.jsonSchema !== undefined;
+  const isSchema = format.type === ResponseFormatType.JSON_SCHEMA || format.jsonSchema !== undefined || isBeside;
   if (!isSchema && format.type !== ResponseFormatType.JSON_OBJECT) {
     dropped.add(path);
     return {};
   }
   dropped.addExtra(format.jsonSchema?.extra, `${path}.json_schema`);
-  const { schema, description } = format.jsonSchema ?? {};
+  const { schema, description } = isBeside ? { schema: beside, description: undefined } : (format.jsonSchema ?? {});
   if (!schema) return { instruction: onlyJson };
   const described = description === undefined || "description" in schema ? schema : { ...schema, description };
-  if (supportsSchemas(request.model ?? "")) {
+  if (supportsSchemas(model)) {
     return { output: { type: "json_schema", schema: outputSchema(described, `${path}.json_schema.schema`, dropped) } };
   }
   if (thinks) return { instruction: `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}` };

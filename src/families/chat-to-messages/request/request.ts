@@ -36,18 +36,20 @@ export interface MessageRequest {
 /** Throws a Refusal for what the Messages API cannot do at all. */
 export function* messageRequest(
   request: CreateChatCompletionRequest,
-  { form, maxOutputTokens }: TranslationContext,
+  { form, maxOutputTokens, target }: TranslationContext,
   dropped: Dropped,
 ): CooperativeTask<MessageRequest> {
+  // What a generation of the models takes follows from the upstream's name: the caller's may be an alias.
+  const model = target ?? request.model ?? "";
   refuseImpossible(request);
   dropUnsupported(request, dropped);
   const { top_k: topK, ...shared } = sharedSettings(request, dropped);
   const conversation = yield* conversationOf(request.messages, dropped);
-  const thinking = thinkingOf(request, maxOutputTokens, continuesWithoutThinking(conversation.turns), dropped);
+  const thinking = thinkingOf(request, model, maxOutputTokens, continuesWithoutThinking(conversation.turns), dropped);
   const thinks = isThinkingOn(thinking.json);
   yield;
-  const format = formatOf(request, thinks, dropped);
-  const box = toolboxOf(request, dropped);
+  const format = formatOf(request, model, thinks, dropped);
+  const box = toolboxOf(request, model, dropped);
   const called = new Map(box.called);
   let choice = choiceOf(request, box, dropped);
   if (thinks) choice = unforced(choice, box.legacy ? "function_call" : "tool_choice", dropped);

@@ -1,8 +1,8 @@
 /**
  * `reasoning_effort`, or the caller's own `thinking` in the Messages API's words → thinking, effort, and the output bound.
  *
- * A model up to generation 4.5 thinks within a token budget, set by effort; every other thinks adaptively and gets
- * the effort itself. The caller's bound is a promise about money and is never raised: a budget that does not fit
+ * A model up to generation 4.5 thinks within a token budget, set by effort; every other thinks adaptively, gets the
+ * effort itself, and is asked for a summary of its thoughts, which newer ones leave out otherwise. The caller's bound is a promise about money and is never raised: a budget that does not fit
  * shrinks, and where even the minimum does not fit thinking is dropped and named.
  */
 import { type CreateChatCompletionRequest, ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
@@ -10,7 +10,7 @@ import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_p
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { fitsSchema } from "../fits-schema.ts";
-import { thinksByBudget } from "../generations.ts";
+import { refusesBudget, thinksByBudget } from "../generations.ts";
 
 /** The output bound where neither the caller nor the catalogue has one. */
 const defaultMaxTokens = 4096;
@@ -48,16 +48,17 @@ interface RequestedThinking {
   readonly path: string;
 }
 
-/** `resumes` says that the answer continues a turn that did not begin with thinking: then no budget is allowed. */
+/** `model` is the upstream's name of it; `resumes` says that the answer continues a turn that did not begin with thinking: then no budget is allowed. */
 export function thinkingOf(
   request: CreateChatCompletionRequest,
+  model: string,
   maxOutputTokens: number | undefined,
   resumes: boolean,
   dropped: Dropped,
 ): Thinking {
   const effort = request.reasoningEffort ?? ReasoningEffort.NONE;
-  const byBudget = thinksByBudget(request.model ?? "");
-  const own = ownThinking(request, byBudget, dropped);
+  const byBudget = thinksByBudget(model);
+  const own = ownThinking(request, model, dropped);
   const requested = own ?? thinkingForEffort(effort, byBudget);
   const word = byBudget ? undefined : efforts[effort];
   if (own && byBudget && efforts[effort] !== undefined) dropped.add("reasoning_effort");
@@ -83,16 +84,18 @@ export function isThinkingOn(thinking: JsonObject | undefined): boolean {
 function thinkingForEffort(effort: ReasoningEffort, byBudget: boolean): RequestedThinking | undefined {
   const budget = budgets[effort];
   if (budget === undefined) return undefined;
-  const json = byBudget ? { type: "enabled", budget_tokens: budget } : { type: "adaptive" };
+  const json = byBudget ? { type: "enabled", budget_tokens: budget } : adaptive;
   return { json, path: "reasoning_effort" };
 }
+
+const adaptive: JsonObject = { type: "adaptive", display: "summarized" };
 
 /**
  * Reads the caller's `thinking`. Other vendors send `{"type":"enabled"}` alone: the budget is then the default one.
  */
 function ownThinking(
   request: CreateChatCompletionRequest,
-  byBudget: boolean,
+  model: string,
   dropped: Dropped,
 ): RequestedThinking | undefined {
   const json = request.extra?.thinking ?? null;
@@ -102,8 +105,14 @@ function ownThinking(
     return undefined;
   }
   const { budget_tokens: budget = null, ...rest } = json as JsonObject;
+  if (rest.type === "enabled" && budget !== null && refusesBudget(model)) {
+    dropped.add("thinking.budget_tokens");
+    return { json: { ...adaptive, ...rest, type: "adaptive" }, path: "thinking" };
+  }
   if (rest.type !== "enabled" || budget !== null) return { json: json as JsonObject, path: "thinking" };
   const usual = budgets[ReasoningEffort.MEDIUM] as number;
-  const completed = byBudget ? { ...rest, budget_tokens: usual } : { ...rest, type: "adaptive" };
+  const completed = thinksByBudget(model)
+    ? { ...rest, budget_tokens: usual }
+    : { ...adaptive, ...rest, type: "adaptive" };
   return { json: completed, path: "thinking" };
 }

@@ -37,10 +37,11 @@ const noArguments = { type: "object", properties: {} };
 /** Members of the Messages API's tools. Callers set them on either level. */
 const switches = ["defer_loading", "eager_input_streaming", "input_examples", "allowed_callers"];
 
-export function toolboxOf(request: CreateChatCompletionRequest, dropped: Dropped): Toolbox {
+/** `model` is the upstream's name of it. */
+export function toolboxOf(request: CreateChatCompletionRequest, model: string, dropped: Dropped): Toolbox {
   const legacy = request.tools.length === 0 && request.functions.length > 0;
   if (!legacy && request.functions.length > 0) dropped.add("functions");
-  const strict = supportsSchemas(request.model ?? "");
+  const strict = supportsSchemas(model);
   const offered = new Map<string, JsonObject>();
   const called = new Map<string, CalledTool>();
   const offer = (tool: CalledTool, json: JsonObject | undefined, path: string) => {

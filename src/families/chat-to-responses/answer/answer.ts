@@ -7,6 +7,7 @@ import { upstreamFailed } from "../../../call/refusals.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import {
   type AnswerContext,
+  betweenMessages,
   callOf,
   finishOf,
   isCall,
@@ -79,7 +80,7 @@ class Draft {
   }
 
   message(): JsonObject {
-    const text = this.#texts.join("");
+    const text = this.#texts.filter((one) => one !== "").join(betweenMessages);
     const isSilent = text === "" && (this.hasCalls || this.#refusal !== "");
     const [first] = this.#calls;
     const isLegacy = this.#context.isLegacy && first !== undefined && isObject(first.function);

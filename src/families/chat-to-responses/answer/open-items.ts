@@ -5,7 +5,16 @@
  * is passed on once.
  */
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
-import { type AnswerContext, callOf, isCall, reasoningBlock, reasoningIn, sourcesIn, textIn } from "./parts.ts";
+import {
+  type AnswerContext,
+  betweenMessages,
+  callOf,
+  isCall,
+  reasoningBlock,
+  reasoningIn,
+  sourcesIn,
+  textIn,
+} from "./parts.ts";
 
 interface OpenItem {
   /** Characters passed on so far: of text or input, of refusal, of reasoning. */
@@ -28,6 +37,8 @@ export class OpenItems {
   readonly #items = new Map<JsonValue, OpenItem>();
   #calls = 0;
   #hasReasoned = false;
+  /** The item that wrote last. */
+  #writer: OpenItem | undefined;
 
   constructor(context: AnswerContext) {
     this.#context = context;
@@ -65,9 +76,15 @@ export class OpenItems {
   }
 
   text(event: JsonObject): JsonObject | undefined {
-    const delta = textOrEmpty(event.delta);
-    this.#openFor(event, event.item_id).text += delta.length;
-    return delta === "" ? undefined : { content: delta };
+    return this.#written(this.#openFor(event, event.item_id), textOrEmpty(event.delta));
+  }
+
+  #written(open: OpenItem, text: string): JsonObject | undefined {
+    if (text === "") return undefined;
+    const isNext = this.#writer !== undefined && this.#writer !== open;
+    this.#writer = open;
+    open.text += text.length;
+    return { content: isNext ? betweenMessages + text : text };
   }
 
   refusal(event: JsonObject): JsonObject | undefined {
@@ -100,9 +117,8 @@ export class OpenItems {
     if (type === "message") {
       const text = textIn(content, ["output_text", "text"], "text").slice(open.text);
       const refusal = textIn(content, ["refusal"], "refusal").slice(open.refusal);
-      open.text += text.length;
       return [
-        text === "" ? undefined : { content: text },
+        this.#written(open, text),
         refusal === "" ? undefined : { refusal },
         this.#sourcesDelta(open, allSourcesIn(content).slice(open.sources)),
       ];

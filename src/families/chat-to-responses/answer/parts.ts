@@ -15,6 +15,9 @@ export interface AnswerContext {
   readonly includeUsage: boolean;
 }
 
+/** Separates the texts of several messages: a model comments its work before it answers. */
+export const betweenMessages = "\n\n";
+
 /** Returns the finish reason. `hasCalls` says that the model calls tools. */
 export function finishOf(
   { status, incomplete_details }: JsonObject,

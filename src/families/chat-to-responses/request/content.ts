@@ -42,7 +42,14 @@ export function* textOfParts(
 
 function inputPart(part: JsonObject, path: string, dropped: Dropped): JsonObject {
   const { type, text, image_url: image, file, input_audio: sound, refusal, ...more } = part;
-  dropped.addExtra(more, path);
+  dropped.addExtra(more, path, ["prompt_cache_breakpoint"]);
+  const { prompt_cache_breakpoint: mark } = more;
+  return definedFields({ ...ownPart(part, path, dropped), prompt_cache_breakpoint: mark ?? undefined });
+}
+
+function ownPart(part: JsonObject, path: string, dropped: Dropped): JsonObject {
+  const { type, text, image_url: image, file, input_audio: sound, refusal } = part;
+  if (typeof image === "string") return imagePart({ url: image }, path, dropped);
   if (isObject(image) || type === "image_url") return imagePart(isObject(image) ? image : {}, path, dropped);
   if (isObject(file)) return filePart(file, path);
   if (isObject(sound)) {

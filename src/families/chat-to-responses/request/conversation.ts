@@ -116,7 +116,9 @@ class Conversation {
   *#result({ content }: JsonObject, id: string, path: string): CooperativeTask<void> {
     const call_id = unsignedId(id);
     const type = this.#custom.has(call_id) ? "custom_tool_call_output" : "function_call_output";
-    const output = yield* textOfParts(content, `${path}.content`, this.#dropped, "\n");
+    const output = hasOtherParts(content)
+      ? yield* contentOf(content, `${path}.content`, this.#dropped)
+      : yield* textOfParts(content, `${path}.content`, this.#dropped, "\n");
     this.items.push({ type, call_id, output });
   }
 
@@ -124,4 +126,10 @@ class Conversation {
   #name(message: JsonObject, known: readonly string[], path: string): void {
     this.#dropped.addExtra(message, path, known);
   }
+}
+
+/** Reports whether a result has an image or a file among its parts: then it stays a list. */
+function hasOtherParts(content: JsonValue | undefined): boolean {
+  if (!Array.isArray(content)) return false;
+  return content.some((part) => isObject(part) && (isObject(part.image_url) || isObject(part.file)));
 }

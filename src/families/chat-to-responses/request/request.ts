@@ -17,7 +17,7 @@ import { choiceOf, toolsOf } from "./tools.ts";
 /** Keys with the same name and meaning in both. */
 const sharedKeys = [
   ...["temperature", "top_p", "top_logprobs", "parallel_tool_calls", "user", "safety_identifier", "service_tier"],
-  ...["prompt_cache_key", "prompt_cache_retention"],
+  ...["prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"],
 ] as const;
 
 /** Throws a Refusal for what no response can have. */

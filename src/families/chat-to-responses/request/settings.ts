@@ -30,6 +30,7 @@ const unsupported: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map(
   }),
 );
 
+const isRead: ReadonlySet<string> = new Set(["reasoning", "prompt_cache_options"]);
 const named: ReadonlySet<string> = new Set(CreateChatCompletionRequestSchema.members.map(({ name }) => name));
 
 export function dropUnsupported(chat: JsonObject, dropped: Dropped): void {
@@ -37,7 +38,7 @@ export function dropUnsupported(chat: JsonObject, dropped: Dropped): void {
     if (value === null) continue;
     if (unsupported.get(key)?.(value)) dropped.add(key);
     // `reasoning` is read where it is an object.
-    else if (!named.has(key) && !(key === "reasoning" && isObject(value))) dropped.addExtra({ [key]: value }, "");
+    else if (!named.has(key) && !(isRead.has(key) && isObject(value))) dropped.addExtra({ [key]: value }, "");
   }
   const { stream_options: options } = chat;
   if (isObject(options)) dropped.addExtra(options, "stream_options", ["include_usage"]);

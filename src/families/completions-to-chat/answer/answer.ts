@@ -9,6 +9,7 @@ import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
+import { finishOf } from "../../finish-words.ts";
 import type { AnswerContext } from "../request/request.ts";
 import { completionChoice, finishWord, textOf } from "./choice.ts";
 import { textLogProbs } from "./logprobs.ts";
@@ -37,8 +38,9 @@ export function wholeCompletion(
   );
 }
 
-function wholeChoice({ index, message, finishReason, logprobs }: Choice, { echo, muted }: AnswerContext): JsonObject {
+function wholeChoice(choice: Choice, { echo, muted }: AnswerContext): JsonObject {
+  const { index, message, logprobs } = choice;
   if (muted) return completionChoice(index, echo, null, "length");
   const { json } = textLogProbs(logprobs, [...echo].length);
-  return completionChoice(index, echo + textOf(message), json, finishWord(finishReason));
+  return completionChoice(index, echo + textOf(message), json, finishWord(finishOf(choice)));
 }

@@ -4,17 +4,13 @@
  * A refusal counts as text. Reasoning does not: the text continues the prompt. No tools were given, so every end
  * other than a bound and a filter is `stop`.
  */
-import { type AssistantMessage, type ChunkChoice, FinishReason } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { type AssistantMessage, FinishReason } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { readChatOutput } from "../../chat-output.ts";
 
 export function textOf(message: AssistantMessage | undefined): string {
-  return (message?.content ?? "") + (message?.refusal ?? "");
-}
-
-/** Reports whether the choice ends here, by unknown reasons, too. */
-export function hasEnded({ finishReason, extra }: Pick<ChunkChoice, "finishReason" | "extra">): boolean {
-  const word = extra?.finish_reason;
-  return Boolean(finishReason) || (typeof word === "string" && word !== "");
+  const { text, refusal } = readChatOutput(message);
+  return text + refusal;
 }
 
 export function finishWord(reason: FinishReason | undefined): string {

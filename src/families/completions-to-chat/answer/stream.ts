@@ -14,17 +14,20 @@ import type {
   ChatCompletionChunkSchema,
   ChatUsage,
   ChunkChoice,
+  FinishReason,
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { CompletionSchema } from "../../../../gen/modelgateway/v1/completions_pb.ts";
 import type { Frames } from "../../../call/call.ts";
 import { asData } from "../../../wire/frame.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
+import { deltaOf } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
+import { finishOf } from "../../finish-words.ts";
 import { translateByTemplate } from "../../translate-by-template.ts";
 import { translateStream } from "../../translate-stream.ts";
 import type { AnswerContext } from "../request/request.ts";
-import { completionChoice, finishWord, hasEnded, textOf } from "./choice.ts";
+import { completionChoice, finishWord, textOf } from "./choice.ts";
 import { textLogProbs } from "./logprobs.ts";
 import { usageJson } from "./usage.ts";
 
@@ -83,16 +86,17 @@ class Pieces {
 
   #next(choice: ChunkChoice): JsonObject[] {
     const progress = this.#begun.get(choice.index) as Progress;
-    const text = this.#context.muted ? "" : textOf(choice.delta);
+    const text = this.#context.muted ? "" : textOf(deltaOf(choice));
     const logprobs = textLogProbs(this.#context.muted ? undefined : choice.logprobs, progress.characters);
     progress.characters += logprobs.characters;
-    const ends = hasEnded(choice) && !progress.ended;
+    const finish = finishOf(choice);
+    const ends = finish !== undefined && !progress.ended;
     progress.ended ||= ends;
     if (text === "" && !logprobs.json && !ends) return [];
-    return [completionChoice(choice.index, text, logprobs.json, ends ? this.#finish(choice.finishReason) : null)];
+    return [completionChoice(choice.index, text, logprobs.json, ends ? this.#finish(finish) : null)];
   }
 
-  #finish(reason: ChunkChoice["finishReason"]): string {
+  #finish(reason: FinishReason | undefined): string {
     return this.#context.muted ? "length" : finishWord(reason);
   }
 

@@ -8,11 +8,13 @@ import { MessageSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
-import { sealedSignature } from "../../call-signature.ts";
+import { sealedDetails, sealedSignature } from "../../call-signature.ts";
 import { type ChatOutput, readChatOutput } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
+import { finishOf } from "../../finish-words.ts";
 import { readAnswer } from "../../read-message.ts";
 import { readToolInput } from "../../tool-input.ts";
+import { compacted, compactionBlock } from "../compaction.ts";
 import { ToolIds, type ToolNames } from "../tool-names.ts";
 import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 import { endingOf } from "./finish.ts";
@@ -28,6 +30,8 @@ export interface AnswerContext {
   readonly names: ToolNames;
   /** The model's name at its upstream. */
   readonly target: string | undefined;
+  /** Whether the answer is the block that stands for the conversation. */
+  readonly compacts: boolean;
 }
 
 export function messageOf(
@@ -41,13 +45,19 @@ export function messageOf(
   const { refusal } = output;
   const counted = new ChatUsageTracker();
   counted.take(answer, usage);
-  const end = { finish: choice.finishReason, extra: choice.extra, hasCalls: output.calls.length > 0, refusal };
+  const end = { finish: finishOf(choice), extra: choice.extra, hasCalls: output.calls.length > 0, refusal };
   return Wire.ofJson(MessageSchema, {
     ...headOf(model, context),
-    content: contentOf(output, context),
-    ...endingOf(end, context.stops),
+    content: context.compacts ? [compactionBlock(summaryOf(output.text))] : contentOf(output, context),
+    ...(context.compacts ? compacted : endingOf(end, context.stops)),
     usage: usageOf(counted),
   });
+}
+
+/** Throws a Refusal for an empty summary. */
+export function summaryOf(text: string): string {
+  if (text.trim() === "") throw upstreamFailed("it did not sum the conversation up");
+  return text.trim();
 }
 
 /** Returns the members of a message at its start. */
@@ -67,7 +77,7 @@ export function headOf(model: string, context: AnswerContext): JsonObject {
 }
 
 function contentOf(
-  { reasoning, sealed, text, refusal, calls, signature }: ChatOutput,
+  { reasoning, sealed, text, refusal, calls, signature, details }: ChatOutput,
   { answerId, names, target }: AnswerContext,
 ): JsonObject[] {
   const ids = new ToolIds(answerId, target);
@@ -77,6 +87,7 @@ function contentOf(
   );
   return [
     ...(sealed.length === 0 && reasoning ? [thinkingBlock(reasoning)] : thoughts),
+    ...(details.length > 0 ? [signatureBlock(sealedDetails(details, target))] : []),
     ...(textAndRefusal ? [textBlock(textAndRefusal)] : []),
     ...(signature ? [signatureBlock(sealedSignature(signature, target))] : []),
     ...calls.map((call) => toolUseBlock(call, readToolInput(call.input), ids, names)),

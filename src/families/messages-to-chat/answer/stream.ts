@@ -6,10 +6,10 @@
  * Most text chunks bypass this translation (`../../translate-by-template.ts`), so nothing here may depend on earlier
  * text.
  */
-import {
-  type ChatCompletionChunk,
-  type ChatCompletionChunkSchema,
-  type ChunkChoice,
+import type {
+  ChatCompletionChunk,
+  ChatCompletionChunkSchema,
+  ChunkChoice,
   FinishReason,
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageStreamEventSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
@@ -18,14 +18,16 @@ import { upstreamFailed } from "../../../call/refusals.ts";
 import { asEvent } from "../../../wire/frame.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
-import { sealedSignature } from "../../call-signature.ts";
-import { readChatOutput } from "../../chat-output.ts";
+import { sealedDetails, sealedSignature } from "../../call-signature.ts";
+import { deltaOf, readChatOutput } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
+import { finishOf } from "../../finish-words.ts";
 import { readAnswer } from "../../read-message.ts";
 import { translateByTemplate } from "../../translate-by-template.ts";
 import { translateStream } from "../../translate-stream.ts";
+import { compacted, compactionEvents } from "../compaction.ts";
 import { ToolIds } from "../tool-names.ts";
-import { type AnswerContext, headOf } from "./answer.ts";
+import { type AnswerContext, headOf, summaryOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
 import { endingOf } from "./finish.ts";
 import { finalUsageOf, usageOf } from "./usage.ts";
@@ -57,6 +59,7 @@ class MessageStream {
   /** Vendors' additions to the chunk that ends the choice. */
   #extra: JsonObject | undefined;
   #refusal = "";
+  readonly #summary: string[] = [];
   readonly #counted = new ChatUsageTracker();
 
   constructor(context: AnswerContext, inputTokens: number) {
@@ -82,27 +85,40 @@ class MessageStream {
     return { type: "message_start", message: { ...headOf(model, this.#context), usage } };
   }
 
-  #choice({ delta, finishReason, extra }: ChunkChoice): JsonObject[] {
-    const { reasoning, sealed, text, refusal, calls, signature } = readChatOutput(delta);
+  #choice(choice: ChunkChoice): JsonObject[] {
+    const { reasoning, sealed, text, refusal, calls, signature, details } = readChatOutput(deltaOf(choice));
+    if (this.#context.compacts) {
+      this.#summary.push(text);
+      this.#finish ??= finishOf(choice);
+      return [];
+    }
     this.#blocks.say("thinking", reasoning);
     for (const thought of sealed) this.#blocks.seal(thought);
+    if (details.length > 0) this.#blocks.sign(sealedDetails(details, this.#context.target));
     this.#blocks.say("text", text + refusal);
     if (signature !== "") this.#blocks.sign(sealedSignature(signature, this.#context.target));
     for (const call of calls) this.#blocks.call(call);
     this.#refusal += refusal;
-    const finish = finishReason ?? (extra?.finish_reason ? FinishReason.UNSPECIFIED : undefined);
+    const finish = finishOf(choice);
     if (finish !== undefined && this.#finish === undefined) {
       this.#finish = finish;
-      this.#extra = extra;
+      this.#extra = choice.extra;
     }
     return this.#blocks.events(false);
   }
 
   end(): JsonObject[] {
     if (this.#finish === undefined) throw upstreamFailed("it broke off its answer");
+    if (this.#context.compacts) return this.#compacted();
     const blocks = this.#blocks.events(true);
     const end = { finish: this.#finish, extra: this.#extra, hasCalls: this.#blocks.hasCalls, refusal: this.#refusal };
     const delta = { ...endingOf(end, this.#context.stops), container: null };
     return [...blocks, { type: "message_delta", delta, usage: finalUsageOf(this.#counted) }, { type: "message_stop" }];
+  }
+
+  #compacted(): JsonObject[] {
+    const events = compactionEvents(summaryOf(this.#summary.join("")));
+    const delta = { ...compacted, container: null };
+    return [...events, { type: "message_delta", delta, usage: finalUsageOf(this.#counted) }, { type: "message_stop" }];
   }
 }

@@ -12,7 +12,7 @@ import { isSealedReasoning } from "../../../providers/profile/reasoning-seal.ts"
 import { isSealedSignature } from "../../../providers/profile/sealed-signature.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { signatureForCall, signatureForText, unsignedId } from "../../call-signature.ts";
+import { detailsIn, detailsMember, signatureForCall, signatureForText, unsignedId } from "../../call-signature.ts";
 import { definedFields } from "../../fields.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { PlacedBlock } from "./content.ts";
@@ -36,6 +36,7 @@ export function* assistantMessage(
   let reasoning = "";
   let signature = "";
   const calls: JsonObject[] = [];
+  const details: JsonObject[] = [];
   const thoughts: JsonObject[] = [];
   for (const [i, placed] of blocks.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
@@ -45,8 +46,11 @@ export function* assistantMessage(
     else if (block.type === ContentBlockType.TEXT) text += block.text ?? "";
     else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names, calls.length === 0, target));
     else if (block.type === ContentBlockType.THINKING && !block.signature) reasoning += block.thinking ?? "";
-    else if (isSealedSignature(block.data)) signature = block.data ?? "";
-    else omitted.add(path);
+    else if (isSealedSignature(block.data)) {
+      const sealedHere = detailsIn(block.data ?? "", target);
+      if (sealedHere) details.push(...sealedHere);
+      else signature = block.data ?? "";
+    } else omitted.add(path);
   }
   return definedFields({
     role: "assistant",
@@ -55,6 +59,7 @@ export function* assistantMessage(
     thinking_blocks: thoughts.length > 0 ? thoughts : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
     ...signatureForText(signature, target),
+    ...detailsMember(details, reasoning),
   });
 }
 

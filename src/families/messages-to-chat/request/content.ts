@@ -12,10 +12,12 @@ import type { JsonObject } from "../../../wire/json.ts";
 export interface PlacedBlock {
   readonly block: ContentBlock;
   readonly path: string;
+  /** Whether the upstream fetches files by their URL. */
+  readonly takesLinks?: boolean;
 }
 
-export function placed(blocks: readonly ContentBlock[], path: string): PlacedBlock[] {
-  return blocks.map((block, i) => ({ block, path: `${path}[${i}]` }));
+export function placed(blocks: readonly ContentBlock[], path: string, takesLinks = false): PlacedBlock[] {
+  return blocks.map((block, i) => ({ block, path: `${path}[${i}]`, takesLinks }));
 }
 
 export function textPart(text: string): JsonObject {
@@ -23,14 +25,18 @@ export function textPart(text: string): JsonObject {
 }
 
 /** Returns the parts for a block; none for an empty text. */
-export function partsOf({ block, path }: PlacedBlock): JsonObject[] {
+export function partsOf({ block, path, takesLinks }: PlacedBlock): JsonObject[] {
   switch (block.type) {
     case ContentBlockType.TEXT:
       return block.text ? [textPart(block.text)] : [];
     case ContentBlockType.IMAGE:
       return [imagePart(sourceOf(block, path), `${path}.source`)];
-    case ContentBlockType.DOCUMENT:
-      return documentParts(block, sourceOf(block, path), `${path}.source`);
+    case ContentBlockType.DOCUMENT: {
+      const source = sourceOf(block, path);
+      return takesLinks && source.type === "url"
+        ? [{ type: "file", file: { file_data: required(source.url, `${path}.source.url`) } }]
+        : documentParts(block, source, `${path}.source`);
+    }
     case ContentBlockType.SEARCH_RESULT:
       return searchResultParts({ block, path });
   }

@@ -2,7 +2,8 @@
  * The system prompt and the turns → chat messages.
  *
  * Consecutive turns of the same role are one turn, as in the Messages API. So tool results directly follow their
- * calls, as chat requires, before anything else the user says.
+ * calls, as chat requires, before anything else the user says. A summary of what came before (`compaction`) stands for
+ * all of that, as it does at the vendor.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -17,6 +18,8 @@ import {
 import { invalidValue } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import { summaryFollows } from "../../responses-to-chat/compaction.ts";
+import { isCompaction, summaryIn } from "../compaction.ts";
 import { assistantMessage, type ConversationContext } from "./assistant.ts";
 import { contentOf, type PlacedBlock, paragraphs, partsOf, placed } from "./content.ts";
 import { changesTools } from "./offered-tools.ts";
@@ -31,7 +34,9 @@ export function* conversationOf(
   const instructions = systemPrompt(request, omitted);
   if (instructions) messages.push({ role: "system", content: instructions });
   let count = 0;
-  for (const { role, blocks } of yield* turnsOf(request.messages)) {
+  const { summary, turns } = sinceCompaction(yield* turnsOf(request.messages, context.readsSeals));
+  if (summary !== undefined) messages.push({ role: "user", content: `${summaryFollows}\n\n${summary}` });
+  for (const { role, blocks } of turns) {
     if (++count % itemsPerSlice === 0) yield;
     if (role === Role.SYSTEM) {
       const instructionBlocks = blocks.filter(({ block }) => !changesTools(block));
@@ -41,6 +46,18 @@ export function* conversationOf(
     else messages.push(...(yield* userMessages(blocks)));
   }
   return messages;
+}
+
+/** Returns the turns since the last summary, and that; all turns where there is none. */
+function sinceCompaction(turns: readonly Turn[]): { readonly summary?: string; readonly turns: readonly Turn[] } {
+  for (const [i, { role, blocks }] of [...turns.entries()].reverse()) {
+    const at = blocks.findLastIndex(({ block }) => summaryIn(block) !== undefined);
+    if (at === -1) continue;
+    const rest = blocks.slice(at + 1);
+    const summary = summaryIn((blocks[at] as PlacedBlock).block) as string;
+    return { summary, turns: [...(rest.length > 0 ? [{ role, blocks: rest }] : []), ...turns.slice(i + 1)] };
+  }
+  return { turns };
 }
 
 /**
@@ -69,11 +86,12 @@ interface Turn {
   readonly blocks: PlacedBlock[];
 }
 
-function* turnsOf(messages: readonly InputMessage[]): CooperativeTask<Turn[]> {
+/** Where the upstream is asked for responses it fetches files by their URL. */
+function* turnsOf(messages: readonly InputMessage[], takesLinks: boolean): CooperativeTask<Turn[]> {
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    const blocks = blocksOf(message, `messages[${i}].content`);
+    const blocks = blocksOf(message, `messages[${i}].content`, takesLinks).filter(isOfUse);
     const last = turns.at(-1);
     if (last && last.role === message.role) last.blocks.push(...blocks);
     else turns.push({ role: message.role, blocks });
@@ -81,8 +99,13 @@ function* turnsOf(messages: readonly InputMessage[]): CooperativeTask<Turn[]> {
   return turns;
 }
 
-function blocksOf({ content }: InputMessage, path: string): PlacedBlock[] {
-  if (content.case === "blocks") return placed(content.value.blocks, path);
+/** Where compacting failed its block says nothing. */
+function isOfUse({ block }: PlacedBlock): boolean {
+  return !isCompaction(block) || summaryIn(block) !== undefined;
+}
+
+function blocksOf({ content }: InputMessage, path: string, takesLinks: boolean): PlacedBlock[] {
+  if (content.case === "blocks") return placed(content.value.blocks, path, takesLinks);
   return content.case === "text" ? [{ block: textBlock(content.value), path }] : [];
 }
 

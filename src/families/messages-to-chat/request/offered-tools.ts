@@ -14,7 +14,7 @@ import {
 import { invalidType, invalidValue } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { WireFault } from "../../../wire/fault.ts";
-import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
 import { readMessage } from "../../../wire/read.ts";
 import { type PlacedBlock, placed } from "./content.ts";
 
@@ -73,7 +73,10 @@ class Offer {
     const isNamed = extra?.type === "tool_reference";
     if (isNamed) this.#add(extra.tool_name);
     if (changesTools(block)) this.#change(extra as JsonObject, path);
-    this.#isFindable ||= isNamed || changesTools(block);
+    const changes = extra?.type === "compaction" ? extra.tool_changes : undefined;
+    const changed = Array.isArray(changes) ? changes.filter(isObject) : [];
+    for (const change of changed) this.#change(change, path);
+    this.#isFindable ||= isNamed || changesTools(block) || changed.length > 0;
   }
 
   tools(): PlacedTool[] {

@@ -6,12 +6,19 @@
  * chat has. The end user's id is shortened like a tool's name. `metadata.simulate_…` reaches the embedded model's
  * simulator as text, the only type of chat's metadata.
  */
-import type { CreateMessageRequest, MessageMetadata } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import { invalidValue } from "../../../call/refusals.ts";
+import { create } from "@bufbuild/protobuf";
+import {
+  type CreateMessageRequest,
+  type MessageMetadata,
+  type OutputFormat,
+  OutputFormatSchema,
+} from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { invalidType, invalidValue } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { definedFields } from "../../fields.ts";
 import type { TranslationContext } from "../../translation.ts";
+import { asksToCompact, compactionRequest } from "../compaction.ts";
 import { shortened, type ToolNames } from "../tool-names.ts";
 import { conversationOf } from "./conversation.ts";
 import { responseFormatOf } from "./format.ts";
@@ -28,18 +35,17 @@ export function* chatRequestOf(
   omitted: Set<string>,
 ): CooperativeTask<JsonObject> {
   refuseThread(request);
+  refuseServers(request);
+  const compacts = asksToCompact(request);
   for (let i = maxStops; i < request.stopSequences.length; i++) omitted.add(`stop_sequences[${i}]`);
   const stops = stopsOf(request);
-  const tools = toolsOf(yield* offeredTools(request, omitted), names, omitted);
+  const tools = compacts ? {} : toolsOf(yield* offeredTools(request, omitted), names, omitted);
   const streamed = context.form === "stream";
+  const readsSeals = context.reasoningItems !== undefined;
+  const conversation = { names, target: context.target, readsSeals, omitted };
   return definedFields({
     model: request.model,
-    messages: yield* conversationOf(request, {
-      names,
-      target: context.target,
-      readsSeals: context.reasoningItems !== undefined,
-      omitted: omitted,
-    }),
+    messages: [...(yield* conversationOf(request, conversation)), ...(compacts ? [compactionRequest(request)] : [])],
     max_tokens: maxTokensOf(request, context),
     temperature: request.temperature,
     top_p: request.topP,
@@ -47,12 +53,34 @@ export function* chatRequestOf(
     stream: streamed || undefined,
     stream_options: streamed ? { include_usage: true } : undefined,
     ...tools,
-    ...toolChoiceOf(request.toolChoice, tools.tools !== undefined, names, omitted),
-    response_format: responseFormatOf(request.outputConfig?.format),
+    ...(compacts ? {} : toolChoiceOf(request.toolChoice, tools.tools !== undefined, names, omitted)),
+    response_format: compacts ? undefined : responseFormatOf(formatOf(request)),
     reasoning_effort: reasoningEffortOf(request, context.reasons, omitted),
     user: request.metadata?.userId === undefined ? undefined : shortened(request.metadata.userId),
     metadata: simulationOf(request.metadata),
   });
+}
+
+/** `output_format` is the older name of `output_config.format`. */
+function formatOf({ outputConfig, extra }: CreateMessageRequest): OutputFormat | undefined {
+  const older = extra?.output_format ?? null;
+  if (outputConfig?.format || older === null) return outputConfig?.format;
+  if (!isObject(older)) throw invalidType("output_format", "expected an object");
+  const { type, schema } = older;
+  return create(OutputFormatSchema, {
+    ...(typeof type === "string" ? { type } : {}),
+    ...(isObject(schema) ? { schema } : {}),
+  });
+}
+
+/** The vendor alone calls MCP servers: without their tools the model would answer as if there were none. */
+function refuseServers({ extra }: CreateMessageRequest): void {
+  const servers = extra?.mcp_servers;
+  if (!Array.isArray(servers) || servers.length === 0) return;
+  throw invalidValue(
+    "mcp_servers",
+    "the model behind this name cannot call MCP servers; offer their tools as your own",
+  );
 }
 
 const maxStops = 4;

@@ -14,10 +14,11 @@ export interface ToolResult {
   readonly attached: readonly JsonObject[];
 }
 
-export function toolResultOf({ block, path }: PlacedBlock): ToolResult {
+export function toolResultOf(result: PlacedBlock): ToolResult {
+  const { block, path } = result;
   if (!block.toolUseId) throw missingField(`${path}.tool_use_id`);
   const toolUseId = unsignedId(block.toolUseId);
-  const parts = partsOfResult({ block, path });
+  const parts = partsOfResult(result);
   const text = parts
     .filter(isText)
     .map((part) => part.text as string)
@@ -29,12 +30,12 @@ export function toolResultOf({ block, path }: PlacedBlock): ToolResult {
   };
 }
 
-function partsOfResult({ block: { content }, path }: PlacedBlock): JsonObject[] {
+function partsOfResult({ block: { content }, path, takesLinks }: PlacedBlock): JsonObject[] {
   switch (content.case) {
     case "contentText":
       return [textPart(content.value)];
     case "contentBlocks":
-      return placed(content.value.blocks, `${path}.content`).flatMap(partsOf);
+      return placed(content.value.blocks, `${path}.content`, takesLinks).flatMap(partsOf);
     case "contentObject":
       return [textPart(JSON.stringify(content.value))];
   }

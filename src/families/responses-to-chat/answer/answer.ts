@@ -12,6 +12,7 @@ import { ModelResponseSchema } from "../../../../gen/modelgateway/v1/responses_p
 import { upstreamFailed } from "../../../call/refusals.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
+import { finishOf } from "../../finish-words.ts";
 import { readAnswer } from "../../read-message.ts";
 import { Compaction } from "../compaction.ts";
 import { Output } from "./output.ts";
@@ -28,7 +29,7 @@ export function responseOf(
   output.take(choice.message, choice.logprobs);
   const counted = new ChatUsageTracker();
   counted.take(answer, usage);
-  const { status, incomplete } = endOf(choice.finishReason, output);
+  const { status, incomplete } = endOf(finishOf(choice), output);
   output.end(status);
   const progress = { status, incomplete, model, serviceTier, output: output.json(), usage: usageJson(counted) };
   return Wire.ofJson(ModelResponseSchema, responseJson(context, progress));

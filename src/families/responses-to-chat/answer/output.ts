@@ -6,7 +6,7 @@
  */
 import type { AssistantMessage, LogProbs } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { sealedSignature, signedId } from "../../call-signature.ts";
+import { sealedDetails, sealedSignature, signedId } from "../../call-signature.ts";
 import { readChatOutput } from "../../chat-output.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { CallItem } from "./call-item.ts";
@@ -38,9 +38,11 @@ export class Output {
   }
 
   take(message: AssistantMessage | undefined, logprobs: LogProbs | undefined): JsonObject[] {
-    const { reasoning, text, refusal, calls, signature } = readChatOutput(message);
-    const blocks = message?.extra?.thinking_blocks;
-    const events = [...this.#reason(reasoning, Array.isArray(blocks) ? blocks : [])];
+    const { reasoning, text, refusal, calls, signature, details } = readChatOutput(message);
+    const given = message?.extra?.thinking_blocks;
+    const blocks: JsonValue[] = Array.isArray(given) ? [...given] : [];
+    if (details.length > 0) blocks.push({ type: "redacted_thinking", data: sealedDetails(details, this.#target) });
+    const events = [...this.#reason(reasoning, blocks)];
     events.push(...this.#say(text, logprobs, refusal));
     if (message && this.#prose instanceof MessageItem) events.push(...this.#prose.cite(message.annotations));
     if (signature !== "") this.#sign(signature);

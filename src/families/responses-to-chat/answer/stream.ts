@@ -16,7 +16,9 @@ import type { Frames } from "../../../call/call.ts";
 import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
+import { deltaOf } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
+import { finishOf } from "../../finish-words.ts";
 import { readAnswer } from "../../read-message.ts";
 import { translateStream } from "../../translate-stream.ts";
 import type { Compaction } from "../compaction.ts";
@@ -85,12 +87,11 @@ class ResponseStream {
     ];
   }
 
-  #choice({ delta, finishReason, logprobs, extra }: ChunkChoice): JsonObject[] {
-    const events = this.#output.take(delta, logprobs);
-    if (finishReason !== undefined || extra?.finish_reason) {
-      this.#finished = true;
-      this.#finish ??= finishReason;
-    }
+  #choice(choice: ChunkChoice): JsonObject[] {
+    const events = this.#output.take(deltaOf(choice), choice.logprobs);
+    const finish = finishOf(choice);
+    this.#finished ||= finish !== undefined;
+    this.#finish ??= finish;
     return events;
   }
 

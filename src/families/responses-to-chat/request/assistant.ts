@@ -7,8 +7,15 @@
  */
 import { type ResponseItem, ResponseItemType } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { signatureForCall, signatureForText, signatureOf, unsignedId } from "../../call-signature.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import {
+  detailsIn,
+  detailsMember,
+  signatureForCall,
+  signatureForText,
+  signatureOf,
+  unsignedId,
+} from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
 import { unsealed } from "../seal.ts";
@@ -31,6 +38,7 @@ export class AssistantTurn {
   readonly #texts: string[] = [];
   #refusal = "";
   readonly #calls: JsonObject[] = [];
+  readonly #details: JsonObject[] = [];
   /** The sealed signature of its text; empty without one. */
   #signature = "";
 
@@ -65,9 +73,18 @@ export class AssistantTurn {
     const full = content.case === "contentParts" ? content.value.parts : [];
     this.#reasoning.push(...(full.length > 0 ? full : summary).map(({ text = "" }) => text).filter(Boolean));
     if (encryptedContent === undefined) return;
-    const blocks = customTools === undefined ? unsealed(encryptedContent) : undefined;
-    if (blocks) this.#blocks.push(...blocks);
-    else dropped.add(`${path}.encrypted_content`);
+    const blocks = unsealed(encryptedContent);
+    const others = (blocks ?? []).filter((block) => !this.#takeDetails(block));
+    if (customTools === undefined) this.#blocks.push(...others);
+    if (!blocks || (customTools !== undefined && others.length > 0)) dropped.add(`${path}.encrypted_content`);
+  }
+
+  /** Takes OpenRouter's details. Returns false for any other block. */
+  #takeDetails(block: JsonValue): boolean {
+    const seal = isObject(block) && typeof block.data === "string" ? block.data : "";
+    const details = detailsIn(seal, this.#context.target);
+    if (details) this.#details.push(...details);
+    return details !== undefined;
   }
 
   call(item: ResponseItem, path: string): void {
@@ -104,6 +121,7 @@ export class AssistantTurn {
       thinking_blocks: this.#blocks.length > 0 ? this.#blocks : undefined,
       tool_calls: this.#calls.length > 0 ? this.#calls : undefined,
       ...signatureForText(this.#signature, this.#context.target),
+      ...detailsMember(this.#details, this.#reasoning.join("\n\n")),
     });
     return [message];
   }

@@ -17,21 +17,21 @@ export function isText({ type }: ResponseContentPart): boolean {
 }
 
 /** Returns the content of a chat message: a string where it is one plain text. */
-export function contentOf(parts: readonly ResponseContentPart[], path: string): JsonValue {
-  const made = parts.map((part, i) => chatPart(part, `${path}[${i}]`));
+export function contentOf(parts: readonly ResponseContentPart[], path: string, takesLinks = false): JsonValue {
+  const made = parts.map((part, i) => chatPart(part, `${path}[${i}]`, takesLinks));
   const [first] = made;
   if (made.length === 0) return "";
   return made.length === 1 && first?.type === "text" && Object.keys(first).length === 2 ? (first.text as string) : made;
 }
 
-/** Throws a Refusal for what no chat message can hold. */
-export function chatPart(part: ResponseContentPart, path: string): JsonObject {
+/** `takesLinks` says that the upstream fetches files by their URL. Throws a Refusal for what no chat message can hold. */
+export function chatPart(part: ResponseContentPart, path: string, takesLinks = false): JsonObject {
   if (isText(part)) return { ...kept(part), type: "text", text: part.text ?? "" };
   switch (part.type) {
     case Type.INPUT_IMAGE:
       return imagePart(part, path);
     case Type.INPUT_FILE:
-      return filePart(part, path);
+      return filePart(part, path, takesLinks);
     case Type.INPUT_AUDIO: {
       const { data, format } = part.inputAudio ?? {};
       return { ...kept(part), type: "input_audio", input_audio: definedFields({ data, format }) };
@@ -50,8 +50,9 @@ function imagePart(part: ResponseContentPart, path: string): JsonObject {
   return { ...kept(part), type: "image_url", image_url: definedFields({ url, detail }) };
 }
 
-function filePart(part: ResponseContentPart, path: string): JsonObject {
-  const { filename, fileData: file_data, fileId: file_id } = part;
+function filePart(part: ResponseContentPart, path: string, takesLinks: boolean): JsonObject {
+  const { filename, fileUrl, fileId: file_id } = part;
+  const file_data = part.fileData ?? (takesLinks ? fileUrl : undefined);
   if (file_data === undefined && file_id === undefined) {
     throw invalidValue(path, "the model behind this name takes a file by its `file_data` only");
   }

@@ -56,6 +56,11 @@ class Conversation {
     this.#context = context;
   }
 
+  /** A chat that is translated further ends up at a vendor who fetches files by their URL. */
+  get #takesLinks(): boolean {
+    return this.#context.customTools === undefined;
+  }
+
   add(message: JsonObject): void {
     this.#endTurn();
     this.#endResults();
@@ -112,6 +117,7 @@ class Conversation {
   #other(item: ResponseItem, type: string, path: string): void {
     switch (type) {
       case "additional_tools":
+      case "configuration_update":
         return;
       case "tool_search_call":
         this.#turnFor(path).call(item, path);
@@ -136,7 +142,10 @@ class Conversation {
     if (role === undefined) throw missingField(`${path}.role`);
     const word = roles[role];
     if (!word) throw invalidValue(`${path}.role`, "expected user, assistant, system or developer");
-    const text = content.case === "contentParts" ? contentOf(content.value.parts, `${path}.content`) : content.value;
+    const text =
+      content.case === "contentParts"
+        ? contentOf(content.value.parts, `${path}.content`, this.#takesLinks)
+        : content.value;
     this.add({ role: word, content: text ?? "" });
   }
 
@@ -154,7 +163,9 @@ class Conversation {
     const parts = output.case === "outputParts" ? output.value.parts : [];
     const text = output.case === "outputText" ? output.value : parts.filter(isText).map((part) => part.text ?? "");
     this.#messages.push({ role: "tool", tool_call_id: callId, content: [text].flat().join("\n") });
-    const others = parts.flatMap((part, i) => (isText(part) ? [] : [chatPart(part, `${path}.output[${i}]`)]));
+    const others = parts.flatMap((part, i) =>
+      isText(part) ? [] : [chatPart(part, `${path}.output[${i}]`, this.#takesLinks)],
+    );
     if (others.length === 0) return;
     this.#attached.push({ type: "text", text: `Attached to the result of ${callId}:` }, ...others);
   }

@@ -30,7 +30,7 @@ export type BooksQuestions = {
   /** Asks how the database is, and to be told whenever that changes. */
   readonly "database.watch": readonly [asked: null, state: DatabaseState];
   /** Has all that is written applied, so that the worker's reads see it. */
-  readonly "database.settle": readonly [asked: null, answer: Done];
+  readonly "database.flush": readonly [asked: null, answer: Done];
   /** Says that the worker has changed something. Answered once all workers know. */
   readonly "database.changed": readonly [asked: null, answer: Done];
   /** Has what workers hold of an account without need given back, or of all accounts for an empty id. */

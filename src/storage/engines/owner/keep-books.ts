@@ -17,7 +17,7 @@ import { createTellState, type StateSource } from "./tell-state.ts";
 export interface OwnerOptions extends StateSource, DecideOptions, Pick<TakeOver, "post" | "move"> {
   readonly openBooks: (hasJournal: boolean) => OpenBooks;
   /** Has all that is written applied, unless another process is writing. */
-  readonly settle: () => void;
+  readonly flush: () => void;
   /** Ends the deadlines of a node's holds and leases. */
   readonly endDeadlines: (node: string) => Promise<void>;
   /** Milliseconds since 1970. */
@@ -26,7 +26,7 @@ export interface OwnerOptions extends StateSource, DecideOptions, Pick<TakeOver,
 }
 
 export interface BooksKeeper {
-  /** Answers a worker until it is gone. What it leaves is settled then. */
+  /** Answers a worker until it is gone. What it leaves is released then. */
   serve(channel: Channel): void;
   /** Ends the books of all workers. */
   close(): Promise<void>;
@@ -105,9 +105,9 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
         return undefined;
       };
       const recall = (accountId: string) => recallFrom([...workers], [accountId], recallMs);
-      channel.answer<Pick<BooksQuestions, "books.open" | "database.settle" | "database.recall">>({
+      channel.answer<Pick<BooksQuestions, "books.open" | "database.flush" | "database.recall">>({
         "books.open": open,
-        "database.settle": options.settle,
+        "database.flush": options.flush,
         "database.recall": recall,
       });
       state.serve(channel);

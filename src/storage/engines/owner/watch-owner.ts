@@ -38,13 +38,14 @@ export async function watchOwner(link: Link): Promise<WatchedOwner> {
   });
   link.onConnect(() => {
     clearTimeout(late);
+    if (!isAwayForLong) return;
     isAwayForLong = false;
     changed();
   });
   const ask = askPatiently(link);
   return {
     version: state.version,
-    settled: () => ask("database.settle", null),
+    flushed: () => ask("database.flush", null),
     // While there is no owner nobody goes by what was known before.
     changed: async () => void (await ask("database.changed", null).then(undefined, () => {})),
     recall: async (accountId) => void (await ask("database.recall", accountId)),
@@ -67,11 +68,14 @@ const gone = "the process that owns the database has ended, and is started again
 /** Follows what owners tell of the database. Their versions begin anew with each: what is returned of them only rises. */
 function createState(link: Link, onChange: () => void) {
   const { ask } = link.by<BooksQuestions>();
+  /** told is undefined from when an owner is gone until the next has told. */
   let told: DatabaseState | undefined;
+  let trouble: DatabaseState["trouble"] = null;
   let base = 0;
 
   function learn(state: DatabaseState): void {
-    const isOther = (told?.trouble ?? null) !== state.trouble;
+    const isOther = (trouble === null) !== (state.trouble === null);
+    ({ trouble } = state);
     told = state;
     if (isOther) onChange();
   }
@@ -91,7 +95,7 @@ function createState(link: Link, onChange: () => void) {
   link.onConnect(() => void watch().catch(() => {}));
   return {
     watch,
-    trouble: () => told?.trouble,
+    trouble: () => trouble,
     version() {
       if (told) return base + told.version;
       base++;
@@ -103,7 +107,7 @@ function createState(link: Link, onChange: () => void) {
 /** Returns what asks an owner, and the next one where that is gone. Rejects with a ClosedError where there is none for too long. */
 function askPatiently(link: Link) {
   const { ask } = link.by<BooksQuestions>();
-  return async <N extends "database.settle" | "database.changed" | "database.recall">(
+  return async <N extends "database.flush" | "database.changed" | "database.recall">(
     name: N,
     asked: BooksQuestions[N][0],
   ): Promise<void> => {

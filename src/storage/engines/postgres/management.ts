@@ -37,7 +37,7 @@ export function openManagement(server: Pick<Server, "pool">, onChanged: () => vo
   });
   const scope = createScope({
     db,
-    unsettled: db,
+    unflushed: db,
     pending,
     within,
     lock: async (query) => void (await query.forUpdate().execute()),

@@ -33,7 +33,7 @@ export interface DatabaseOwner {
   /** Returns another number after any change, by whatever process but this one. */
   version(): number;
   /** Has it post what it has not posted. */
-  settled(): PromiseLike<unknown>;
+  flushed(): PromiseLike<unknown>;
   /** Tells it that this process has changed something. Resolves when all know who go by that. */
   changed(): Promise<void>;
 }
@@ -194,11 +194,11 @@ async function engineOf({ books: sqlite, stores, segments, close, owner }: Conne
   const { db, scope } = await openManagement(
     {
       sqlite: stores,
-      settle() {
+      flush() {
         if (behind.size > 0 && !withoutWaiting(flush)) throw new LockedError();
       },
-      settleToRead: flushToRead,
-      settled: owner?.settled,
+      flushToRead,
+      flushed: owner?.flushed,
       onWritten: version.changed,
       writable,
       close,

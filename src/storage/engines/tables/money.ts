@@ -20,7 +20,9 @@ export const holds: Described<"holds"> = {
     // On Postgres deadlines are moved on in place, which no index may be of: all that runs is few rows.
     { name: "holds_expires_at", on: ["expires_at"], only: "sqlite" },
     // A row without an operation is a lease: those of an account are looked for before it is refused.
-    { name: "holds_leases", on: ["account_id"], where: { column: "operation", is: "=", value: "" }, only: "postgres" },
+    { name: "holds_leases", on: ["account_id", "key_id"], where: { column: "operation", is: "=", value: "" } },
+    // Which calls came before a budget's window, or after it. Of the amounts, which change, no index is on Postgres.
+    { name: "holds_arrival", on: ["account_id", "created_at"], where: { column: "operation", is: "<>", value: "" } },
   ],
   checks: ["amount >= 0"],
   use: "hot",

@@ -21,7 +21,7 @@ import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import fc from "fast-check";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { settle } from "../../../../src/composition/settle.ts";
+import { recover } from "../../../../src/composition/recover.ts";
 import { StorageError } from "../../../../src/runtime/write-trouble.ts";
 import { backUp, describeBackup } from "../../../../src/storage/backup.ts";
 import { writeChecksum } from "../../../../src/storage/engines/sqlite/backup/format.ts";
@@ -56,7 +56,7 @@ async function restored(file: string, to = "restored") {
   const database = join(folder.path, to, "gateway.db");
   const done = await restore({
     ...{ file, database, movesAside: false },
-    settle: (storage, livedAt) => settle(storage, { livedAt, onError: (error) => errors.push(error) }),
+    recover: (storage, livedAt) => recover(storage, { livedAt, onError: (error) => errors.push(error) }),
   });
   const sqlite = new Sqlite(database);
   const all = (sql: string) => sqlite.prepare(sql).all();
@@ -370,7 +370,7 @@ describe("a restore", () => {
     const again = () =>
       restore({
         ...{ file: inFolder("b"), database: t.path, movesAside: true },
-        settle: (storage, livedAt) => settle(storage, { livedAt, onError: () => {} }),
+        recover: (storage, livedAt) => recover(storage, { livedAt, onError: () => {} }),
       });
     const there = contentsOf(join(t.path, ".."));
     await expect(again()).rejects.toThrow(/works on .*gateway\.db\. Stop it first/);
@@ -381,7 +381,7 @@ describe("a restore", () => {
     const database = join(dead, "gateway.db");
     const done = await restore({
       ...{ file: inFolder("b"), database, movesAside: true },
-      settle: (storage, livedAt) => settle(storage, { livedAt, onError: () => {} }),
+      recover: (storage, livedAt) => recover(storage, { livedAt, onError: () => {} }),
     });
     expect(done).toMatchObject({ createdAt: before.createdAt, version: "1.2.3" });
     // What was there before can be restored in its turn.
@@ -416,7 +416,7 @@ describe("a restore", () => {
     const database = join(folder.path, "new/data/gateway.db");
     const failing = restore({
       ...{ file, database, movesAside: false },
-      settle: () => Promise.reject(new Error("no")),
+      recover: () => Promise.reject(new Error("no")),
     });
     await expect(failing).rejects.toThrow("no");
     expect(readdirSync(folder.path)).toEqual([]);
@@ -426,7 +426,7 @@ describe("a restore", () => {
     const asked = new AbortController();
     const told = restore({
       ...{ file, database: join(folder.path, "new/data/gateway.db"), movesAside: false, signal: asked.signal },
-      settle: async () => asked.abort(new Error("told to")),
+      recover: async () => asked.abort(new Error("told to")),
     });
     await expect(told).rejects.toThrow("told to");
     expect(readdirSync(folder.path)).toEqual([]);

@@ -25,22 +25,22 @@ export type Batch = readonly [
 /** Alone is what `write_alone` takes. */
 export type Alone = readonly [accounts: readonly string[], calls: readonly string[], aside: readonly string[]];
 
-/** Settled is a call that has ended. `isDrawn` says that its hold began in the same batch, and so never had a row. */
-interface Settled {
+/** GroupedCapture is a call that has ended. `isDrawn` says that its hold began in the same batch, and so never had a row. */
+interface GroupedCapture {
   readonly entry: CaptureEntry;
   readonly taken: Taken | undefined;
   readonly isDrawn: boolean;
 }
 
 interface Sorted {
-  readonly settled: readonly Settled[];
+  readonly captures: readonly GroupedCapture[];
   readonly released: readonly ReleaseEntry[];
   readonly begun: readonly HoldEntry[];
 }
 
 /** Sorts entries by their kinds. A hold and what ends it in the same batch cancel out. */
 function sorted(entries: readonly Entry[]): Sorted {
-  const settled: Settled[] = [];
+  const captures: GroupedCapture[] = [];
   const released: ReleaseEntry[] = [];
   const begun = new Map<string, HoldEntry>();
   for (const entry of entries) {
@@ -50,35 +50,35 @@ function sorted(entries: readonly Entry[]): Sorted {
     } else {
       const hold = begun.get(entry.call.id);
       begun.delete(entry.call.id);
-      settled.push({ entry, taken: hold?.taken ?? entry.taken, isDrawn: hold !== undefined });
+      captures.push({ entry, taken: hold?.taken ?? entry.taken, isDrawn: hold !== undefined });
     }
   }
-  return { settled, released, begun: [...begun.values()] };
+  return { captures, released, begun: [...begun.values()] };
 }
 
 export function batchOf(records: readonly JournalRecord[]): Batch {
-  const { settled, released, begun } = sorted(records.flatMap(({ entries }) => entries));
+  const { captures, released, begun } = sorted(records.flatMap(({ entries }) => entries));
   const leases = new Set<string>();
-  for (const { taken } of [...settled, ...released, ...begun]) if (taken) leases.add(taken.leaseId);
+  for (const { taken } of [...captures, ...released, ...begun]) if (taken) leases.add(taken.leaseId);
   const holds = begun.map((entry) => {
     const { requestId: i, taken, accountId: a, keyId: k, operation: o, model: m, amount, createdAt: t } = entry;
     return { i, l: taken?.leaseId, of_key: taken?.isOfKey ?? true, a, k, o, m, amount, t };
   });
   const releases = released.map(({ requestId: i, taken }) => ({ i, l: taken?.leaseId, of_key: taken?.isOfKey }));
-  const ended = settled.flatMap(({ entry, isDrawn }) => (entry.isHeld && !isDrawn ? [entry.call.id] : []));
+  const ended = captures.flatMap(({ entry, isDrawn }) => (entry.isHeld && !isDrawn ? [entry.call.id] : []));
   const ids = [[...leases], [...ended, ...released.map(({ requestId }) => requestId)]] as const;
-  return [...ids, JSON.stringify(runsOf(settled)), JSON.stringify(releases), JSON.stringify(holds)];
+  return [...ids, JSON.stringify(runsOf(captures)), JSON.stringify(releases), JSON.stringify(holds)];
 }
 
 type Members = Record<string, unknown>;
 
 const areOfSameRun = compileEquals<Capture>(sharedColumns);
 
-function runsOf(settled: readonly Settled[]): Members[] {
+function runsOf(captures: readonly GroupedCapture[]): Members[] {
   const runs: Members[] = [];
-  let last: Settled | undefined;
+  let last: GroupedCapture | undefined;
   let own: Members[] = [];
-  for (const one of settled) {
+  for (const one of captures) {
     if (!last || !mayShare(last, one)) {
       own = [];
       const { entry, taken, isDrawn } = one;
@@ -91,7 +91,7 @@ function runsOf(settled: readonly Settled[]): Members[] {
   return runs;
 }
 
-function mayShare(one: Settled, other: Settled): boolean {
+function mayShare(one: GroupedCapture, other: GroupedCapture): boolean {
   return (
     one.isDrawn === other.isDrawn &&
     one.taken?.leaseId === other.taken?.leaseId &&
@@ -127,11 +127,11 @@ export function aloneOf(records: readonly JournalRecord[], terms: ReadonlyMap<st
 
 /** The entries of one call, as JSON. */
 function textOf(entries: readonly Entry[], terms: ReadonlyMap<string, BudgetTerms>): string {
-  const { settled, released, begun } = sorted(entries);
+  const { captures, released, begun } = sorted(entries);
   return JSON.stringify([
     ...released.map(releaseOf),
     ...begun.map(holdOf),
-    ...settled.map((one) => settleOf(one, terms)),
+    ...captures.map((one) => captureOf(one, terms)),
   ]);
 }
 
@@ -157,7 +157,7 @@ function holdOf({
   return { kind: "hold", i, lease: taken?.leaseId, of_key: taken?.isOfKey, a, k, o, m, amount, t };
 }
 
-function settleOf({ entry, taken, isDrawn: drawn }: Settled, terms: ReadonlyMap<string, BudgetTerms>): Members {
+function captureOf({ entry, taken, isDrawn: drawn }: GroupedCapture, terms: ReadonlyMap<string, BudgetTerms>): Members {
   const { call, isHeld: held } = entry;
   const own = terms.get(call.key_id);
   const windows = own && callWindows(own, call);

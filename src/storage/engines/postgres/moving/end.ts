@@ -17,7 +17,7 @@ import { migrate } from "../migrate.ts";
 import { readUrl } from "../url.ts";
 import { dropFence, raiseFence, refuseNodes, setting } from "./fence.ts";
 import { insertRows } from "./insert.ts";
-import { settleAll } from "./settle.ts";
+import { recoverAll } from "./recover.ts";
 
 /** Connects, and brings the tables up to date or makes them. Throws a StorageError, in one line. */
 export async function openPostgresEnd(url: string): Promise<MoveEnd> {
@@ -70,7 +70,7 @@ async function endOver(name: string, db: Database): Promise<MoveEnd> {
         await dropFence(trx as never);
         await setMove(trx, mark);
       }),
-    settle: () => settleAll(write as never, name),
+    recover: () => recoverAll(write as never, name),
     beside: async () => [],
     analyze: () => run(db as never, `ANALYZE ${tablesOf("postgres").map((table) => table.name)}`),
     empty: () =>

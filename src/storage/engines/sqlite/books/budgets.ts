@@ -12,10 +12,12 @@ import {
   type BudgetWindow,
   budgetLeft,
   budgetWindows,
+  maxOutside,
   tightest,
 } from "../../../money/budgets.ts";
 import type { Capture } from "../../../money/contract.ts";
-import type { Engine } from "../../engine.ts";
+import type { Connection, Engine } from "../../engine.ts";
+import type { PendingTotals } from "./pending-totals.ts";
 
 export interface BudgetBooks {
   /** Reports whether an account or a key has budgets. */
@@ -31,10 +33,16 @@ export interface BudgetBooks {
 
 export type ChargeBudgets = (call: Pick<Capture, "account_id" | "key_id" | "created_at">, cost: number) => void;
 
-export function createBudgetBooks(engine: Engine): BudgetBooks {
+export interface BudgetParts {
+  readonly books: Connection;
+  /** Returns what is pending of a key, and not in its row. */
+  readonly pendingOf: PendingTotals["of"];
+}
+
+export function createBudgetBooks(engine: Engine, pendingOf: BudgetParts["pendingOf"]): BudgetBooks {
   const { books } = engine;
   const subjects = createSubjects(engine);
-  const use = createUse(books);
+  const use = createUse({ books, pendingOf });
   const selectTerms = books.prepare<[keyId: string, accountId: string], BudgetTerms>(
     `SELECT a.time_zone AS zone, a.budgets AS ofAccount, (SELECT k.budgets FROM api_keys k WHERE k.id = ?) AS ofKey
      FROM accounts a WHERE a.id = ?`,
@@ -66,7 +74,7 @@ export function createBudgetBooks(engine: Engine): BudgetBooks {
   };
 }
 
-function createUse(books: Engine["books"]): (accountId: string, window: BudgetWindow) => BudgetUse {
+function createUse({ books, pendingOf }: BudgetParts): (accountId: string, window: BudgetWindow) => BudgetUse {
   const selectSpent = books.prepare<
     [subject: string, from: number, to: number],
     { spent: number; oldest: number | null }
@@ -74,18 +82,51 @@ function createUse(books: Engine["books"]): (accountId: string, window: BudgetWi
     `SELECT coalesce(sum(spent), 0) AS spent, min(quarter_start) AS oldest FROM spent_by_quarter
      WHERE subject = ? AND quarter_start >= ? AND quarter_start < ?`,
   );
-  // A row without an operation is a lease, which no call holds.
-  const selectHeld = books.prepare<
-    [accountId: string, keyId: string | null, from: number, to: number],
-    { held: number }
-  >(
-    `SELECT coalesce(sum(amount), 0) AS held FROM holds
-     WHERE account_id = ? AND key_id = coalesce(?, key_id) AND created_at >= ? AND created_at < ? AND operation <> ''`,
-  );
-  return (accountId, { of, subject, from, to }) => {
+  const heldIn = createHeldIn(books, pendingOf);
+  return (accountId, window) => {
+    const { subject, from, to } = window;
     const { spent = 0, oldest = null } = selectSpent.get(subject, from, to) ?? {};
-    const { held = 0 } = selectHeld.get(accountId, of === "key" ? subject : null, from, to) ?? {};
-    return { spent, held, oldest: oldest ?? undefined };
+    return { spent, held: heldIn(accountId, window), oldest: oldest ?? undefined };
+  };
+}
+
+/**
+ * Returns what sums the holds of a window. Nearly all that runs came within it, and may be thousands of calls: so that is what is held in all, less
+ * leases, which no call holds, and less the calls that came before or after. Where those are many, as in the first minutes of a
+ * month, the calls of the window are summed.
+ */
+function createHeldIn(books: Connection, pendingOf: BudgetParts["pendingOf"]) {
+  const [ofCalls, leased] = ["account_id = ? AND operation <> ''", "account_id = ? AND operation = ''"];
+  const sum = "coalesce(sum(CASE WHEN key_id = coalesce(?, key_id) THEN amount END), 0)";
+  const outside = (when: string) =>
+    `SELECT * FROM (SELECT key_id, amount FROM holds WHERE ${ofCalls} AND ${when} LIMIT ${maxOutside + 1})`;
+  const selectOutside = books.prepare<
+    [keyId: string | null, accountId: string, from: number, accountId: string, to: number],
+    { count: number; amount: number }
+  >(
+    `SELECT count(*) AS count, ${sum} AS amount
+     FROM (${outside("created_at < ?")} UNION ALL ${outside("created_at >= ?")})`,
+  );
+  const selectWithin = books.prepare<
+    [keyId: string | null, accountId: string, from: number, to: number],
+    { amount: number }
+  >(`SELECT ${sum} AS amount FROM holds WHERE ${ofCalls} AND created_at >= ? AND created_at < ?`);
+  const selectOfAccount = books.prepare<[accountId: string, accountId: string], { held: number }>(
+    `SELECT held - (SELECT coalesce(sum(amount), 0) FROM holds WHERE ${leased}) AS held FROM accounts WHERE id = ?`,
+  );
+  const selectOfKey = books.prepare<[accountId: string, keyId: string, keyId: string], { held: number }>(
+    `SELECT held - (SELECT coalesce(sum(amount), 0) FROM holds WHERE ${leased} AND key_id = ?) AS held
+     FROM api_keys WHERE id = ?`,
+  );
+  function heldInAll(accountId: string, keyId: string | null): number {
+    if (keyId === null) return selectOfAccount.get(accountId, accountId)?.held ?? 0;
+    return (selectOfKey.get(accountId, keyId, keyId)?.held ?? 0) - pendingOf(keyId).freed;
+  }
+  return (accountId: string, { of, subject, from, to }: BudgetWindow): number => {
+    const keyId = of === "key" ? subject : null;
+    const { count = 0, amount = 0 } = selectOutside.get(keyId, accountId, from, accountId, to) ?? {};
+    if (count <= maxOutside) return heldInAll(accountId, keyId) - amount;
+    return selectWithin.get(keyId, accountId, from, to)?.amount ?? 0;
   };
 }
 

@@ -21,9 +21,9 @@ export interface BooksParts {
 export function createBooksParts(engine: Engine): BooksParts {
   const { books } = engine;
   const statements = ledgerStatements(books);
-  const budgets = createBudgetBooks(engine);
-  const steps = createSteps(books, statements, budgets);
   const pendingTotals = createPendingTotals(books, statements);
+  const budgets = createBudgetBooks(engine, pendingTotals.of);
+  const steps = createSteps(books, statements, budgets);
   const apply = createApply({
     statements,
     pendingTotals,

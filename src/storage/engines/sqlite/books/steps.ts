@@ -156,6 +156,10 @@ function createCapture(
 ): Steps["capture"] {
   const { captureOfKey, captureOfAccount, deleteHold, insertRequest, deleteLost, addToHour, keptFrom } = statements;
   const selectKnown = books.prepare<[id: string], { readonly id: string }>("SELECT id FROM requests WHERE id = ?");
+  function availableFor({ account_id, key_id, created_at }: Capture): number {
+    const { left = Number.POSITIVE_INFINITY } = budgets.left(account_id, key_id, created_at) ?? {};
+    return Math.min(availableTo(key_id).available, left);
+  }
   return (call: Capture, most = call.cost): Captured | undefined => {
     const { id, account_id, key_id } = call;
     if (selectKnown.get(id) && deleteLost.run(id) === 0) return undefined;
@@ -164,14 +168,17 @@ function createCapture(
     if (!hold && id < keptFrom()) return undefined;
     const released = hold?.amount ?? 0;
     const asked = Math.min(call.cost, most);
-    const beyondHold = () => {
-      const { left = Number.POSITIVE_INFINITY } = budgets.left(account_id, key_id, call.created_at) ?? {};
-      return Math.max(0, Math.min(availableTo(key_id).available, left - released));
-    };
-    const cost = asked <= released ? asked : Math.min(asked, released + beyondHold());
+    const isBeyond = asked > released;
+    if (isBeyond) {
+      // What is available has its hold in it from here on.
+      captureOfKey.run(released, 0, key_id);
+      captureOfAccount.run(released, 0, account_id);
+    }
+    const cost = isBeyond ? Math.min(asked, Math.max(released, availableFor(call))) : asked;
     const waived = call.cost - cost;
-    captureOfKey.run(released, cost, key_id);
-    captureOfAccount.run(released, cost, account_id);
+    const freed = isBeyond ? 0 : released;
+    captureOfKey.run(freed, cost, key_id);
+    captureOfAccount.run(freed, cost, account_id);
     budgets.charging()?.(call, cost);
     insertRequest.run(...requestValues({ ...call, cost, waived }));
     addToHour.run(...hourValues(hourTotalOf(call, cost, 1, waived)));

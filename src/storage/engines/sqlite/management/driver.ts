@@ -32,11 +32,11 @@ interface SqliteStatement {
 export interface ManagementParts {
   readonly sqlite: SqliteConnection;
   /** Posts what the ledger has not posted. Throws SQLITE_BUSY where another process is writing. */
-  settle(): void;
+  flush(): void;
   /** The same, except that it does nothing then. */
-  settleToRead(): void;
+  flushToRead(): void;
   /** Has another process post what it has not posted; undefined where this one has the ledger. */
-  readonly settled?: (() => PromiseLike<unknown>) | undefined;
+  readonly flushed?: (() => PromiseLike<unknown>) | undefined;
   /** Called when anything was written and committed. Who wrote it waits for what it returns. */
   onWritten(): MaybePromise<void>;
   /** Throws where the caller is within a transaction of its own. */
@@ -64,7 +64,7 @@ interface Management extends ManagementParts {
 }
 
 /** Returns dialects over one connection: the second has nothing posted before its statements. */
-export function createDialects(parts: ManagementParts): readonly [settled: SqliteDialect, unsettled: SqliteDialect] {
+export function createDialects(parts: ManagementParts): readonly [flushing: SqliteDialect, unflushed: SqliteDialect] {
   const management: Management = {
     ...parts,
     statements: new LRUCache({ max: maxStatements }),
@@ -74,20 +74,20 @@ export function createDialects(parts: ManagementParts): readonly [settled: Sqlit
   return [dialectOf(management, true), dialectOf(management, false)];
 }
 
-function dialectOf(management: Management, settles: boolean): SqliteDialect {
+function dialectOf(management: Management, flushes: boolean): SqliteDialect {
   const dialect = new SqliteDialect({ database: async () => Promise.reject(new Error("it has a driver of its own")) });
   const adapter = dialect.createAdapter();
   // The driver itself sees to who has the connection: Kysely would keep it while somebody waits for a lock.
   Object.defineProperty(adapter, "supportsMultipleConnections", { value: true });
-  return Object.assign(dialect, { createDriver: () => driverOf(management, settles), createAdapter: () => adapter });
+  return Object.assign(dialect, { createDriver: () => driverOf(management, flushes), createAdapter: () => adapter });
 }
 
-function driverOf(management: Management, settles: boolean): Driver {
+function driverOf(management: Management, flushes: boolean): Driver {
   return {
     async init() {},
     async acquireConnection() {
       management.refuseWithin();
-      return connectionTo(management, settles);
+      return connectionTo(management, flushes);
     },
     beginTransaction: (connection, { accessMode }) => begin(management, connection, accessMode === "read only"),
     commitTransaction: () => commit(management),
@@ -101,11 +101,11 @@ function driverOf(management: Management, settles: boolean): Driver {
   };
 }
 
-function connectionTo(management: Management, settles: boolean): DatabaseConnection {
+function connectionTo(management: Management, flushes: boolean): DatabaseConnection {
   const connection: DatabaseConnection = {
     async executeQuery<R>(query: CompiledQuery) {
       if (management.owner?.connection === connection) return runWithin<R>(management, management.owner, query);
-      return runAlone<R>(management, settles, query);
+      return runAlone<R>(management, flushes, query);
     },
     streamQuery() {
       throw new Error("rows are read page by page");
@@ -115,13 +115,13 @@ function connectionTo(management: Management, settles: boolean): DatabaseConnect
 }
 
 /** Runs a statement as soon as nobody has the connection, and nobody else the lock where it writes. */
-async function runAlone<R>(management: Management, settles: boolean, query: CompiledQuery): Promise<QueryResult<R>> {
-  const { settle, settleToRead, settled, onWritten, writable } = management;
+async function runAlone<R>(management: Management, flushes: boolean, query: CompiledQuery): Promise<QueryResult<R>> {
+  const { flush, flushToRead, flushed, onWritten, writable } = management;
   const statement = prepared(management, query);
   let isTold: MaybePromise<void> | undefined;
-  if (settles && settled) await settled();
+  if (flushes && flushed) await flushed();
   const result = await whenFree(management, () => {
-    if (settles) statement.readonly ? settleToRead() : settle();
+    if (flushes) statement.readonly ? flushToRead() : flush();
     if (statement.readonly) return resultOf<R>(statement, query);
     const written = writable.watch("database", () => resultOf<R>(statement, query));
     isTold = onWritten();
@@ -140,11 +140,11 @@ function runWithin<R>(management: Management, owner: Transacting, query: Compile
 
 /** One that only reads keeps no writer out, and waits for none. */
 async function begin(management: Management, connection: DatabaseConnection, readsOnly: boolean): Promise<void> {
-  const { sqlite, settle, settleToRead, settled } = management;
-  await settled?.();
+  const { sqlite, flush, flushToRead, flushed } = management;
+  await flushed?.();
   await whenFree(management, () => {
-    if (readsOnly) settleToRead();
-    else settle();
+    if (readsOnly) flushToRead();
+    else flush();
     watchFailure(management, () => sqlite.exec(readsOnly ? "BEGIN" : "BEGIN IMMEDIATE"));
     management.owner = { connection, over: Promise.withResolvers(), hasWritten: false };
   });

@@ -17,13 +17,13 @@ export async function openManagement(
   connection: Pick<Connection, "prepare">,
 ): Promise<Management> {
   const within = createWithinTransaction();
-  const [settled, unsettled] = createDialects({ ...parts, refuseWithin: within.refuse });
-  const db = new Kysely<Tables>({ dialect: settled });
+  const [flushing, unflushed] = createDialects({ ...parts, refuseWithin: within.refuse });
+  const db = new Kysely<Tables>({ dialect: flushing });
   // Kysely closes only what it has used.
   await db.connection().execute(async () => {});
   const scope = createScope({
     db,
-    unsettled: new Kysely<Tables>({ dialect: unsettled }),
+    unflushed: new Kysely<Tables>({ dialect: unflushed }),
     pending: pendingSums(connection),
     within,
     // A transaction has begun as a writer: nobody else writes until it ends.

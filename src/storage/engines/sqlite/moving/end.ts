@@ -101,7 +101,7 @@ function endOver(path: string, sqlite: RawConnection, db: Database, release: () 
     // Nobody else can open the file meanwhile, and the mark keeps everybody out afterwards.
     shut: (mark) => write((trx) => setMove(trx, mark)),
     open: (mark) => write((trx) => setMove(trx, mark)),
-    async settle() {
+    async recover() {
       sqlite.transaction(() => mergeAll(connection)).immediate();
       const left = sqlite.prepare(
         "SELECT (SELECT count(*) FROM holds) + (SELECT count(*) FROM journals WHERE is_open)",

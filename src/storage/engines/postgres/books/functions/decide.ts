@@ -129,7 +129,8 @@ const captures = `
       END IF;
       v_cost := least(v_asked, v_released + greatest(0, coalesce(least(a_left[i], k_left[j]), v_asked)));
       IF c.windows IS NOT NULL THEN
-        SELECT remaining INTO v_left FROM ${budgetLeft.name}(c.account_id, c.windows);
+        SELECT remaining INTO v_left
+          FROM ${budgetLeft.name}(c.account_id, c.windows, a_more[i] - v_released, k_more[j] - v_released);
         v_cost := least(v_cost, greatest(v_released, coalesce(v_left, v_cost)));
       END IF;
     END IF;
@@ -196,7 +197,8 @@ const budgets = `
         v_holds := v_holds || json_build_array('stale', a_zone[i], a_budgets[i], k_budgets[j])::text;
         CONTINUE;
       END IF;
-      SELECT place, remaining, oldest INTO v_place, v_room, v_oldest FROM ${budgetLeft.name}(p_accounts[i], w.b -> 'windows');
+      SELECT place, remaining, oldest INTO v_place, v_room, v_oldest
+        FROM ${budgetLeft.name}(p_accounts[i], w.b -> 'windows', a_more[i], k_more[j]);
     END IF;`;
 
 const holds = `

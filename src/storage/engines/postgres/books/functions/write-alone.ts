@@ -12,7 +12,7 @@ import { budgetLeft } from "./budgets.ts";
 import { callRecord, charged, hourOfCall, insertRequest, requestValues } from "./call-columns.ts";
 import { booksFunction } from "./function.ts";
 
-const settle = `
+const capture = `
   SELECT * INTO c FROM json_to_record(e -> 'call') AS t(${callRecord});
   v_released := 0; v_freed := 0; v_cost := c.cost; v_covered := NOT v_held;
   IF v_drawn THEN
@@ -35,7 +35,7 @@ const settle = `
     SELECT least(of_limit, of_balance) INTO v_left FROM ${available.name}(c.key_id);
     v_cost := least(c.cost, v_released + greatest(0, coalesce(v_left, c.cost)));
     IF e ->> 'windows' IS NOT NULL THEN
-      SELECT remaining INTO v_left FROM ${budgetLeft.name}(c.account_id, e -> 'windows');
+      SELECT remaining INTO v_left FROM ${budgetLeft.name}(c.account_id, e -> 'windows', -coalesce(v_amount, 0), -coalesce(v_amount, 0));
       v_cost := least(v_cost, greatest(v_released, coalesce(v_left, v_cost)));
     END IF;
   END IF;
@@ -97,7 +97,7 @@ BEGIN
         v_amount := NULL;
         v_lease := e ->> 'lease'; v_of_key := coalesce((e ->> 'of_key')::boolean, false);
         v_held := coalesce((e ->> 'held')::boolean, false); v_drawn := coalesce((e ->> 'drawn')::boolean, false);
-        IF e ->> 'kind' = 'settle' THEN ${settle}
+        IF e ->> 'kind' = 'settle' THEN ${capture}
         ELSIF e ->> 'kind' = 'hold' THEN ${hold}
         ELSE ${release}
         END IF;

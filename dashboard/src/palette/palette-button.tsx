@@ -1,20 +1,20 @@
 /** Opens the palette, and tells its keys. */
 import { ActionIcon, Button, Kbd } from "@mantine/core";
+import { useHotkeys } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
 import { texts, useTexts } from "../language/language.tsx";
+import { showPalette, usePaletteShown } from "./open.ts";
 
 const said = texts({ search: "Search", keys: "Search (Ctrl+K)" }, { search: "搜索", keys: "搜索（Ctrl+K）" });
 
 /** isMac is whether the reader's keyboard has ⌘ in the place of Ctrl. */
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
-async function openPalette(): Promise<void> {
-  const { spotlight } = await import("@mantine/spotlight");
-  spotlight.open();
-}
-
 export function PaletteButton() {
   const t = useTexts(said);
+  const isShown = usePaletteShown();
+  // In fields, too.
+  useHotkeys([["mod + K", () => showPalette(!isShown)]], []);
   return (
     <>
       <Button
@@ -26,7 +26,7 @@ export function PaletteButton() {
         fz="sm"
         leftSection={<IconSearch size={16} aria-hidden />}
         rightSection={<Kbd size="xs">{isMac ? "⌘ K" : "Ctrl K"}</Kbd>}
-        onClick={() => void openPalette()}
+        onClick={() => showPalette(true)}
       >
         {t.search}
       </Button>
@@ -36,7 +36,7 @@ export function PaletteButton() {
         color="gray"
         size="lg"
         aria-label={t.keys}
-        onClick={() => void openPalette()}
+        onClick={() => showPalette(true)}
       >
         <IconSearch size={20} aria-hidden />
       </ActionIcon>

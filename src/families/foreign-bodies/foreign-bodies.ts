@@ -3,16 +3,18 @@
  *
  * A body with `input` and no `messages` is a request for a response: it becomes the equivalent chat request, with its
  * members that are chat's own. Flat tools, as in responses and the Messages API, become nested ones, and so does a
- * flat choice. Any other body is chat already and stays as it came.
+ * flat choice. Calls and results among the content, and `system` and `stop_sequences`, are the Messages API's, and
+ * become chat's. Any other body is chat already and stays as it came.
  */
-import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
-import { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
-import { placeInstructions } from "../providers/profile/instructions.ts";
-import type { CooperativeTask } from "../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
-import { Wire } from "../wire/wire.ts";
-import { definedFields } from "./fields.ts";
-import { responsesToChat } from "./responses-to-chat/index.ts";
+import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
+import { placeInstructions } from "../../providers/profile/instructions.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { Wire } from "../../wire/wire.ts";
+import { definedFields } from "../fields.ts";
+import { responsesToChat } from "../responses-to-chat/index.ts";
+import { hasForeignParts, inChatParts } from "./foreign-parts.ts";
 
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
@@ -27,20 +29,41 @@ export interface ChatBody {
  * not fit.
  */
 export function readForeignBody(request: ChatRequest): CooperativeTask<ChatBody> | undefined {
-  const { messages, input, tools, tool_choice: choice } = request.outline();
+  const json = request.outline();
+  const { messages, input, tools, tool_choice: choice, system, stop_sequences: stops } = json;
   if ((messages ?? null) === null && (input ?? null) !== null) return chatOfResponse(request);
   const isFlat = Array.isArray(tools) && tools.some((tool) => nestedTool(tool) !== tool);
   const isFlatChoice = choice !== undefined && nestedChoice(choice) !== choice;
-  return isFlat || isFlatChoice ? withNestedTools(request, isFlat) : undefined;
+  const isOfMessages = (system ?? stops ?? null) !== null || hasForeignParts(messages);
+  return isFlat || isFlatChoice || isOfMessages ? inChatWords(request, isFlat, isOfMessages) : undefined;
 }
 
-// biome-ignore lint/correctness/useYield: a caller's tools are few enough to nest at once.
-function* withNestedTools(request: ChatRequest, isFlat: boolean): CooperativeTask<ChatBody> {
-  const { tools, tool_choice: choice } = request.json();
-  const changes: Record<string, JsonValue> = {};
+function* inChatWords(request: ChatRequest, isFlat: boolean, isOfMessages: boolean): CooperativeTask<ChatBody> {
+  const json = request.json();
+  const { tools, tool_choice: choice } = json;
+  const changes: Record<string, JsonValue | undefined> = {};
   if (isFlat) changes.tools = (tools as JsonValue[]).map(nestedTool);
   if (choice !== undefined) changes.tool_choice = nestedChoice(choice);
-  return { request: request.with(changes), dropped: [] };
+  if (isObject(choice) && choice.disable_parallel_tool_use === true) changes.parallel_tool_calls = false;
+  if (isOfMessages) Object.assign(changes, yield* messagesInChatWords(json));
+  const chat = isOfMessages && request.isLong ? request.rebuiltWith(changes) : request.with(changes);
+  return { request: chat, dropped: [] };
+}
+
+/** Returns the changes to a request that is partly the Messages API's. */
+function* messagesInChatWords(json: JsonObject): CooperativeTask<Record<string, JsonValue | undefined>> {
+  const { messages, system, stop, stop_sequences: stops } = json;
+  const turns = Array.isArray(messages) ? yield* inChatParts(messages) : [];
+  const changes: Record<string, JsonValue | undefined> = { messages: turns };
+  if ((system ?? null) !== null) {
+    changes.messages = [{ role: "system", content: system as JsonValue }, ...turns];
+    changes.system = undefined;
+  }
+  if (Array.isArray(stops)) {
+    if ((stop ?? null) === null && stops.length > 0) changes.stop = stops;
+    changes.stop_sequences = undefined;
+  }
+  return changes;
 }
 
 /**
@@ -89,9 +112,20 @@ function nestedFormat(format: JsonValue): JsonValue {
   return { type, grammar };
 }
 
+/** The choices that chat has as words. */
+const words: ReadonlyMap<JsonValue | undefined, string> = new Map([
+  ...["auto", "none", "required"].map((word) => [word, word] as const),
+  ["any", "required"],
+]);
+
 function nestedChoice(choice: JsonValue): JsonValue {
-  if (!isObject(choice) || typeof choice.name !== "string") return choice;
+  if (choice === "any") return "required"; // Mistral's word.
+  if (!isObject(choice)) return choice;
+  const word = words.get(choice.type);
+  if (word !== undefined) return word;
+  if (typeof choice.name !== "string") return choice;
   const { type, name } = choice;
+  if (type === "tool") return { type: "function", function: { name } };
   if (type === "function" && !isObject(choice.function)) return { type, function: { name } };
   return type === "custom" && !isObject(choice.custom) ? { type, custom: { name } } : choice;
 }

@@ -1,4 +1,4 @@
-/** Settles a database whose nodes are all gone: what they held is released, their calls are recorded as lost, and what is due is merged. */
+/** Recovers a database whose nodes are all gone: what they held is released, their calls are recorded as lost, and what is due is merged. */
 import { type Kysely, sql } from "kysely";
 import { newId } from "../../../../runtime/ids.ts";
 import { StorageError } from "../../../../runtime/write-trouble.ts";
@@ -8,7 +8,7 @@ import { expire, merge } from "../books/functions/upkeep.ts";
 type Db = Kysely<unknown>;
 
 /** `write` runs work in a transaction that may write. */
-export async function settleAll(write: <T>(work: (db: Db) => Promise<T>) => Promise<T>, name: string): Promise<void> {
+export async function recoverAll(write: <T>(work: (db: Db) => Promise<T>) => Promise<T>, name: string): Promise<void> {
   while ((await write(expireSome)) > 0);
   while ((await write((db) => call<number>(db, merge, ""))) > 0);
   const { rows } = await write((db) =>

@@ -1,7 +1,7 @@
 /** Bodies of other APIs on the path of chat, as some editors send them. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
 
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
@@ -146,4 +146,121 @@ test("a chat request is passed on byte for byte, whatever else it has", async ()
     ],
   };
   expect((await ask(body)).sent).toEqual({ model: "embedded-chat", ...body });
+});
+
+test("calls and results in the Messages API's blocks become chat's, as Cursor sends them", async () => {
+  const { status, dropped, sent } = await ask({
+    system: "Be brief.",
+    stop_sequences: ["END"],
+    messages: [
+      { role: "user", content: [{ type: "text", text: "read it" }] },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "hm", signature: "c2ln" },
+          { type: "text", text: "I read." },
+          { type: "tool_use", id: "toolu_1", name: "read", input: { path: "a" } },
+        ],
+      },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "go on" },
+          { type: "tool_result", tool_use_id: "toolu_1", content: [{ type: "text", text: "A" }], is_error: true },
+        ],
+      },
+    ],
+    tools: [{ name: "read", input_schema: parameters }],
+    tool_choice: { type: "tool", name: "read", disable_parallel_tool_use: true },
+  });
+  expect({ status, dropped }).toEqual({ status: 200, dropped: null });
+  expect(sent).toEqual({
+    model: "embedded-chat",
+    stop: ["END"],
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: [{ type: "text", text: "read it" }] },
+      {
+        role: "assistant",
+        content: [{ type: "text", text: "I read." }],
+        thinking_blocks: [{ type: "thinking", thinking: "hm", signature: "c2ln" }],
+        tool_calls: [{ id: "toolu_1", type: "function", function: { name: "read", arguments: '{"path":"a"}' } }],
+      },
+      { role: "tool", tool_call_id: "toolu_1", content: "Error: A" },
+      { role: "user", content: [{ type: "text", text: "go on" }] },
+    ],
+    tools: [{ type: "function", function: { name: "read", parameters } }],
+    tool_choice: { type: "function", function: { name: "read" } },
+    parallel_tool_calls: false,
+  });
+});
+
+test("an image in a result comes with what else the user says", async () => {
+  const source = { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" };
+  const result = { type: "tool_result", tool_use_id: "t1", content: [{ type: "image", source }] };
+  const { sent } = await ask({
+    messages: [
+      { role: "user", content: "look" },
+      { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "look", input: {} }] },
+      { role: "user", content: [result] },
+    ],
+  });
+  expect(sent.messages.slice(1)).toEqual([
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "t1", type: "function", function: { name: "look", arguments: "{}" } }],
+    },
+    { role: "tool", tool_call_id: "t1", content: "" },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "Attached to the result of t1:" },
+        { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } },
+      ],
+    },
+  ]);
+});
+
+test.each([
+  [{ type: "auto" }, "auto"],
+  [{ type: "any" }, "required"],
+  [{ type: "required" }, "required"],
+  [{ type: "none" }, "none"],
+])("the choice %j is the word %j", async (choice, word) => {
+  const tools = [{ type: "function", function: { name: "read", parameters } }];
+  const { status, sent } = await ask({ messages, tools, tool_choice: choice });
+  expect({ status, choice: sent.tool_choice }).toEqual({ status: 200, choice: word });
+});
+
+test("parts of responses, and a bare address of an image, become chat's", async () => {
+  const content = [
+    { type: "input_text", text: "what is it?" },
+    { type: "input_image", image_url: "https://example.com/a.png", detail: "low" },
+    { type: "image_url", image_url: "https://example.com/b.png" },
+    { type: "input_file", filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" },
+  ];
+  const { status, sent } = await ask({ messages: [{ role: "user", content }] });
+  expect(status).toBe(200);
+  expect(sent.messages[0].content).toEqual([
+    { type: "text", text: "what is it?" },
+    { type: "image_url", image_url: { url: "https://example.com/a.png", detail: "low" } },
+    { type: "image_url", image_url: { url: "https://example.com/b.png" } },
+    { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" } },
+  ]);
+});
+
+test.each([
+  ["a result without its call", { type: "tool_result", content: "x" }, "messages[0].content[0].tool_use_id"],
+  ["a result that is none", { type: "tool_result", tool_use_id: 7 }, "messages[0].content[0].tool_use_id"],
+  [
+    "a result with what no chat can hold",
+    { type: "tool_result", tool_use_id: "t", content: [{ type: "sound" }] },
+    "messages[0].content[0].content[0].type",
+  ],
+])("%s is refused by its path, and the model is not asked", async (_, block, param) => {
+  const before = upstream.received.length;
+  const { status, text } = await ask({ messages: [{ role: "user", content: [block] }] });
+  expect([status, JSON.parse(text).error.param]).toEqual([400, param]);
+  expect(upstream.received.length).toBe(before);
 });

@@ -1,13 +1,15 @@
-/** The audit events as a table. */
-import { Group, Stack, Table, Text } from "@mantine/core";
+/** The audit events as a table, or as cards in a narrow window. */
+import { Group, Paper, Stack, Table, Text } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import type { Act, Actor } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { useNarrow } from "../../parts/narrow.ts";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { useActionNames } from "./action-names.ts";
+import { useDetailNames } from "./detail-names.ts";
 import { readDetails } from "./read-details.ts";
 import { useRefusalNames } from "./refusal-names.ts";
 
@@ -44,7 +46,55 @@ const said = texts(
   },
 );
 
-export function AuditEventTable({ acts }: { readonly acts: readonly Act[] }) {
+interface Props {
+  readonly acts: readonly Act[];
+}
+
+export function AuditEvents({ acts }: Props) {
+  const isNarrow = useNarrow("62em");
+  return isNarrow ? (
+    <AuditEventCards acts={acts} />
+  ) : (
+    <Paper withBorder>
+      <AuditEventTable acts={acts} />
+    </Paper>
+  );
+}
+
+function AuditEventCards({ acts }: Props) {
+  const t = useTexts(said);
+  return (
+    <Stack component="ul" gap="sm" aria-label={t.acts} className={text.list}>
+      {acts.map((act) => (
+        <Card key={act.id} act={act} />
+      ))}
+    </Stack>
+  );
+}
+
+function Card({ act }: { readonly act: Act }) {
+  const { createdAt, actor, address } = act;
+  return (
+    <Paper component="li" withBorder p="sm">
+      <Stack gap={6}>
+        <What act={act} />
+        {actor && (
+          <div>
+            <Who actor={actor} />
+          </div>
+        )}
+        <Subject act={act} />
+        <Details act={act} />
+        <Text size="xs" c="dimmed">
+          <Moment at={createdAt} />
+          {address && ` · ${address}`}
+        </Text>
+      </Stack>
+    </Paper>
+  );
+}
+
+function AuditEventTable({ acts }: Props) {
   const t = useTexts(said);
   return (
     <WideTable label={t.acts} minWidth={980}>
@@ -67,14 +117,8 @@ export function AuditEventTable({ acts }: { readonly acts: readonly Act[] }) {
   );
 }
 
-function Row({
-  act: { createdAt, actor, action, refused, subject, accountId, details, address },
-}: {
-  readonly act: Act;
-}) {
-  const t = useTexts(said);
-  const tell = useActionNames();
-  const why = useRefusalNames();
+function Row({ act }: { readonly act: Act }) {
+  const { createdAt, actor, address } = act;
   return (
     <Table.Tr style={{ verticalAlign: "top" }}>
       <Table.Td className={text.nowrap}>
@@ -82,42 +126,68 @@ function Row({
       </Table.Td>
       <Table.Td className={text.name}>{actor && <Who actor={actor} />}</Table.Td>
       <Table.Td>
-        <Text size="sm">{tell(action)}</Text>
-        <Text size="xs" c="dimmed" ff="monospace">
-          {action}
-        </Text>
-        {refused && (
-          <Group gap={4} wrap="nowrap" mt={2}>
-            <IconBan size={14} color="var(--mantine-color-error)" aria-hidden />
-            <Text size="xs" fw={500}>
-              {t.refused(why(refused))}
-            </Text>
-          </Group>
-        )}
+        <What act={act} />
       </Table.Td>
       <Table.Td>
-        <Stack gap={2} align="flex-start">
-          {subject && subject !== accountId && <Id of={subject} />}
-          {accountId && (
-            <AccountLink id={accountId} fz="xs">
-              <Id of={accountId} />
-            </AccountLink>
-          )}
-        </Stack>
+        <Subject act={act} />
       </Table.Td>
       <Table.Td className={text.anywhere} maw={280}>
-        {readDetails(details).map(([name, value]) => (
-          <Text key={name} size="xs">
-            <Text span inherit c="dimmed">
-              {name}:
-            </Text>{" "}
-            {value}
-          </Text>
-        ))}
+        <Details act={act} />
       </Table.Td>
       <Table.Td className={text.nowrap}>{address || "–"}</Table.Td>
     </Table.Tr>
   );
+}
+
+/** What shows what was done, and why it was refused if it was. */
+function What({ act: { action, refused } }: { readonly act: Act }) {
+  const t = useTexts(said);
+  const tell = useActionNames();
+  const why = useRefusalNames();
+  return (
+    <div>
+      <Text size="sm">{tell(action)}</Text>
+      <Text size="xs" c="dimmed" ff="monospace" className={text.anywhere}>
+        {action}
+      </Text>
+      {refused && (
+        <Group gap={4} wrap="nowrap" mt={2}>
+          <IconBan size={14} color="var(--mantine-color-error)" aria-hidden />
+          <Text size="xs" fw={500}>
+            {t.refused(why(refused))}
+          </Text>
+        </Group>
+      )}
+    </div>
+  );
+}
+
+/** Subject renders nothing where an event has none. */
+function Subject({ act: { subject, accountId } }: { readonly act: Act }) {
+  const hasOwn = subject !== undefined && subject !== "" && subject !== accountId;
+  if (!hasOwn && !accountId) return null;
+  return (
+    <Stack gap={2} align="flex-start">
+      {hasOwn && <Id of={subject} />}
+      {accountId && (
+        <AccountLink id={accountId} fz="xs">
+          <Id of={accountId} />
+        </AccountLink>
+      )}
+    </Stack>
+  );
+}
+
+function Details({ act: { details } }: { readonly act: Act }) {
+  const nameOf = useDetailNames();
+  return readDetails(details).map(([name, value]) => (
+    <Text key={name} size="xs" className={text.anywhere}>
+      <Text span inherit c="dimmed">
+        {nameOf(name)}:
+      </Text>{" "}
+      {value}
+    </Text>
+  ));
 }
 
 function Who({ actor: { kind, id, name } }: { readonly actor: Actor }) {

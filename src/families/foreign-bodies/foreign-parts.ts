@@ -1,0 +1,117 @@
+/**
+ * Messages of a chat whose content is in another API's parts.
+ *
+ * Calls (`tool_use`) and results (`tool_result`) are the Messages API's, as Cursor sends them to models that it takes
+ * for Claude; they become chat's, results first, as in both APIs. Parts of responses become chat's of the same meaning,
+ * and so does an image that is a bare address.
+ */
+import { ContentBlockSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
+import { invalidType, invalidValue } from "../../call/refusals.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { WireFault } from "../../wire/fault.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { readMessage } from "../../wire/read.ts";
+import { definedFields } from "../fields.ts";
+import { partsOf } from "../messages-to-chat/request/content.ts";
+import { toolResultOf } from "../messages-to-chat/request/tool-results.ts";
+
+/** Reports whether some message has a part of another API. */
+export function hasForeignParts(messages: JsonValue | undefined): boolean {
+  return Array.isArray(messages) && messages.some((message) => isObject(message) && blocksIn(message).some(isForeign));
+}
+
+/** Returns the same messages in chat's words. Throws a Refusal for a malformed block. */
+export function* inChatParts(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
+  const changed: JsonValue[] = [];
+  for (const [i, message] of messages.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (!isObject(message) || !blocksIn(message).some(isForeign)) changed.push(message);
+    else if (!blocksIn(message).some(isOfTool)) changed.push({ ...message, content: blocksIn(message).map(chatPart) });
+    else if (message.role === "assistant") changed.push(assistantMessage(message));
+    else changed.push(...userMessages(message, `messages[${i}].content`));
+  }
+  return changed;
+}
+
+const textTypes: ReadonlySet<JsonValue | undefined> = new Set(["input_text", "output_text"]);
+
+function isForeign(block: JsonValue): boolean {
+  return isOfTool(block) || (isObject(block) && chatPart(block) !== block);
+}
+
+/** Returns the same part where it is chat's already. */
+function chatPart(part: JsonValue): JsonValue {
+  if (!isObject(part)) return part;
+  const { type, image_url: image, detail, filename, file_data, file_id, annotations, logprobs, ...rest } = part;
+  if (textTypes.has(type)) return { ...rest, type: "text" };
+  if ((type === "image_url" || type === "input_image") && typeof image === "string") {
+    return { ...rest, type: "image_url", image_url: definedFields({ url: image, detail }) };
+  }
+  const isFile = type === "input_file" && (typeof file_data === "string" || typeof file_id === "string");
+  return isFile ? { ...rest, type: "file", file: definedFields({ filename, file_data, file_id }) } : part;
+}
+
+function blocksIn({ content }: JsonObject): readonly JsonValue[] {
+  return Array.isArray(content) ? content : [];
+}
+
+function isOfTool(block: JsonValue): boolean {
+  return isObject(block) && (block.type === "tool_use" || block.type === "tool_result");
+}
+
+function isThinking(block: JsonValue): boolean {
+  return isObject(block) && (block.type === "thinking" || block.type === "redacted_thinking");
+}
+
+function assistantMessage(message: JsonObject): JsonObject {
+  const blocks = blocksIn(message);
+  const calls = blocks.filter(isObject).filter(({ type }) => type === "tool_use");
+  const thinking = blocks.filter(isThinking);
+  const rest = blocks.filter((block) => !isOfTool(block) && !isThinking(block)).map(chatPart);
+  const known = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+  return {
+    ...message,
+    content: rest.length > 0 ? rest : null,
+    ...(thinking.length > 0 ? { thinking_blocks: thinking } : {}),
+    tool_calls: [...known, ...calls.map(callOf)],
+  };
+}
+
+function callOf({ id = "", name = "", input }: JsonObject): JsonObject {
+  return { id, type: "function", function: { name, arguments: JSON.stringify(input ?? {}) } };
+}
+
+function userMessages(message: JsonObject, path: string): JsonObject[] {
+  const results: JsonObject[] = [];
+  const parts: JsonValue[] = [];
+  for (const [i, block] of blocksIn(message).entries()) {
+    const at = `${path}[${i}]`;
+    if (!isObject(block) || !isOwn(block)) {
+      parts.push(chatPart(block));
+      continue;
+    }
+    const placed = { block: read(block, at), path: at };
+    if (block.type !== "tool_result") parts.push(...partsOf(placed));
+    else {
+      const { message: result, attached } = toolResultOf(placed);
+      results.push(result);
+      parts.unshift(...attached);
+    }
+  }
+  return parts.length > 0 ? [...results, { ...message, content: parts }] : results;
+}
+
+/** Reports a result, or an image or document in the Messages API's words. */
+function isOwn({ type, source }: JsonObject): boolean {
+  return type === "tool_result" || ((type === "image" || type === "document") && isObject(source));
+}
+
+function read(block: JsonObject, path: string) {
+  try {
+    return readMessage(ContentBlockSchema, block, { lenient: false });
+  } catch (fault) {
+    if (!(fault instanceof WireFault)) throw fault;
+    const at = fault.path === "" ? path : `${path}.${fault.path}`;
+    throw fault.kind === "type" ? invalidType(at, fault.message) : invalidValue(at, fault.message);
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * JSON Schemas of functions as servers take them that know a part of it: Google's, and Moonshot's, which each refuse a
+ * whole request for a keyword, a reference, a tuple, or a `type` beside `anyOf`.
+ *
+ * References stand as what they refer to, `oneOf` as `anyOf`, a constant as a list of one, several types as
+ * alternatives. A keyword that none of these servers knows goes into the description, and is named.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../wire/json.ts";
+import type { Capabilities } from "./profile.ts";
+
+/** Returns the tools and the paths of what was left out; undefined where they can stay as they are. */
+export function fitTools(
+  tools: JsonValue | undefined,
+  { schemas }: Capabilities,
+): { readonly tools: JsonValue[]; readonly dropped: readonly string[] } | undefined {
+  if (schemas !== "plain" || !Array.isArray(tools)) return undefined;
+  const dropped: string[] = [];
+  const fitted = tools.map((tool, i) => fitTool(tool, `tools[${i}].function.parameters`, dropped));
+  return fitted.every((tool, i) => tool === tools[i]) ? undefined : { tools: fitted, dropped };
+}
+
+function fitTool(tool: JsonValue, path: string, dropped: string[]): JsonValue {
+  const called = isObject(tool) ? tool.function : undefined;
+  if (!isObject(tool) || !isObject(called) || !isObject(called.parameters)) return tool;
+  const schema = called.parameters;
+  const walk: Walk = { root: schema, dropped, left: mostSchemas };
+  const plain = plainRoot(plainSchema(schema, path, walk, []));
+  if (JSON.stringify(plain) === JSON.stringify(schema)) return tool;
+  return { ...tool, function: { ...called, parameters: plain } };
+}
+
+/** The most schemas of a function: nested references may stand for very many. */
+const mostSchemas = 2000;
+
+interface Walk {
+  readonly root: JsonObject;
+  readonly dropped: string[];
+  left: number;
+}
+
+/** The arguments are an object, whatever their schema allows. */
+function plainRoot(schema: JsonObject): JsonObject {
+  const { anyOf, ...own } = schema;
+  if (!Array.isArray(anyOf)) return { ...own, type: "object", properties: own.properties ?? {} };
+  const parts = anyOf.filter(isObject);
+  const properties = Object.assign({}, ...parts.map((part) => part.properties), own.properties) as JsonObject;
+  const [first = [], ...others] = parts.map(({ required }) => (Array.isArray(required) ? required : []));
+  const required = first.filter((name) => others.every((names) => names.includes(name)));
+  return { ...own, type: "object", properties, ...(required.length > 0 ? { required } : {}) };
+}
+
+const combinations = ["anyOf", "oneOf", "allOf"] as const;
+
+/** `within` has the references around this schema: one inside itself stands for any object. */
+function plainSchema(schema: JsonObject, path: string, walk: Walk, within: readonly string[]): JsonObject {
+  if (walk.left-- <= 0) return { type: "object" };
+  const { $ref: reference } = schema;
+  if (typeof reference === "string") {
+    const { $ref: _, ...own } = schema;
+    const referred = within.includes(reference) ? undefined : schemaAt(walk.root, reference);
+    const merged = { ...(referred ?? { type: "object" }), ...own };
+    return plainSchema(merged, path, walk, [...within, reference]);
+  }
+  const { allOf } = schema;
+  if (Array.isArray(allOf)) return plainSchema(allTogether(schema, allOf, walk.root), path, walk, within);
+  const { type } = schema;
+  const types = Array.isArray(type) ? type.filter((one) => one !== "null") : [];
+  if (types.length > 1) {
+    const { type: _, description, ...own } = schema;
+    const alternatives = types.map((one) => plainSchema({ ...own, type: one }, path, walk, within));
+    return { ...(description === undefined ? {} : { description }), anyOf: alternatives };
+  }
+  const plain = membersOf({ ...schema, ...(types[0] === undefined ? {} : { type: types[0] }) }, path, walk, within);
+  return withAlternatives(plain, schema, path, walk, within);
+}
+
+function schemaAt(root: JsonObject, reference: string): JsonObject | undefined {
+  if (!reference.startsWith("#/")) return undefined;
+  let at: JsonValue | undefined = root;
+  for (const step of reference.slice(2).split("/")) {
+    const key = decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
+    at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+  }
+  return isObject(at) ? at : undefined;
+}
+
+/** Returns one schema of those that all hold. */
+function allTogether({ allOf: _, ...own }: JsonObject, parts: readonly JsonValue[], root: JsonObject): JsonObject {
+  const whole = [...parts.filter(isObject).map((part) => resolved(part, root)), own];
+  const properties = Object.assign({}, ...whole.map((part) => part.properties)) as JsonObject;
+  const required = [...new Set(whole.flatMap((part) => (Array.isArray(part.required) ? part.required : [])))];
+  return {
+    ...(Object.assign({}, ...whole) as JsonObject),
+    ...(Object.keys(properties).length > 0 ? { properties } : {}),
+    ...(required.length > 0 ? { required } : {}),
+  };
+}
+
+function resolved(part: JsonObject, root: JsonObject): JsonObject {
+  return typeof part.$ref === "string" ? (schemaAt(root, part.$ref) ?? {}) : part;
+}
+
+/** Keywords that constrain nothing, or whose loss only lets more pass. */
+const silent = new Set([
+  ...["$schema", "$id", "$comment", "$anchor", "$defs", "definitions", "examples", "example", "deprecated"],
+  ...["readOnly", "writeOnly", "nullable", "additionalProperties", "unevaluatedProperties", ...combinations],
+]);
+const kept = new Set([
+  ...["type", "title", "description", "default", "minItems", "maxItems", "minimum", "maximum"],
+  ...["minLength", "maxLength", "pattern"],
+]);
+const formats: readonly (JsonValue | undefined)[] = ["date-time", "int32", "int64", "float", "double"];
+
+function membersOf(schema: JsonObject, path: string, walk: Walk, within: readonly string[]): JsonObject {
+  const plain: JsonObject = {};
+  const left: JsonObject = {};
+  for (const [key, value] of Object.entries(schema)) {
+    const member = kept.has(key) ? { [key]: value } : plainMember(key, value, schema, path, walk, within);
+    if (member) Object.assign(plain, member);
+    else if (!silent.has(key)) left[key] = value;
+  }
+  if (plain.type === "array" && plain.items === undefined) plain.items = { type: "string" };
+  for (const key of Object.keys(left)) walk.dropped.push(`${path}.${key}`);
+  return described(plain, left);
+}
+
+/** Returns undefined for what no plain schema has. */
+function plainMember(
+  key: string,
+  value: JsonValue,
+  schema: JsonObject,
+  path: string,
+  walk: Walk,
+  within: readonly string[],
+): JsonObject | undefined {
+  switch (key) {
+    case "properties":
+      return isObject(value) ? { properties: eachOf(value, `${path}.properties`, walk, within) } : undefined;
+    case "required": {
+      const { properties } = schema;
+      const known = Array.isArray(value)
+        ? value.filter((name) => isObject(properties) && Object.hasOwn(properties, `${name}`))
+        : [];
+      return known.length > 0 ? { required: known } : {};
+    }
+    case "items":
+    case "prefixItems":
+      return itemsOf(value, `${path}.${key}`, walk, within);
+    case "const":
+      return typeof value === "string" ? { type: "string", enum: [value] } : undefined;
+    case "enum":
+      return enumOf(value);
+    case "format":
+      return formats.includes(value) ? { format: value } : undefined;
+    case "exclusiveMinimum":
+      return schema.type === "integer" && Number.isInteger(value) ? { minimum: Number(value) + 1 } : undefined;
+    case "exclusiveMaximum":
+      return schema.type === "integer" && Number.isInteger(value) ? { maximum: Number(value) - 1 } : undefined;
+  }
+  return undefined;
+}
+
+function eachOf(map: JsonObject, path: string, walk: Walk, within: readonly string[]): JsonObject {
+  const each = (name: string, schema: JsonValue) =>
+    isObject(schema) ? plainSchema(schema, `${path}.${name}`, walk, within) : {};
+  return Object.fromEntries(Object.entries(map).map(([name, schema]) => [name, each(name, schema)]));
+}
+
+/** The schemas of a tuple's places become alternatives for all of them. */
+function itemsOf(value: JsonValue, path: string, walk: Walk, within: readonly string[]): JsonObject | undefined {
+  if (isObject(value)) return { items: plainSchema(value, path, walk, within) };
+  if (!Array.isArray(value)) return undefined;
+  const places = value.filter(isObject).map((place, i) => plainSchema(place, `${path}[${i}]`, walk, within));
+  const different = [...new Map(places.map((place) => [JSON.stringify(place), place])).values()];
+  if (different.length === 0) return undefined;
+  return { items: different.length === 1 ? (different[0] as JsonObject) : { anyOf: different } };
+}
+
+function enumOf(value: JsonValue): JsonObject | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const words = value.filter((word) => word !== null);
+  return words.length > 0 && words.every((word) => typeof word === "string") ? { enum: words } : undefined;
+}
+
+/** Alternatives beside properties only restrict them, which none of these servers knows. */
+function withAlternatives(plain: JsonObject, schema: JsonObject, path: string, walk: Walk, within: readonly string[]) {
+  const key = combinations.find((name) => name !== "allOf" && Array.isArray(schema[name]));
+  if (key === undefined) return plain;
+  const list = (schema[key] as JsonValue[]).filter(isObject).filter(({ type }) => type !== "null");
+  if (isObject(schema.properties)) {
+    walk.dropped.push(`${path}.${key}`);
+    return described(plain, { [key]: schema[key] as JsonValue });
+  }
+  const { type, ...rest } = plain;
+  const alternatives = list.map((one, i) => {
+    const alternative = plainSchema(one, `${path}.${key}[${i}]`, walk, within);
+    const isTyped = alternative.type !== undefined || alternative.anyOf !== undefined || type === undefined;
+    return isTyped ? alternative : { ...alternative, type };
+  });
+  const [only] = alternatives;
+  return alternatives.length === 1 ? { ...only, ...rest } : { ...rest, anyOf: alternatives };
+}
+
+function described(schema: JsonObject, left: JsonObject): JsonObject {
+  const rest = Object.entries(left).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+  if (rest.length === 0) return schema;
+  const { description } = schema;
+  const before = typeof description === "string" && description !== "" ? `${description}\n\n` : "";
+  return { ...schema, description: `${before}{${rest.join(", ")}}` };
+}

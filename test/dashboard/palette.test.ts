@@ -1,0 +1,248 @@
+/** The palette: what it finds, in which order, for whom, and by the keyboard alone. */
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { docsAddresses, docsTitles } from "../../dashboard/src/palette/docs-pages.ts";
+import { fitOf, ranked } from "../../dashboard/src/palette/rank.ts";
+import { addressOf, sections } from "../../site/sidebar.ts";
+import { chromiumPath, closeWindows, phone, sharedBrowser, visit, type Visitor } from "../support/dashboard/browser.ts";
+import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
+import { askRpc, signIn } from "../support/dashboard/session.ts";
+
+describe("what is typed", () => {
+  const order = (query: string, names: readonly string[]) =>
+    ranked(
+      names.map((name) => ({ names: [name] })),
+      query,
+      10,
+    ).map(({ thing: { names } }) => names[0]);
+
+  test("finds the same name before its beginning, a later word, a part, initials and scattered letters", () => {
+    const names = ["turn usage up", "All of my logs", "Usage", "misusage", "Usages by key", "umbrella sage"];
+    expect(order("usage", names)).toEqual(["Usage", "Usages by key", "turn usage up", "misusage", "umbrella sage"]);
+    expect(order("aoml", names)).toEqual(["All of my logs"]);
+  });
+
+  test.for([
+    ["audlt", "Audit log"],
+    ["playgorund", "Playground"],
+    ["playgrund", "Playground"],
+    ["playygro", "Playground"],
+    ["resume", "Résumé"],
+    ["ｇｐｔ", "gpt-4.1"],
+    ["gpt41", "gpt-4.1"],
+    ["密钥", "API 密钥"],
+    ["log audit", "Audit log"],
+  ] as const)("%s finds %s", ([query, name]) => {
+    expect(fitOf({ names: [name] }, query)).toBeGreaterThan(0);
+  });
+
+  test.for([
+    ["zzz", "Audit log"],
+    ["audit key", "Audit log"],
+    ["ag", "Playground"],
+    ["alt", "a name that has these letters far, far apart from one another, at the end of it"],
+    ["", "Audit log"],
+  ] as const)("%s does not find %s", ([query, name]) => {
+    expect(fitOf({ names: [name] }, query)).toBe(0);
+  });
+
+  test("finds ids and masks by a part of them, and never by letters that are only alike", () => {
+    const key = { names: ["Production"], marks: ["sk-a…wxyz", "key_01k9d2"] };
+    for (const query of ["wxyz", "01k9d2", "key_01k"]) expect(fitOf(key, query), query).toBeGreaterThan(0);
+    for (const query of ["wxzy", "k0y", "yz"]) expect(fitOf(key, query), query).toBe(0);
+  });
+});
+
+test("pages of the documentation are those of the site, each with a title in both languages", () => {
+  const site = sections.flatMap(({ pages }) =>
+    pages.map(({ title, source }) => [addressOf(source)?.slice(1) ?? "", title]),
+  );
+  const own = docsAddresses.map((address) => [address, docsTitles.english[address]]);
+  // The front page and the reference are not among the site's written pages.
+  expect(own.filter(([address]) => address !== "" && address !== "reference")).toEqual(site);
+  expect(Object.keys(docsTitles.chinese)).toEqual(docsAddresses);
+});
+
+describe.skipIf(chromiumPath === undefined)("the palette in Chromium", { timeout: 240_000 }, () => {
+  let gateway: Furnished;
+  let browser: Browser;
+  let operator: Visitor;
+
+  beforeAll(async () => {
+    gateway = await startFurnished();
+    browser = await sharedBrowser();
+    operator = await signedIn(gateway.token);
+  });
+  afterAll(async () => {
+    await closeWindows();
+    await gateway?.close();
+  });
+
+  async function signedIn(token: string, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Visitor> {
+    const visitor = await visit(browser, options);
+    const cookie = { name: "gateway_session", value: token, url: gateway.rootUrl, httpOnly: true };
+    await visitor.context.addCookies([{ ...cookie, sameSite: "Strict" }]);
+    return visitor;
+  }
+
+  const dialog = (page: Page) => page.getByRole("dialog", { name: /^(Search|搜索)$/ });
+  const field = (page: Page) => dialog(page).getByRole("combobox");
+
+  async function open(page: Page, at = "/"): Promise<void> {
+    await page.goto(`${gateway.rootUrl}/dashboard${at}`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.keyboard.press("Control+K");
+    await field(page).waitFor();
+  }
+
+  /** Types, and follows the first of what is found once that is `first`; the keyboard alone does it. */
+  async function follow(page: Page, typed: string, first: string | RegExp): Promise<void> {
+    await open(page);
+    await page.keyboard.type(typed);
+    await dialog(page).getByRole("option", { selected: true, name: first }).waitFor();
+    await page.keyboard.press("Enter");
+    await dialog(page).waitFor({ state: "detached" });
+  }
+
+  test("opens in a field, too, and Escape gives the focus back", async () => {
+    const { page } = operator;
+    await page.goto(`${gateway.rootUrl}/dashboard/models`);
+    const search = page.getByRole("searchbox", { name: "Search" });
+    await search.focus();
+    await page.keyboard.press("Control+K");
+    await field(page).waitFor();
+    await page.keyboard.press("Escape");
+    await dialog(page).waitFor({ state: "detached" });
+    expect(await page.evaluate("document.activeElement?.type")).toBe("search");
+  });
+
+  test("finds upstreams, models, accounts, people, settings and a single setting", async () => {
+    const { page } = operator;
+    const found = [
+      ["embeded-ch", /^embedded-chat/, "/models/embedded-chat"],
+      ["globex", /^Globex/, `/operator/accounts/${gateway.otherAccountId}`],
+      ["ada@example.com", /^ada@example.com/, "/operator/users?find=ada%40example.com"],
+      ["second factor", /^Second factor/, "/settings#second-factor"],
+      ["retention", /^Retention/, "/operator/limits#keeping"],
+      ["cache.max_bytes", /^Memory for cached answers/, "/operator/limits#cache"],
+      ["upstrems", /^Upstreams/, "/operator/upstreams"],
+    ] as const;
+    for (const [typed, first, leads] of found) {
+      await follow(page, typed, first);
+      await page.waitForURL(`${gateway.rootUrl}/dashboard${leads}`);
+    }
+    await follow(page, "retention", /^Retention/);
+    await page.waitForFunction("document.activeElement?.id === 'keeping'");
+  });
+
+  test("finds keys by their last characters, their id and their secret, which it sends nowhere", {
+    timeout: 60_000,
+  }, async () => {
+    const { page } = operator;
+    const { apiKey, keyId } = gateway;
+    const sent: string[] = [];
+    page.on("request", (request) => sent.push(request.postData() ?? ""));
+    for (const typed of [apiKey.slice(-4), keyId, apiKey]) {
+      await follow(page, typed, new RegExp(keyId));
+      await page.waitForURL(`${gateway.rootUrl}/dashboard/keys?find=${keyId}`);
+    }
+    expect(sent.filter((body) => body.includes(apiKey))).toEqual([]);
+    expect(sent.length).toBeGreaterThan(0);
+  });
+
+  test("opens a request by its id", async () => {
+    const { page } = operator;
+    const [request] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
+    await follow(page, ` ${request?.id} `, `Open ${request?.id}`);
+    await page.waitForURL(`${gateway.rootUrl}/dashboard/operator/requests/${request?.id}`);
+  });
+
+  test("opens the documentation in a window of its own", async () => {
+    const { page, context } = operator;
+    const [opened] = await Promise.all([context.waitForEvent("page"), follow(page, "scaling", /^Scaling/)]);
+    expect(opened.url()).toBe(`${gateway.rootUrl}/docs/scaling`);
+    await opened.close();
+  });
+
+  test("goes up and down by arrow keys, round and round, and says what is selected", async () => {
+    const { page } = operator;
+    await open(page);
+    const options = dialog(page).getByRole("option");
+    const names = await options.allTextContents();
+    const selected = async () => {
+      const id = await field(page).getAttribute("aria-activedescendant");
+      const option = dialog(page).locator(`[id="${id}"]`);
+      expect(await option.getAttribute("aria-selected")).toBe("true");
+      return option.textContent();
+    };
+    expect(await selected()).toBe(names[0]);
+    await page.keyboard.press("ArrowDown");
+    expect(await selected()).toBe(names[1]);
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowUp");
+    expect(await selected()).toBe(names.at(-1));
+  });
+
+  test("finds Chinese by English and the other way round, and goes on composing on Enter", async () => {
+    const { page, context } = await signedIn(gateway.token, { locale: "zh-CN" });
+    for (const [typed, first] of [
+      ["审计", "审计日志"],
+      ["audit log", "审计日志"],
+      ["保留时长", /保留时长/],
+    ] as const) {
+      await open(page);
+      await field(page).fill(typed);
+      await dialog(page).getByRole("option", { selected: true, name: first }).waitFor();
+    }
+    await page.evaluate(
+      "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, isComposing: true }))",
+    );
+    expect(await dialog(page).count()).toBe(1);
+    await context.close();
+  });
+
+  test("shows others nothing of the operator's, and asks nothing that they may not", async () => {
+    const { otherAccountId } = gateway;
+    const tenant = await signIn(gateway, Date.now(), { accountId: otherAccountId });
+    const { page, complaints, context } = await signedIn(tenant.headers.cookie?.split("=")[1] ?? "");
+    await open(page);
+    for (const typed of ["audit", "acme", "retention", "add an upstream", gateway.accountId, gateway.keyId]) {
+      await field(page).fill(typed);
+      await dialog(page).getByText("Nothing found").first().waitFor();
+    }
+    await field(page).fill("embedded-chat");
+    await dialog(page)
+      .getByRole("option", { selected: true, name: /^embedded-chat/ })
+      .waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test("is accessible with much, with little and with nothing found, on a phone too", async () => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      const { page, context } = await signedIn(gateway.token, { colorScheme, viewport: phone });
+      await open(page);
+      for (const typed of ["", "embedded", "nothing of the kind"]) {
+        await field(page).fill(typed);
+        await dialog(page).getByRole("status").waitFor();
+        const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
+        expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+      }
+      await context.close();
+    }
+  });
+
+  test("finds an upstream that is switched off, and a model that nobody serves", async () => {
+    const headers = { cookie: `gateway_session=${gateway.token}`, "x-gateway-session": "1" };
+    const off = { name: "night-shift", kind: "openai", base_url: "https://models.example/v1", disabled: true };
+    const request = { baseVersion: 0, changes: [{ upstream: off }] };
+    const { status, json } = await askRpc(gateway, "OperatorService.ChangeConfiguration", request, headers);
+    expect(status, JSON.stringify(json)).toBe(200);
+    const { page } = operator;
+    await follow(page, "models.example", /^night-shift/);
+    await page.waitForURL(`${gateway.rootUrl}/dashboard/operator/upstreams/night-shift`);
+    await follow(page, "gpt-4.1-mini", /^gpt-4.1-mini/);
+    await page.waitForURL(`${gateway.rootUrl}/dashboard/operator/models/gpt-4.1-mini`);
+  });
+});

@@ -1,0 +1,129 @@
+/** What a chat has that becomes several items of a response, or comes from several, over a server of responses alone. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+
+const part = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
+const message = (id: string, phase: string, text: string) => ({
+  ...{ id, type: "message", status: "completed", role: "assistant", phase },
+  content: [part(text)],
+});
+const output = [message("msg_1", "commentary", "I look."), message("msg_2", "final_answer", "It is 12.")];
+const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
+const response = { id: "resp_1", object: "response", model: "m", status: "completed", output, usage };
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream((exchange) => {
+    const { stream } = JSON.parse(exchange.body.toString());
+    if (!stream) return exchange.json(200, response);
+    const events = [
+      { type: "response.created", response: { ...response, status: "in_progress", output: [] } },
+      ...output.flatMap((item, output_index) => [
+        { type: "response.output_item.added", output_index, item: { ...item, content: [] } },
+        ...(item.content[0]?.text ?? "").split(" ").map((word, i) => ({
+          ...{ type: "response.output_text.delta", output_index, content_index: 0, item_id: item.id },
+          delta: i === 0 ? word : ` ${word}`,
+        })),
+        { type: "response.output_item.done", output_index, item },
+      ]),
+      { type: "response.completed", response },
+    ];
+    exchange.head(200, eventStream);
+    const numbered = events.map((event, sequence_number) => ({ ...event, sequence_number }));
+    exchange.end(numbered.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""));
+  });
+  const profile = { operations: { responses: "/responses" }, responses_items: "any", responses: "always" } as const;
+  gateway = await startTestGateway({
+    upstreams: [{ name: "far", kind: "openai", base_url: upstream.baseUrl, profile }],
+    models: [
+      {
+        ...{ id: "m", aliases: [], family: "f", kind: "chat" },
+        targets: [{ upstream: "far", model: "m", priority: 0, weight: 1 }],
+      },
+    ],
+    embeddedModels: false,
+  });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+async function ask(path: string, body: object) {
+  const answer = await fetch(gateway.baseUrl + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "m", ...body }),
+  });
+  const text = await answer.text();
+  expect([answer.status, text]).toEqual([200, text]);
+  const sent = JSON.parse(`${upstream.received.at(-1)?.body}`);
+  return { dropped: answer.headers.get("x-gateway-dropped"), text, sent };
+}
+
+const user = { role: "user", content: "how warm?" };
+
+test("what the model says in several messages is kept apart", async () => {
+  const whole = await ask("/chat/completions", { messages: [user] });
+  expect(JSON.parse(whole.text).choices[0].message.content).toBe("I look.\n\nIt is 12.");
+  const streamed = await ask("/chat/completions", { messages: [user], stream: true });
+  const pieces = streamed.text
+    .split("\n")
+    .filter((line) => line.startsWith("data: {"))
+    .map((line) => JSON.parse(line.slice(6)).choices[0]?.delta?.content ?? "");
+  expect(pieces.join("")).toBe("I look.\n\nIt is 12.");
+});
+
+test("the image in a tool's result reaches the model", async () => {
+  const url = "data:image/png;base64,iVBORw0KGgo=";
+  const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } };
+  const content = [
+    { type: "text", text: "Here:" },
+    { type: "image_url", image_url: { url } },
+  ];
+  const messages = [
+    user,
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: "c1", content },
+  ];
+  const { dropped, sent } = await ask("/chat/completions", { messages });
+  expect(dropped).toBeNull();
+  expect(sent.input[2]).toEqual({
+    type: "function_call_output",
+    call_id: "c1",
+    output: [
+      { type: "input_text", text: "Here:" },
+      { type: "input_image", image_url: url, detail: "auto" },
+    ],
+  });
+});
+
+test("a result of texts stays one text", async () => {
+  const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } };
+  const content = [
+    { type: "text", text: "a" },
+    { type: "text", text: "b" },
+  ];
+  const messages = [user, { role: "assistant", tool_calls: [call] }, { role: "tool", tool_call_id: "c1", content }];
+  const { sent } = await ask("/chat/completions", { messages });
+  expect(sent.input[2].output).toBe("a\nb");
+});
+
+test("the vendor's marks and options of its prompt cache pass", async () => {
+  const mark = { type: "explicit" };
+  const options = { mode: "explicit", ttl: "12h" };
+  const content = [{ type: "text", text: "hi", prompt_cache_breakpoint: mark }];
+  const { dropped, sent } = await ask("/chat/completions", {
+    messages: [{ role: "user", content }],
+    prompt_cache_options: options,
+  });
+  expect(dropped).toBeNull();
+  expect(sent).toMatchObject({
+    prompt_cache_options: options,
+    input: [{ content: [{ type: "input_text", text: "hi", prompt_cache_breakpoint: mark }] }],
+  });
+});

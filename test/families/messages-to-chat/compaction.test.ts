@@ -1,0 +1,180 @@
+/** A conversation that is compacted by the Messages API's own means, over a model that has none of them. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let summary = "In short.";
+
+const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream((exchange) => {
+    const { stream } = JSON.parse(exchange.body.toString());
+    const head = { id: "c1", created: 1, model: "m" };
+    const message = { role: "assistant", content: summary };
+    if (!stream) {
+      const choices = [{ index: 0, message, finish_reason: "stop" }];
+      return exchange.json(200, { ...head, object: "chat.completion", choices, usage });
+    }
+    const chunk = (delta: object, finish_reason: string | null = null) => ({
+      ...{ ...head, object: "chat.completion.chunk" },
+      choices: [{ index: 0, delta, finish_reason }],
+    });
+    const pieces = [...summary].map((content) => chunk({ content }));
+    exchange.stream(chunk({ role: "assistant", content: "" }), ...pieces, chunk({}, "stop"), {
+      ...{ ...head, object: "chat.completion.chunk" },
+      ...{ choices: [], usage },
+    });
+  });
+  gateway = await startTestGateway(upstreamAt(upstream.baseUrl));
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+async function ask(body: object) {
+  const response = await fetch(`${gateway.baseUrl}/messages`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "embedded-chat", max_tokens: 100, ...body }),
+  });
+  const text = await response.text();
+  const sent = JSON.parse(`${upstream.received.at(-1)?.body}`);
+  return { status: response.status, dropped: response.headers.get("x-gateway-dropped"), text, sent };
+}
+
+const conversation = [
+  { role: "user", content: "hi" },
+  { role: "assistant", content: "hello" },
+];
+const tools = [{ name: "read", input_schema: { type: "object" } }];
+
+function eventsOf(text: string): Record<string, Record<string, unknown>>[] {
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith("data: "))
+    .map((line) => JSON.parse(line.slice(6)));
+}
+
+describe("a request for the block that stands for a conversation", () => {
+  test("is answered with that block alone", async () => {
+    summary = "In short.";
+    const { status, dropped, text, sent } = await ask({
+      compaction: { type: "summarize" },
+      messages: conversation,
+      tools,
+    });
+    expect({ status, dropped, tools: sent.tools }).toEqual({ status: 200, dropped: null });
+    expect(sent.messages.slice(0, 2)).toEqual(conversation);
+    expect(sent.messages[2]).toMatchObject({ role: "user", content: expect.stringContaining("summary") });
+    expect(JSON.parse(text)).toMatchObject({
+      content: [{ type: "compaction", content: "In short.", encrypted_content: null }],
+      stop_reason: "compaction",
+      usage: { input_tokens: 9, output_tokens: 3 },
+    });
+  });
+
+  test("is streamed as that block", async () => {
+    const { status, text } = await ask({ stream: true, compaction: { type: "summarize" }, messages: conversation });
+    expect(status).toBe(200);
+    const events = eventsOf(text);
+    expect(events.map(({ type }) => type)).toEqual([
+      ...["message_start", "content_block_start", "content_block_delta", "content_block_stop"],
+      ...["message_delta", "message_stop"],
+    ]);
+    expect(events[1]?.content_block).toMatchObject({ type: "compaction", content: null });
+    expect(events[2]?.delta).toMatchObject({ type: "compaction_delta", content: "In short." });
+    expect(events[4]).toMatchObject({ delta: { stop_reason: "compaction" }, usage: { output_tokens: 3 } });
+  });
+
+  test("uses the caller's own instructions", async () => {
+    const compaction = { type: "summarize", instructions: "Only the file names." };
+    const { sent } = await ask({ compaction, messages: conversation });
+    expect(sent.messages.at(-1)).toEqual({ role: "user", content: "Only the file names." });
+  });
+
+  test.each([false, true])("fails where the model says nothing, stream: %s", async (stream) => {
+    summary = " ";
+    const { status, text } = await ask({ stream, compaction: { type: "summarize" }, messages: conversation });
+    expect([status, text]).toEqual([stream ? 200 : 502, expect.stringContaining('"api_error"')]);
+    summary = "In short.";
+  });
+
+  test("is refused where it is malformed", async () => {
+    const { status, text } = await ask({ compaction: "yes", messages: conversation });
+    expect([status, text]).toEqual([400, expect.stringContaining("compaction")]);
+  });
+});
+
+describe("a conversation with such a block", () => {
+  const block = { type: "compaction", content: "They like tea.", encrypted_content: "b3BhcXVl", signature: "c2ln" };
+  const follows = { role: "user", content: expect.stringMatching(/They like tea\.$/) };
+
+  test("begins with its summary", async () => {
+    const messages = [
+      ...conversation,
+      { role: "assistant", content: [block, { type: "text", text: "Tea, then." }] },
+      { role: "user", content: "Yes." },
+    ];
+    const { status, dropped, sent } = await ask({ system: "Be brief.", messages });
+    expect({ status, dropped }).toEqual({ status: 200, dropped: null });
+    expect(sent.messages).toEqual([
+      { role: "system", content: "Be brief." },
+      follows,
+      { role: "assistant", content: "Tea, then." },
+      { role: "user", content: "Yes." },
+    ]);
+  });
+
+  test("begins with the last of several", async () => {
+    const messages = [
+      { role: "assistant", content: [{ ...block, content: "Older." }] },
+      { role: "assistant", content: [block] },
+      { role: "user", content: "Yes." },
+    ];
+    const { sent } = await ask({ messages });
+    expect(sent.messages).toEqual([follows, { role: "user", content: "Yes." }]);
+  });
+
+  test("is whole where compacting failed", async () => {
+    const failed = { type: "compaction", content: null };
+    const messages = [conversation[0], { role: "assistant", content: [failed, { type: "text", text: "hello" }] }];
+    const { status, sent } = await ask({ messages });
+    expect(status).toBe(200);
+    expect(sent.messages).toEqual(conversation);
+  });
+
+  test("offers the tools that were in effect at its end", async () => {
+    const definition = { name: "write", input_schema: { type: "object" } };
+    const changes = [
+      { type: "tool_addition", tool: { type: "tool_definition", definition } },
+      { type: "tool_removal", tool: { type: "tool_reference", name: "read" } },
+    ];
+    const messages = [
+      { role: "assistant", content: [{ ...block, tool_changes: changes }] },
+      { role: "user", content: "Yes." },
+    ];
+    const { status, sent } = await ask({ messages, tools });
+    expect(status).toBe(200);
+    expect(sent.tools.map((tool: { function: { name: string } }) => tool.function.name)).toEqual(["write"]);
+  });
+});
+
+test("`output_format`, the older name, asks for a schema, too", async () => {
+  const schema = { type: "object", properties: { a: { type: "string" } } };
+  const { dropped, sent } = await ask({ messages: conversation, output_format: { type: "json_schema", schema } });
+  expect(dropped).toBeNull();
+  expect(sent.response_format).toMatchObject({ type: "json_schema", json_schema: { schema } });
+});
+
+test("MCP servers of the request are refused: nobody would call them", async () => {
+  const before = upstream.received.length;
+  const servers = [{ type: "url", name: "x", url: "https://example.com/mcp" }];
+  const { status, text } = await ask({ messages: conversation, mcp_servers: servers });
+  expect([status, text]).toEqual([400, expect.stringContaining("MCP")]);
+  expect(upstream.received.length).toBe(before);
+});

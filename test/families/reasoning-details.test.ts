@@ -1,0 +1,137 @@
+/**
+ * OpenRouter's `reasoning_details`: callers of messages and of responses hold them unread, and the model that made
+ * them gets them back. Gemini refuses a call without its own.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+
+const encrypted = { type: "reasoning.encrypted", data: "b3BhcXVl", id: "call_1", format: "google-gemini-v1", index: 0 };
+const signed = { type: "reasoning.text", text: "", signature: "c2ln", format: "anthropic-claude-v1", index: 0 };
+const said = { type: "reasoning.text", text: "Hm.", format: "anthropic-claude-v1", index: 0 };
+const call = { id: "call_1", type: "function", function: { name: "read", arguments: "{}" } };
+const tool = { name: "read", parameters: { type: "object", properties: {} } };
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+const sentTo = (i: number) => JSON.parse(`${upstream.received.at(i)?.body}`);
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream((exchange) => {
+    const { stream } = JSON.parse(exchange.body.toString());
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    const head = { id: "c1", created: 1, model: "m" };
+    if (!stream) {
+      const details = [said, signed, encrypted];
+      const message = {
+        role: "assistant",
+        content: null,
+        reasoning: "Hm.",
+        reasoning_details: details,
+        tool_calls: [call],
+      };
+      const choices = [{ index: 0, message, finish_reason: "tool_calls" }];
+      return exchange.json(200, { ...head, object: "chat.completion", choices, usage });
+    }
+    const chunk = (delta: object, finish_reason: string | null = null) => ({
+      ...{ ...head, object: "chat.completion.chunk" },
+      choices: [{ index: 0, delta, finish_reason }],
+    });
+    exchange.stream(
+      chunk({ role: "assistant", content: "", reasoning: "Hm.", reasoning_details: [said] }),
+      chunk({ content: "", reasoning_details: [signed] }),
+      chunk({ content: "", reasoning_details: [encrypted], tool_calls: [{ index: 0, ...call }] }),
+      chunk({}, "tool_calls"),
+      { ...head, object: "chat.completion.chunk", choices: [], usage },
+    );
+  });
+  const model = (id: string, name: string) => ({
+    ...{ id, aliases: [], family: "f", kind: "chat" as const },
+    targets: [{ upstream: "far", model: name, priority: 0, weight: 1 }],
+  });
+  gateway = await startTestGateway({
+    upstreams: [
+      {
+        ...{ name: "far", kind: "openai", base_url: upstream.baseUrl },
+        profile: { operations: { chat: "/chat/completions" }, thoughts: "reasoning" },
+      },
+    ],
+    models: [model("m", "google/gemini-2.5-pro"), model("other", "x/other")],
+    embeddedModels: false,
+  });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+async function post(path: string, body: object): Promise<string> {
+  const answer = await fetch(gateway.baseUrl + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const text = await answer.text();
+  expect([answer.status, text]).toEqual([200, text]);
+  return text;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON of any shape.
+type Json = Record<string, any>;
+
+function eventsOf(text: string): Json[] {
+  const lines = text.split("\n").filter((line) => line.startsWith("data: "));
+  return lines.map((line) => JSON.parse(line.slice(6)) as Json);
+}
+
+/** The blocks of a streamed message, as an SDK joins them. */
+function blocksOf(text: string): Json[] {
+  const blocks: Record<string, unknown>[] = [];
+  for (const { type, index, content_block, delta } of eventsOf(text)) {
+    if (type === "content_block_start") blocks[index] = { ...(content_block as object) };
+    const block = blocks[index];
+    if (type !== "content_block_delta" || !block) continue;
+    const { thinking = "", signature = "" } = delta as Record<string, string>;
+    block.thinking = `${block.thinking ?? ""}${thinking}`;
+    if (signature) block.signature = signature;
+  }
+  return blocks.map(({ thinking, ...rest }) => (rest.type === "thinking" ? { ...rest, thinking } : rest) as Json);
+}
+
+const user = { role: "user", content: "read it" };
+const details = [{ ...signed, text: "Hm." }, encrypted];
+
+describe.each([false, true])("stream: %s", (stream) => {
+  test("a caller of messages sends them back without knowing", async () => {
+    const tools = [{ name: "read", input_schema: tool.parameters }];
+    const text = await post("/messages", { model: "m", max_tokens: 9, stream, messages: [user], tools });
+    const content = stream ? blocksOf(text) : JSON.parse(text).content;
+    expect(content.at(-1)).toMatchObject({ type: "tool_use", name: "read" });
+    const result = { type: "tool_result", tool_use_id: content.at(-1).id, content: "A" };
+    const messages = [user, { role: "assistant", content }, { role: "user", content: [result] }];
+    await post("/messages", { model: "m", max_tokens: 9, messages, tools });
+    expect(sentTo(-1).messages[1]).toMatchObject({ role: "assistant", reasoning: "Hm.", reasoning_details: details });
+    await post("/messages", { model: "other", max_tokens: 9, messages, tools });
+    expect(sentTo(-1).messages[1].reasoning_details).toBeUndefined();
+  });
+
+  test("a caller of responses sends them back without knowing, or by the id of the response", async () => {
+    const tools = [{ type: "function", ...tool, strict: false }];
+    const text = await post("/responses", { model: "m", stream, input: [user], tools });
+    const response = stream ? (eventsOf(text).at(-1) as Json).response : JSON.parse(text);
+    const { id, output } = response as { id: string; output: Json[] };
+    const result = { type: "function_call_output", call_id: output.at(-1)?.call_id, output: "A" };
+    await post("/responses", { model: "m", input: [user, ...output, result], tools, store: false });
+    expect(sentTo(-1).messages[1]).toMatchObject({ role: "assistant", reasoning: "Hm.", reasoning_details: details });
+    await post("/responses", { model: "m", previous_response_id: id, input: [result], tools, store: false });
+    expect(sentTo(-1).messages[1]).toMatchObject({ role: "assistant", reasoning_details: details });
+    await post("/responses", { model: "other", input: [user, ...output, result], tools, store: false });
+    expect(sentTo(-1).messages[1].reasoning_details).toBeUndefined();
+  });
+
+  test("a caller of chat gets them as they came", async () => {
+    const text = await post("/chat/completions", { model: "m", stream, messages: [user] });
+    for (const detail of [said, signed, encrypted]) expect(text).toContain(JSON.stringify(detail));
+  });
+});

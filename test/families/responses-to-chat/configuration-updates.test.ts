@@ -1,0 +1,59 @@
+/** Items that change effort and format in mid-conversation: a chat model gets what holds at the end. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream((exchange) => {
+    const choices = [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }];
+    exchange.json(200, { id: "c1", object: "chat.completion", created: 1, model: "m", choices });
+  });
+  const profile = { efforts: ["low", "medium", "high"] } as const;
+  gateway = await startTestGateway({
+    upstreams: [
+      {
+        name: "far",
+        kind: "openai",
+        base_url: upstream.baseUrl,
+        profile: { ...profile, efforts: [...profile.efforts] },
+      },
+    ],
+    models: [
+      {
+        ...{ id: "m", aliases: [], family: "f", kind: "chat" },
+        targets: [{ upstream: "far", model: "m", priority: 0, weight: 1 }],
+      },
+    ],
+    embeddedModels: false,
+  });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+test("the last word on each holds", async () => {
+  const schema = { type: "object", properties: {}, additionalProperties: false };
+  const format = { type: "json_schema", name: "out", schema, strict: true };
+  const input = [
+    { role: "user", content: "hi" },
+    { type: "configuration_update", reasoning: { effort: "low" }, text: { format } },
+    { role: "assistant", content: "hello" },
+    { type: "configuration_update", reasoning: { effort: "high" } },
+    { role: "user", content: "go on" },
+  ];
+  const answer = await fetch(`${gateway.baseUrl}/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "m", store: false, reasoning: { effort: "medium" }, input }),
+  });
+  expect([answer.status, answer.headers.get("x-gateway-dropped")]).toEqual([200, null]);
+  expect(await answer.json()).toMatchObject({ reasoning: { effort: "medium" } });
+  const sent = JSON.parse(`${upstream.received.at(-1)?.body}`);
+  expect(sent).toMatchObject({ reasoning_effort: "high", response_format: { json_schema: { name: "out", schema } } });
+  expect(sent.messages.map(({ role }: { role: string }) => role)).toEqual(["user", "assistant", "user"]);
+});

@@ -1,0 +1,107 @@
+/** What Claude uses to compact a conversation stands in `usage.iterations` alone, and is charged with the rest. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
+import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { cost, paidModels } from "../../support/upstreams/paid-models.ts";
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let payer: Payer;
+let books: Books;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+  gateway = await startTestGateway(paidModels(upstream.baseUrl));
+  payer = await openAccount(gateway);
+  books = openBooks(gateway.database, gateway.storage);
+});
+
+afterAll(async () => {
+  expect((await gateway.storage.reconcile()).findings).toEqual([]);
+  await gateway.close();
+  await upstream.close();
+});
+
+const compaction = {
+  type: "compaction",
+  input_tokens: 30,
+  output_tokens: 7,
+  cache_read_input_tokens: 100,
+  cache_creation_input_tokens: 5,
+  cache_creation: { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 3 },
+};
+const reply = { type: "message", input_tokens: 20, output_tokens: 4, cache_read_input_tokens: 0 };
+const usage = { input_tokens: 20, output_tokens: 4, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+const content = [
+  { type: "compaction", content: "All of it, in short.", encrypted_content: null },
+  { type: "text", text: "ok" },
+];
+const message = { id: "msg_1", type: "message", role: "assistant", model: "c", content, stop_reason: "end_turn" };
+const compacted = { ...usage, iterations: [compaction, reply] };
+
+function answerWith(told: object, early: object = usage): void {
+  upstream.script = (exchange) => {
+    const { stream } = JSON.parse(exchange.body.toString());
+    if (!stream) return exchange.json(200, { ...message, usage: told });
+    const events = [
+      { type: "message_start", message: { ...message, content: [], stop_reason: null, usage: early } },
+      { type: "content_block_start", index: 0, content_block: { type: "compaction", content: null } },
+      { type: "content_block_delta", index: 0, delta: { type: "compaction_delta", content: "All of it, in short." } },
+      { type: "content_block_stop", index: 0 },
+      { type: "content_block_start", index: 1, content_block: { type: "text", text: "" } },
+      { type: "content_block_delta", index: 1, delta: { type: "text_delta", text: "ok" } },
+      { type: "content_block_stop", index: 1 },
+      { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: told },
+      { type: "message_stop" },
+    ];
+    exchange.head(200, eventStream);
+    exchange.end(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""));
+  };
+}
+
+async function costOf(path: string, stream: boolean): Promise<number> {
+  const before = await spent();
+  const answer = await fetch(`${gateway.baseUrl}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${payer.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      ...{ model: "claude", max_tokens: 50, stream, messages: [{ role: "user", content: "x".repeat(900) }] },
+      context_management: { edits: [{ type: "compact_20260112" }] },
+    }),
+  });
+  expect(answer.status).toBe(200);
+  await answer.text();
+  return (await spent()) - before;
+}
+
+async function spent(): Promise<number> {
+  const { requests } = await books.of(payer);
+  return requests.reduce((sum, { cost: charged }) => sum + charged, 0);
+}
+
+const ofReply = 20 * cost.input + 4 * cost.output;
+const ofCompaction =
+  30 * cost.input + 7 * cost.output + 100 * cost.cacheRead + 2 * cost.cacheWrite + 3 * cost.cacheWriteHour;
+
+describe.each(["/messages", "/chat/completions"])("a call by %s", (path) => {
+  test.each([false, true])("is charged for the compaction and the reply, stream: %s", async (stream) => {
+    answerWith(compacted);
+    expect(await costOf(path, stream)).toBe(ofReply + ofCompaction);
+  });
+
+  test.each([false, true])("is charged for the reply alone where nothing was compacted, stream: %s", async (stream) => {
+    answerWith({ ...usage, iterations: [reply] });
+    expect(await costOf(path, stream)).toBe(ofReply);
+  });
+});
+
+test("a stream that lists the compaction twice is charged for it once", async () => {
+  answerWith(compacted, { ...usage, output_tokens: 1, iterations: [compaction] });
+  expect(await costOf("/messages", true)).toBe(ofReply + ofCompaction);
+});
+
+test("iterations that are none are no usage", async () => {
+  answerWith({ ...usage, iterations: [null, "x", { type: "compaction", input_tokens: -5, output_tokens: 1e300 }] });
+  expect(await costOf("/messages", false)).toBe(ofReply);
+});
