@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { mayUse, snippetsOf } from "../../dashboard/src/pages/keys/snippets.ts";
 import { ModelKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { chromiumPath, closeWindows, sharedBrowser, visit, type Visitor } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
 import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
 import { signIn } from "../support/dashboard/session.ts";
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { docsAddresses, docsTitles } from "../../dashboard/src/palette/docs-pages.ts";
 import { fitOf, ranked } from "../../dashboard/src/palette/rank.ts";
 import { addressOf, sections } from "../../site/sidebar.ts";
-import { chromiumPath, closeWindows, phone, sharedBrowser, visit, type Visitor } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, phone, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
 import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
 import { askRpc, signIn } from "../support/dashboard/session.ts";
 
