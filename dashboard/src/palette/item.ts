@@ -1,4 +1,4 @@
-/** What the palette shows: items in groups, each with what it does. */
+/** The items of the palette, in groups, each with its action. */
 import type { ComponentType } from "react";
 import { fitOf, ranked, type Searchable } from "./rank.ts";
 

@@ -1,4 +1,4 @@
-/** What a model can do, by what the gateway knows of it. */
+/** The abilities of a model, as far as the gateway knows them. */
 import { Code, Group, SimpleGrid } from "@mantine/core";
 import type { ReactNode } from "react";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";

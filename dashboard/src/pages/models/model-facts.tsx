@@ -68,17 +68,24 @@ export function ModelNames({ model: { id, aliases } }: Props) {
         </Anchor>
         <Copy value={id} what={t.name(id)} />
       </Group>
-      {aliases.length > 0 && (
-        <Text size="xs" c="dimmed">
-          {t.aliases}{" "}
-          {aliases.map((alias) => (
-            <Code key={alias} fz="xs" mr={4}>
-              {alias}
-            </Code>
-          ))}
-        </Text>
-      )}
+      <Aliases of={aliases} />
     </>
+  );
+}
+
+/** Aliases renders nothing for a model that has none. */
+export function Aliases({ of }: { readonly of: readonly string[] }) {
+  const t = useTexts(said);
+  if (of.length === 0) return null;
+  return (
+    <Text size="xs" c="dimmed" component="div">
+      {t.aliases}{" "}
+      {of.map((alias) => (
+        <Code key={alias} fz="xs" mr={4}>
+          {alias}
+        </Code>
+      ))}
+    </Text>
   );
 }
 

@@ -1,4 +1,4 @@
-/** What limits the account's calls of a model: its tier, its budgets, and what its keys may. */
+/** The limits of the account's calls of a model: its tier's, its budgets, and those of its keys. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Anchor, SimpleGrid, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -77,7 +77,7 @@ function Card({ act }: { readonly act: Act }) {
   return (
     <Paper component="li" withBorder p="sm">
       <Stack gap={6}>
-        <What act={act} />
+        <ActCell act={act} />
         {actor && (
           <div>
             <Who actor={actor} />
@@ -126,7 +126,7 @@ function Row({ act }: { readonly act: Act }) {
       </Table.Td>
       <Table.Td className={text.name}>{actor && <Who actor={actor} />}</Table.Td>
       <Table.Td>
-        <What act={act} />
+        <ActCell act={act} />
       </Table.Td>
       <Table.Td>
         <Subject act={act} />
@@ -139,8 +139,8 @@ function Row({ act }: { readonly act: Act }) {
   );
 }
 
-/** What shows what was done, and why it was refused if it was. */
-function What({ act: { action, refused } }: { readonly act: Act }) {
+/** ActCell shows the action, and why it was refused if it was. */
+function ActCell({ act: { action, refused } }: { readonly act: Act }) {
   const t = useTexts(said);
   const tell = useActionNames();
   const why = useRefusalNames();

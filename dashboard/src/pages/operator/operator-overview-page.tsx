@@ -34,8 +34,6 @@ const said = texts(
     account: "Account",
     model: "Model",
     upstream: "Upstream",
-    partial: (since: string) =>
-      `There are more calls than are read at once. These figures are of the calls since ${since}.`,
     upstreams: "Upstreams",
     upstreamsAbout: "Their health in the last 15 minutes.",
     allUpstreams: "All about the upstreams",
@@ -55,7 +53,6 @@ const said = texts(
     account: "账户",
     model: "模型",
     upstream: "上游",
-    partial: (since: string) => `调用数超出一次可读取的数量，以下数据仅包含 ${since} 之后的调用。`,
     upstreams: "上游",
     upstreamsAbout: "最近 15 分钟的状况。",
     allUpstreams: "查看全部上游",
@@ -83,7 +80,6 @@ const often = { refetchInterval: refreshMs, placeholderData: keepPreviousData };
 
 export function OperatorOverviewPage() {
   const t = useTexts(said);
-  const format = useFormat();
   const [spanName, setSpanName] = useState<SpanName>("week");
   const [by, setBy] = useState<By>("account");
   const [now, setNow] = useState(Date.now);
@@ -105,12 +101,15 @@ export function OperatorOverviewPage() {
   const upstreams = useQuery(listUpstreams, {}, { refetchInterval: 10_000 });
   const names = useAccountNames(by === "account");
   const summary = calls.data?.summary;
-  const isPartial = summary?.completeFrom;
   return (
     <Page title={t.title} about={t.about} actions={<SpanControl value={spanName} onChange={setSpanName} />}>
       {upstreams.data && !upstreams.data.upstreams.some(({ kind }) => kind !== "embedded") && <AddFirst />}
       <OperatorsLoss />
-      {isPartial && <Alert color="gray">{t.partial(format.moment(isPartial))}</Alert>}
+      {summary?.completeFrom && (
+        <Alert color="gray">
+          <PartialFigures since={summary.completeFrom} />
+        </Alert>
+      )}
       <TotalsFigures
         now={sumsOf(summary?.total)}
         before={sumsOf(before.data?.summary?.total)}

@@ -112,7 +112,7 @@ function onListens(all: Generations, generation: Generation, owner: OwnerProcess
     return void supervisor.kill();
   }
   void supervisor.join(owner.path);
-  // Those that leave are to go by it, too, as they went by the one that has died.
+  // Workers that leave are to go by it, too, as they went by the one that has died.
   if (all.previous && !all.previous.owner) {
     all.previous.owned = generation.owned;
     void all.previous.supervisor?.join(owner.path);

@@ -86,7 +86,7 @@ interface Turn {
   readonly blocks: PlacedBlock[];
 }
 
-/** Where the upstream is asked for responses it fetches files by their URL. */
+/** Returns the turns of a conversation. `takesLinks` says that the upstream fetches files by their URL. */
 function* turnsOf(messages: readonly InputMessage[], takesLinks: boolean): CooperativeTask<Turn[]> {
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
@@ -99,7 +99,7 @@ function* turnsOf(messages: readonly InputMessage[], takesLinks: boolean): Coope
   return turns;
 }
 
-/** Where compacting failed its block says nothing. */
+/** Reports whether a block says anything: that of a compaction that failed does not. */
 function isOfUse({ block }: PlacedBlock): boolean {
   return !isCompaction(block) || summaryIn(block) !== undefined;
 }
