@@ -111,12 +111,10 @@ function http2StreamOf(res: ServerResponse & { readonly stream?: Http2Stream }):
 /** Returns the RPCs of the gateway's own services by their paths, each with the largest message that it takes. */
 function methodsOf(services: readonly DescService[], maxBytes: number) {
   return new Map(
-    services.flatMap((service) =>
-      service.methods.map((method) => [
-        `/${service.typeName}/${method.name}`,
-        { method, maxBytes: maxBytesOf(service, maxBytes) },
-      ]),
-    ),
+    services.flatMap((service) => {
+      const most = maxBytesOf(service, maxBytes);
+      return service.methods.map((method) => [`/${service.typeName}/${method.name}`, { method, maxBytes: most }]);
+    }),
   );
 }
 
