@@ -49,10 +49,13 @@ export const faultTexts = {
   MODEL_PATTERN_EXPECTED: "expected a model's name, with * for any text and ? for any sign",
   TIER_NAME_EXPECTED: "expected a name of at most 100 characters",
   HEADER_NAME_EXPECTED: "expected the name of a header",
+  HEADER_OF_GATEWAY: "expected another header: the gateway itself writes this one",
   QUERY_NAME_EXPECTED: "expected a name of the query",
   REQUEST_KEY_EXPECTED: "expected a key of the request, as top_k or messages[].name",
   ADDRESS_EXPECTED: "expected an http(s) address",
   ADDRESS_NOT_PLAIN: "expected an address without user, `?` and `#`",
+  ADDRESS_OF_CLOUD:
+    "expected the address of an upstream: it is an address of the cloud's own services, where no model is served",
   REDIS_ADDRESS_EXPECTED: "expected redis://host:6379, or rediss:// for TLS, perhaps with user:password@ and /database",
   POSTGRES_ADDRESS_EXPECTED: "expected postgres://user:password@host:5432/database",
   REDIS_PREFIX_EXPECTED: "expected at most 100 characters of ASCII without spaces and braces",

@@ -6,7 +6,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { chromiumPath, launchBrowser } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser } from "../support/dashboard/browser.ts";
 import { pricedModels } from "../support/dashboard/furnished.ts";
 import { askRpc, type SignedIn, signIn } from "../support/dashboard/session.ts";
 import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
@@ -24,10 +24,10 @@ describe.skipIf(chromiumPath === undefined)("the configuration's pages in Chromi
     far = await startTestGateway();
     gateway = await startTestGateway({ models: [...pricedModels] }, { clock: Date.now });
     ada = await signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeWindows();
     await gateway?.close();
     await far?.close();
   });

@@ -6,7 +6,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { chromiumPath, launchBrowser } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser } from "../support/dashboard/browser.ts";
 import { pricedModels } from "../support/dashboard/furnished.ts";
 import { bearer, type SignedIn, signIn } from "../support/dashboard/session.ts";
 import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
@@ -22,10 +22,10 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
   beforeAll(async () => {
     gateway = await startTestGateway({ models: [...pricedModels] }, { clock: Date.now });
     ada = await signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeWindows();
     await gateway?.close();
   });
   beforeEach(async () => enter(ada));
@@ -262,13 +262,13 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
     await window.open("/");
     const find = async (text: string, label: string | RegExp) => {
       await page.keyboard.press("Control+k");
-      const field = page.getByRole("dialog").getByRole("textbox", { name: "Search" });
+      const field = page.getByRole("dialog").getByRole("combobox", { name: "Search" });
       await field.fill(text);
-      await page.getByRole("dialog").getByRole("button", { name: label }).first().waitFor();
+      await page.getByRole("dialog").getByRole("option", { name: label, selected: true }).waitFor();
       await page.keyboard.press("Enter");
     };
     await page.getByRole("button", { name: /^Search/ }).click();
-    await page.getByRole("dialog").getByRole("textbox", { name: "Search" }).waitFor();
+    await page.getByRole("dialog").getByRole("combobox", { name: "Search" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await find("audit", "Audit log");

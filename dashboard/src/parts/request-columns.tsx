@@ -154,5 +154,5 @@ function sinceSeconds(at: Date): number {
 
 /** shortId returns the end of an id: ids are long, and their beginnings alike. */
 function shortId(id: string): string {
-  return id === "" ? "" : `${id.split("_")[0]}_…${id.slice(-6)}`;
+  return id === "" ? "" : `…${id.slice(-6)}`;
 }
