@@ -198,7 +198,8 @@ function Day({ label, value = "", on, min, max }: FieldProps & { min?: string | 
       type="date"
       {...{ label, value: draft, min, max }}
       onChange={(event) => change(event.currentTarget.value)}
-      w={{ base: "50%", xs: 136 }}
+      w={{ base: "calc(50% - 5px)", xs: 136 }}
+      miw={0}
     />
   );
 }
